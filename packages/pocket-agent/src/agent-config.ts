@@ -1,0 +1,150 @@
+// What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
+import { randomUUID } from 'node:crypto';
+import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
+import type { PocketAgent } from './agent.ts';
+import type { PocketAgentClientOptions } from './client.ts';
+import { PocketError } from './errors.ts';
+import type { FunctionTool } from './function-tool.ts';
+import type { AgentHooks } from './hooks.ts';
+import type { Logger } from './logger.ts';
+import { copyMessage, type Message } from './messages.ts';
+import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
+import type { ServerHandlers } from './server-requests.ts';
+import type { ToolSource } from './tools.ts';
+
+type ModelOptions = Omit<
+  LanguageModelV4CallOptions,
+  'prompt' | 'tools' | 'toolChoice' | 'abortSignal' | 'includeRawChunks'
+>;
+
+/** What goes to the model with every call, beside messages and tools. */
+export interface CompletionOptions extends ModelOptions {
+  /** Default `auto`. Left out when there are no tools. */
+  toolChoice?: 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice;
+}
+
+/** Plain JSON but for a model given as an object: it can live in a file. */
+export interface AgentConfig {
+  /** `gpt-…`, `anthropic/…`, `ollama/…`, … or any AI SDK `LanguageModelV4` object. */
+  llmModel: string | LanguageModel;
+  modelSettings?: ModelSettings;
+  name?: string;
+  /** Tells other agents what this one is for. */
+  roleDescription?: string;
+  /** Default: a random UUID. Sent to MCP servers as `context_id`. */
+  agentId?: string;
+  systemPrompt?: string;
+  /** A conversation to go on with, for example what JSON kept of another agent's `messages`. */
+  messages?: readonly Message[];
+  /** Whether pictures reach the model. Default false. */
+  allowImages?: boolean;
+  completionOptions?: CompletionOptions;
+}
+
+export interface AgentLimits {
+  /** Steps in one run before it ends with `MAX_STEPS`. Default 50. */
+  maxSteps?: number;
+  /** Time for one run, sub-agents included. Default: none. */
+  timeoutMs?: number;
+  /** Tool calls of one step that run at the same time. Default: all. */
+  maxParallelToolCalls?: number;
+  /** How often a model call that failed for a passing reason is repeated. Default 3. */
+  modelRetries?: number;
+}
+
+/** Anything that hands out models by name, for example an AI SDK provider. */
+export interface ModelRouter {
+  languageModel(modelName: string): LanguageModel;
+}
+
+type ClientOptions = Omit<
+  PocketAgentClientOptions,
+  'logger' | 'onServerStatus' | 'onServerLog' | 'onToolRenamed' | 'samplingHandler'
+>;
+
+export interface PocketAgentOptions extends ClientOptions {
+  agentConfig: AgentConfig;
+  router?: ModelRouter;
+  logger?: Logger;
+  hooks?: AgentHooks;
+  subAgents?: readonly PocketAgent<unknown>[];
+  /** More tools beside those of MCP servers: plain functions and other sources. */
+  tools?: readonly (FunctionTool | ToolSource)[];
+  limits?: AgentLimits;
+  /** Longer tool results keep their head and tail. Default 262,144. */
+  maxToolResultBytes?: number;
+  /** Merged over the metadata that goes with every tool call. */
+  toolCallMetadata?: Record<string, unknown>;
+  /** `agent-model`: servers that ask for a model get answers from this agent's own. */
+  samplingHandler?: ServerHandlers['samplingHandler'] | 'agent-model';
+}
+
+export interface AgentSettings {
+  llmModel: string | LanguageModel;
+  modelSettings: ModelSettings;
+  name: string;
+  roleDescription: string | undefined;
+  agentId: string;
+  systemPrompt: string | undefined;
+  allowImages: boolean;
+  completionOptions: CompletionOptions;
+  maxSteps: number;
+  timeoutMs: number | undefined;
+  maxParallelToolCalls: number;
+  modelRetries: number;
+  maxToolResultBytes: number;
+}
+
+export function readSettings(options: PocketAgentOptions): AgentSettings {
+  const { agentConfig: config, limits = {} } = options;
+  if (!config?.llmModel) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'agentConfig.llmModel is missing: name a model, for example "anthropic/claude-sonnet-5".',
+    );
+  }
+  if (typeof config.llmModel === 'string') {
+    if (!options.router) checkModelName(config.llmModel);
+  } else if (typeof config.llmModel.doGenerate !== 'function') {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'agentConfig.llmModel must be a string or an AI SDK model object (LanguageModelV4).',
+    );
+  }
+  const agentId = config.agentId ?? randomUUID();
+  return {
+    llmModel: config.llmModel,
+    modelSettings: { ...config.modelSettings },
+    name: config.name ?? agentId,
+    roleDescription: config.roleDescription,
+    agentId,
+    systemPrompt: config.systemPrompt,
+    allowImages: config.allowImages ?? false,
+    completionOptions: structuredClone(config.completionOptions ?? {}),
+    maxSteps: positive('limits.maxSteps', limits.maxSteps) ?? 50,
+    timeoutMs: positive('limits.timeoutMs', limits.timeoutMs),
+    maxParallelToolCalls:
+      positive('limits.maxParallelToolCalls', limits.maxParallelToolCalls) ?? Number.POSITIVE_INFINITY,
+    modelRetries: limits.modelRetries ?? 3,
+    maxToolResultBytes: positive('maxToolResultBytes', options.maxToolResultBytes) ?? 262_144,
+  };
+}
+
+export function readHistory(config: AgentConfig): Message[] {
+  if (config.messages !== undefined && !Array.isArray(config.messages)) {
+    throw new PocketError('CONFIG_INVALID', 'agentConfig.messages must be a list of messages.');
+  }
+  return (config.messages ?? []).map(copyMessage);
+}
+
+/** The options of one model call that do not depend on messages and tools. */
+export function modelOptions(defaults: CompletionOptions, overrides: CompletionOptions, hasTools: boolean) {
+  const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
+  if (!hasTools) return options;
+  return { ...options, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };
+}
+
+function positive(name: string, value: number | undefined): number | undefined {
+  if (value === undefined || (typeof value === 'number' && value > 0)) return value;
+  throw new PocketError('CONFIG_INVALID', `${name} must be a number greater than 0, got ${JSON.stringify(value)}.`);
+}

@@ -1,0 +1,366 @@
+// PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
+import {
+  type AgentSettings,
+  type CompletionOptions,
+  modelOptions,
+  type PocketAgentOptions,
+  readHistory,
+  readSettings,
+} from './agent-config.ts';
+import { PocketAgentClient } from './client.ts';
+import { errorText, PocketError } from './errors.ts';
+import { EventQueue } from './event-queue.ts';
+import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
+import type { FunctionTool } from './function-tool.ts';
+import type { AgentHooks, HookContext } from './hooks.ts';
+import { type Logger, stderrLogger } from './logger.ts';
+import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
+import { type LanguageModel, resolveModel } from './model.ts';
+import { callModel, type ModelResponse } from './model-call.ts';
+import { needsLiftedImages, PromptBuilder } from './prompt.ts';
+import type { RunFrame } from './run-frame.ts';
+import type { AgentServer, AgentServerOptions } from './serve.ts';
+import { finalText, type StepResult } from './step-result.ts';
+import { agentTool, subAgentTools } from './sub-agents.ts';
+import { readAnswer } from './tool-calls.ts';
+import { toolOutput } from './tool-result.ts';
+import { type RequestedCall, runToolCalls } from './tool-runner.ts';
+import { Toolbox } from './toolbox.ts';
+import type { RenamedTool, ToolResult, ToolTable } from './tools.ts';
+import { Turns } from './turns.ts';
+
+export interface RunOptions {
+  signal?: AbortSignal;
+  /** Instead of `limits.timeoutMs`, for this run. */
+  timeoutMs?: number;
+  /** W3C trace context, passed on to MCP servers. */
+  traceparent?: string;
+}
+
+export interface WatchOptions {
+  onEvent?: EventListener;
+  /** Whether the model is asked to stream. Default: when somebody watches. */
+  streaming?: boolean;
+}
+
+/** Lasts one step. */
+export type StepOptions = CompletionOptions & RunOptions;
+
+/** `Answer` is what an overridden `run()` returns: text, an object, a whole tool result or nothing. */
+export class PocketAgent<Answer = string> {
+  readonly mcpClient: PocketAgentClient;
+  readonly subAgents: readonly PocketAgent<unknown>[];
+  readonly hooks: AgentHooks;
+  readonly logger: Logger;
+  readonly #options: PocketAgentOptions;
+  readonly #settings: AgentSettings;
+  readonly #toolbox: Toolbox;
+  readonly #prompt = new PromptBuilder();
+  readonly #turns: Turns;
+  readonly #isFork: boolean;
+  #messages: Message[];
+  #model: Promise<LanguageModel> | undefined;
+
+  constructor(
+    options: PocketAgentOptions,
+    /** Connections of another agent to use instead of own ones; see `fork`. */
+    shared?: { mcpClient: PocketAgentClient },
+  ) {
+    this.#settings = readSettings(options);
+    this.#messages = readHistory(options.agentConfig);
+    this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
+    this.hooks = options.hooks ?? {};
+    this.logger = options.logger ?? stderrLogger();
+    this.subAgents = [...(options.subAgents ?? [])];
+    this.#turns = new Turns(this, this.#settings.timeoutMs);
+    this.#isFork = shared !== undefined;
+    this.mcpClient = shared?.mcpClient ?? new PocketAgentClient(this.#clientOptions());
+    const tools = [
+      ...(this.mcpClient.serverNames.length > 0 ? [this.mcpClient] : []),
+      ...(options.tools ?? []),
+      ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
+    ];
+    this.#toolbox = new Toolbox(tools, (change) => this.#toolRenamed(change));
+  }
+
+  get name(): string {
+    return this.#settings.name;
+  }
+
+  get agentId(): string {
+    return this.#settings.agentId;
+  }
+
+  get roleDescription(): string | undefined {
+    return this.#settings.roleDescription;
+  }
+
+  get systemPrompt(): string | undefined {
+    return this.#settings.systemPrompt;
+  }
+
+  get allowImages(): boolean {
+    return this.#settings.allowImages;
+  }
+
+  get llmModel(): string | LanguageModel {
+    return this.#settings.llmModel;
+  }
+
+  /** The history, oldest first. It grows through `addMessage` and its kin only. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+
+  /** Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own. */
+  run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
+    const isWithinInvoke = this.#turns.isOn;
+    return this.#turns.take(options, async () => {
+      const { text, images = [] } = typeof input === 'string' ? { text: input } : input;
+      this.addUserMessage(text, { images });
+      let result = await this.step();
+      while (result.toolExecutionResults) result = await this.step();
+      const answer = finalText(result) as Answer;
+      if (!isWithinInvoke) this.emit({ type: 'run_finished', data: { answer } });
+      return answer;
+    });
+  }
+
+  /** `run()` as the framework calls it: under the agent's lock, also when `run` is overridden. */
+  invoke(input: string | UserInput, options: RunOptions & WatchOptions = {}): Promise<Answer> {
+    return this.#turns.take(options, async () => {
+      const answer = await this.run(input);
+      this.emit({ type: 'run_finished', data: { answer } });
+      return answer;
+    });
+  }
+
+  /** The same run, seen live. Leaving the loop early aborts it. */
+  async *stream(input: string | UserInput, options: RunOptions = {}): AsyncGenerator<AgentEvent, Answer> {
+    const queue = new EventQueue();
+    const left = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal;
+    const run = this.invoke(input, { ...options, signal, onEvent: (event) => queue.push(event) });
+    run.then(
+      () => queue.end(),
+      () => queue.end(),
+    );
+    try {
+      yield* queue;
+    } finally {
+      left.abort(new PocketError('ABORTED', `Nobody watches the run of ${this.name} any more.`));
+    }
+    return await run;
+  }
+
+  /** One answer of the model and the tool calls it asks for. */
+  step(options: StepOptions = {}): Promise<StepResult> {
+    const { signal, timeoutMs, traceparent, ...completion } = options;
+    return this.#turns.take({ signal, timeoutMs, traceparent }, async (frame) => {
+      if (++frame.steps > this.#settings.maxSteps) {
+        throw new PocketError(
+          'MAX_STEPS',
+          `${this.name} stopped after ${this.#settings.maxSteps} steps without a final answer (limits.maxSteps).`,
+        );
+      }
+      const context = await this.createHookContext();
+      let result: StepResult;
+      try {
+        result = await this.#step(frame, context, completion);
+      } catch (error) {
+        await this.#postStepAfterFailure(context);
+        throw error;
+      }
+      await this.hooks.postStep?.(context);
+      return result;
+    });
+  }
+
+  /** Adds a copy of a message to the history. */
+  addMessage(message: Message, meta: Record<string, unknown> = {}): void {
+    this.#append(copyMessage(message), meta);
+  }
+
+  addUserMessage(
+    text: string,
+    { images = [], ...meta }: { images?: readonly ImageInput[]; [key: string]: unknown } = {},
+  ): void {
+    if (images.length > 0 && !this.#settings.allowImages) {
+      this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
+    }
+    this.#append(userMessage(text, this.#settings.allowImages ? images : []), meta);
+  }
+
+  /** Forgets the conversation; the system prompt stays. */
+  resetMessages(): void {
+    this.#messages = [];
+    this.#prompt.reset();
+  }
+
+  /** Shows an event to `hooks.onEvent`, to whoever watches this run, and to the agents above. */
+  emit(event: UnsignedEvent, meta: Record<string, unknown> = {}): void {
+    this.#turns.emit(event, meta);
+  }
+
+  /** A new agent of the same making with its own conversation. It uses this agent's MCP connections. */
+  fork(): PocketAgent<Answer> {
+    const Maker = this.constructor as new (...args: ConstructorParameters<typeof PocketAgent>) => PocketAgent<Answer>;
+    const { agentId: _own, ...agentConfig } = this.#options.agentConfig;
+    const subAgents = this.subAgents.map((agent) => agent.fork());
+    return new Maker(
+      { ...this.#options, agentConfig: { ...agentConfig, name: this.name }, subAgents },
+      { mcpClient: this.mcpClient },
+    );
+  }
+
+  /** This agent as one tool, `{name}-message`: for the `tools` of another agent, or to register on an MCP server. */
+  asMcpTool(): FunctionTool {
+    return agentTool(this);
+  }
+
+  /** This agent as an MCP server, on stdio or HTTP. */
+  async asMcpServer(options: AgentServerOptions = {}): Promise<AgentServer> {
+    const { AgentServer } = await import('./serve.ts');
+    return new AgentServer(this, options);
+  }
+
+  /** Ends what runs, closes connections, children and sub-agents. The agent cannot be used afterwards. */
+  async close(): Promise<void> {
+    this.#turns.close();
+    // a fork borrows its tools and connections
+    const closing = [this.#isFork ? undefined : this.#toolbox.close(), ...this.subAgents.map((agent) => agent.close())];
+    const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Override it to give the hooks of a step more to work with. */
+  protected createHookContext(): HookContext | Promise<HookContext> {
+    return { agent: this, metadata: {} };
+  }
+
+  async #step(frame: RunFrame, context: HookContext, completion: CompletionOptions): Promise<StepResult> {
+    const { hooks } = this;
+    frame.signal.throwIfAborted();
+    await hooks.preStep?.(context);
+    const [model, tools] = await Promise.all([this.#resolveModel(), this.#toolbox.table(frame.signal)]);
+    const response = await this.#askModel(frame, model, tools, completion);
+    await hooks.onLlmResponse?.(context, response);
+    const { message: llmMessage, requested } = readAnswer(response.content);
+    this.#append(llmMessage);
+    const toolCalls = requested.map(({ call }) => call);
+    const toolExecutionResults =
+      requested.length > 0 ? await this.#runTools(frame, context, tools, requested) : undefined;
+    const { usage } = response;
+    const finishReason = response.finishReason.unified;
+    this.emit({ type: 'step_finished', data: { finishReason, usage } });
+    await this.#turns.hooksDone();
+    return { llmMessage, toolCalls, toolExecutionResults, finishReason, usage };
+  }
+
+  #askModel(
+    frame: RunFrame,
+    model: LanguageModel,
+    tools: ToolTable,
+    completion: CompletionOptions,
+  ): Promise<ModelResponse> {
+    const { completionOptions, systemPrompt, modelRetries } = this.#settings;
+    const hasTools = tools.definitions.length > 0;
+    return callModel({
+      model,
+      options: {
+        prompt: this.#prompt.build(this.#messages, systemPrompt, needsLiftedImages(model)),
+        ...modelOptions(completionOptions, completion, hasTools),
+        ...(hasTools ? { tools: tools.definitions } : {}),
+      },
+      signal: frame.signal,
+      maxRetries: modelRetries,
+      onRetry: (retry) => {
+        this.logger.info(`The model is asked again in ${Math.round(retry.delayMs)} ms: ${retry.reason}`);
+        this.emit({ type: 'model_retry', data: retry });
+      },
+      onDelta: frame.streaming ? (type, delta) => this.emit({ type, data: { delta } }) : undefined,
+    });
+  }
+
+  async #runTools(
+    frame: RunFrame,
+    context: HookContext,
+    table: ToolTable,
+    requested: readonly RequestedCall[],
+  ): Promise<ToolResult[]> {
+    const { results, failure } = await runToolCalls(
+      {
+        ...this.#settings,
+        hooks: this.hooks,
+        context,
+        frame,
+        table,
+        metadata: {
+          context_id: this.agentId,
+          agent_name: this.name,
+          is_sub_agent: frame.path.length > 1,
+          ...(frame.traceparent ? { traceparent: frame.traceparent } : {}),
+          ...this.#options.toolCallMetadata,
+        },
+        emit: (event) => this.emit(event),
+      },
+      requested,
+    );
+    for (const result of results) this.#append(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
+    if (failure !== undefined) throw failure;
+    return results;
+  }
+
+  #append(message: Message, meta?: Record<string, unknown>): void {
+    this.#messages.push(message);
+    this.emit({ type: 'new_message', data: message }, meta);
+  }
+
+  #resolveModel(): Promise<LanguageModel> {
+    const { llmModel, modelSettings } = this.#settings;
+    const { router } = this.#options;
+    this.#model ??=
+      router && typeof llmModel === 'string'
+        ? Promise.resolve(router.languageModel(llmModel))
+        : resolveModel(llmModel, modelSettings).catch((error) => {
+            this.#model = undefined; // a key may be set before the next try
+            throw error;
+          });
+    return this.#model;
+  }
+
+  #toolRenamed(change: RenamedTool): void {
+    this.logger.warn(`Tool "${change.tool}" of ${change.source} is called "${change.name}" here: ${change.reason}.`);
+    this.emit({ type: 'tool_renamed', data: change });
+  }
+
+  async #postStepAfterFailure(context: HookContext): Promise<void> {
+    try {
+      await this.hooks.postStep?.(context);
+    } catch (error) {
+      this.logger.error(`hooks.postStep failed after a failed step: ${errorText(error)}`);
+    }
+  }
+
+  #clientOptions(): ConstructorParameters<typeof PocketAgentClient>[0] {
+    const { samplingHandler, ...options } = this.#options;
+    const ownModel: typeof samplingHandler = async (params, { signal }) => {
+      const { sample } = await import('./sampling.ts');
+      return sample(await this.#resolveModel(), params, signal);
+    };
+    const handler = samplingHandler === 'agent-model' ? ownModel : samplingHandler;
+    return {
+      ...options,
+      ...(handler ? { samplingHandler: handler } : {}),
+      logger: this.logger,
+      onServerStatus: (server, status, reason) =>
+        this.emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
+      onServerLog: (log) => this.emit({ type: 'server_log', data: log }),
+      onToolRenamed: (change) => this.#toolRenamed(change),
+    };
+  }
+}

@@ -1,0 +1,39 @@
+// Which model the command line uses when nobody names one: a key that is set, a local Ollama, or the demo model.
+
+export interface ChosenModel {
+  model: string;
+  because: string;
+}
+
+const byKey = [
+  ['ANTHROPIC_API_KEY', 'anthropic/claude-sonnet-5'],
+  ['OPENAI_API_KEY', 'openai/gpt-5.4-mini'],
+  ['GOOGLE_GENERATIVE_AI_API_KEY', 'google/gemini-3.5-flash'],
+  ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
+] as const;
+
+const OLLAMA_WAIT_MS = 500;
+
+export async function chooseModel(asked: string | undefined): Promise<ChosenModel> {
+  if (asked) return { model: asked, because: 'you asked for it' };
+  for (const [key, model] of byKey) {
+    if (process.env[key]) return { model, because: `${key} is set` };
+  }
+  const local = await ollamaModel();
+  if (local) return { model: `ollama/${local}`, because: 'Ollama runs on this machine' };
+  return { model: 'demo', because: 'no key is set and no Ollama runs here: rules, not an LLM' };
+}
+
+/** The first model of a local Ollama; undefined when none runs, which is the ordinary case. */
+async function ollamaModel(): Promise<string | undefined> {
+  const base = process.env.OLLAMA_BASE_URL ?? 'http://127.0.0.1:11434/v1';
+  try {
+    const response = await fetch(new URL('/api/tags', base), { signal: AbortSignal.timeout(OLLAMA_WAIT_MS) });
+    const body: unknown = await response.json();
+    const models = typeof body === 'object' && body !== null && 'models' in body ? body.models : [];
+    const [first] = Array.isArray(models) ? models : [];
+    return typeof first?.name === 'string' ? first.name : undefined;
+  } catch {
+    return undefined;
+  }
+}

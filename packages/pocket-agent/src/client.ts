@@ -1,0 +1,239 @@
+// All MCP servers of one agent as one source of tools, with their resources and prompts.
+import type {
+  CallToolResult,
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  Tool,
+} from '@modelcontextprotocol/client';
+import type { McpConnection } from './connection.ts';
+import { PocketError } from './errors.ts';
+import type { ServerStatus } from './events.ts';
+import { type Logger, stderrLogger } from './logger.ts';
+import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import type { ServerHandlers, ServerLog } from './server-requests.ts';
+import { type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
+
+export interface PocketAgentClientOptions extends ServerHandlers {
+  mcpConfig?: McpConfig;
+  /** Added, encoded, to the address of every HTTP server. */
+  mcpServerQueryParams?: Record<string, string>;
+  /** auto: bare names with one server, `server_tool` with several. */
+  toolPrefix?: 'auto' | 'always' | 'never';
+  /** Overrides for every server that does not set its own. */
+  toolTimeoutMs?: number;
+  maxToolTimeoutMs?: number;
+  logger?: Logger;
+  onServerStatus?: (server: string, status: ServerStatus, reason?: string) => void;
+  onServerLog?: (log: ServerLog) => void;
+  onToolRenamed?: (change: RenamedTool) => void;
+  clientInfo?: { name: string; version: string };
+}
+
+export type WithServer<Item> = Item & { server: string };
+
+export class PocketAgentClient implements ToolSource {
+  readonly name = 'mcp';
+  readonly #options: PocketAgentClientOptions;
+  readonly #logger: Logger;
+  readonly #entries: Map<string, McpServerEntry>;
+  readonly #status = new Map<string, { status: ServerStatus; reason?: string }>();
+  readonly #routes = new Map<string, { connection: McpConnection; tool: Tool }>();
+  readonly #names = new ToolNames();
+  #connections: Promise<McpConnection[]> | undefined;
+  #open: McpConnection[] = [];
+
+  constructor(options: PocketAgentClientOptions = {}) {
+    this.#options = { ...options };
+    this.#logger = options.logger ?? stderrLogger();
+    this.#entries = readMcpConfig(options.mcpConfig);
+  }
+
+  get revision(): number {
+    return this.#open.reduce((sum, connection) => sum + connection.revision, 0);
+  }
+
+  get serverNames(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** Servers that were reached for so far, and how that went. */
+  get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
+    return this.#status;
+  }
+
+  refresh(): void {
+    for (const connection of this.#open) connection.retryIfDue();
+  }
+
+  async listTools(signal?: AbortSignal): Promise<Tool[]> {
+    const connections = await this.#servers();
+    const lists = await Promise.all(connections.map((connection) => connection.listTools(signal)));
+    this.#routes.clear();
+    const tools: Tool[] = [];
+    for (const [index, connection] of connections.entries()) {
+      for (const tool of lists[index] ?? []) {
+        const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
+        const name = this.#names.nameFor(connection.name, wanted, (change) => this.#options.onToolRenamed?.(change));
+        this.#routes.set(name, { connection, tool });
+        tools.push(name === tool.name ? tool : { ...tool, name });
+      }
+    }
+    return tools;
+  }
+
+  async callTool(
+    name: string,
+    args: Record<string, unknown>,
+    context: Partial<ToolCallContext> = {},
+  ): Promise<CallToolResult> {
+    if (!this.#routes.has(name)) await this.listTools(context.signal);
+    const route = this.#routes.get(name);
+    if (!route) {
+      throw new PocketError(
+        'TOOL_UNKNOWN',
+        `No MCP server has a tool "${name}". There are: ${[...this.#routes.keys()].join(', ')}.`,
+      );
+    }
+    return route.connection.callTool(route.tool.name, args, {
+      toolCallId: context.toolCallId ?? name,
+      signal: context.signal ?? new AbortController().signal,
+      progress: context.progress ?? (() => {}),
+      meta: context.meta ?? {},
+    });
+  }
+
+  /** The JSON Schema of a tool's arguments. */
+  async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
+    if (!this.#routes.has(name)) await this.listTools();
+    const route = this.#routes.get(name);
+    if (!route) throw new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".`);
+    return route.tool.inputSchema;
+  }
+
+  async listResources(server?: string): Promise<WithServer<Resource>[]> {
+    return this.#fromAll(server, 'resources', async (connection) => {
+      return (await connection.request((client) => client.listResources())).resources;
+    });
+  }
+
+  async listResourceTemplates(server?: string): Promise<WithServer<ResourceTemplateType>[]> {
+    return this.#fromAll(server, 'resource templates', async (connection) => {
+      return (await connection.request((client) => client.listResourceTemplates())).resourceTemplates;
+    });
+  }
+
+  async readResource(server: string, uri: string): Promise<ReadResourceResult> {
+    return (await this.#server(server)).request((client) => client.readResource({ uri }));
+  }
+
+  async listPrompts(server?: string): Promise<WithServer<Prompt>[]> {
+    return this.#fromAll(server, 'prompts', async (connection) => {
+      return (await connection.request((client) => client.listPrompts())).prompts;
+    });
+  }
+
+  async getPrompt(server: string, name: string, args: Record<string, string> = {}): Promise<GetPromptResult> {
+    return (await this.#server(server)).request((client) => client.getPrompt({ name, arguments: args }));
+  }
+
+  async close(): Promise<void> {
+    const connections = (await this.#connections?.catch(() => undefined)) ?? [];
+    await Promise.all(connections.map((connection) => connection.close()));
+  }
+
+  #prefixed(): boolean {
+    const { toolPrefix = 'auto' } = this.#options;
+    return toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
+  }
+
+  /** The MCP SDK takes long to load, so it is loaded when a server is first needed. */
+  #servers(): Promise<McpConnection[]> {
+    this.#connections ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeConnections();
+    return this.#connections;
+  }
+
+  async #makeConnections(): Promise<McpConnection[]> {
+    const { McpConnection } = await import('./connection.ts');
+    const { toolTimeoutMs, maxToolTimeoutMs } = this.#options;
+    this.#open = [...this.#entries].map(
+      ([name, entry]) =>
+        new McpConnection({
+          name,
+          entry: {
+            ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }),
+            ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
+            ...entry,
+          },
+          handlers: { ...this.#options, logHandler: (log) => this.#log(log) },
+          logger: this.#logger,
+          clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: '0.1.0' },
+          queryParams: this.#options.mcpServerQueryParams ?? {},
+          onStatus: (status, reason) => this.#setStatus(name, status, reason),
+        }),
+    );
+    return this.#open;
+  }
+
+  #setStatus(server: string, status: ServerStatus, reason?: string): void {
+    this.#status.set(server, { status, ...(reason === undefined ? {} : { reason }) });
+    this.#options.onServerStatus?.(server, status, reason);
+  }
+
+  #log(log: ServerLog): void {
+    this.#options.onServerLog?.(log);
+    if (this.#options.logHandler) return this.#options.logHandler(log);
+    const text = typeof log.data === 'string' ? log.data : JSON.stringify(log.data);
+    const level = logLevels[log.level] ?? 'info';
+    this.#logger[level](`[${log.server}] ${text}`);
+  }
+
+  async #server(name: string): Promise<McpConnection> {
+    const found = (await this.#servers()).find((connection) => connection.name === name);
+    if (!found) {
+      throw new PocketError(
+        'CONFIG_INVALID',
+        `There is no MCP server "${name}". There are: ${this.serverNames.join(', ') || 'none'}.`,
+      );
+    }
+    return found;
+  }
+
+  /** From one server, or from all that answer. */
+  async #fromAll<Item>(
+    server: string | undefined,
+    what: string,
+    read: (connection: McpConnection) => Promise<Item[]>,
+  ): Promise<WithServer<Item>[]> {
+    const label = (connection: McpConnection) => (items: Item[]) =>
+      items.map((item) => ({ ...item, server: connection.name }));
+    if (server !== undefined) {
+      const connection = await this.#server(server);
+      return label(connection)(await read(connection));
+    }
+    const lists = await Promise.all(
+      (await this.#servers()).map((connection) =>
+        read(connection)
+          .then(label(connection))
+          .catch((error) => {
+            this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${error.message}`);
+            return [];
+          }),
+      ),
+    );
+    return lists.flat();
+  }
+}
+
+const logLevels: Record<string, keyof Logger> = {
+  debug: 'debug',
+  info: 'info',
+  notice: 'info',
+  warning: 'warn',
+  error: 'error',
+  critical: 'error',
+  alert: 'error',
+  emergency: 'error',
+};

@@ -1,0 +1,197 @@
+// Opening a connection: the right transport for an entry, the protocol era the server speaks, a login where needed.
+import { basename } from 'node:path';
+import {
+  type AuthProvider,
+  type Client,
+  type ClientOptions,
+  type ConnectOptions,
+  type JSONRPCMessage,
+  type OAuthClientProvider,
+  SSEClientTransport,
+  type Transport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { abortable } from './abort.ts';
+import { errorText, PocketError } from './errors.ts';
+import { expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
+import type { OAuthLogin } from './oauth.ts';
+import { ChildTransport, HttpTransport, inProcessTransport } from './transports.ts';
+
+export interface ConnectRequest {
+  name: string;
+  entry: McpServerEntry;
+  queryParams: Record<string, string>;
+  signal: AbortSignal;
+  timeoutMs: number;
+  makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): Client;
+  observe(message: JSONRPCMessage): void;
+}
+
+export interface Connected {
+  client: Client;
+  transport: Transport;
+}
+
+// A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
+const STDIO_PROBE_MS = 10_000;
+const MOST_LOGINS = 3;
+
+export async function connectTo(request: ConnectRequest): Promise<Connected> {
+  const { entry } = request;
+  if ('server' in entry) {
+    const factory = typeof entry.server === 'function';
+    return attempt(request, await inProcessTransport(entry.server), factory ? {} : { prior: { kind: 'legacy' } });
+  }
+  if ('command' in entry) return connectChild(request, entry);
+  return connectHttp(request, entry);
+}
+
+async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
+  const { name } = request;
+  const expand = (text: string) => expandVariables(name, text);
+  const env = Object.fromEntries(Object.entries(entry.env ?? {}).map(([key, value]) => [key, expand(String(value))]));
+  const command = {
+    command: expand(entry.command),
+    args: (entry.args ?? []).map((value) => expand(String(value))),
+    env,
+    cwd: entry.cwd === undefined ? undefined : expand(entry.cwd),
+  };
+  const start = async (options: ConnectOptions) => {
+    const transport = new ChildTransport(command);
+    try {
+      return await attempt(request, transport, options);
+    } catch (error) {
+      throw childError(name, command.command, transport.stderr, error);
+    }
+  };
+  try {
+    return await start({});
+  } catch (error) {
+    request.signal.throwIfAborted();
+    if (isMissingCommand(error)) throw error;
+    // some servers of the 2025 era end when they are asked something before `initialize`
+    return await start({ prior: { kind: 'legacy' } });
+  }
+}
+
+async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<Connected> {
+  const url = serverUrl(request.name, entry, request.queryParams);
+  const headers = Object.fromEntries(
+    Object.entries(entry.headers ?? {}).map(([key, value]) => [key, expandVariables(request.name, value)]),
+  );
+  const login = loginOf(entry);
+  const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
+  const options = { requestInit: { headers }, ...(authProvider ? { authProvider } : {}) };
+  try {
+    if (entry.type === 'sse') return await connectSse(request, url, options);
+    try {
+      return await withLogin(request, login, () => new HttpTransport(url, options));
+    } catch (error) {
+      if (entry.type !== undefined || !isOldServer(error)) throw error;
+      return await connectSse(request, url, options);
+    }
+  } catch (error) {
+    request.signal.throwIfAborted();
+    if (error instanceof PocketError) throw error;
+    const where = `${url.origin}${url.pathname}`; // a query may hold a secret
+    throw new PocketError(
+      'MCP_CONNECT_FAILED',
+      `Could not reach MCP server "${request.name}" at ${where}: ${errorText(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function connectSse(request: ConnectRequest, url: URL, options: object): Promise<Connected> {
+  return attempt(request, new SSEClientTransport(url, options), { prior: { kind: 'legacy' } });
+}
+
+/** Connects, and as often as the server asks for it takes a person through the login and connects again. */
+async function withLogin(
+  request: ConnectRequest,
+  login: OAuthLogin | undefined,
+  make: () => HttpTransport,
+): Promise<Connected> {
+  for (let logins = 0; ; logins++) {
+    const transport = make();
+    try {
+      return await attempt(request, transport, {});
+    } catch (error) {
+      if (!(error instanceof UnauthorizedError)) throw error;
+      if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, error);
+      await finishLogin(login, transport, request.signal);
+    }
+  }
+}
+
+export function loginOf(entry: McpServerEntry): OAuthLogin | undefined {
+  return 'url' in entry && entry.auth && 'waitForRedirect' in entry.auth ? entry.auth : undefined;
+}
+
+export async function finishLogin(login: OAuthLogin, transport: HttpTransport, signal: AbortSignal): Promise<void> {
+  const back = await abortable(login.waitForRedirect(), signal);
+  await transport.finishAuth(back.searchParams);
+}
+
+export function authorizationNeeded(server: string, cause: unknown): PocketError {
+  return new PocketError(
+    'MCP_AUTHORIZATION_NEEDED',
+    `MCP server "${server}" wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.`,
+    { cause },
+  );
+}
+
+async function attempt(request: ConnectRequest, transport: Transport, options: ConnectOptions): Promise<Connected> {
+  const probe = 'pid' in transport ? { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, request.timeoutMs) } } : {};
+  const client = request.makeClient({ mode: 'auto', ...probe });
+  const before = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    before?.(message, extra);
+    request.observe(message);
+  };
+  try {
+    await abortable(
+      client.connect(transport, { ...options, timeout: request.timeoutMs, signal: request.signal }),
+      request.signal,
+    );
+    return { client, transport };
+  } catch (error) {
+    await transport.close().catch(() => {}); // the first error is the one that matters
+    throw error;
+  }
+}
+
+function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string>): URL {
+  const text = expandVariables(name, entry.url);
+  if (!URL.canParse(text)) throw new PocketError('CONFIG_INVALID', `MCP server "${name}": "${text}" is not a URL.`);
+  const url = new URL(text);
+  for (const [key, value] of Object.entries(queryParams)) url.searchParams.set(key, value);
+  return url;
+}
+
+function isOldServer(error: unknown): boolean {
+  const data = error instanceof Error && 'data' in error ? error.data : undefined;
+  const status = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined;
+  return status === 400 || status === 404 || status === 405 || status === 406;
+}
+
+function isMissingCommand(error: unknown): boolean {
+  return (
+    error instanceof PocketError &&
+    error.cause instanceof Error &&
+    'code' in error.cause &&
+    error.cause.code === 'ENOENT'
+  );
+}
+
+function childError(name: string, command: string, stderr: string, error: unknown): PocketError {
+  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED') return error;
+  const said = stderr.trim() ? ` It said: ${stderr.trim().split('\n').slice(-3).join(' / ')}` : '';
+  return new PocketError(
+    'MCP_CONNECT_FAILED',
+    `Could not start MCP server "${name}" (${basename(command)}): ${errorText(error)}.${said}`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,61 @@
+// The one error class of the library. Programs branch on `code`; people read `message`, which names the way out.
+
+export type PocketErrorCode =
+  | 'CONFIG_INVALID'
+  | 'MODEL_UNKNOWN'
+  | 'MODEL_PACKAGE_MISSING'
+  | 'MODEL_KEY_MISSING'
+  | 'MODEL_FAILED'
+  | 'ANSWER_CUT_OFF'
+  | 'ANSWER_FILTERED'
+  | 'MAX_STEPS'
+  | 'TIMEOUT'
+  | 'ABORTED'
+  | 'AGENT_CLOSED'
+  | 'AGENT_CYCLE'
+  | 'TOOL_UNKNOWN'
+  | 'TOOL_ARGUMENTS_INVALID'
+  | 'TOOL_DENIED'
+  | 'TOOL_FAILED'
+  | 'TOOL_TIMEOUT'
+  | 'TOOL_OUTCOME_UNKNOWN'
+  | 'MCP_CONNECT_FAILED'
+  | 'MCP_AUTHORIZATION_NEEDED'
+  | 'MCP_REQUEST_FAILED';
+
+export class PocketError extends Error {
+  override readonly name = 'PocketError';
+  readonly code: PocketErrorCode;
+  /** What a program may want beside the text, for example the partial answer of `ANSWER_CUT_OFF`. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: PocketErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+/** Also true for an error made by another copy of this package in the same process. */
+export function isPocketError(error: unknown, code?: PocketErrorCode): error is PocketError {
+  if (!(error instanceof Error) || error.name !== 'PocketError' || !('code' in error)) return false;
+  return code === undefined || error.code === code;
+}
+
+/** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"). */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
+  return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
+}
+
+function rootMessage(error: Error): string {
+  if (error.cause instanceof Error) return rootMessage(error.cause);
+  // Node gives an AggregateError without a text when several addresses refuse a connection.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ');
+  return error.message;
+}

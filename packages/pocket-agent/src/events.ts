@@ -1,0 +1,46 @@
+// What can be seen of a running agent. Events are for looking: whoever listens cannot change or break a run.
+import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { Message } from './messages.ts';
+import type { ToolCall, ToolResult } from './tools.ts';
+
+export interface EventMeta {
+  agentName: string;
+  agentId: string;
+  isSubAgent: boolean;
+  /** Names from the agent that was called first down to the one this event is from. */
+  path: readonly string[];
+  [key: string]: unknown;
+}
+
+export type ServerStatus = 'connected' | 'failed' | 'lost' | 'closed';
+
+interface EventData {
+  new_message: Message;
+  text_delta: { delta: string };
+  reasoning_delta: { delta: string };
+  tool_call: ToolCall;
+  tool_progress: { toolCallId: string; toolName: string; progress: number; total?: number; message?: string };
+  tool_result: ToolResult;
+  step_finished: { finishReason: LanguageModelV4FinishReason['unified']; usage: LanguageModelV4Usage };
+  run_finished: { answer: unknown };
+  model_retry: { attempt: number; delayMs: number; reason: string };
+  server_status: { server: string; status: ServerStatus; reason?: string };
+  server_log: { server: string; level: string; data: unknown; logger?: string };
+  tool_renamed: { source: string; tool: string; name: string; reason: string };
+}
+
+export type AgentEventType = keyof EventData | `custom:${string}`;
+
+/** `type` tells what `data` is. Own events are named `custom:…` and may carry anything. */
+export type AgentEvent =
+  | { [Type in keyof EventData]: { type: Type; data: EventData[Type]; meta: EventMeta } }[keyof EventData]
+  | { type: `custom:${string}`; data: unknown; meta: EventMeta };
+
+/** An event before the agent has signed it with its name and path. */
+export type UnsignedEvent = AgentEvent extends infer Event
+  ? Event extends AgentEvent
+    ? Omit<Event, 'meta'>
+    : never
+  : never;
+
+export type EventListener = (event: AgentEvent) => void;

@@ -1,0 +1,153 @@
+// A plain function as a tool, in this process: no server, no protocol, the same rules.
+import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
+import { PocketError } from './errors.ts';
+import { textResult } from './tool-result.ts';
+import type { ToolCallContext, ToolSource } from './tools.ts';
+
+export type JsonSchema = { type: 'object'; [keyword: string]: unknown };
+
+/** What `run` may return: text, anything that goes into JSON, nothing, or a whole MCP result. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool
+export type ToolReturn = CallToolResult | string | number | boolean | object | null | undefined | void;
+
+interface ToolSettings {
+  name: string;
+  description: string;
+  title?: string;
+  annotations?: ToolAnnotations;
+  /** `_meta` of the tool, for example `{ capability: 'read' }`. */
+  meta?: Record<string, unknown>;
+}
+
+export interface FunctionTool {
+  readonly definition: Tool;
+  call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
+}
+
+/** `inputSchema` is a zod schema (or another Standard Schema that can tell its JSON Schema) or a JSON Schema. */
+export function tool<Schema extends StandardSchemaV1>(
+  settings: ToolSettings & {
+    inputSchema: Schema;
+    run(args: StandardSchemaV1.InferOutput<Schema>, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
+  },
+): FunctionTool;
+export function tool(
+  settings: ToolSettings & {
+    inputSchema?: JsonSchema;
+    run(args: Record<string, unknown>, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
+  },
+): FunctionTool;
+export function tool(
+  settings: ToolSettings & {
+    inputSchema?: JsonSchema | StandardSchemaV1;
+    run(args: never, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
+  },
+): FunctionTool {
+  const { name, description, title, annotations, meta, inputSchema = { type: 'object' } } = settings;
+  if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
+  // the overloads above tie `run` to the schema, and the schema is checked before each call
+  const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;
+  let check: Promise<Check> | undefined;
+  return {
+    definition: {
+      name,
+      description,
+      inputSchema: isStandardSchema(inputSchema) ? jsonSchemaOf(name, inputSchema) : inputSchema,
+      ...(title === undefined ? {} : { title }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(meta === undefined ? {} : { _meta: meta }),
+    },
+    async call(args, context) {
+      check ??= isStandardSchema(inputSchema)
+        ? Promise.resolve(standardCheck(inputSchema))
+        : jsonSchemaCheck(inputSchema);
+      const checked = await (await check)(args);
+      if ('problem' in checked) {
+        throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${name}": ${checked.problem}`);
+      }
+      return toCallToolResult(await run(checked.value, context));
+    },
+  };
+}
+
+/** Several function tools as one source. */
+export function functionTools(tools: readonly FunctionTool[], name = 'functions'): ToolSource {
+  const byName = new Map<string, FunctionTool>();
+  for (const entry of tools) {
+    if (byName.has(entry.definition.name)) {
+      throw new PocketError(
+        'CONFIG_INVALID',
+        `Two tools are called "${entry.definition.name}"; give one another name.`,
+      );
+    }
+    byName.set(entry.definition.name, entry);
+  }
+  return {
+    name,
+    listTools: () => tools.map((entry) => entry.definition),
+    callTool(toolName, args, context) {
+      const found = byName.get(toolName);
+      if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no tool "${toolName}".`);
+      return found.call(args, context);
+    },
+  };
+}
+
+export function isFunctionTool(value: FunctionTool | ToolSource): value is FunctionTool {
+  return 'definition' in value;
+}
+
+/** An MCP result as it is; text, numbers, objects and nothing made into one. */
+export function toCallToolResult(value: ToolReturn): CallToolResult {
+  if (value === undefined || value === null) return textResult('No result returned');
+  if (typeof value === 'string') return textResult(value);
+  if (typeof value !== 'object') return textResult(String(value));
+  if (isCallToolResult(value)) return value;
+  const text = textResult(JSON.stringify(value));
+  return Array.isArray(value) ? text : { ...text, structuredContent: value };
+}
+
+function isCallToolResult(value: object): value is CallToolResult {
+  if (!('content' in value) || !Array.isArray(value.content)) return false;
+  return value.content.every((block) => typeof block === 'object' && block !== null && typeof block.type === 'string');
+}
+
+type Check = (args: unknown) => Promise<{ value: unknown } | { problem: string }>;
+
+function isStandardSchema(schema: JsonSchema | StandardSchemaV1): schema is StandardSchemaV1 {
+  return '~standard' in schema;
+}
+
+function jsonSchemaOf(name: string, schema: StandardSchemaV1): JsonSchema {
+  const standard: object = schema['~standard'];
+  if (!('jsonSchema' in standard)) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `The inputSchema of tool "${name}" cannot tell its JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.`,
+    );
+  }
+  const { jsonSchema } = standard as { jsonSchema: { input(options: { target: string }): Record<string, unknown> } };
+  return { ...jsonSchema.input({ target: 'draft-2020-12' }), type: 'object' };
+}
+
+function standardCheck(schema: StandardSchemaV1): Check {
+  return async (args) => {
+    const result = await schema['~standard'].validate(args);
+    if (!result.issues) return { value: result.value };
+    return { problem: result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join('; ') };
+  };
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  const path = (issue.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
+  return path ? `${path}: ` : '';
+}
+
+async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {
+  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
+  const validate = new AjvJsonSchemaValidator().getValidator(schema);
+  return async (args) => {
+    const result = validate(args);
+    return result.valid ? { value: args } : { problem: result.errorMessage };
+  };
+}

@@ -1,0 +1,44 @@
+// Hooks change a run: they are awaited, may replace or deny, and what they throw stops the step.
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { PocketAgent } from './agent.ts';
+import type { AgentEvent } from './events.ts';
+import type { ModelResponse } from './model-call.ts';
+import type { ToolCall, ToolResult } from './tools.ts';
+
+/** One per step, shared by all hooks of that step. */
+export interface HookContext {
+  agent: PocketAgent<unknown>;
+  metadata: Record<string, unknown>;
+}
+
+export interface ToolDenial {
+  deny: string;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: what TypeScript calls the result of a hook that returns nothing
+type OrNothing<Value = undefined> = Value | undefined | void;
+type Awaitable<Value> = Value | Promise<Value>;
+
+/** Extend it, or pass any object that has some of its methods. */
+export class AgentHooks {
+  /** Before the model is asked. */
+  preStep?(context: HookContext): Awaitable<void>;
+  /** After everything else of the step, also when the step failed. */
+  postStep?(context: HookContext): Awaitable<void>;
+  /** Right before a tool runs. Return a changed call, `{ deny: reason }` for the model to read, or nothing. */
+  preToolCall?(context: HookContext, call: ToolCall): Awaitable<OrNothing<ToolCall | ToolDenial>>;
+  /** Right after a tool ran, or failed. Return a changed result, or nothing. */
+  postToolCall?(context: HookContext, call: ToolCall, result: ToolResult): Awaitable<OrNothing<ToolResult>>;
+  /** The model answered; nothing is in the history yet. */
+  onLlmResponse?(context: HookContext, response: ModelResponse): Awaitable<void>;
+  /** Every event of this agent and of its sub-agents. What it throws is logged and changes nothing. */
+  onEvent?(event: AgentEvent): Awaitable<void>;
+  /**
+   * Every failure of a tool: the tool said so, transport, timeout, unknown name, bad arguments.
+   * A string goes to the model as the result; `false` stops the run with a typed error; nothing means the default:
+   * the error, and for bad arguments the tool's input schema, go to the model.
+   */
+  onToolError?(context: HookContext, call: ToolCall, error: Error): Awaitable<OrNothing<string | false>>;
+  /** Replaces the conversion of what a tool returned into what the model sees. */
+  onToolResult?(context: HookContext, call: ToolCall, result: CallToolResult): Awaitable<ToolResult>;
+}

@@ -1,0 +1,40 @@
+// The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
+export { PocketAgent, type RunOptions, type StepOptions, type WatchOptions } from './agent.ts';
+export type {
+  AgentConfig,
+  AgentLimits,
+  CompletionOptions,
+  ModelRouter,
+  PocketAgentOptions,
+} from './agent-config.ts';
+export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
+export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
+export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';
+export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './function-tool.ts';
+export { AgentHooks, type HookContext, type ToolDenial } from './hooks.ts';
+export type { HttpServer, HttpServerOptions } from './http-server.ts';
+export { type Logger, stderrLogger } from './logger.ts';
+export type { McpConfig, McpServerEntry } from './mcp-config.ts';
+export {
+  type AssistantMessage,
+  type ImageInput,
+  type Message,
+  type ToolMessage,
+  textOf,
+  type UserInput,
+  type UserMessage,
+} from './messages.ts';
+export { type LanguageModel, type ModelSettings, resolveModel } from './model.ts';
+export type { ModelResponse } from './model-call.ts';
+export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './oauth.ts';
+export type { AgentServer, AgentServerOptions } from './serve.ts';
+export type { ServerHandlers, ServerLog, ServerMessage } from './server-requests.ts';
+export type { StepResult } from './step-result.ts';
+export type {
+  ToolCall,
+  ToolCallContext,
+  ToolContentPart,
+  ToolProgress,
+  ToolResult,
+  ToolSource,
+} from './tools.ts';

@@ -1,0 +1,27 @@
+// Where the library writes: never stdout, because a server on stdio speaks its protocol there.
+
+export interface Logger {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type Level = (typeof levels)[number];
+
+function isLevel(value: string | undefined): value is Level {
+  return levels.some((level) => level === value);
+}
+
+/** Lines on stderr from `level` up; the default level is `POCKET_AGENT_LOG_LEVEL`, else `warn`. */
+export function stderrLogger(level?: Level): Logger {
+  const fromEnvironment = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
+  const threshold = levels.indexOf(level ?? (isLevel(fromEnvironment) ? fromEnvironment : 'warn'));
+  const writer = (name: Level) => (message: string, fields?: Record<string, unknown>) => {
+    if (levels.indexOf(name) < threshold) return;
+    const extra = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';
+    process.stderr.write(`[pocket-agent] ${name}: ${message}${extra}\n`);
+  };
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}

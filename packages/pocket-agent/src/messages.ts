@@ -1,0 +1,144 @@
+// The history: AI SDK prompt messages as plain JSON, so that `JSON.parse(JSON.stringify(messages))` resumes it.
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultOutput,
+} from '@ai-sdk/provider';
+import { PocketError } from './errors.ts';
+
+export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
+export type UserMessage = Extract<Message, { role: 'user' }>;
+export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+export type ToolMessage = Extract<Message, { role: 'tool' }>;
+
+/** An image of a user message: bytes, base64 text (with or without a `data:` header), or an http(s) URL. */
+export type ImageInput = string | URL | Uint8Array;
+
+export interface UserInput {
+  text: string;
+  images?: readonly ImageInput[];
+}
+
+export function userMessage(text: string, images: readonly ImageInput[] = []): UserMessage {
+  return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart)] };
+}
+
+export function toolMessage(
+  toolCallId: string,
+  toolName: string,
+  output: LanguageModelV4ToolResultOutput,
+): ToolMessage {
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+}
+
+/** What a model generated, as the message that goes into the history. Tool inputs arrive here already parsed. */
+export function assistantMessage(
+  content: readonly LanguageModelV4Content[],
+  toolInput: (toolCallId: string) => unknown,
+): AssistantMessage {
+  const parts: AssistantMessage['content'] = [];
+  for (const part of content) {
+    const options = part.providerMetadata ? { providerOptions: part.providerMetadata } : {};
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        parts.push({ type: part.type, text: part.text, ...options });
+        break;
+      case 'file':
+      case 'reasoning-file':
+        parts.push({ type: part.type, mediaType: part.mediaType, data: plainFileData(part.data), ...options });
+        break;
+      case 'custom':
+        parts.push({ type: 'custom', kind: part.kind, ...options });
+        break;
+      case 'tool-call':
+        parts.push(toolCallPart(part, toolInput(part.toolCallId), options));
+        break;
+      case 'tool-result':
+        parts.push({
+          type: 'tool-result',
+          toolCallId: part.toolCallId,
+          toolName: part.toolName,
+          output: { type: part.isError ? 'error-json' : 'json', value: part.result },
+          ...options,
+        });
+        break;
+      case 'source':
+      case 'tool-approval-request':
+        break; // a prompt has no place for these; they stay visible in the response given to onLlmResponse
+    }
+  }
+  return { role: 'assistant', content: parts };
+}
+
+function toolCallPart(
+  call: { toolCallId: string; toolName: string; providerExecuted?: boolean },
+  input: unknown,
+  options: Pick<LanguageModelV4ToolCallPart, 'providerOptions'>,
+): LanguageModelV4ToolCallPart {
+  const executed = call.providerExecuted ? { providerExecuted: true } : {};
+  return { type: 'tool-call', toolCallId: call.toolCallId, toolName: call.toolName, input, ...executed, ...options };
+}
+
+/** The text of a message, without reasoning. */
+export function textOf(message: Message): string {
+  let text = '';
+  for (const part of message.content) if (part.type === 'text') text += part.text;
+  return text;
+}
+
+/** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */
+export function copyMessage(message: Message): Message {
+  if (!['user', 'assistant', 'tool'].includes(message.role) || !Array.isArray(message.content)) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `A history message needs a role (user, assistant or tool) and a list of content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.`,
+    );
+  }
+  return JSON.parse(JSON.stringify(message, (_key, value) => (value instanceof Uint8Array ? toBase64(value) : value)));
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+type FileData = LanguageModelV4FilePart['data'];
+
+function plainFileData<Data extends FileData>(data: Data): Data {
+  if (data.type === 'data' && data.data instanceof Uint8Array) return { ...data, data: toBase64(data.data) };
+  return data;
+}
+
+function imagePart(image: ImageInput): LanguageModelV4FilePart {
+  if (image instanceof URL || (typeof image === 'string' && /^https?:\/\//i.test(image))) {
+    return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(image) } };
+  }
+  if (image instanceof Uint8Array) return base64Image(toBase64(image));
+  const header = /^data:([^;,]+);base64,/.exec(image);
+  const data = header ? image.slice(header[0].length) : image;
+  if (data === '' || /[^A-Za-z0-9+/=_\s-]/.test(data.slice(0, 256))) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'An image must be bytes, base64 text, a data: URL or an http(s) URL; this is none of them.',
+    );
+  }
+  return base64Image(data, header?.[1]);
+}
+
+function base64Image(data: string, mediaType = imageTypeOf(data)): LanguageModelV4FilePart {
+  return { type: 'file', mediaType, data: { type: 'data', data } };
+}
+
+// The first bytes of each format, as they look in base64.
+const signatures = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+] as const;
+
+function imageTypeOf(base64: string): string {
+  return signatures.find(([start]) => base64.startsWith(start))?.[1] ?? 'image/jpeg';
+}

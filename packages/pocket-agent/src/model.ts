@@ -1,0 +1,160 @@
+// What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { errorText, PocketError } from './errors.ts';
+
+export type LanguageModel = LanguageModelV4;
+
+/** For models named by a string; an object brings its own settings. */
+export interface ModelSettings {
+  apiKey?: string;
+  baseUrl?: string;
+  headers?: Record<string, string>;
+}
+
+interface Factory {
+  languageModel(modelId: string): LanguageModelV4;
+}
+
+interface Provider {
+  packageName: string;
+  /** One of these must be set unless `apiKey` is given. None: works without a key. */
+  keys: readonly string[];
+  load(settings: ModelSettings): Promise<Factory>;
+}
+
+/** The stand-in that needs no key: rules, not an LLM. */
+const DEMO = 'demo';
+const OLLAMA_URL = 'http://127.0.0.1:11434/v1';
+
+const providers: Readonly<Record<string, Provider>> = {
+  openai: {
+    packageName: '@ai-sdk/openai',
+    keys: ['OPENAI_API_KEY'],
+    load: async (settings) => (await import('@ai-sdk/openai')).createOpenAI(common(settings)),
+  },
+  anthropic: {
+    packageName: '@ai-sdk/anthropic',
+    keys: ['ANTHROPIC_API_KEY'],
+    load: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(common(settings)),
+  },
+  google: {
+    packageName: '@ai-sdk/google',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    load: async (settings) => {
+      const apiKey = settings.apiKey ?? process.env.GOOGLE_GENERATIVE_AI_API_KEY ?? process.env.GEMINI_API_KEY;
+      return (await import('@ai-sdk/google')).createGoogleGenerativeAI(common({ ...settings, apiKey }));
+    },
+  },
+  azure: {
+    packageName: '@ai-sdk/azure',
+    keys: ['AZURE_API_KEY'],
+    load: async (settings) => {
+      if (!settings.baseUrl && !process.env.AZURE_RESOURCE_NAME) {
+        throw new PocketError(
+          'CONFIG_INVALID',
+          'Models under "azure/" need to know where they are: set AZURE_RESOURCE_NAME or modelSettings.baseUrl.',
+        );
+      }
+      return (await import('@ai-sdk/azure')).createAzure(common(settings));
+    },
+  },
+  ollama: {
+    packageName: '@ai-sdk/openai-compatible',
+    keys: [],
+    load: (settings) => compatible('ollama', settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL, settings),
+  },
+  'openai-compatible': {
+    packageName: '@ai-sdk/openai-compatible',
+    keys: [],
+    load: (settings) => {
+      const baseUrl = settings.baseUrl ?? process.env.OPENAI_COMPATIBLE_BASE_URL;
+      if (!baseUrl) {
+        throw new PocketError(
+          'CONFIG_INVALID',
+          'Models under "openai-compatible/" need a base URL: set modelSettings.baseUrl or OPENAI_COMPATIBLE_BASE_URL.',
+        );
+      }
+      const apiKey = settings.apiKey ?? process.env.OPENAI_COMPATIBLE_API_KEY;
+      return compatible('openai-compatible', baseUrl, { ...settings, apiKey });
+    },
+  },
+};
+
+const bareNames: readonly (readonly [RegExp, string])[] = [
+  [/^(gpt-|chatgpt-|o[1-9](-|$))/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^(gemini|gemma)-/, 'google'],
+];
+
+export async function resolveModel(
+  model: string | LanguageModel,
+  settings: ModelSettings = {},
+): Promise<LanguageModel> {
+  if (typeof model !== 'string') return model;
+  if (model === DEMO) return (await import('./demo-model/model.ts')).createDemoModel();
+  const { provider, modelId } = findProvider(model);
+  if (settings.baseUrl && !URL.canParse(settings.baseUrl)) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `modelSettings.baseUrl must be a whole URL such as "http://localhost:8000/v1", got "${settings.baseUrl}".`,
+    );
+  }
+  const hasKey = settings.apiKey || provider.keys.length === 0 || provider.keys.some((key) => process.env[key]);
+  if (!hasKey) {
+    throw new PocketError(
+      'MODEL_KEY_MISSING',
+      `Model "${model}" needs a key: set ${provider.keys.join(' or ')}, or pass agentConfig.modelSettings.apiKey.`,
+    );
+  }
+  try {
+    return (await provider.load(settings)).languageModel(modelId);
+  } catch (error) {
+    if (error instanceof PocketError || !isMissing(error, provider.packageName)) throw error;
+    throw new PocketError(
+      'MODEL_PACKAGE_MISSING',
+      `Model "${model}" needs the package ${provider.packageName}: npm install ${provider.packageName}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Throws for a name that can never work, without loading anything. */
+export function checkModelName(model: string): void {
+  if (model === DEMO) return;
+  findProvider(model);
+}
+
+function findProvider(model: string): { provider: Provider; modelId: string } {
+  const slash = model.indexOf('/');
+  const name = slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];
+  const modelId = model.slice(slash + 1);
+  const provider = name !== undefined && Object.hasOwn(providers, name) ? providers[name] : undefined;
+  if (!provider || !modelId) throw unknownModel(model);
+  return { provider, modelId };
+}
+
+function unknownModel(model: string): PocketError {
+  const prefixes = Object.keys(providers).map((name) => `${name}/…`);
+  return new PocketError(
+    'MODEL_UNKNOWN',
+    `Unknown model "${model}". Write one of ${prefixes.join(', ')}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.`,
+  );
+}
+
+function common({ apiKey, baseUrl, headers }: ModelSettings) {
+  return { ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) };
+}
+
+async function compatible(name: string, baseURL: string, settings: ModelSettings): Promise<Factory> {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  return createOpenAICompatible({ ...common(settings), name, baseURL, includeUsage: true });
+}
+
+function isMissing(error: unknown, packageName: string): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    error.code === 'ERR_MODULE_NOT_FOUND' &&
+    errorText(error).includes(packageName)
+  );
+}

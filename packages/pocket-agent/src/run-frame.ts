@@ -1,0 +1,38 @@
+// The run that is going on, found from anywhere inside it: so deadline, abort, events and the chain of agents
+// reach sub-agents even through a `run()` that somebody has overridden.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventListener } from './events.ts';
+import type { Turns } from './turns.ts';
+
+export interface RunFrame {
+  readonly owner: Turns;
+  readonly parent: RunFrame | undefined;
+  /** Names of the agents from the first one called down to this one. */
+  readonly path: readonly string[];
+  readonly signal: AbortSignal;
+  /** Gets the events of this run and of the runs inside it. */
+  readonly listener: EventListener | undefined;
+  /** Somebody watches live, so the model is asked to stream. */
+  readonly streaming: boolean;
+  readonly traceparent: string | undefined;
+  /** Set while a tool runs: the history waits for its answer, so the agent cannot be run again from there. */
+  readonly toolCallId: string | undefined;
+  steps: number;
+  /** True when the run is over: a timer it left behind no longer belongs to it. */
+  finished: boolean;
+}
+
+const frames = new AsyncLocalStorage<RunFrame>();
+
+export function currentFrame(): RunFrame | undefined {
+  const frame = frames.getStore();
+  return frame?.finished ? undefined : frame;
+}
+
+export async function inFrame<Value>(frame: RunFrame, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await frames.run(frame, work);
+  } finally {
+    frame.finished = true;
+  }
+}

@@ -1,0 +1,42 @@
+// A server that asks for a model gets an answer from the agent's own one, when the agent's owner allows it.
+import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
+import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
+import { callModel } from './model-call.ts';
+
+type SamplingParams = CreateMessageRequest['params'];
+
+export async function sample(
+  model: LanguageModelV4,
+  params: SamplingParams,
+  signal: AbortSignal,
+): Promise<CreateMessageResult> {
+  const { systemPrompt, messages, maxTokens, temperature, stopSequences } = params;
+  const system: LanguageModelV4Message[] = systemPrompt ? [{ role: 'system', content: systemPrompt }] : [];
+  const response = await callModel({
+    model,
+    signal,
+    maxRetries: 2,
+    onRetry: () => {},
+    options: {
+      prompt: [...system, ...messages.map(promptMessage)],
+      maxOutputTokens: maxTokens,
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(stopSequences === undefined ? {} : { stopSequences }),
+    },
+  });
+  const text = response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const stopReason = response.finishReason.unified === 'length' ? 'maxTokens' : 'endTurn';
+  return { model: model.modelId, role: 'assistant', content: { type: 'text', text }, stopReason };
+}
+
+function promptMessage({ role, content }: SamplingParams['messages'][number]): LanguageModelV4Message {
+  const blocks = Array.isArray(content) ? content : [content];
+  const parts = blocks.map((block) => {
+    if (block.type === 'text') return { type: 'text' as const, text: block.text };
+    if (block.type === 'image' || block.type === 'audio') {
+      return { type: 'file' as const, mediaType: block.mimeType, data: { type: 'data' as const, data: block.data } };
+    }
+    return { type: 'text' as const, text: JSON.stringify(block) };
+  });
+  return { role, content: parts };
+}

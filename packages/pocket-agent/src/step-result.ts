@@ -1,0 +1,36 @@
+// What one step of an agent came to.
+import type { LanguageModelV4Usage } from '@ai-sdk/provider';
+import { PocketError } from './errors.ts';
+import { type AssistantMessage, textOf } from './messages.ts';
+import type { ModelResponse } from './model-call.ts';
+import type { ToolCall, ToolResult } from './tools.ts';
+
+export interface StepResult {
+  llmMessage: AssistantMessage;
+  toolCalls: ToolCall[];
+  /** In the order of the calls; undefined when the model called nothing. */
+  toolExecutionResults: ToolResult[] | undefined;
+  finishReason: ModelResponse['finishReason']['unified'];
+  usage: LanguageModelV4Usage;
+}
+
+/** The text of an answer that is whole; one that was cut off or held back is an error with the part that came. */
+export function finalText({ llmMessage, finishReason }: StepResult): string {
+  const text = textOf(llmMessage);
+  const details = { text, finishReason };
+  switch (finishReason) {
+    case 'length':
+    case 'interrupted':
+      throw new PocketError(
+        'ANSWER_CUT_OFF',
+        'The answer was cut off: raise completionOptions.maxOutputTokens, or ask for less.',
+        { details },
+      );
+    case 'content-filter':
+      throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).', { details });
+    case 'error':
+      throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.', { details });
+    default:
+      return text;
+  }
+}

@@ -1,0 +1,77 @@
+// Other agents as tools: `{name}-message` with one `message`, called in process.
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { PocketError } from './errors.ts';
+import { type FunctionTool, type ToolReturn, toCallToolResult } from './function-tool.ts';
+import { type ToolCallContext, type ToolSource, validToolName } from './tools.ts';
+
+/** What an agent must have to be somebody's tool. */
+export interface CallableAgent {
+  readonly name: string;
+  readonly roleDescription: string | undefined;
+  /** `run()` under the agent's lock: one agent has one history, so two calls to it wait for each other. */
+  invoke(message: string, options: { signal: AbortSignal }): Promise<unknown>;
+}
+
+export function messageTool(agent: CallableAgent): Tool {
+  const purpose = agent.roleDescription ? ` Purpose of the ${agent.name} agent: ${agent.roleDescription}` : '';
+  return {
+    name: validToolName(`${agent.name}-message`),
+    description: `Send a message to the ${agent.name} agent.${purpose}`,
+    inputSchema: {
+      type: 'object',
+      properties: { message: { type: 'string', description: `The message to send to the ${agent.name} agent` } },
+      required: ['message'],
+      additionalProperties: false,
+    },
+  };
+}
+
+export function agentTool(agent: CallableAgent): FunctionTool {
+  const definition = messageTool(agent);
+  return { definition, call: (args, context) => callAgent(agent, args, context) };
+}
+
+export function subAgentTools(agents: readonly CallableAgent[]): ToolSource {
+  const byName = new Map<string, FunctionTool>();
+  for (const agent of agents) {
+    const entry = agentTool(agent);
+    if (byName.has(entry.definition.name)) {
+      throw new PocketError('CONFIG_INVALID', `Two sub-agents are called "${agent.name}"; give one another name.`);
+    }
+    byName.set(entry.definition.name, entry);
+  }
+  return {
+    name: 'sub-agents',
+    listTools: () => [...byName.values()].map((entry) => entry.definition),
+    callTool(name, args, context) {
+      const found = byName.get(name);
+      if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no sub-agent tool "${name}".`);
+      return found.call(args, context);
+    },
+  };
+}
+
+async function callAgent(
+  agent: CallableAgent,
+  args: Record<string, unknown>,
+  context: ToolCallContext,
+): Promise<CallToolResult> {
+  const { message } = args;
+  if (typeof message !== 'string') {
+    throw new PocketError(
+      'TOOL_ARGUMENTS_INVALID',
+      `The ${agent.name} agent needs a text "message", got ${JSON.stringify(message)}.`,
+    );
+  }
+  return agentResult(agent.name, await agent.invoke(message, { signal: context.signal }));
+}
+
+/** What a `run()` may return, as an MCP result: text, an object, nothing, or a whole result. */
+export function agentResult(name: string, answer: unknown): CallToolResult {
+  const isPlain = typeof answer === 'object' && !Array.isArray(answer);
+  if (typeof answer === 'string' || answer === undefined || isPlain) return toCallToolResult(answer as ToolReturn);
+  throw new PocketError(
+    'TOOL_FAILED',
+    `run() of the ${name} agent must return a text, an object, a tool result or nothing.`,
+  );
+}

@@ -1,0 +1,175 @@
+// Counterparts for tests: a model that follows a script and fails loudly when used otherwise, a server, a recorder.
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider';
+import type { McpServer } from '@modelcontextprotocol/server';
+import type { AgentEvent } from './events.ts';
+import { type FunctionTool, functionTools } from './function-tool.ts';
+
+export interface ScriptedCall {
+  name: string;
+  /** An object, or text to be taken as the model wrote it, broken JSON included. */
+  arguments?: Record<string, unknown> | string;
+  id?: string;
+}
+
+/** One answer: text, tool calls, parts as a provider would give them, or an error to throw. */
+export interface ScriptedAnswer {
+  text?: string;
+  reasoning?: string;
+  toolCalls?: readonly ScriptedCall[];
+  content?: readonly LanguageModelV4Content[];
+  finishReason?: LanguageModelV4FinishReason['unified'];
+  usage?: { input?: number; output?: number };
+  error?: unknown;
+  /** Waits before it answers, unless it is aborted. */
+  delayMs?: number;
+}
+
+type Scripted = string | ScriptedAnswer | ((options: LanguageModelV4CallOptions) => string | ScriptedAnswer);
+
+/**
+ * Gives the answers of a script in order. One call too many is an error, and `assertDone()` (also `using`) fails when
+ * answers are left over.
+ */
+export class ScriptedModel implements LanguageModelV4 {
+  readonly specificationVersion = 'v4';
+  readonly provider: string;
+  readonly modelId: string;
+  readonly supportedUrls = {};
+  /** What the model was asked, one entry per call, as it was at that time. */
+  readonly calls: LanguageModelV4CallOptions[] = [];
+  readonly #script: readonly Scripted[];
+  #callIds = 0;
+
+  constructor(script: readonly Scripted[], { provider = 'scripted', modelId = 'script' } = {}) {
+    this.#script = script;
+    this.provider = provider;
+    this.modelId = modelId;
+  }
+
+  async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
+    const answer = await this.#next(options);
+    return { content: answer.content, finishReason: answer.finishReason, usage: answer.usage, warnings: [] };
+  }
+
+  async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
+    const { content, finishReason, usage } = await this.#next(options);
+    const parts: LanguageModelV4StreamPart[] = [{ type: 'stream-start', warnings: [] }];
+    for (const [index, part] of content.entries()) {
+      if (part.type === 'text' || part.type === 'reasoning') parts.push(...deltas(part.type, `${index}`, part.text));
+      else parts.push(part);
+    }
+    parts.push({ type: 'finish', finishReason, usage });
+    return { stream: ReadableStream.from(parts) as LanguageModelV4StreamResult['stream'] };
+  }
+
+  /** Throws when the script was not used to its end. */
+  assertDone(): void {
+    const left = this.#script.length - this.calls.length;
+    if (left > 0) throw new Error(`ScriptedModel: ${left} of ${this.#script.length} answers were never asked for.`);
+  }
+
+  [Symbol.dispose](): void {
+    this.assertDone();
+  }
+
+  async #next(options: LanguageModelV4CallOptions) {
+    const scripted = this.#script[this.calls.length];
+    this.calls.push({ ...options, prompt: [...options.prompt] });
+    if (scripted === undefined) {
+      throw new Error(
+        `ScriptedModel: called ${this.calls.length} times, but the script has ${this.#script.length} answers.`,
+      );
+    }
+    const made = typeof scripted === 'function' ? scripted(options) : scripted;
+    const answer: ScriptedAnswer = typeof made === 'string' ? { text: made } : made;
+    if (answer.delayMs !== undefined) await wait(answer.delayMs, options.abortSignal);
+    if (answer.error !== undefined) throw answer.error;
+    const content = answer.content ? [...answer.content] : this.#content(answer);
+    const unified = answer.finishReason ?? (content.some((part) => part.type === 'tool-call') ? 'tool-calls' : 'stop');
+    return { content, finishReason: { unified, raw: unified }, usage: usageOf(answer) };
+  }
+
+  #content({ reasoning, text, toolCalls = [] }: ScriptedAnswer): LanguageModelV4Content[] {
+    return [
+      ...(reasoning === undefined ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
+      ...(text === undefined ? [] : [{ type: 'text' as const, text }]),
+      ...toolCalls.map((call) => ({
+        type: 'tool-call' as const,
+        toolCallId: call.id ?? `call-${++this.#callIds}`,
+        toolName: call.name,
+        input: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments ?? {}),
+      })),
+    ];
+  }
+}
+
+/** A factory of real MCP servers with the given tools, for `mcpConfig`: each agent gets its own. */
+export async function scriptedServer(tools: readonly FunctionTool[], name = 'scripted'): Promise<() => McpServer> {
+  const { McpServer, fromJsonSchema } = await import('@modelcontextprotocol/server');
+  const source = functionTools(tools);
+  return () => {
+    const server = new McpServer({ name, version: '1.0.0' });
+    for (const { definition } of tools) {
+      const { name: toolName, inputSchema, _meta, ...rest } = definition;
+      const schema = fromJsonSchema<Record<string, unknown>>(inputSchema as Parameters<typeof fromJsonSchema>[0]);
+      const config = { ...rest, inputSchema: schema, ...(_meta ? { _meta } : {}) };
+      server.registerTool(toolName, config as { inputSchema: typeof schema }, (args, context) => {
+        const { signal, _meta: meta = {} } = context.mcpReq;
+        const progressToken = meta.progressToken;
+        return source.callTool(toolName, args, {
+          toolCallId: typeof meta.tool_call_id === 'string' ? meta.tool_call_id : String(context.mcpReq.id),
+          signal,
+          meta,
+          progress: (update) => {
+            if (progressToken === undefined) return;
+            const params = { progressToken, ...update };
+            context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+          },
+        });
+      });
+    }
+    return server;
+  };
+}
+
+/** Hooks that keep every event. */
+export function recordEvents(): { onEvent(event: AgentEvent): void; events: AgentEvent[]; types(): string[] } {
+  const events: AgentEvent[] = [];
+  return { events, onEvent: (event) => void events.push(event), types: () => events.map((event) => event.type) };
+}
+
+function deltas(type: 'text' | 'reasoning', id: string, text: string): LanguageModelV4StreamPart[] {
+  const pieces = text.match(/\S+\s*|\s+/g) ?? [];
+  return [
+    { type: `${type}-start`, id },
+    ...pieces.map((delta) => ({ type: `${type}-delta` as const, id, delta })),
+    { type: `${type}-end`, id },
+  ];
+}
+
+function usageOf({ usage = {} }: ScriptedAnswer): LanguageModelV4Usage {
+  const { input = 10, output = 5 } = usage;
+  return {
+    inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: output, text: output, reasoning: 0 },
+  };
+}
+
+async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

@@ -1,0 +1,46 @@
+// The tool calls in an answer of a model, read with care: models write broken JSON, and some repeat or forget ids.
+import { randomUUID } from 'node:crypto';
+import type { LanguageModelV4Content } from '@ai-sdk/provider';
+import { PocketError } from './errors.ts';
+import { type AssistantMessage, assistantMessage } from './messages.ts';
+import type { RequestedCall } from './tool-runner.ts';
+
+export interface ReadAnswer {
+  message: AssistantMessage;
+  requested: RequestedCall[];
+}
+
+export function readAnswer(content: readonly LanguageModelV4Content[]): ReadAnswer {
+  const requested: RequestedCall[] = [];
+  const ids = new Set<string>();
+  const inputs = new Map<string, unknown>();
+  const named = content.map((part) => {
+    if (part.type !== 'tool-call') return part;
+    const id = part.toolCallId && !ids.has(part.toolCallId) ? part.toolCallId : randomUUID();
+    ids.add(id);
+    const read = readArguments(part.toolName, part.input);
+    inputs.set(id, read.malformed ? { malformed_arguments: part.input } : read.arguments);
+    if (!part.providerExecuted) {
+      const call = { id, name: part.toolName, arguments: read.arguments };
+      requested.push(read.malformed ? { call, malformed: read.malformed } : { call });
+    }
+    return { ...part, toolCallId: id };
+  });
+  return { message: assistantMessage(named, (toolCallId) => inputs.get(toolCallId)), requested };
+}
+
+function readArguments(tool: string, input: string): { arguments: Record<string, unknown>; malformed?: PocketError } {
+  if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
+  let problem = 'it is not an object';
+  try {
+    const value: unknown = JSON.parse(input);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { arguments: { ...value } };
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  const malformed = new PocketError(
+    'TOOL_ARGUMENTS_INVALID',
+    `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
+  );
+  return { arguments: {}, malformed };
+}

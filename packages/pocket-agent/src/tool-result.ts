@@ -1,0 +1,120 @@
+// What a tool returned, turned into what a model may read: every MCP content type, bounded in size, never empty.
+import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
+
+export interface ToolResultOptions {
+  allowImages: boolean;
+  maxToolResultBytes: number;
+}
+
+export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ToolResult {
+  const parts = (result.content ?? []).map((block) => contentPart(block, options.allowImages));
+  if (result.structuredContent !== undefined && !parts.some(looksLikeJson)) {
+    parts.push({ type: 'text', text: JSON.stringify(result.structuredContent) });
+  }
+  return {
+    toolCallId: call.id,
+    toolCallName: call.name,
+    toolResultContent: capText(
+      parts.length > 0 ? parts : [text('(the tool returned no content)')],
+      options.maxToolResultBytes,
+    ),
+    ...(result.isError ? { isError: true } : {}),
+    extra: {
+      toolResultRawContent: result.content ?? [],
+      ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
+      ...(result._meta === undefined ? {} : { meta: result._meta }),
+    },
+  };
+}
+
+export function errorToolResult(call: ToolCall, message: string, error: Error): ToolResult {
+  const toolResultContent = [text(message || 'The tool failed without saying why.')];
+  return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
+}
+
+export function textResult(value: string): CallToolResult {
+  return { content: [{ type: 'text', text: value }] };
+}
+
+/** The text of an MCP result, for people and error messages. */
+export function resultText(result: CallToolResult): string {
+  return (result.content ?? []).map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+}
+
+/** The same content in the form that stands in the history. */
+export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput {
+  const parts = result.toolResultContent;
+  if (parts.some((part) => part.type === 'file')) return { type: 'content', value: parts };
+  const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') || '(no content)';
+  return { type: result.isError ? 'error-text' : 'text', value };
+}
+
+function text(value: string): ToolContentPart {
+  return { type: 'text', text: value };
+}
+
+function contentPart(block: ContentBlock, allowImages: boolean): ToolContentPart {
+  switch (block.type) {
+    case 'text':
+      return text(block.text);
+    case 'image':
+      return image(block.mimeType, block.data, allowImages);
+    case 'audio':
+      return text(`[audio ${block.mimeType}, ${base64Bytes(block.data)} bytes: cannot be shown to the model]`);
+    case 'resource_link': {
+      const about = [block.title ?? block.name, block.mimeType, block.description].filter(Boolean).join(', ');
+      return text(`[resource ${block.uri}: ${about}]`);
+    }
+    case 'resource': {
+      const { uri, mimeType } = block.resource;
+      if ('text' in block.resource) return text(`[resource ${uri}]\n${block.resource.text}`);
+      if (mimeType?.startsWith('image/')) return image(mimeType, block.resource.blob, allowImages);
+      const size = base64Bytes(block.resource.blob);
+      return text(`[resource ${uri}, ${mimeType ?? 'unknown type'}, ${size} bytes: cannot be shown to the model]`);
+    }
+    default:
+      return text(`[content of an unknown type: ${JSON.stringify(block)}]`);
+  }
+}
+
+function image(mediaType: string, data: string, allowImages: boolean): ToolContentPart {
+  if (allowImages) return { type: 'file', mediaType, data: { type: 'data', data } };
+  return text(`[image ${mediaType}, ${base64Bytes(data)} bytes: left out, this agent does not take images]`);
+}
+
+function base64Bytes(data: string): number {
+  return Buffer.byteLength(data, 'base64');
+}
+
+// Servers should repeat structured content as JSON text; showing it twice would cost the model twice.
+function looksLikeJson(part: ToolContentPart): boolean {
+  return part.type === 'text' && /^\s*[[{]/.test(part.text);
+}
+
+function capText(parts: ToolContentPart[], maxBytes: number): ToolContentPart[] {
+  const sizes = parts.map((part) => (part.type === 'text' ? Buffer.byteLength(part.text) : 0));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total <= maxBytes) return parts;
+  return parts.map((part, index) => {
+    const size = sizes[index] ?? 0;
+    return part.type === 'text' ? text(headAndTail(part.text, size, Math.floor((maxBytes * size) / total))) : part;
+  });
+}
+
+function headAndTail(value: string, size: number, budget: number): string {
+  if (size <= budget) return value;
+  const bytes = Buffer.from(value);
+  const half = Math.floor(budget / 2);
+  // a cut inside a character decodes to the replacement character, which is dropped
+  const head = bytes
+    .subarray(0, half)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+  const tail = bytes
+    .subarray(size - half)
+    .toString()
+    .replace(/^\uFFFD+/, '');
+  return `${head}\n[... ${size - 2 * half} of ${size} bytes left out here ...]\n${tail}`;
+}

@@ -1,0 +1,164 @@
+// The tool calls of one step: all at once, each through its hooks, each with exactly one result.
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { abortable } from './abort.ts';
+import { errorText, isPocketError, PocketError } from './errors.ts';
+import type { UnsignedEvent } from './events.ts';
+import type { AgentHooks, HookContext } from './hooks.ts';
+import { inFrame, type RunFrame } from './run-frame.ts';
+import { errorToolResult, resultText, toToolResult } from './tool-result.ts';
+import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
+
+/** A call as the model wrote it: its arguments may not be what they should be. */
+export interface RequestedCall {
+  call: ToolCall;
+  malformed?: PocketError;
+}
+
+export interface ToolRun {
+  hooks: AgentHooks;
+  context: HookContext;
+  frame: RunFrame;
+  table: ToolTable;
+  allowImages: boolean;
+  maxToolResultBytes: number;
+  maxParallelToolCalls: number;
+  metadata: Record<string, unknown>;
+  emit(event: UnsignedEvent): void;
+}
+
+export interface ToolRunOutcome {
+  /** In the order of the calls. */
+  results: ToolResult[];
+  /** Why the run must stop, after the results are in the history. */
+  failure: unknown;
+}
+
+export async function runToolCalls(run: ToolRun, requested: readonly RequestedCall[]): Promise<ToolRunOutcome> {
+  const failures: unknown[] = [];
+  const results: ToolResult[] = new Array(requested.length);
+  let next = 0;
+  const worker = async () => {
+    for (let index = next++; index < requested.length; index = next++) {
+      const request = requested[index];
+      if (request) results[index] = await runOne(run, request, (failure) => failures.push(failure));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(run.maxParallelToolCalls, requested.length) }, worker));
+  return { results, failure: failures[0] };
+}
+
+function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) => void): Promise<ToolResult> {
+  const { call } = request;
+  return inFrame({ ...run.frame, parent: run.frame, listener: undefined, toolCallId: call.id }, async () => {
+    run.emit({ type: 'tool_call', data: call });
+    let result: ToolResult;
+    try {
+      run.frame.signal.throwIfAborted();
+      result = await attempt(run, request, stop);
+    } catch (error) {
+      // an abort, or a hook that threw: the call is answered all the same
+      stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
+      result = errorToolResult(call, errorText(error), asError(error));
+    }
+    run.emit({ type: 'tool_result', data: result });
+    return result;
+  });
+}
+
+async function attempt(run: ToolRun, request: RequestedCall, stop: (failure: unknown) => void): Promise<ToolResult> {
+  const { hooks, context } = run;
+  const replaced = request.malformed ? undefined : await hooks.preToolCall?.(context, request.call);
+  if (replaced && 'deny' in replaced) {
+    const denied = new PocketError('TOOL_DENIED', `This call was denied: ${replaced.deny}`);
+    return errorToolResult(request.call, denied.message, denied);
+  }
+  // the model knows the call by its id, so the id is not the hook's to change
+  const call = replaced ? { ...replaced, id: request.call.id } : request.call;
+  const outcome = await callTool(run, call, request.malformed);
+  const result = outcome.error
+    ? await failedResult(run, call, outcome, stop)
+    : await goodResult(run, call, outcome.answer);
+  return (await hooks.postToolCall?.(context, call, result)) ?? result;
+}
+
+interface Success {
+  error?: undefined;
+  answer: CallToolResult;
+}
+
+interface Failure {
+  error: Error;
+  entry: ToolEntry | undefined;
+  /** What the tool itself had to say. */
+  answer?: CallToolResult;
+}
+
+async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | undefined): Promise<Success | Failure> {
+  const { frame, table } = run;
+  const entry = table.byName.get(call.name);
+  if (!entry) {
+    const names = [...table.byName.keys()].join(', ') || 'none';
+    return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". There are: ${names}.`) };
+  }
+  if (malformed) return { entry, error: malformed };
+  try {
+    const calling = entry.source.callTool(entry.tool.name, call.arguments, {
+      toolCallId: call.id,
+      signal: frame.signal,
+      progress: (update) =>
+        run.emit({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
+      meta: { tool_call_id: call.id, ...run.metadata },
+    });
+    const answer = await abortable(calling, frame.signal);
+    if (!answer.isError) return { answer };
+    const text = resultText(answer);
+    const code = looksLikeBadArguments(text) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
+    return { entry, error: new PocketError(code, text), answer };
+  } catch (error) {
+    frame.signal.throwIfAborted();
+    return { entry, error: asError(error) };
+  }
+}
+
+async function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): Promise<ToolResult> {
+  if (run.hooks.onToolResult) return run.hooks.onToolResult(run.context, call, answer);
+  return toToolResult(call, answer, run);
+}
+
+async function failedResult(
+  run: ToolRun,
+  call: ToolCall,
+  { error, entry, answer }: Failure,
+  stop: (failure: unknown) => void,
+): Promise<ToolResult> {
+  const decision = await run.hooks.onToolError?.(run.context, call, error);
+  if (typeof decision === 'string') return errorToolResult(call, decision, error);
+  if (decision === false) {
+    stop(
+      new PocketError('TOOL_FAILED', `Tool "${call.name}" failed and the run was stopped: ${errorText(error)}`, {
+        cause: error,
+      }),
+    );
+  }
+  const result = answer ? toToolResult(call, answer, run) : errorToolResult(call, errorText(error), error);
+  const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
+  if (entry && isBadArguments) {
+    const schema = JSON.stringify(entry.tool.inputSchema);
+    result.toolResultContent.push({
+      type: 'text',
+      text: `Call it again with arguments that fit this JSON Schema: ${schema}`,
+    });
+  }
+  return result;
+}
+
+/** How MCP servers of several languages word a complaint about arguments. */
+function looksLikeBadArguments(text: string): boolean {
+  return /validation error|invalid (arguments|params|parameters|input)|unexpected.?keyword|missing required|-32602/i.test(
+    text,
+  );
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

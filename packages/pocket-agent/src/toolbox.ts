@@ -1,0 +1,30 @@
+// Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
+import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
+import { collectTools, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
+
+export class Toolbox {
+  readonly #sources: ToolSource[];
+  readonly #names = new ToolNames();
+  readonly #renamed: (change: RenamedTool) => void;
+  #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
+
+  constructor(tools: readonly (FunctionTool | ToolSource)[], renamed: (change: RenamedTool) => void) {
+    const functions = tools.filter(isFunctionTool);
+    const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
+    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
+    this.#renamed = renamed;
+  }
+
+  async table(signal: AbortSignal): Promise<ToolTable> {
+    for (const source of this.#sources) source.refresh?.();
+    const known = this.#known;
+    if (known && this.#sources.every((source, index) => source.revision === known.revisions[index])) return known.table;
+    const table = await collectTools(this.#sources, this.#names, this.#renamed, signal);
+    this.#known = { table, revisions: this.#sources.map((source) => source.revision) };
+    return table;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sources.map(async (source) => source.close?.()));
+  }
+}

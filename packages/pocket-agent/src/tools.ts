@@ -1,0 +1,132 @@
+// Tools as the agent sees them: sources that list and call MCP tools, gathered into one table with safe names.
+import { createHash } from 'node:crypto';
+import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+export interface ToolProgress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** What a source gets with each call. */
+export interface ToolCallContext {
+  toolCallId: string;
+  /** Aborted when the run is, and when it is out of time. */
+  signal: AbortSignal;
+  progress(update: ToolProgress): void;
+  /** Travels to MCP servers as `_meta`: ids and names of call and agent, trace context, own metadata. */
+  meta: Record<string, unknown>;
+}
+
+/** The one interface behind MCP servers, sub-agents, plain functions and tool folders. */
+export interface ToolSource {
+  readonly name: string;
+  /** Changes whenever `listTools()` would answer differently; without it the list is read once. */
+  readonly revision?: number;
+  /** Called at every step, before `revision` is read: a chance to notice that something came back. Must be quick. */
+  refresh?(): void;
+  listTools(signal?: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
+  /** Resolves with what the tool returned, `isError` included; rejects when there is no answer at all. */
+  callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
+  close?(): void | Promise<void>;
+}
+
+export type ToolContentPart =
+  | { type: 'text'; text: string }
+  | { type: 'file'; mediaType: string; data: { type: 'data'; data: string } };
+
+export interface ToolResult {
+  toolCallId: string;
+  toolCallName: string;
+  /** What the model will read; never empty. */
+  toolResultContent: ToolContentPart[];
+  isError?: boolean;
+  /** Kept out of the history: the unprocessed result, structured content, the error. */
+  extra: Record<string, unknown>;
+}
+
+export interface ToolEntry {
+  source: ToolSource;
+  tool: Tool;
+}
+
+export interface ToolTable {
+  byName: Map<string, ToolEntry>;
+  /** Converted once, handed to the model at every step. */
+  definitions: LanguageModelV4FunctionTool[];
+}
+
+export interface RenamedTool {
+  source: string;
+  tool: string;
+  name: string;
+  reason: string;
+}
+
+/** Keeps the name a tool was once given, so that a server that comes and goes does not rename others. */
+export class ToolNames {
+  readonly #given = new Map<string, string>();
+  readonly #taken = new Set<string>();
+
+  nameFor(source: string, tool: string, renamed: (change: RenamedTool) => void): string {
+    const key = `${source}\0${tool}`;
+    const known = this.#given.get(key);
+    if (known !== undefined) return known;
+    const valid = validToolName(tool);
+    const name = this.#taken.has(valid) ? shorten(valid, key, true) : valid;
+    this.#given.set(key, name);
+    this.#taken.add(name);
+    if (name !== tool) {
+      const reason =
+        name === valid ? 'not every model accepts this name' : `another source already has a tool "${valid}"`;
+      renamed({ source, tool, name, reason });
+    }
+    return name;
+  }
+}
+
+/** A name that every provider accepts: `^[a-zA-Z0-9_-]{1,64}$`. */
+export function validToolName(name: string): string {
+  const valid = name.replace(/[^a-zA-Z0-9_-]/g, '_') || 'tool';
+  return valid.length > 64 ? shorten(valid, name, false) : valid;
+}
+
+function shorten(name: string, seed: string, clash: boolean): string {
+  const hash = createHash('sha256')
+    .update(seed)
+    .digest('hex')
+    .slice(0, clash ? 6 : 8);
+  return `${name.slice(0, 63 - hash.length)}_${hash}`;
+}
+
+export async function collectTools(
+  sources: readonly ToolSource[],
+  names: ToolNames,
+  renamed: (change: RenamedTool) => void,
+  signal?: AbortSignal,
+): Promise<ToolTable> {
+  const lists = await Promise.all(sources.map((source) => source.listTools(signal)));
+  const table: ToolTable = { byName: new Map(), definitions: [] };
+  for (const [index, source] of sources.entries()) {
+    for (const tool of lists[index] ?? []) {
+      const name = names.nameFor(source.name, tool.name, renamed);
+      table.byName.set(name, { source, tool });
+      table.definitions.push(functionTool(name, tool));
+    }
+  }
+  return table;
+}
+
+function functionTool(name: string, tool: Tool): LanguageModelV4FunctionTool {
+  const description = tool.description ?? tool.title ?? tool.annotations?.title;
+  // MCP allows an object schema without properties, which some providers refuse
+  const inputSchema = { properties: {}, ...tool.inputSchema } as LanguageModelV4FunctionTool['inputSchema'];
+  return { type: 'function', name, ...(description ? { description } : {}), inputSchema };
+}

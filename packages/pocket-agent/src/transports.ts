@@ -1,0 +1,224 @@
+// Ways to reach an MCP server, where the SDK's own transports fall short of what a long-lived agent needs.
+import type { ChildProcess } from 'node:child_process';
+import type {
+  JSONRPCMessage,
+  StreamableHTTPClientTransportOptions,
+  Transport,
+  TransportSendOptions,
+} from '@modelcontextprotocol/client';
+import {
+  InMemoryTransport,
+  ReadBuffer,
+  StreamableHTTPClientTransport,
+  serializeMessage,
+} from '@modelcontextprotocol/client';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import spawn from 'cross-spawn';
+import { PocketError } from './errors.ts';
+import type { InProcessServer } from './mcp-config.ts';
+
+/** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
+export const STREAM_ENDED = -32_097;
+
+/** Streamable HTTP that fails a request whose response stream ended without an answer; the SDK would wait for ever. */
+export class HttpTransport extends StreamableHTTPClientTransport {
+  readonly #unanswered = new Set<string | number>();
+
+  constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
+    super(url, options);
+    // the SDK's Client calls a handler that was there before it as well
+    this.onmessage = (message) => {
+      if (!('method' in message) && message.id !== undefined) this.#unanswered.delete(message.id);
+    };
+  }
+
+  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!('method' in message && 'id' in message)) return super.send(message, options);
+    const { id } = message;
+    this.#unanswered.add(id);
+    const onRequestStreamEnd = () => {
+      options?.onRequestStreamEnd?.();
+      if (!this.#unanswered.delete(id)) return;
+      this.onmessage?.({
+        jsonrpc: '2.0',
+        id,
+        error: { code: STREAM_ENDED, message: 'The response stream ended early' },
+      });
+    };
+    try {
+      await super.send(message, { ...options, onRequestStreamEnd });
+    } catch (error) {
+      this.#unanswered.delete(id);
+      throw error;
+    }
+  }
+}
+
+export interface ChildCommand {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  cwd: string | undefined;
+}
+
+const CLOSE_GRACE_MS = 2_000;
+const PIPE_GRACE_MS = 500;
+const STDERR_KEPT = 2_000;
+
+// One listener for all children: a process that ends without close() takes them along.
+const running = new Set<ChildTransport>();
+const killAll = () => running.forEach((child) => void child.kill());
+
+/** A child process in a process group of its own, so that what it started ends with it. */
+export class ChildTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #command: ChildCommand;
+  readonly #buffer = new ReadBuffer();
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #closed = false;
+  /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
+  stderr = '';
+
+  constructor(command: ChildCommand) {
+    this.#command = command;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd } = this.#command;
+    const child = spawn(command, args, {
+      env: { ...getDefaultEnvironment(), ...env },
+      cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    this.#child = child;
+    this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
+    child.once('exit', () => {
+      this.kill();
+      // the last words may still be in the pipe; somebody who left the group may keep it open for ever
+      const timer = setTimeout(() => this.#finish(), PIPE_GRACE_MS);
+      child.once('close', () => {
+        clearTimeout(timer);
+        this.#finish();
+      });
+    });
+    child.stdin?.on('error', (error) => this.onerror?.(error));
+    child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.stderr = (this.stderr + chunk.toString()).slice(-STDERR_KEPT);
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => {
+        this.#child = undefined;
+        reject(error);
+      });
+    });
+    if (running.size === 0) process.on('exit', killAll);
+    running.add(this);
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
+    if (stdin.write(serializeMessage(message))) return;
+    await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.#exited]);
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child) return;
+    child.stdin?.end();
+    if (!(await this.#endsWithin(CLOSE_GRACE_MS))) {
+      this.#signalGroup('SIGTERM');
+      await this.#endsWithin(CLOSE_GRACE_MS);
+    }
+    this.kill();
+    await this.#exited;
+    this.#finish();
+  }
+
+  /** The child and whatever it started. */
+  kill(): void {
+    this.#signalGroup('SIGKILL');
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      this.kill();
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+  }
+
+  async #endsWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), ms);
+    });
+    const ended = await Promise.race([this.#exited.then(() => true), timeout]);
+    clearTimeout(timer);
+    return ended;
+  }
+
+  #finish(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    running.delete(this);
+    if (running.size === 0) process.removeListener('exit', killAll);
+    this.#child?.stdin?.destroy();
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+    this.#buffer.clear();
+    this.onclose?.();
+  }
+
+  #signalGroup(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      if (process.platform === 'win32') this.#child?.kill(signal);
+      else process.kill(-pid, signal);
+    } catch (error) {
+      // ESRCH: nobody of the group is left, which is what was wanted
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  }
+}
+
+/** A server of this process: a factory is served in both eras, a server object in the one it can. */
+export async function inProcessTransport(server: InProcessServer): Promise<Transport> {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  if (typeof server === 'function') {
+    const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
+    serveStdio(server, { transport: far });
+    return near;
+  }
+  if ('isConnected' in server && server.isConnected()) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'This McpServer object already serves somebody. Pass a function that makes a new one: { server: () => new McpServer(…) }.',
+    );
+  }
+  await server.connect(far);
+  return near;
+}

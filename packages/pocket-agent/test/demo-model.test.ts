@@ -1,0 +1,322 @@
+// The demo model through the interface that every model has, with real tools where a result matters.
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
+  LanguageModelV4ToolResultOutput,
+} from '@ai-sdk/provider';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createBuiltinServer } from '../src/builtin-server/server.ts';
+import { createDemoModel } from '../src/demo-model/model.ts';
+
+const NOTICE = '(demo model: rules, not an LLM)\n';
+const model = createDemoModel();
+const client = new Client({ name: 'test', version: '1' });
+let builtin: LanguageModelV4FunctionTool[];
+
+const weather = tool('get_weather', 'Get the current weather for a city.', {
+  properties: {
+    city: { type: 'string', description: 'Name of the city' },
+    unit: { type: 'string', enum: ['celsius', 'fahrenheit'] },
+  },
+  required: ['city'],
+});
+const researcher = tool('Researcher-message', 'Send a message to the agent Researcher, who knows birds.', {
+  properties: { message: { type: 'string' } },
+  required: ['message'],
+});
+
+beforeAll(async () => {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await createBuiltinServer().connect(far);
+  await client.connect(near);
+  const { tools } = await client.listTools();
+  builtin = tools.map(({ name, description, inputSchema }) => tool(name, description ?? '', inputSchema));
+});
+
+afterAll(() => client.close());
+
+function tool(name: string, description: string, schema: object): LanguageModelV4FunctionTool {
+  return { type: 'function', name, description, inputSchema: { type: 'object', ...schema } };
+}
+
+function asking(text: string): LanguageModelV4Prompt {
+  return [
+    { role: 'system', content: 'You are helpful. What time is it in Oslo?' },
+    { role: 'user', content: [{ type: 'text', text }] },
+  ];
+}
+
+async function generate(prompt: LanguageModelV4Prompt, options: Partial<LanguageModelV4CallOptions> = {}) {
+  const { content, finishReason, usage } = await model.doGenerate({ prompt, ...options });
+  const calls = content.filter((part) => part.type === 'tool-call');
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  return { text, calls, finishReason: finishReason.unified, usage };
+}
+
+async function callsFor(text: string, tools: LanguageModelV4FunctionTool[]) {
+  const { calls } = await generate(asking(text), { tools });
+  return calls.map(({ toolName, input }) => [toolName, JSON.parse(input)]);
+}
+
+/** What the loop of an agent does: puts calls and results into the prompt. */
+function append(
+  prompt: LanguageModelV4Prompt,
+  calls: LanguageModelV4ToolCall[],
+  outputs: LanguageModelV4ToolResultOutput[],
+) {
+  prompt.push({ role: 'assistant', content: calls.map((call) => ({ ...call, input: JSON.parse(call.input) })) });
+  const results = calls.map(({ toolCallId, toolName }, index) => {
+    const output: LanguageModelV4ToolResultOutput = outputs[index] ?? { type: 'text', value: 'ok' };
+    return { type: 'tool-result' as const, toolCallId, toolName, output };
+  });
+  prompt.push({ role: 'tool', content: results });
+}
+
+/** Runs a request to its final answer on the real built-in tools. */
+async function run(text: string) {
+  const prompt = asking(text);
+  const rounds: string[][] = [];
+  for (;;) {
+    const { calls, text: answer } = await generate(prompt, { tools: builtin });
+    if (calls.length === 0) return { answer, rounds };
+    rounds.push(calls.map((call) => call.toolName));
+    const results = await Promise.all(
+      calls.map((call) => client.callTool({ name: call.toolName, arguments: JSON.parse(call.input) })),
+    );
+    const outputs = results.map(({ content, isError }): LanguageModelV4ToolResultOutput => {
+      const value = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+      return { type: isError ? 'error-text' : 'text', value };
+    });
+    append(prompt, calls, outputs);
+  }
+}
+
+describe('choosing tools', () => {
+  test('a request with two wishes becomes two calls in one answer', async () => {
+    const prompt = asking('What is 17% of 2380, and what time is it in Tokyo?');
+    const { calls, text, finishReason } = await generate(prompt, { tools: builtin });
+    expect(finishReason).toBe('tool-calls');
+    expect(text).toBe('');
+    expect(calls.map(({ toolName, input }) => [toolName, JSON.parse(input)])).toEqual([
+      ['calculate', { expression: '17% of 2380' }],
+      ['current_time', { timeZone: 'Tokyo' }],
+    ]);
+    expect(new Set(calls.map((call) => call.toolCallId)).size).toBe(2);
+  });
+
+  test.each<[string, string, object]>([
+    ['What time is it?', 'current_time', {}],
+    ['what time is it in new york?', 'current_time', { timeZone: 'new york' }],
+    ['Convert 5 miles to km', 'convert_units', { value: 5, from: 'miles', to: 'km' }],
+    ['How many feet are in 3 meters?', 'convert_units', { value: 3, from: 'meters', to: 'feet' }],
+    ['What is 12 times 4?', 'calculate', { expression: '12 * 4' }],
+    ['What is (1,200 + 300) / 3?', 'calculate', { expression: '(1,200 + 300) / 3' }],
+    [
+      'If it is 15:00 in New York, what time is it in London?',
+      'convert_time',
+      { time: '15:00', fromTimeZone: 'New York', toTimeZone: 'London' },
+    ],
+    ['List the files in src recursively', 'list_files', { path: 'src', recursive: true }],
+    ['Show me the first 5 lines of package.json', 'read_text_file', { path: 'package.json', lineCount: 5 }],
+    ['Search for "a b" in *.ts files', 'search_text_files', { query: 'a b', glob: '*.ts' }],
+  ])('%s calls %s', async (request, name, input) => {
+    expect(await callsFor(request, builtin)).toEqual([[name, input]]);
+  });
+
+  test('"and" between numbers joins or separates, as the words around it say', async () => {
+    expect(await callsFor('What is the sum of 2 and 3?', builtin)).toEqual([['calculate', { expression: '2 + 3' }]]);
+    expect(await callsFor('What is 2+2 and 3*3?', builtin)).toEqual([
+      ['calculate', { expression: '2+2' }],
+      ['calculate', { expression: '3*3' }],
+    ]);
+  });
+
+  test('tools it has never seen are used by their names, descriptions and schemas', async () => {
+    const all = [...builtin, weather, researcher];
+    expect(await callsFor("What's the weather in São Paulo in fahrenheit?", all)).toEqual([
+      ['get_weather', { city: 'São Paulo', unit: 'fahrenheit' }],
+    ]);
+    expect(await callsFor('weather london', all)).toEqual([['get_weather', { city: 'london' }]]);
+    expect(await callsFor('Ask the Researcher what 17% of all owls eat', all)).toEqual([
+      ['Researcher-message', { message: 'Ask the Researcher what 17% of all owls eat' }],
+    ]);
+  });
+
+  test('several places are several calls, and "there" is the place named before', async () => {
+    expect(await callsFor('What is the weather in London, Paris and New York?', [weather])).toEqual([
+      ['get_weather', { city: 'London' }],
+      ['get_weather', { city: 'Paris' }],
+      ['get_weather', { city: 'New York' }],
+    ]);
+    expect(await callsFor('What is the weather in Lima and what time is it there?', [weather, ...builtin])).toEqual([
+      ['get_weather', { city: 'Lima' }],
+      ['current_time', { timeZone: 'Lima' }],
+    ]);
+  });
+
+  test('arguments follow the schema: numbers, choices, booleans, defaults, nested objects, optional values', async () => {
+    const order = tool('order_pizza', 'Order pizza', {
+      properties: {
+        crust: { type: 'string', default: 'thin' },
+        count: { type: 'integer' },
+        size: { enum: ['small', 'large'] },
+        express: { type: 'boolean' },
+        delivery: { type: 'object', properties: { street: { type: 'string' } }, required: ['street'] },
+        tip: { anyOf: [{ type: 'number' }, { type: 'null' }] },
+        note: { type: 'string' },
+      },
+      required: ['crust', 'count', 'size', 'express', 'delivery'],
+    });
+    expect(await callsFor('Order 2 large pizza to street "Elm Road", express, tip 3.5', [order])).toEqual([
+      [
+        'order_pizza',
+        { crust: 'thin', count: 2, size: 'large', express: true, delivery: { street: 'Elm Road' }, tip: 3.5 },
+      ],
+    ]);
+    const playlist = tool('make_playlist', 'Make a playlist of songs', {
+      properties: { songs: { type: 'array', items: { type: 'string' } }, title: { type: ['string', 'null'] } },
+      required: ['songs'],
+    });
+    expect(await callsFor('Make a playlist of Yesterday, Help and Michelle', [playlist])).toEqual([
+      ['make_playlist', { songs: ['Yesterday', 'Help', 'Michelle'] }],
+    ]);
+  });
+
+  test('only the last user message is the request', async () => {
+    const prompt = asking('What is 2 + 2?');
+    const { calls } = await generate(prompt, { tools: builtin });
+    append(prompt, calls, [{ type: 'text', value: '2 + 2 = 4' }]);
+    prompt.push({ role: 'assistant', content: [{ type: 'text', text: '2 + 2 = 4' }] });
+    prompt.push({ role: 'user', content: [{ type: 'text', text: 'What time is it in Rome?' }] });
+    const next = await generate(prompt, { tools: builtin });
+    expect(next.calls.map((call) => call.toolName)).toEqual(['current_time']);
+  });
+
+  test('the tool choice of the caller is obeyed', async () => {
+    const prompt = asking('What is 2 + 2?');
+    const none = await generate(prompt, { tools: builtin, toolChoice: { type: 'none' } });
+    expect(none).toMatchObject({ calls: [], finishReason: 'stop' });
+    const forced = await generate(prompt, { tools: builtin, toolChoice: { type: 'tool', toolName: 'list_files' } });
+    expect(forced.calls.map((call) => call.toolName)).toEqual(['list_files']);
+  });
+});
+
+describe('answering', () => {
+  test('the results are told in the order asked, after a line that says what this is', async () => {
+    const { answer, rounds } = await run('What is 17% of 2380, and how many feet are in 3 meters?');
+    expect(rounds).toEqual([['calculate', 'convert_units']]);
+    expect(answer).toBe(`${NOTICE}17% of 2380 = 404.6\n3 meters = 9.8425196850394 feet (meter to foot)`);
+  });
+
+  test('a part that needs an earlier result waits for it', async () => {
+    const { answer, rounds } = await run('What is 6*7 and convert the result from km to miles');
+    expect(rounds).toEqual([['calculate'], ['convert_units']]);
+    expect(answer).toContain('6*7 = 42\n42 km = 26.09');
+  });
+
+  test('it stops calling after three rounds', async () => {
+    const { answer, rounds } = await run('add 1 to 2 then multiply it by 2 then add 4 to it then multiply it by 3');
+    expect(rounds).toHaveLength(3);
+    expect(answer).toContain('6 + 4 = 10');
+    expect(answer).not.toContain('30');
+  });
+
+  test('a failed and a denied call are told honestly, beside what worked', async () => {
+    const prompt = asking('What is the weather in Rome and Oslo, and what time is it in Rome?');
+    const { calls } = await generate(prompt, { tools: [weather, ...builtin] });
+    append(prompt, calls, [
+      { type: 'json', value: { temperature: 15, sky: 'grey' } },
+      { type: 'error-text', value: 'station offline' },
+      { type: 'execution-denied', reason: 'not today' },
+    ]);
+    const { text } = await generate(prompt, { tools: [weather, ...builtin] });
+    expect(text).toBe(
+      `${NOTICE}Rome: temperature: 15, sky: grey\nThe tool get_weather failed: station offline\n` +
+        'The tool current_time was not allowed: not today',
+    );
+  });
+
+  test('a part without a tool, or without all that a tool needs, is named', async () => {
+    const { answer } = await run('What is 2 + 2 and who wrote Hamlet?');
+    expect(answer).toBe(`${NOTICE}2 + 2 = 4\nNo tool here fits "who wrote Hamlet".`);
+    const { text } = await generate(asking('What is the weather like?'), { tools: [weather] });
+    expect(text).toContain('I would call get_weather, but I cannot tell its city');
+  });
+
+  test('without a fitting tool it lists what it has and how to get a real model', async () => {
+    const { text, calls, finishReason } = await generate(asking('Who wrote Hamlet?'), { tools: [weather] });
+    expect({ calls, finishReason }).toEqual({ calls: [], finishReason: 'stop' });
+    expect(text.startsWith(NOTICE)).toBe(true);
+    expect(text).toContain('- get_weather: Get the current weather for a city.');
+    expect(text).toContain('ANTHROPIC_API_KEY');
+    expect(text).toContain('--model');
+    expect((await generate(asking('Hello!'))).text).toContain('I have none here');
+  });
+
+  test('a very long request is answered quickly', async () => {
+    const started = performance.now();
+    await generate(asking(`What is 2 + 2? ${'Abc def/'.repeat(50_000)} ${'a'.repeat(100_000)}`), { tools: builtin });
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  test('usage is estimated from the characters', async () => {
+    const prompt = asking('What is 2 + 2?');
+    const { usage, calls } = await generate(prompt, { tools: builtin });
+    expect(usage.inputTokens.total).toBe(Math.ceil((42 + 14) / 4));
+    expect(usage.outputTokens.total).toBe(Math.ceil((calls[0]?.input.length ?? 0) / 4));
+  });
+});
+
+describe('streaming', () => {
+  async function stream(text: string, tools: LanguageModelV4FunctionTool[], abortSignal?: AbortSignal) {
+    const result = await model.doStream({ prompt: asking(text), tools, ...(abortSignal && { abortSignal }) });
+    return result.stream;
+  }
+
+  test('text comes word by word and is the text of doGenerate', async () => {
+    const parts: LanguageModelV4StreamPart[] = [];
+    for await (const part of await stream('Who wrote Hamlet?', [weather])) parts.push(part);
+    const deltas = parts.flatMap((part) => (part.type === 'text-delta' ? [part.delta] : []));
+    expect(deltas.length).toBeGreaterThan(20);
+    expect(deltas.join('')).toBe((await generate(asking('Who wrote Hamlet?'), { tools: [weather] })).text);
+    const others = parts.map((part) => part.type).filter((type) => type !== 'text-delta');
+    expect(others).toEqual(['stream-start', 'response-metadata', 'text-start', 'text-end', 'finish']);
+  });
+
+  test('a tool call comes as input in pieces and then whole', async () => {
+    const parts: LanguageModelV4StreamPart[] = [];
+    for await (const part of await stream('What is 17% of 2380?', builtin)) parts.push(part);
+    const call = parts.find((part) => part.type === 'tool-call');
+    const pieces = parts.flatMap((part) => (part.type === 'tool-input-delta' ? [part.delta] : []));
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(pieces.join('')).toBe(call?.input);
+    expect(parts.find((part) => part.type === 'tool-input-start')).toMatchObject({
+      id: call?.toolCallId,
+      toolName: 'calculate',
+    });
+    expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'tool-calls' } });
+  });
+
+  test('an abort ends the stream in the middle', async () => {
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const read = async () => {
+      for await (const part of await stream('Who wrote Hamlet?', [weather], controller.signal)) {
+        seen.push(part.type);
+        if (part.type === 'text-delta') controller.abort();
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ name: 'AbortError' });
+    expect(seen.filter((type) => type === 'text-delta')).toHaveLength(1);
+  });
+
+  test('a signal that is already aborted lets nothing begin', async () => {
+    const abortSignal = AbortSignal.abort();
+    await expect(stream('2 + 2', builtin, abortSignal)).rejects.toMatchObject({ name: 'AbortError' });
+    await expect(generate(asking('2 + 2'), { abortSignal })).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});

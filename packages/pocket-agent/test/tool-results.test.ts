@@ -1,0 +1,199 @@
+import { PocketAgent, type ToolResult, tool } from 'pocket-agent';
+import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { expectValidHistory, resultText, silent } from './helpers.ts';
+
+const png = 'iVBORw0KGgo=';
+
+/** What a model sees of what a tool of a real MCP server returns. */
+async function shown(
+  value: unknown,
+  options: { allowImages?: boolean; maxToolResultBytes?: number; provider?: string } = {},
+) {
+  const give = tool({ name: 'give', description: 'Gives it', run: () => value as object });
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'give' }] }, 'ok'], {
+    provider: options.provider ?? 'scripted',
+  });
+  const results: ToolResult[] = [];
+  await using agent = new PocketAgent({
+    agentConfig: { llmModel: model, ...(options.allowImages ? { allowImages: true } : {}) },
+    mcpConfig: await scriptedServer([give]),
+    hooks: { postToolCall: (_context, _call, result) => void results.push(result) },
+    logger: silent,
+    ...(options.maxToolResultBytes ? { maxToolResultBytes: options.maxToolResultBytes } : {}),
+  });
+  await agent.run('x');
+  expectValidHistory(agent);
+  return {
+    text: resultText(agent),
+    prompt: model.calls[1]?.prompt ?? [],
+    result: results[0],
+    messages: agent.messages,
+  };
+}
+
+describe('what a model sees of a tool result', () => {
+  test('text as it is', async () => {
+    expect((await shown('hello')).text).toBe('hello');
+  });
+
+  test('nothing is said to be nothing, never an empty message', async () => {
+    expect((await shown({ content: [] })).text).toBe('(the tool returned no content)');
+    expect((await shown({ content: [{ type: 'text', text: '' }] })).text).not.toBe('');
+  });
+
+  test('structured content as JSON, once', async () => {
+    expect((await shown({ content: [], structuredContent: { a: 1 } })).text).toBe('{"a":1}');
+    const both = await shown({ content: [{ type: 'text', text: '{"a":1}' }], structuredContent: { a: 1 } });
+    expect(both.text).toBe('{"a":1}');
+    expect(both.result?.extra.structuredContent).toEqual({ a: 1 });
+    const summary = await shown({ content: [{ type: 'text', text: 'One found.' }], structuredContent: { a: 1 } });
+    expect(summary.text).toBe('One found.\n{"a":1}');
+  });
+
+  test('an image where images are allowed', async () => {
+    const { messages } = await shown(
+      { content: [{ type: 'image', mimeType: 'image/png', data: png }] },
+      { allowImages: true },
+    );
+    expect(JSON.stringify(messages[2])).toContain(png);
+  });
+
+  test('a placeholder for an image where they are not; the image stays in extra', async () => {
+    const { text, result } = await shown({ content: [{ type: 'image', mimeType: 'image/png', data: png }] });
+    expect(text).toMatch(/image image\/png, 8 bytes: left out/);
+    expect(JSON.stringify(result?.extra.toolResultRawContent)).toContain(png);
+  });
+
+  test('an image moves to a user message after all results for chat style providers', async () => {
+    const { prompt } = await shown(
+      {
+        content: [
+          { type: 'text', text: 'a chart' },
+          { type: 'image', mimeType: 'image/png', data: png },
+        ],
+      },
+      { allowImages: true, provider: 'openai.chat' },
+    );
+    expect(prompt.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(JSON.stringify(prompt[2])).not.toContain(png);
+    expect(JSON.stringify(prompt[3])).toContain(png);
+  });
+
+  test('audio, resources and links in words', async () => {
+    const { text } = await shown({
+      content: [
+        { type: 'audio', mimeType: 'audio/wav', data: 'AAAA' },
+        { type: 'resource', resource: { uri: 'file:///a.txt', text: 'inside', mimeType: 'text/plain' } },
+        { type: 'resource', resource: { uri: 'file:///a.zip', blob: 'AAAA', mimeType: 'application/zip' } },
+        { type: 'resource_link', uri: 'https://x.test/doc', name: 'doc', description: 'the manual' },
+      ],
+    });
+    expect(text).toContain('[audio audio/wav, 3 bytes');
+    expect(text).toContain('[resource file:///a.txt]\ninside');
+    expect(text).toContain('[resource file:///a.zip, application/zip, 3 bytes');
+    expect(text).toContain('https://x.test/doc: doc, the manual');
+  });
+
+  test('head and tail of what is too long, with a clear mark; the whole stays in extra', async () => {
+    const long = `START${'é'.repeat(500_000)}END`;
+    const { text, result } = await shown(long, { maxToolResultBytes: 1_000 });
+    expect(text.startsWith('START')).toBe(true);
+    expect(text.endsWith('END')).toBe(true);
+    expect(text).toMatch(/999008 of 1000008 bytes left out/);
+    expect(text).not.toContain('\uFFFD');
+    expect(Buffer.byteLength(text)).toBeLessThan(1_200);
+    expect(JSON.stringify(result?.extra.toolResultRawContent).length).toBeGreaterThan(500_000);
+  });
+
+  test('262,144 bytes are shown whole by default, one more is not', async () => {
+    expect((await shown('x'.repeat(262_144))).text).toHaveLength(262_144);
+    expect((await shown('x'.repeat(262_145))).text).toContain('bytes left out');
+  });
+});
+
+describe('plain functions as tools', () => {
+  const call = async (made: ReturnType<typeof tool>, args: Record<string, unknown>) => {
+    const model = new ScriptedModel([{ toolCalls: [{ name: made.definition.name, arguments: args }] }, 'ok']);
+    const agent = new PocketAgent({ agentConfig: { llmModel: model }, tools: [made], logger: silent });
+    await agent.run('x');
+    return { text: resultText(agent), model };
+  };
+
+  test('zod: arguments are checked, defaults filled, the JSON Schema shown', async () => {
+    const greet = tool({
+      name: 'greet',
+      description: 'Greets',
+      inputSchema: z.object({ name: z.string(), loud: z.boolean().default(false) }),
+      run: ({ name, loud }) => (loud ? name.toUpperCase() : name),
+    });
+    const { text, model } = await call(greet, { name: 'Ann' });
+    expect(text).toBe('Ann');
+    expect(model.calls[0]?.tools?.[0]).toMatchObject({
+      name: 'greet',
+      inputSchema: { type: 'object', required: ['name'] },
+    });
+    expect((await call(greet, { name: 1 })).text).toMatch(/Bad arguments for "greet": name: .*string/i);
+  });
+
+  test('JSON Schema: arguments are checked', async () => {
+    const inputSchema = {
+      type: 'object' as const,
+      properties: { n: { type: 'integer', minimum: 1 } },
+      required: ['n'],
+    };
+    const count = tool({ name: 'count', description: 'Counts', inputSchema, run: ({ n }) => Number(n) + 1 });
+    expect((await call(count, { n: 1 })).text).toBe('2');
+    expect((await call(count, { n: 0 })).text).toMatch(/Bad arguments for "count".*minimum|>= 1/s);
+  });
+
+  test.each([
+    ['text', 'a', 'a'],
+    ['a number', 3, '3'],
+    ['an object', { a: [1] }, '{"a":[1]}'],
+    ['a list', [1, 2], '[1,2]'],
+    ['nothing', undefined, 'No result returned'],
+  ])('may return %s', async (_what, value, text) => {
+    expect((await call(tool({ name: 'give', description: '', run: () => value }), {})).text).toBe(text);
+  });
+
+  test('a schema that cannot tell its JSON Schema is refused with the way out', () => {
+    const inputSchema = {
+      '~standard': { version: 1 as const, vendor: 'x', validate: (value: unknown) => ({ value }) },
+    };
+    expect(() => tool({ name: 'x', description: '', inputSchema, run: () => 1 })).toThrow(/zod 4.2 or newer/);
+  });
+
+  test('a clash of names between sources is renamed visibly', async () => {
+    const first = tool({ name: 'same', description: '', run: () => 'server' });
+    const second = tool({ name: 'same', description: '', run: () => 'function' });
+    const model = new ScriptedModel([
+      (options) => ({ toolCalls: (options.tools ?? []).map(({ name }) => ({ name })) }),
+      'ok',
+    ]);
+    const renamed: unknown[] = [];
+    await using agent = new PocketAgent({
+      agentConfig: { llmModel: model },
+      mcpConfig: await scriptedServer([first]),
+      tools: [second],
+      hooks: {
+        onEvent: (event) => {
+          if (event.type === 'tool_renamed') renamed.push(event.data);
+        },
+      },
+      logger: silent,
+    });
+    await agent.run('x');
+    expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['server', 'function']);
+    expect(renamed).toMatchObject([{ tool: 'same', name: expect.stringMatching(/^same_[0-9a-f]{6}$/) }]);
+  });
+});
+
+describe('ScriptedModel', () => {
+  test('fails when it is asked once too often, and when answers are left over', async () => {
+    const over = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
+    await expect(over.run('x')).rejects.toThrow(/called 1 times, but the script has 0/);
+    expect(() => new ScriptedModel(['unused']).assertDone()).toThrow(/1 of 1 answers were never asked for/);
+  });
+});

@@ -1,0 +1,21 @@
+// Two projects: `unit` needs nothing but npm; `services` needs system services or a browser.
+import { defineConfig } from 'vitest/config';
+
+const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
+const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+
+export default defineConfig({
+  test: {
+    coverage: { provider: 'v8', include: ['packages/*/src/**'] },
+    projects: [
+      {
+        ...shared,
+        test: { name: 'unit', include: ['packages/*/test/**/*.test.ts'], exclude: ['**/*.services.test.ts'] },
+      },
+      {
+        ...shared,
+        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], testTimeout: 60_000 },
+      },
+    ],
+  },
+});
