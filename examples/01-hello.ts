@@ -1,0 +1,16 @@
+// The smallest agent: a model and one question. MODEL=anthropic/claude-sonnet-5 (with its key set) asks a real one.
+import assert from 'node:assert/strict';
+import { PocketAgent } from 'pocket-agent';
+
+await using agent = new PocketAgent({
+  agentConfig: { llmModel: process.env.MODEL ?? 'demo', name: 'Greeter', systemPrompt: 'You are a friendly greeter.' },
+});
+
+const answer = await agent.run('Say hello.');
+console.log(answer);
+
+assert.ok(answer.length > 0);
+assert.deepEqual(
+  agent.messages.map((message) => message.role),
+  ['user', 'assistant'],
+);

@@ -1,0 +1,28 @@
+// An agent as an MCP server over HTTP, used by another agent as if it were any other tool.
+import assert from 'node:assert/strict';
+import { PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+
+await using poet = new PocketAgent({
+  agentConfig: { llmModel: new ScriptedModel(['Roses are red.']), name: 'Poet', roleDescription: 'Writes short verse' },
+});
+const server = await (await poet.asMcpServer()).listen({ token: 'a-secret-of-both' });
+console.log(`Poet listens at ${server.url}`);
+
+await using editor = new PocketAgent({
+  agentConfig: {
+    llmModel: new ScriptedModel([
+      { toolCalls: [{ name: 'Poet-message', arguments: { message: 'A line about roses, please.' } }] },
+      'Here it is: Roses are red.',
+    ]),
+    name: 'Editor',
+  },
+  mcpConfig: { mcpServers: { poet: { url: server.url, headers: { Authorization: 'Bearer a-secret-of-both' } } } },
+});
+
+const answer = await editor.run('Get me a line about roses.');
+console.log(answer);
+await server.close();
+
+assert.match(JSON.stringify(editor.messages), /Roses are red/);
+assert.equal((await fetch(server.url).catch(() => undefined))?.status, undefined);

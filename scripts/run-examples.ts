@@ -1,0 +1,36 @@
+// Runs every numbered example as a program of its own; each checks its own result.
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('../examples/', import.meta.url));
+const examples = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));
+const failed: string[] = [];
+
+for (const name of examples.sort()) {
+  const started = performance.now();
+  const { code, output } = await run(`${folder}${name}`);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
+  if (code === 0) continue;
+  failed.push(name);
+  console.log(output);
+}
+console.log(`${examples.length - failed.length} passed, ${failed.length} failed`);
+process.exitCode = failed.length > 0 ? 1 : 0;
+
+function run(file: string): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, ['-C', 'pocket-agent/source', file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 60_000,
+    });
+    let output = '';
+    const keep = (chunk: Buffer) => {
+      output += chunk;
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}

@@ -1,0 +1,49 @@
+// Runs every TypeScript block of the README and the docs as a program of its own, type-checked first.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = join(root, '.snippets');
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+const files = pages.flatMap((page) => {
+  const blocks = [...readFileSync(join(root, page), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)];
+  return blocks.map(([, code = ''], index) => {
+    const file = join(folder, `${page.replaceAll('/', '-').replace('.md', '')}-${index + 1}.ts`);
+    writeFileSync(file, code);
+    return file;
+  });
+});
+const config = { extends: '../tsconfig.check.json', include: ['*.ts'] };
+writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+
+let failed = 0;
+try {
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { stdio: 'inherit' });
+} catch {
+  failed++; // tsc has said why
+}
+for (const file of files) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-C', 'pocket-agent/source', file], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    cwd: root,
+  });
+  const name = file.slice(folder.length + 1);
+  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name}`);
+  if (status === 0) continue;
+  failed++;
+  console.log(`${stdout}\n${stderr}`);
+}
+rmSync(folder, { recursive: true, force: true });
+console.log(`${files.length - failed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
