@@ -138,7 +138,11 @@ export function readHistory(config: AgentConfig): Message[] {
 }
 
 /** The options of one model call that do not depend on messages and tools. */
-export function modelOptions(defaults: CompletionOptions, overrides: CompletionOptions, hasTools: boolean) {
+export function modelOptions(
+  defaults: CompletionOptions,
+  overrides: CompletionOptions,
+  hasTools: boolean,
+): Omit<LanguageModelV4CallOptions, 'prompt'> {
   const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
   if (!hasTools) return options;
   return { ...options, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const src = fileURLToPath(new URL('../src', import.meta.url));
+
+/** A file may import values only from rows above its own; types may come from anywhere. */
+const layers = [
+  ['errors', 'logger', 'event-queue', 'events', 'hooks'],
+  ['abort', 'messages', 'mcp-config', 'demo-model/', 'builtin-server/', 'pending-calls'],
+  ['model', 'model-call', 'prompt', 'tools', 'run-frame', 'oauth', 'server-requests'],
+  ['tool-result', 'turns', 'sampling', 'step-result'],
+  ['function-tool', 'tool-runner', 'transports', 'agent-config'],
+  ['tool-calls', 'toolbox', 'retry-safety', 'connect', 'sub-agents'],
+  ['connection'],
+  ['client'],
+  ['agent'],
+  ['http-server', 'serve', 'testing'],
+  ['index', 'cli/'],
+];
+
+function layerOf(file: string): number {
+  const name = file.replace(/\.ts$/, '');
+  const found = layers.findIndex((row) =>
+    row.some((entry) => (entry.endsWith('/') ? name.startsWith(entry) : name === entry)),
+  );
+  if (found < 0) throw new Error(`${file} has no layer: add it to the list in this test and to AGENTS.md`);
+  return found;
+}
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+
+function valueImports(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8');
+  const statements = text.matchAll(/^(?:import|export) (?!type )([^;]*?)from '(\.[^']+)';/gms);
+  return [...statements].flatMap(([, names = '', path = '']) => {
+    const listed = /\{([^}]*)\}/s.exec(names)?.[1];
+    const onlyTypes = listed?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type '));
+    return onlyTypes ? [] : [relative(src, join(dirname(join(src, file)), path))];
+  });
+}
+
+test.each(files)('%s imports only from layers below it', (file) => {
+  const folder = dirname(file);
+  for (const imported of valueImports(file)) {
+    if (folder !== '.' && dirname(imported) === folder) continue;
+    expect(layerOf(imported), `${file} imports ${imported}`).toBeLessThan(layerOf(file));
+  }
+});
+
+test('AGENTS.md names every source file, and none that is gone', () => {
+  const listed = readFileSync(fileURLToPath(new URL('../../../AGENTS.md', import.meta.url)), 'utf8');
+  const section = listed.slice(
+    listed.indexOf('packages/pocket-agent/src'),
+    listed.indexOf('packages/pocket-agent/test'),
+  );
+  const named = [...section.matchAll(/^ {2,}([a-z-]+(?:\/[a-z-]+)?\.ts) /gm)].map(([, name]) => name);
+  expect(named.sort()).toEqual([...files].sort());
+});
