@@ -35,19 +35,39 @@ function abortError(what: string, reason: unknown): PocketError {
   return new PocketError('ABORTED', `${what} was aborted.`, { cause: reason });
 }
 
+/** Who waits for a signal. One listener serves them all: adding and removing one for every wait is slow. */
+const waiting = new WeakMap<AbortSignal, Set<(reason: unknown) => void>>();
+
 /** The promise, or the signal's reason as soon as it is aborted, even if whoever made the promise ignores it. */
-export async function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
+export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      promise.then(undefined, () => {}); // whatever becomes of it, the abort is the answer
+      reject(signal.reason);
+      return;
+    }
+    const others = waitersOf(signal);
+    others.add(reject);
+    promise.then(
+      (value) => {
+        others.delete(reject);
+        resolve(value);
+      },
+      (error) => {
+        others.delete(reject);
+        reject(error);
+      },
+    );
   });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+}
+
+function waitersOf(signal: AbortSignal): Set<(reason: unknown) => void> {
+  const known = waiting.get(signal);
+  if (known) return known;
+  const waiters = new Set<(reason: unknown) => void>();
+  waiting.set(signal, waiters);
+  signal.addEventListener('abort', () => waiters.forEach((reject) => void reject(signal.reason)), { once: true });
+  return waiters;
 }
 
 export async function delay(ms: number, signal: AbortSignal): Promise<void> {

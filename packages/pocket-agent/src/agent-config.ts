@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import type { PocketAgent } from './agent.ts';
-import type { PocketAgentClientOptions } from './client.ts';
+import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
 import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AgentHooks } from './hooks.ts';
@@ -64,6 +64,8 @@ type ClientOptions = Omit<
 
 export interface PocketAgentOptions extends ClientOptions {
   agentConfig: AgentConfig;
+  /** Connections that somebody else opened and will close, instead of own ones from `mcpConfig`. */
+  mcpClient?: PocketAgentClient;
   router?: ModelRouter;
   logger?: Logger;
   hooks?: AgentHooks;

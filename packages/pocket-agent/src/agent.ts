@@ -11,7 +11,7 @@ import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
-import type { FunctionTool } from './function-tool.ts';
+import { type FunctionTool, isFunctionTool } from './function-tool.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
@@ -26,7 +26,7 @@ import { readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
 import { type RequestedCall, runToolCalls } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
-import type { RenamedTool, ToolResult, ToolTable } from './tools.ts';
+import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { Turns } from './turns.ts';
 
 export interface RunOptions {
@@ -57,15 +57,11 @@ export class PocketAgent<Answer = string> {
   readonly #toolbox: Toolbox;
   readonly #prompt = new PromptBuilder();
   readonly #turns: Turns;
-  readonly #isFork: boolean;
+  readonly #servers: AgentServer[] = [];
   #messages: Message[];
   #model: Promise<LanguageModel> | undefined;
 
-  constructor(
-    options: PocketAgentOptions,
-    /** Connections of another agent to use instead of own ones; see `fork`. */
-    shared?: { mcpClient: PocketAgentClient },
-  ) {
+  constructor(options: PocketAgentOptions) {
     this.#settings = readSettings(options);
     this.#messages = readHistory(options.agentConfig);
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
@@ -73,10 +69,10 @@ export class PocketAgent<Answer = string> {
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = [...(options.subAgents ?? [])];
     this.#turns = new Turns(this, this.#settings.timeoutMs);
-    this.#isFork = shared !== undefined;
-    this.mcpClient = shared?.mcpClient ?? new PocketAgentClient(this.#clientOptions());
+    this.mcpClient = options.mcpClient ?? new PocketAgentClient(this.#clientOptions());
+    const servers = options.mcpClient ? borrow(options.mcpClient) : this.mcpClient;
     const tools = [
-      ...(this.mcpClient.serverNames.length > 0 ? [this.mcpClient] : []),
+      ...(this.mcpClient.serverNames.length > 0 ? [servers] : []),
       ...(options.tools ?? []),
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
@@ -204,13 +200,15 @@ export class PocketAgent<Answer = string> {
 
   /** A new agent of the same making with its own conversation. It uses this agent's MCP connections. */
   fork(): PocketAgent<Answer> {
-    const Maker = this.constructor as new (...args: ConstructorParameters<typeof PocketAgent>) => PocketAgent<Answer>;
+    const Maker = this.constructor as new (options: PocketAgentOptions) => PocketAgent<Answer>;
     const { agentId: _own, ...agentConfig } = this.#options.agentConfig;
-    const subAgents = this.subAgents.map((agent) => agent.fork());
-    return new Maker(
-      { ...this.#options, agentConfig: { ...agentConfig, name: this.name }, subAgents },
-      { mcpClient: this.mcpClient },
-    );
+    return new Maker({
+      ...this.#options,
+      agentConfig: { ...agentConfig, name: this.name },
+      mcpClient: this.mcpClient,
+      tools: (this.#options.tools ?? []).map((entry) => (isFunctionTool(entry) ? entry : borrow(entry))),
+      subAgents: this.subAgents.map((agent) => agent.fork()),
+    });
   }
 
   /** This agent as one tool, `{name}-message`: for the `tools` of another agent, or to register on an MCP server. */
@@ -221,14 +219,15 @@ export class PocketAgent<Answer = string> {
   /** This agent as an MCP server, on stdio or HTTP. */
   async asMcpServer(options: AgentServerOptions = {}): Promise<AgentServer> {
     const { AgentServer } = await import('./serve.ts');
-    return new AgentServer(this, options);
+    const server = new AgentServer(this, options);
+    this.#servers.push(server);
+    return server;
   }
 
-  /** Ends what runs, closes connections, children and sub-agents. The agent cannot be used afterwards. */
+  /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
   async close(): Promise<void> {
     this.#turns.close();
-    // a fork borrows its tools and connections
-    const closing = [this.#isFork ? undefined : this.#toolbox.close(), ...this.subAgents.map((agent) => agent.close())];
+    const closing = [...this.#servers, this.#toolbox, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
   }

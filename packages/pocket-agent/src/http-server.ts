@@ -1,6 +1,6 @@
 // An MCP server over HTTP: both protocol eras on one address, guarded against other people's web pages.
-import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:http';
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type Server as NodeServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
@@ -15,8 +15,9 @@ import {
   OAuthErrorCode,
   originValidationResponse,
   requireBearerAuth,
-  WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { PocketError } from './errors.ts';
+import { HttpSessions } from './http-sessions.ts';
 
 export interface HttpServerOptions {
   /** Default 127.0.0.1: only this machine. */
@@ -38,17 +39,19 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   readonly url: string;
-  /** Tells clients of the 2026 era that the list of tools has changed. */
-  toolsChanged(): void;
+  /** Tells clients of both eras that what the server offers has changed. */
+  listChanged(what: 'tools' | 'prompts' | 'resources'): void;
+  /** Ends every session and what runs in it, and stops listening. */
   close(): Promise<void>;
 }
 
 export async function serveHttp(factory: McpServerFactory, options: HttpServerOptions = {}): Promise<HttpServer> {
-  const { host = '127.0.0.1', port = 0, path = '/mcp', sessionIdleMs = 1_800_000, onError } = options;
-  const modern = createMcpHandler(factory, { legacy: 'reject', ...(onError ? { onerror: onError } : {}) });
-  const sessions = new Sessions(factory, sessionIdleMs);
-  const guard = makeGuard(host, options);
+  const { host = '127.0.0.1', port = 0, path = '/mcp', sessionIdleMs = 1_800_000, onError = () => {} } = options;
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  const guard = makeGuard(shownHost, options);
   const authorize = options.token === undefined ? undefined : bearerGate(options.token);
+  const modern = createMcpHandler(factory, { legacy: 'reject', onerror: onError });
+  const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, onError });
 
   const fetch = async (request: Request): Promise<Response> => {
     const refused = guard(request);
@@ -60,16 +63,20 @@ export async function serveHttp(factory: McpServerFactory, options: HttpServerOp
     return (await isLegacyRequest(request)) ? sessions.handle(request, passed) : modern.fetch(request, passed);
   };
 
-  const server = createServer(toNodeHandler({ fetch }, onError ? { onerror: onError } : {}));
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  const address = server.address() as AddressInfo;
-  const shown = host.includes(':') ? `[${host}]` : host;
+  const server = createServer(toNodeHandler({ fetch }, { onerror: onError }));
+  try {
+    await startListening(server, host, port);
+  } catch (error) {
+    await sessions.close();
+    throw error;
+  }
+  server.on('error', onError);
   return {
-    url: `http://${shown}:${address.port}${path}`,
-    toolsChanged: () => modern.notify.toolsChanged(),
+    url: `http://${shownHost}:${(server.address() as AddressInfo).port}${path}`,
+    listChanged(what) {
+      modern.notify[`${what}Changed`]();
+      sessions.listChanged(what);
+    },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       await Promise.all([modern.close(), sessions.close()]);
@@ -79,6 +86,14 @@ export async function serveHttp(factory: McpServerFactory, options: HttpServerOp
   };
 }
 
+async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
+  const started = Promise.withResolvers<void>();
+  server.once('error', started.reject);
+  server.listen(port, host, started.resolve);
+  await started.promise;
+  server.off('error', started.reject);
+}
+
 function makeGuard(host: string, options: HttpServerOptions): (request: Request) => Response | undefined {
   const hosts = [...(options.allowedHosts ?? [...localhostAllowedHostnames(), host])];
   const origins = [...(options.allowedOrigins ?? localhostAllowedOrigins())];
@@ -86,6 +101,7 @@ function makeGuard(host: string, options: HttpServerOptions): (request: Request)
 }
 
 function bearerGate(token: string): (request: Request) => Promise<AuthInfo | Response> {
+  if (!token) throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
   const expected = Buffer.from(token);
   return requireBearerAuth({
     verifier: {
@@ -98,73 +114,4 @@ function bearerGate(token: string): (request: Request) => Promise<AuthInfo | Res
       },
     },
   });
-}
-
-interface Session {
-  transport: WebStandardStreamableHTTPServerTransport;
-  lastUsed: number;
-  requests: number;
-}
-
-/** The 2025 era keeps a session per client. */
-class Sessions {
-  readonly #factory: McpServerFactory;
-  readonly #idleMs: number;
-  readonly #sessions = new Map<string, Session>();
-  readonly #sweeper: NodeJS.Timeout;
-
-  constructor(factory: McpServerFactory, idleMs: number) {
-    this.#factory = factory;
-    this.#idleMs = idleMs;
-    this.#sweeper = setInterval(() => this.#sweep(), Math.max(1_000, idleMs / 4)).unref();
-  }
-
-  async handle(request: Request, passed: { authInfo?: AuthInfo }): Promise<Response> {
-    const id = request.headers.get('mcp-session-id');
-    const known = id === null ? undefined : this.#sessions.get(id);
-    if (id !== null && !known) return sessionNotFound();
-    const session = known ?? (await this.#open(passed));
-    session.lastUsed = Date.now();
-    session.requests++;
-    try {
-      return await session.transport.handleRequest(request, passed);
-    } finally {
-      session.requests--;
-    }
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#sweeper);
-    await Promise.all([...this.#sessions.values()].map(({ transport }) => transport.close()));
-  }
-
-  async #open(passed: { authInfo?: AuthInfo }): Promise<Session> {
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => randomUUID(),
-      onsessioninitialized: (id) => {
-        this.#sessions.set(id, session);
-      },
-    });
-    const session: Session = { transport, lastUsed: Date.now(), requests: 0 };
-    const server = await this.#factory({ era: 'legacy', ...passed });
-    await server.connect(transport);
-    const closed = transport.onclose;
-    transport.onclose = () => {
-      closed?.();
-      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
-    };
-    return session;
-  }
-
-  #sweep(): void {
-    const oldest = Date.now() - this.#idleMs;
-    for (const { transport, lastUsed, requests } of this.#sessions.values()) {
-      if (requests === 0 && lastUsed < oldest) void transport.close();
-    }
-  }
-}
-
-function sessionNotFound(): Response {
-  const error = { code: -32_001, message: 'Session not found' };
-  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
 }

@@ -14,76 +14,104 @@ export interface AgentServerOptions {
   conversation?: 'per-client' | 'shared';
   /** What clients are told the server is. Default: the agent's name. */
   serverInfo?: { name: string; version: string };
-  /** Conversations of clients without a session (2026 era over HTTP) that are kept. Default 1,000. */
+  /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
   maxConversations?: number;
 }
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export class AgentServer {
   readonly #agent: Agent;
   readonly #options: AgentServerOptions;
+  /** Of clients that have no connection: over HTTP the 2026 era has none. */
   readonly #conversations: Conversations;
-  readonly #http = new Set<HttpServer>();
+  readonly #listening = new Set<HttpServer>();
 
   constructor(agent: Agent, options: AgentServerOptions) {
     this.#agent = agent;
-    this.#options = options;
-    this.#conversations = new Conversations(options.maxConversations ?? 1_000);
+    this.#options = { ...options };
+    this.#conversations = this.#makeConversations();
   }
 
-  /** A server of the MCP SDK for one client or one request: the factory behind `serveStdio` and `listen`. */
+  /** A server of the MCP SDK for one connection or one request: the factory behind `serveStdio` and `listen`. */
   createServer(): McpServer {
     const serverInfo = this.#options.serverInfo ?? { name: this.#agent.name, version: '1.0.0' };
     const { roleDescription } = this.#agent;
     const server = new McpServer(serverInfo, roleDescription ? { instructions: roleDescription } : {});
     const { name, description, inputSchema } = messageTool(this.#agent);
     const schema = fromJsonSchema<{ message: string }>(inputSchema as JsonSchemaType);
-    let own: Agent | undefined;
+    const ofConnection = this.#makeConversations();
+    server.server.onclose = () => ofConnection.close();
     server.registerTool(
       name,
       { ...(description ? { description } : {}), inputSchema: schema },
-      ({ message }, context) => {
-        const agent = this.#statelessConversation(context) ?? (own ??= this.#newConversation());
-        return this.#answer(agent, message, context);
+      async ({ message }, context) => {
+        if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, context);
+        const { envelope, _meta: meta } = context.mcpReq;
+        const contextId = typeof meta?.context_id === 'string' ? meta.context_id : undefined;
+        const hasConnection = !envelope || !context.http?.req;
+        // one client may speak for several, who must not hear each other: it says so by `context_id`
+        const [kept, key] =
+          hasConnection || contextId === undefined
+            ? [ofConnection, contextId ?? '']
+            : [this.#conversations, `${context.http?.authInfo?.token ?? ''}\0${contextId}`];
+        return kept.use(key, (agent) => this.#answer(agent, message, context));
       },
     );
     return server;
   }
 
-  /** Speaks MCP on stdin and stdout until the client goes away; resolves then, with the agent closed. */
+  /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the agent. */
   async serveStdio(): Promise<void> {
     const transport = new StdioServerTransport();
-    const handle = serveStdio(() => this.createServer(), { transport });
-    const ended = Promise.withResolvers<void>();
-    const closed = transport.onclose;
+    const stopped = Promise.withResolvers<NodeJS.Signals | undefined>();
+    const { log, info, debug } = console;
+    // stdout belongs to the protocol, whatever a tool may want to print
+    Object.assign(console, { log: console.error, info: console.error, debug: console.error });
+    for (const signal of STOP_SIGNALS) process.once(signal, stopped.resolve);
+    const handle = serveStdio(() => this.createServer(), { transport, onerror: (error) => this.#logError(error) });
+    const { onclose } = transport;
     transport.onclose = () => {
-      closed?.();
-      ended.resolve();
+      onclose?.();
+      stopped.resolve(undefined);
     };
-    await ended.promise;
-    await handle.close();
-    await this.#agent.close();
+    const signal = await stopped.promise;
+    try {
+      await handle.close();
+    } finally {
+      await this.#agent.close();
+      Object.assign(console, { log, info, debug });
+      for (const name of STOP_SIGNALS) process.off(name, stopped.resolve);
+    }
+    if (signal) process.kill(process.pid, signal);
   }
 
   /** Serves HTTP until `close()`. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
+    if (options.token === undefined && !isLocal(options.host)) {
+      this.#agent.logger.warn(
+        `${this.#agent.name} listens on ${options.host} without a token: whoever gets there may use it.`,
+      );
+    }
     const server = await serveHttp(() => this.createServer(), {
-      onError: (error) => this.#agent.logger.debug(`${this.#agent.name} as a server: ${errorText(error)}`),
+      onError: (error) => this.#logError(error),
       ...options,
     });
     const listening: HttpServer = {
       ...server,
       close: async () => {
-        this.#http.delete(listening);
+        this.#listening.delete(listening);
         await server.close();
+        if (this.#listening.size === 0) this.#conversations.close();
       },
     };
-    this.#http.add(listening);
+    this.#listening.add(listening);
     return listening;
   }
 
   /** Ends all listening; the agent itself stays. */
   async close(): Promise<void> {
-    await Promise.all([...this.#http].map((server) => server.close()));
+    await Promise.all([...this.#listening].map((server) => server.close()));
   }
 
   async #answer(agent: Agent, message: string, context: ServerContext) {
@@ -103,38 +131,68 @@ export class AgentServer {
     }
   }
 
-  #newConversation(): Agent {
-    return this.#options.conversation === 'shared' ? this.#agent : this.#agent.fork();
+  #makeConversations(): Conversations {
+    return new Conversations({
+      most: this.#options.maxConversations ?? 1_000,
+      make: () => this.#agent.fork(),
+      onError: (error) => this.#logError(error),
+    });
   }
 
-  /** Over HTTP the 2026 era has no sessions: a client goes on with a conversation by sending the same `context_id`. */
-  #statelessConversation(context: ServerContext): Agent | undefined {
-    if (this.#options.conversation === 'shared') return this.#agent;
-    const { envelope, _meta: meta } = context.mcpReq;
-    const contextId = meta?.context_id;
-    if (!envelope || !context.http?.req || typeof contextId !== 'string') return undefined;
-    const key = `${context.http.authInfo?.token ?? ''}\0${contextId}`;
-    return this.#conversations.get(key, () => this.#agent.fork());
+  #logError(error: unknown): void {
+    this.#agent.logger.debug(`${this.#agent.name} as a server: ${errorText(error)}`);
   }
 }
 
-/** The conversations used last; older ones are forgotten. */
+interface ConversationsOptions {
+  most: number;
+  make(): Agent;
+  onError(error: unknown): void;
+}
+
+/** The conversations used last; older ones that nobody waits for are forgotten. */
 class Conversations {
-  readonly #most: number;
-  readonly #agents = new Map<string, Agent>();
+  readonly #options: ConversationsOptions;
+  readonly #kept = new Map<string, { agent: Agent; uses: number }>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(options: ConversationsOptions) {
+    this.#options = options;
   }
 
-  get(key: string, make: () => Agent): Agent {
-    const agent = this.#agents.get(key) ?? make();
-    this.#agents.delete(key);
-    this.#agents.set(key, agent);
-    const [oldest] = this.#agents.keys();
-    if (this.#agents.size > this.#most && oldest !== undefined) this.#agents.delete(oldest);
-    return agent;
+  async use<Result>(key: string, work: (agent: Agent) => Promise<Result>): Promise<Result> {
+    const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), uses: 0 };
+    this.#kept.delete(key);
+    this.#kept.set(key, conversation); // the last one is the one used last
+    conversation.uses++;
+    this.#forgetOldest();
+    try {
+      return await work(conversation.agent);
+    } finally {
+      conversation.uses--;
+    }
   }
+
+  close(): void {
+    for (const { agent } of this.#kept.values()) this.#end(agent);
+    this.#kept.clear();
+  }
+
+  #forgetOldest(): void {
+    for (const [key, { agent, uses }] of this.#kept) {
+      if (this.#kept.size <= this.#options.most) return;
+      if (uses > 0) continue;
+      this.#kept.delete(key);
+      this.#end(agent);
+    }
+  }
+
+  #end(agent: Agent): void {
+    agent.close().catch(this.#options.onError);
+  }
+}
+
+function isLocal(host = '127.0.0.1'): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /** Progress for a client that asked for it: one tick for each thing worth telling. */

@@ -29,7 +29,7 @@ export interface ToolCallContext {
 export interface ToolSource {
   readonly name: string;
   /** Changes whenever `listTools()` would answer differently; without it the list is read once. */
-  readonly revision?: number;
+  readonly revision?: number | undefined;
   /** Called at every step, before `revision` is read: a chance to notice that something came back. Must be quick. */
   refresh?(): void;
   listTools(signal?: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
@@ -104,6 +104,19 @@ function shorten(name: string, seed: string, clash: boolean): string {
     .digest('hex')
     .slice(0, clash ? 6 : 8);
   return `${name.slice(0, 63 - hash.length)}_${hash}`;
+}
+
+/** The same source for somebody who must not close it. */
+export function borrow(source: ToolSource): ToolSource {
+  return {
+    name: source.name,
+    get revision() {
+      return source.revision;
+    },
+    refresh: () => source.refresh?.(),
+    listTools: (signal) => source.listTools(signal),
+    callTool: (name, args, context) => source.callTool(name, args, context),
+  };
 }
 
 export async function collectTools(

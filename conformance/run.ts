@@ -1,0 +1,98 @@
+// Runs the official MCP conformance suite against our client and our server, for both revisions of the protocol.
+import { spawn } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startServer } from './server.ts';
+
+interface Outcome {
+  exitCode: number;
+  output: string;
+}
+
+const SCENARIO_TIMEOUT_MS = 120_000;
+const RUN_TIMEOUT_MS = 240_000;
+const KEPT_LINES = 40;
+const revisions = ['2025-11-25', '2026-07-28'];
+const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+const client = fileURLToPath(import.meta.resolve('./client.ts'));
+const results = fileURLToPath(import.meta.resolve('../results/conformance'));
+
+/** One run of the suite in a process group of its own, so that the clients it starts end with it. */
+async function runSuite(args: string[]): Promise<Outcome> {
+  const child = spawn(process.execPath, [suite, ...args], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const endGroup = () => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch (error) {
+      // ESRCH: nobody of the group is left, which is what was wanted
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  };
+  process.once('exit', endGroup);
+  const timer = setTimeout(endGroup, RUN_TIMEOUT_MS);
+  let output = '';
+  const collect = (chunk: Buffer) => {
+    output += chunk.toString();
+  };
+  child.stdout.on('data', collect);
+  child.stderr.on('data', collect);
+  try {
+    return await new Promise<Outcome>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (exitCode) => resolve({ exitCode: exitCode ?? 1, output }));
+    });
+  } finally {
+    clearTimeout(timer);
+    endGroup();
+    process.off('exit', endGroup);
+  }
+}
+
+/** Tells in a line or a few how a run went; returns whether it is what we promise. */
+async function report(role: string, revision: string, { exitCode, output }: Outcome): Promise<boolean> {
+  const [scenarios = '', extras = ''] = output.split(/^Not scored for .*$/m);
+  const optional = new Set([...extras.matchAll(/^ +[✓✗] (\S+) \(/gm)].map(([, name]) => name));
+  const lines = [...scenarios.matchAll(/^([✓✗]) (\S+): (\d+) passed, (\d+) failed/gm)];
+  const required = lines.filter(([, , name]) => !optional.has(name));
+  const passed = required.filter(([, mark]) => mark === '✓');
+  const checks = required.reduce((sum, [, , , count]) => sum + Number(count), 0);
+  const ok = exitCode === 0 && required.length > 0 && passed.length === required.length;
+  const failedExtras = lines.filter(([, mark, name]) => mark === '✗' && optional.has(name)).length;
+  console.log(
+    `${ok ? '✓' : '✗'} ${role} ${revision}: exit ${exitCode}, ${passed.length} of ${required.length} required scenarios, ` +
+      `${checks} checks; optional ones: ${optional.size - failedExtras} of ${optional.size}`,
+  );
+  await writeFile(join(results, `${role}-${revision}.txt`), output);
+  if (ok) return true;
+  for (const [line, mark] of required) if (mark === '✗') console.log(`    ${line}`);
+  if (required.length === 0) console.log(output.split('\n').slice(-KEPT_LINES).join('\n'));
+  return false;
+}
+
+async function main(): Promise<boolean> {
+  await rm(results, { recursive: true, force: true });
+  await mkdir(results, { recursive: true });
+  const server = await startServer();
+  const command = `"${process.execPath}" -C pocket-agent/source "${client}"`;
+  const targets = { client: ['--command', command], server: ['--url', server.url] };
+  let allWell = true;
+  try {
+    for (const [role, target] of Object.entries(targets)) {
+      for (const revision of revisions) {
+        const folder = join(results, `${role}-${revision}`);
+        const timeout = String(SCENARIO_TIMEOUT_MS);
+        const args = [role, ...target, '--requirements', revision, '--timeout', timeout, '-o', folder];
+        const isWell = await report(role, revision, await runSuite(args));
+        allWell &&= isWell;
+      }
+    }
+  } finally {
+    await server.close();
+  }
+  if (!allWell) console.log(`Details are in ${results}`);
+  return allWell;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+process.exitCode = (await main()) ? 0 : 1;

@@ -1,0 +1,35 @@
+// The server under test: the fixtures of the conformance suite, served by the same `serveHttp` that serves agents.
+import { McpServer } from '@modelcontextprotocol/server';
+import { type HttpServer, serveHttp } from '../packages/pocket-agent/src/http-server.ts';
+import { addPrompts, addResources } from './fixture-documents.ts';
+import { addInputRequiredTools, addQuestionTools, states } from './fixture-questions.ts';
+import { addContentTools, addTalkingTools } from './fixture-tools.ts';
+
+/** Makes one McpServer with all fixtures; `listening` is where it is served, for the tools that change lists. */
+function makeServer(listening: () => HttpServer): McpServer {
+  const server = new McpServer(
+    { name: 'pocket-agent-conformance', version: '1.0.0' },
+    {
+      capabilities: { logging: {}, completions: {}, resources: { subscribe: true } },
+      requestState: { verify: states.verify },
+    },
+  );
+  addContentTools(server);
+  addTalkingTools(server, listening);
+  addQuestionTools(server);
+  addInputRequiredTools(server);
+  addResources(server);
+  addPrompts(server);
+  return server;
+}
+
+/** Serves the fixtures on a free port. */
+export async function startServer(): Promise<HttpServer> {
+  let server: HttpServer | undefined;
+  const listening = () => {
+    if (!server) throw new Error('The server does not listen yet.');
+    return server;
+  };
+  server = await serveHttp(() => makeServer(listening));
+  return server;
+}

@@ -1,0 +1,144 @@
+// Sessions of the 2025 era over HTTP: one server object per client, until the client, its silence or we end it.
+import { randomUUID } from 'node:crypto';
+import {
+  type AuthInfo,
+  type McpServer,
+  type McpServerFactory,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+
+export interface HttpSessionsOptions {
+  factory: McpServerFactory;
+  idleMs: number;
+  onError(error: Error): void;
+}
+
+interface Session {
+  server: McpServer | Server;
+  transport: WebStandardStreamableHTTPServerTransport;
+  lastUsed: number;
+  /** Requests whose answer is not out yet, open event streams included. */
+  open: number;
+}
+
+const SHORTEST_SWEEP_MS = 200;
+
+const announcements = {
+  tools: 'sendToolListChanged',
+  prompts: 'sendPromptListChanged',
+  resources: 'sendResourceListChanged',
+} as const;
+
+export class HttpSessions {
+  readonly #options: HttpSessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(options: HttpSessionsOptions) {
+    this.#options = options;
+    this.#sweeper = setInterval(() => this.#sweep(), Math.max(SHORTEST_SWEEP_MS, options.idleMs / 4)).unref();
+  }
+
+  async handle(request: Request, passed: { authInfo?: AuthInfo }): Promise<Response> {
+    const id = request.headers.get('mcp-session-id');
+    const known = id === null ? undefined : this.#sessions.get(id);
+    if (id !== null && !known) return sessionNotFound();
+    const session = known ?? (await this.#open(passed));
+    session.open++;
+    const over = () => {
+      session.open--;
+      session.lastUsed = Date.now();
+    };
+    try {
+      const response = await session.transport.handleRequest(request, passed);
+      // anything but `initialize` without a session was refused, so nobody will come back for this one
+      if (session.transport.sessionId === undefined) await session.server.close();
+      return untilGone(response, request.signal, over);
+    } catch (error) {
+      over();
+      throw error;
+    }
+  }
+
+  listChanged(what: 'tools' | 'prompts' | 'resources'): void {
+    for (const { server } of this.#sessions.values()) {
+      Promise.resolve(server[announcements[what]]()).catch(this.#options.onError);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+  }
+
+  async #open(passed: { authInfo?: AuthInfo }): Promise<Session> {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id) => {
+        this.#sessions.set(id, session);
+      },
+    });
+    const server = await this.#options.factory({ era: 'legacy', ...passed });
+    const session: Session = { server, transport, lastUsed: Date.now(), open: 0 };
+    await server.connect(transport);
+    const { onclose, onerror } = transport;
+    transport.onclose = () => {
+      if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
+      onclose?.();
+    };
+    transport.onerror = (error) => {
+      onerror?.(error);
+      this.#options.onError(error);
+    };
+    return session;
+  }
+
+  #sweep(): void {
+    const oldest = Date.now() - this.#options.idleMs;
+    for (const { server, lastUsed, open } of this.#sessions.values()) {
+      if (open === 0 && lastUsed < oldest) server.close().catch(this.#options.onError);
+    }
+  }
+}
+
+/**
+ * The response, and word when it is over. A client that goes away ends it at once: else the SDK would keep the event
+ * stream until it next writes, and refuse the client that comes back for a new one. An event stream starts with a
+ * comment, because Node holds the headers back until there is something after them.
+ */
+function untilGone(response: Response, signal: AbortSignal, over: () => void): Response {
+  if (!response.body) {
+    over();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const cancel = async () => {
+    await reader.cancel().catch(() => {}); // it has failed or ended already, which is what was wanted
+  };
+  const done = () => {
+    signal.removeEventListener('abort', cancel);
+    over();
+  };
+  reader.closed.then(done, done);
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) void cancel();
+  const isStream = response.headers.get('content-type') === 'text/event-stream';
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (isStream) controller.enqueue(Buffer.from(': open\n\n'));
+    },
+    async pull(controller) {
+      const { value, done: isDone } = await reader.read();
+      if (isDone) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel,
+  });
+  return new Response(body, response);
+}
+
+function sessionNotFound(): Response {
+  const error = { code: -32_001, message: 'Session not found' };
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
+}
