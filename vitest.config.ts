@@ -6,6 +6,7 @@ const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     coverage: { provider: 'v8', include: ['packages/*/src/**'] },
     projects: [
       {

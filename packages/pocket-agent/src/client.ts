@@ -9,7 +9,7 @@ import type {
   Tool,
 } from '@modelcontextprotocol/client';
 import type { McpConnection } from './connection.ts';
-import { PocketError } from './errors.ts';
+import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
@@ -34,16 +34,22 @@ export interface PocketAgentClientOptions extends ServerHandlers {
 
 export type WithServer<Item> = Item & { server: string };
 
+interface Route {
+  connection: McpConnection;
+  tool: Tool;
+}
+
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
   readonly #options: PocketAgentClientOptions;
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
   readonly #status = new Map<string, { status: ServerStatus; reason?: string }>();
-  readonly #routes = new Map<string, { connection: McpConnection; tool: Tool }>();
+  readonly #routes = new Map<string, Route>();
   readonly #names = new ToolNames();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
+  #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
     this.#options = { ...options };
@@ -89,8 +95,7 @@ export class PocketAgentClient implements ToolSource {
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    if (!this.#routes.has(name)) await this.listTools(context.signal);
-    const route = this.#routes.get(name);
+    const route = await this.#route(name, context.signal);
     if (!route) {
       throw new PocketError(
         'TOOL_UNKNOWN',
@@ -107,22 +112,29 @@ export class PocketAgentClient implements ToolSource {
 
   /** The JSON Schema of a tool's arguments. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
-    if (!this.#routes.has(name)) await this.listTools();
-    const route = this.#routes.get(name);
+    const route = await this.#route(name);
     if (!route) throw new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".`);
     return route.tool.inputSchema;
   }
 
+  // the SDK prints to stdout when it is asked for lists of a kind the server has none of
+
   async listResources(server?: string): Promise<WithServer<Resource>[]> {
-    return this.#fromAll(server, 'resources', async (connection) => {
-      return (await connection.request((client) => client.listResources())).resources;
-    });
+    return this.#fromAll(server, 'resources', (connection) =>
+      connection.request(async (client) => {
+        return client.getServerCapabilities()?.resources ? (await client.listResources()).resources : [];
+      }),
+    );
   }
 
   async listResourceTemplates(server?: string): Promise<WithServer<ResourceTemplateType>[]> {
-    return this.#fromAll(server, 'resource templates', async (connection) => {
-      return (await connection.request((client) => client.listResourceTemplates())).resourceTemplates;
-    });
+    return this.#fromAll(server, 'resource templates', (connection) =>
+      connection.request(async (client) => {
+        return client.getServerCapabilities()?.resources
+          ? (await client.listResourceTemplates()).resourceTemplates
+          : [];
+      }),
+    );
   }
 
   async readResource(server: string, uri: string): Promise<ReadResourceResult> {
@@ -130,9 +142,11 @@ export class PocketAgentClient implements ToolSource {
   }
 
   async listPrompts(server?: string): Promise<WithServer<Prompt>[]> {
-    return this.#fromAll(server, 'prompts', async (connection) => {
-      return (await connection.request((client) => client.listPrompts())).prompts;
-    });
+    return this.#fromAll(server, 'prompts', (connection) =>
+      connection.request(async (client) => {
+        return client.getServerCapabilities()?.prompts ? (await client.listPrompts()).prompts : [];
+      }),
+    );
   }
 
   async getPrompt(server: string, name: string, args: Record<string, string> = {}): Promise<GetPromptResult> {
@@ -140,8 +154,19 @@ export class PocketAgentClient implements ToolSource {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const connections = (await this.#connections?.catch(() => undefined)) ?? [];
     await Promise.all(connections.map((connection) => connection.close()));
+  }
+
+  async #route(name: string, signal?: AbortSignal): Promise<Route | undefined> {
+    if (!this.#routes.has(name)) await this.listTools(signal);
+    if (!this.#routes.has(name)) {
+      // it may be a tool of a server that was away
+      await Promise.all(this.#open.map((connection) => connection.retry()));
+      await this.listTools(signal);
+    }
+    return this.#routes.get(name);
   }
 
   #prefixed(): boolean {
@@ -151,6 +176,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** The MCP SDK takes long to load, so it is loaded when a server is first needed. */
   #servers(): Promise<McpConnection[]> {
+    if (this.#isClosed) return Promise.reject(new PocketError('AGENT_CLOSED', 'This client was closed.'));
     this.#connections ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeConnections();
     return this.#connections;
   }
@@ -179,12 +205,19 @@ export class PocketAgentClient implements ToolSource {
 
   #setStatus(server: string, status: ServerStatus, reason?: string): void {
     this.#status.set(server, { status, ...(reason === undefined ? {} : { reason }) });
-    this.#options.onServerStatus?.(server, status, reason);
+    try {
+      this.#options.onServerStatus?.(server, status, reason);
+    } catch (error) {
+      this.#logger.error(`onServerStatus failed: ${errorText(error)}`);
+    }
   }
 
   #log(log: ServerLog): void {
     this.#options.onServerLog?.(log);
-    if (this.#options.logHandler) return this.#options.logHandler(log);
+    if (this.#options.logHandler) {
+      this.#options.logHandler(log);
+      return;
+    }
     const text = typeof log.data === 'string' ? log.data : JSON.stringify(log.data);
     const level = logLevels[log.level] ?? 'info';
     this.#logger[level](`[${log.server}] ${text}`);

@@ -7,21 +7,22 @@ import {
   type ConnectOptions,
   type JSONRPCMessage,
   type OAuthClientProvider,
-  SSEClientTransport,
+  SdkHttpError,
   type Transport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { abortable } from './abort.ts';
+import { abortable, startDeadline } from './abort.ts';
 import { errorText, PocketError } from './errors.ts';
 import { expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
-import { ChildTransport, HttpTransport, inProcessTransport } from './transports.ts';
+import { ChildTransport, HttpTransport, inProcessTransport, OldSseTransport } from './transports.ts';
 
 export interface ConnectRequest {
   name: string;
   entry: McpServerEntry;
   queryParams: Record<string, string>;
   signal: AbortSignal;
+  /** For the server; a person who logs in takes the time they need. */
   timeoutMs: number;
   makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): Client;
   observe(message: JSONRPCMessage): void;
@@ -40,10 +41,24 @@ export async function connectTo(request: ConnectRequest): Promise<Connected> {
   const { entry } = request;
   if ('server' in entry) {
     const factory = typeof entry.server === 'function';
-    return attempt(request, await inProcessTransport(entry.server), factory ? {} : { prior: { kind: 'legacy' } });
+    const options: ConnectOptions = factory ? {} : { prior: { kind: 'legacy' } };
+    return inTime(request, async (bounded) => attempt(bounded, await inProcessTransport(entry.server), options));
   }
-  if ('command' in entry) return connectChild(request, entry);
+  if ('command' in entry) return inTime(request, (bounded) => connectChild(bounded, entry));
   return connectHttp(request, entry);
+}
+
+async function inTime(
+  request: ConnectRequest,
+  connect: (bounded: ConnectRequest) => Promise<Connected>,
+): Promise<Connected> {
+  const { name, signal, timeoutMs } = request;
+  const deadline = startDeadline(`Connecting to MCP server "${name}"`, [signal], timeoutMs);
+  try {
+    return await connect({ ...request, signal: deadline.signal });
+  } finally {
+    deadline.release();
+  }
 }
 
 async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
@@ -76,19 +91,23 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
 
 async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<Connected> {
   const url = serverUrl(request.name, entry, request.queryParams);
-  const headers = Object.fromEntries(
-    Object.entries(entry.headers ?? {}).map(([key, value]) => [key, expandVariables(request.name, value)]),
-  );
+  const sent = new Headers(basicAuthorization(url));
+  for (const [key, value] of Object.entries(entry.headers ?? {})) {
+    sent.set(key, expandVariables(request.name, String(value)));
+  }
+  const headers = Object.fromEntries(sent);
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
   const options = { requestInit: { headers }, ...(authProvider ? { authProvider } : {}) };
   try {
-    if (entry.type === 'sse') return await connectSse(request, url, options);
+    const overSse = () =>
+      withLogin(request, login, () => new OldSseTransport(url, options), { prior: { kind: 'legacy' } });
+    if (entry.type === 'sse') return await overSse();
     try {
       return await withLogin(request, login, () => new HttpTransport(url, options));
     } catch (error) {
       if (entry.type !== undefined || !isOldServer(error)) throw error;
-      return await connectSse(request, url, options);
+      return await overSse();
     }
   } catch (error) {
     request.signal.throwIfAborted();
@@ -96,7 +115,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
     const where = `${url.origin}${url.pathname}`; // a query may hold a secret
     throw new PocketError(
       'MCP_CONNECT_FAILED',
-      `Could not reach MCP server "${request.name}" at ${where}: ${errorText(error)}`,
+      `Could not reach MCP server "${request.name}" at ${where}: ${errorText(error).replaceAll(url.href, where)}`,
       {
         cause: error,
       },
@@ -104,22 +123,19 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   }
 }
 
-async function connectSse(request: ConnectRequest, url: URL, options: object): Promise<Connected> {
-  return attempt(request, new SSEClientTransport(url, options), { prior: { kind: 'legacy' } });
-}
-
 /** Connects, and as often as the server asks for it takes a person through the login and connects again. */
 async function withLogin(
   request: ConnectRequest,
   login: OAuthLogin | undefined,
-  make: () => HttpTransport,
+  make: () => HttpTransport | OldSseTransport,
+  options: ConnectOptions = {},
 ): Promise<Connected> {
   for (let logins = 0; ; logins++) {
     const transport = make();
     try {
-      return await attempt(request, transport, {});
+      return await inTime(request, (bounded) => attempt(bounded, transport, options));
     } catch (error) {
-      if (!(error instanceof UnauthorizedError)) throw error;
+      if (!isUnauthorized(error)) throw error;
       if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, error);
       await finishLogin(login, transport, request.signal);
     }
@@ -130,9 +146,18 @@ export function loginOf(entry: McpServerEntry): OAuthLogin | undefined {
   return 'url' in entry && entry.auth && 'waitForRedirect' in entry.auth ? entry.auth : undefined;
 }
 
-export async function finishLogin(login: OAuthLogin, transport: HttpTransport, signal: AbortSignal): Promise<void> {
+export async function finishLogin(
+  login: OAuthLogin,
+  transport: HttpTransport | OldSseTransport,
+  signal: AbortSignal,
+): Promise<void> {
   const back = await abortable(login.waitForRedirect(), signal);
   await transport.finishAuth(back.searchParams);
+}
+
+/** The SDK has an error of its own only where it was given a provider. */
+export function isUnauthorized(error: unknown): boolean {
+  return error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.data.status === 401);
 }
 
 export function authorizationNeeded(server: string, cause: unknown): PocketError {
@@ -165,10 +190,21 @@ async function attempt(request: ConnectRequest, transport: Transport, options: C
 
 function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string>): URL {
   const text = expandVariables(name, entry.url);
-  if (!URL.canParse(text)) throw new PocketError('CONFIG_INVALID', `MCP server "${name}": "${text}" is not a URL.`);
+  // named as it was written: what a variable holds may be a secret
+  if (!URL.canParse(text))
+    throw new PocketError('CONFIG_INVALID', `MCP server "${name}": "${entry.url}" is not a URL.`);
   const url = new URL(text);
   for (const [key, value] of Object.entries(queryParams)) url.searchParams.set(key, value);
   return url;
+}
+
+/** `fetch` refuses an address with a user in it, so the user is taken out and sent as every browser does. */
+function basicAuthorization(url: URL): Record<string, string> {
+  if (!url.username && !url.password) return {};
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = '';
+  url.password = '';
+  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 }
 
 function isOldServer(error: unknown): boolean {

@@ -1,21 +1,17 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
-import {
-  type CallToolResult,
-  Client,
-  type ClientOptions,
-  type JSONRPCMessage,
-  type Tool,
-  UnauthorizedError,
-} from '@modelcontextprotocol/client';
-import { abortable, startDeadline } from './abort.ts';
-import { authorizationNeeded, type Connected, connectTo, finishLogin, loginOf } from './connect.ts';
-import { errorText, PocketError } from './errors.ts';
+import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
+import { abortable, delay } from './abort.ts';
+import { authorizationNeeded, type Connected, connectTo, finishLogin, isUnauthorized, loginOf } from './connect.ts';
+import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
+import { hear, type Listener, listeningClient } from './listening-client.ts';
 import type { Logger } from './logger.ts';
 import type { McpServerEntry } from './mcp-config.ts';
-import { retrySafety } from './retry-safety.ts';
-import { capabilitiesOf, registerServerRequests, type ServerHandlers } from './server-requests.ts';
-import type { ToolCallContext, ToolProgress } from './tools.ts';
+import { PendingCalls } from './pending-calls.ts';
+import { isUnreachable, retrySafety } from './retry-safety.ts';
+import type { ServerHandlers } from './server-requests.ts';
+import { ToolList } from './tool-list.ts';
+import type { ToolCallContext } from './tools.ts';
 import { HttpTransport } from './transports.ts';
 
 export interface ConnectionOptions {
@@ -33,62 +29,100 @@ const DEFAULT_MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
+// how long a server that was just lost gets to start again before whoever waits for it is told
+const RESTART_MS = 3_000;
 const MOST_LOGINS = 3;
 
 export class McpConnection {
   readonly name: string;
-  /** Grows whenever the list of tools may have changed. */
-  revision = 0;
   readonly #options: ConnectionOptions;
+  readonly #pending = new PendingCalls();
+  readonly #tools: ToolList;
+  readonly #listener: Listener;
+  readonly #closing = new AbortController();
   /** Shared by everybody who waits for the connection. */
-  #connecting: Promise<Connected> | undefined;
-  #live: Connected | undefined;
-  #listing: Promise<readonly Tool[]> | undefined;
-  /** The last list, kept over a loss: it says which calls are harmless to repeat. */
-  #tools: readonly Tool[] = [];
+  #connecting: Promise<Live> | undefined;
+  #live: Live | undefined;
+  /** Lost, but with calls under way that will hear from the server themselves. */
+  readonly #left = new Set<Live>();
+  #wasLost = false;
   #failures = 0;
   #retryAt = 0;
-  #closed = false;
   #callCount = 0;
-  readonly #calls = new Map<string | number, (update: ToolProgress) => void>();
 
   constructor(options: ConnectionOptions) {
     this.name = options.name;
     this.#options = options;
+    this.#listener = { ...options, pending: this.#pending, onToolsChanged: () => this.#tools.changed() };
+    this.#tools = new ToolList(options.logger);
+  }
+
+  /** Grows whenever the list of tools may have changed. */
+  get revision(): number {
+    return this.#tools.revision;
   }
 
   /** Called at every step: a server that failed is tried again in the background when its time has come. */
   retryIfDue(): void {
-    if (this.#failures > 0 && !this.#live && !this.#closed && Date.now() >= this.#retryAt) {
-      this.#connect().catch(() => {}); // reported as a status by #open
-    }
+    if (this.#isAway && Date.now() >= this.#retryAt) void this.retry();
+  }
+
+  /** Tries a server that failed once more, now. Never rejects: the outcome is a status. */
+  async retry(): Promise<void> {
+    if (this.#isAway && !this.#closing.signal.aborted) await this.#connect().catch(() => {});
   }
 
   /** Never rejects for a server that is away: its tools are missing until it is back. */
   async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
-    // a step must not wait again for a server that did not answer before
-    if (!this.#live && this.#failures > 0) return [];
+    if (this.#isAway) {
+      this.retryIfDue(); // but a step must not wait again for a server that did not answer before
+      return [];
+    }
     try {
-      const live = await withSignal(this.#connect(), signal);
-      this.#listing ??= live.client.listTools(undefined, { cacheMode: 'refresh' }).then(({ tools }) => tools);
-      this.#tools = await withSignal(this.#listing, signal);
-      return this.#tools;
+      return await this.#listTools(signal);
     } catch (error) {
       signal?.throwIfAborted();
-      this.#listing = undefined;
-      this.#options.logger.warn(`MCP server "${this.name}" is not available: ${errorText(error)}`);
+      this.#options.logger.warn(`MCP server "${this.name}" is not available: ${reasonOf(error)}`);
       return [];
     }
   }
 
   async callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const tool = this.#tools.find((known) => known.name === name);
+    const tool = this.#tools.find(name) ?? { name, inputSchema: { type: 'object' } };
     return this.#sendSafely(context.signal, tool, (live) => this.#call(live, name, args, context));
   }
 
   /** Any other request: reading changes nothing, so it may be repeated. */
   request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
-    return this.#sendSafely(new AbortController().signal, undefined, (live) => send(live.client));
+    return this.#sendSafely(this.#closing.signal, undefined, (live) => send(live.client));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new PocketError('AGENT_CLOSED', `The connection to "${this.name}" was closed.`));
+    const live = this.#live ?? (await this.#connecting?.catch(() => undefined));
+    this.#live = undefined;
+    if (live) this.#options.onStatus('closed');
+    await Promise.all([...this.#left, ...(live ? [live] : [])].map(endSession));
+  }
+
+  get #isAway(): boolean {
+    return !this.#live && this.#failures > 0;
+  }
+
+  async #listTools(signal: AbortSignal | undefined): Promise<readonly Tool[]> {
+    for (let isSecond = false; ; isSecond = true) {
+      const live = await (signal ? abortable(this.#connect(), signal) : this.#connect());
+      try {
+        return await this.#tools.read(live.client, signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        const isLost = retrySafety(error, undefined) !== 'no-loss';
+        this.#lose(live, errorText(error));
+        if (isLost && !isSecond) continue;
+        this.#fail(error);
+        throw error;
+      }
+    }
   }
 
   /** Sends, and where the session was lost sends once more over a new one, if that cannot do a thing twice. */
@@ -99,9 +133,10 @@ export class McpConnection {
   ): Promise<Result> {
     const live = await abortable(this.#connect(), signal);
     try {
-      return await this.#sendAuthorized(live, signal, send);
+      return await this.#use(live, () => this.#sendAuthorized(live, signal, send));
     } catch (error) {
       signal.throwIfAborted();
+      this.#closing.signal.throwIfAborted();
       const safety = retrySafety(error, tool);
       if (safety === 'no-loss') throw error;
       this.#lose(live, errorText(error));
@@ -112,7 +147,17 @@ export class McpConnection {
           { cause: error },
         );
       }
-      return await send(await abortable(this.#connect(), signal));
+      return await this.#use(await abortable(this.#connect(), signal), send);
+    }
+  }
+
+  async #use<Result>(live: Live, send: (live: Live) => Promise<Result>): Promise<Result> {
+    live.calls++;
+    try {
+      return await send(live);
+    } finally {
+      live.calls--;
+      this.#dropIfUnused(live);
     }
   }
 
@@ -126,7 +171,7 @@ export class McpConnection {
       try {
         return await send(live);
       } catch (error) {
-        if (!(error instanceof UnauthorizedError)) throw error;
+        if (!isUnauthorized(error)) throw error;
         const login = loginOf(this.#options.entry);
         if (!login || logins >= MOST_LOGINS || !(live.transport instanceof HttpTransport)) {
           throw authorizationNeeded(this.name, error);
@@ -136,158 +181,121 @@ export class McpConnection {
     }
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    const live = this.#live ?? (await this.#connecting?.catch(() => undefined));
-    this.#live = undefined;
-    if (!live) return;
-    this.#options.onStatus('closed');
-    await endSession(live);
-  }
-
-  #connect(): Promise<Connected> {
+  #connect(): Promise<Live> {
+    if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
     if (this.#live) return Promise.resolve(this.#live);
-    if (this.#closed) {
-      return Promise.reject(new PocketError('AGENT_CLOSED', `The connection to "${this.name}" was closed.`));
-    }
     this.#connecting ??= this.#open().finally(() => {
       this.#connecting = undefined;
     });
     return this.#connecting;
   }
 
-  async #open(): Promise<Connected> {
-    const timeoutMs = this.#options.entry.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
-    const deadline = startDeadline(`Connecting to MCP server "${this.name}"`, [], timeoutMs);
+  async #open(): Promise<Live> {
+    const { signal } = this.#closing;
     try {
-      const live = await connectTo({
-        ...this.#options,
-        signal: deadline.signal,
-        timeoutMs,
-        makeClient: (negotiation) => this.#makeClient(negotiation),
-        observe: (message) => this.#observe(message),
-      });
-      if (this.#closed) {
+      const live = { ...(await this.#connectPatiently(signal)), calls: 0 };
+      if (signal.aborted) {
         await endSession(live);
-        throw new PocketError('AGENT_CLOSED', `The connection to "${this.name}" was closed.`);
+        throw signal.reason;
       }
       live.client.onclose = () => this.#lose(live, 'the server closed the connection');
       this.#live = live;
       this.#failures = 0;
-      this.#toolsChanged();
+      this.#wasLost = false;
+      this.#tools.watch(live.client);
+      this.#tools.changed();
       this.#options.onStatus('connected');
       return live;
     } catch (error) {
-      this.#failures++;
-      this.revision++;
-      this.#retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS);
-      this.#options.onStatus('failed', errorText(error));
+      this.#fail(error);
       throw error;
-    } finally {
-      deadline.release();
     }
   }
 
-  #makeClient(versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>): Client {
-    const { handlers, logger, clientInfo } = this.#options;
-    const client = new Client(clientInfo, {
-      capabilities: capabilitiesOf(handlers),
-      versionNegotiation,
-      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#toolsChanged() } },
-    });
-    registerServerRequests(client, this.name, handlers);
-    // seen by #observe already; without a handler of ours the SDK reports the token as unknown
-    client.setNotificationHandler('notifications/progress', () => {});
-    client.onerror = (error) => logger.debug(`MCP server "${this.name}": ${errorText(error)}`);
-    return client;
-  }
-
-  /** Every message as it arrives: the SDK's own progress callbacks miss those that come together with the result. */
-  #observe(message: JSONRPCMessage): void {
-    if (!('method' in message)) return;
-    const { handlers, logger } = this.#options;
-    try {
-      handlers.messageHandler?.(message, { server: this.name });
-    } catch (error) {
-      logger.error(`messageHandler failed: ${errorText(error)}`);
-    }
-    if (message.method === 'notifications/progress') {
-      const { progressToken, progress, total, message: text } = message.params as unknown as ProgressParams;
-      this.#calls.get(progressToken)?.({
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(text === undefined ? {} : { message: text }),
-      });
-    } else if (message.method === 'notifications/message') {
-      const log = message.params as unknown as Parameters<NonNullable<ServerHandlers['logHandler']>>[0];
-      handlers.logHandler?.({ ...log, server: this.name });
+  /** A server that was there a moment ago is probably being started again. */
+  async #connectPatiently(signal: AbortSignal): Promise<Connected> {
+    const until = Date.now() + (this.#wasLost ? RESTART_MS : 0);
+    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 500)) {
+      try {
+        return await connectTo({
+          ...this.#options,
+          signal,
+          timeoutMs: this.#options.entry.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+          makeClient: (negotiation) => listeningClient(this.#listener, negotiation),
+          observe: (message) => hear(this.#listener, message),
+        });
+      } catch (error) {
+        if (!isUnreachable(error) || Date.now() + waitMs > until) throw error;
+        await delay(waitMs, signal);
+      }
     }
   }
 
-  async #call(
+  #call(
     live: Connected,
     name: string,
     args: Record<string, unknown>,
-    context: ToolCallContext,
+    { toolCallId, signal, meta, progress }: ToolCallContext,
   ): Promise<CallToolResult> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
-    const progressToken = `${context.toolCallId}:${++this.#callCount}`;
-    const controller = new AbortController();
-    const giveUp = (ms: number, why: string) => () =>
-      controller.abort(
-        new PocketError('TOOL_TIMEOUT', `Tool "${name}" of "${this.name}" ${why} ${ms} ms and was cancelled.`),
-      );
-    const abort = () => controller.abort(context.signal.reason);
-    const idle = setTimeout(giveUp(timeoutMs, 'gave no sign of life for'), timeoutMs);
-    const cap = setTimeout(giveUp(maxTimeoutMs, 'ran longer than'), maxTimeoutMs);
-    context.signal.addEventListener('abort', abort, { once: true });
-    this.#calls.set(progressToken, (update) => {
-      idle.refresh();
-      context.progress(update);
-      this.#options.handlers.progressHandler?.({ ...update, server: this.name, toolCallId: context.toolCallId });
+    const progressToken = `${toolCallId}:${++this.#callCount}`;
+    const params = { name, arguments: args, _meta: { ...logLevel(live), ...meta, progressToken } };
+    return this.#pending.run({
+      tool: name,
+      server: this.name,
+      progressToken,
+      signal,
+      timeoutMs,
+      maxTimeoutMs,
+      onProgress: (update) => {
+        progress(update);
+        this.#options.handlers.progressHandler?.({ ...update, server: this.name, toolCallId });
+      },
+      // the SDK's own timer only has to be out of the way
+      send: (cancelled) => live.client.callTool(params, { signal: cancelled, timeout: maxTimeoutMs + 1_000 }),
     });
-    try {
-      const params = { name, arguments: args, _meta: { ...this.#logLevel(live), ...context.meta, progressToken } };
-      // the SDK's own timer only has to be out of the way of the two above
-      return await live.client.callTool(params, { signal: controller.signal, timeout: maxTimeoutMs + 1_000 });
-    } catch (error) {
-      if (controller.signal.aborted) throw controller.signal.reason;
-      throw error;
-    } finally {
-      clearTimeout(idle);
-      clearTimeout(cap);
-      context.signal.removeEventListener('abort', abort);
-      this.#calls.delete(progressToken);
-    }
   }
 
-  // the 2026 era has no setLevel: each request says which log lines it wants
-  #logLevel(live: Connected): Record<string, unknown> {
-    if (live.client.getProtocolEra() !== 'modern') return {};
-    return { 'io.modelcontextprotocol/logLevel': 'info' };
+  #fail(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    this.#failures++;
+    this.#wasLost = false;
+    this.#tools.changed();
+    this.#retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS);
+    this.#options.onStatus('failed', reasonOf(error));
   }
 
-  #toolsChanged(): void {
-    this.#listing = undefined;
-    this.revision++;
-  }
-
-  #lose(live: Connected, reason: string): void {
+  #lose(live: Live, reason: string): void {
     if (this.#live !== live) return; // another call has seen it first, and may have a new connection already
     this.#live = undefined;
-    this.#toolsChanged();
-    if (this.#closed) return;
+    this.#wasLost = true;
+    this.#tools.changed();
     this.#options.onStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
     live.client.onclose = undefined;
+    this.#left.add(live);
+    this.#dropIfUnused(live);
+  }
+
+  #dropIfUnused(live: Live): void {
+    if (live.calls > 0 || !this.#left.delete(live)) return;
     live.client.close().catch((error) => this.#options.logger.debug(`closing "${this.name}": ${errorText(error)}`));
   }
 }
 
-type ProgressParams = ToolProgress & { progressToken: string | number };
+interface Live extends Connected {
+  /** Requests under way, which closing would cut off. */
+  calls: number;
+}
 
-function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  return signal ? abortable(promise, signal) : promise;
+// the 2026 era has no setLevel: each request says which log lines it wants
+function logLevel({ client }: Connected): Record<string, unknown> {
+  return client.getProtocolEra() === 'modern' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {};
+}
+
+// our own errors tell the cause in their text
+function reasonOf(error: unknown): string {
+  return isPocketError(error) ? error.message : errorText(error);
 }
 
 async function endSession({ client, transport }: Connected): Promise<void> {

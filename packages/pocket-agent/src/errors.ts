@@ -49,6 +49,7 @@ export function isPocketError(error: unknown, code?: PocketErrorCode): error is 
 /** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"). */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (isPocketError(error)) return error.message; // ours say what is behind them
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
   return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
 }

@@ -60,8 +60,7 @@ export function readMcpConfig(config: McpConfig | undefined): Map<string, McpSer
     throw invalid(`mcpConfig needs an object "mcpServers" (or an McpServer); it has ${keys}.`);
   }
   for (const [name, entry] of Object.entries(servers)) {
-    const checked = checkEntry(name, entry);
-    if (!checked.disabled) entries.set(name, checked);
+    if (!entry?.disabled) entries.set(name, checkEntry(name, entry));
   }
   return entries;
 }
@@ -75,6 +74,12 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   if (typeof entry !== 'object' || entry === null) throw invalid(`MCP server "${name}" must be an object.`);
   if (isInProcessServer(entry)) return { server: entry };
   const copy = { ...entry };
+  for (const key of ['timeoutMs', 'maxTimeoutMs', 'connectTimeoutMs'] as const) {
+    const value = copy[key];
+    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
+      throw invalid(`MCP server "${name}": "${key}" must be a number greater than 0, got ${JSON.stringify(value)}.`);
+    }
+  }
   if ('server' in copy) {
     if (!isInProcessServer(copy.server))
       throw invalid(`MCP server "${name}": "server" must be an McpServer or a function.`);

@@ -118,13 +118,18 @@ function imagePart(image: ImageInput): LanguageModelV4FilePart {
   if (image instanceof Uint8Array) return base64Image(toBase64(image));
   const header = /^data:([^;,]+);base64,/.exec(image);
   const data = header ? image.slice(header[0].length) : image;
-  if (data === '' || /[^A-Za-z0-9+/=_\s-]/.test(data.slice(0, 256))) {
+  if (data.trim() === '' || /[^A-Za-z0-9+/=_\s-]/.test(data)) {
     throw new PocketError(
       'CONFIG_INVALID',
       'An image must be bytes, base64 text, a data: URL or an http(s) URL; this is none of them.',
     );
   }
-  return base64Image(data, header?.[1]);
+  return base64Image(standardBase64(data), header?.[1]);
+}
+
+/** Providers refuse line breaks and the URL-safe alphabet. */
+function standardBase64(data: string): string {
+  return /[\s_-]/.test(data) ? data.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/') : data;
 }
 
 function base64Image(data: string, mediaType = imageTypeOf(data)): LanguageModelV4FilePart {

@@ -1,13 +1,10 @@
 // One call of a model, whole or streamed, with the same answer either way; retries what is worth retrying.
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Content,
-  LanguageModelV4GenerateResult,
-  LanguageModelV4StreamPart,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, delay } from './abort.ts';
 import { errorText, PocketError } from './errors.ts';
+import { StreamCollector } from './model-stream.ts';
+import { hasUrls } from './prompt.ts';
+import { inlineImages } from './remote-images.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -33,11 +30,13 @@ export interface ModelCall {
 }
 
 const LONGEST_WAIT_MS = 60_000;
+const ENDED_EARLY = 'The stream of the model ended before its answer did.';
 
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
+  if (hasUrls(options.prompt)) options.prompt = await inlineImages(options.prompt, call.model, call.signal);
   for (let attempt = 1; ; attempt++) {
-    const shown = { any: false };
+    const shown = { text: '', any: false };
     try {
       return call.onDelta
         ? await streamed(call, options, shown)
@@ -46,7 +45,9 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
       call.signal.throwIfAborted();
       const delayMs = retryDelay(error, attempt);
       // what has been shown cannot be taken back, so a stream is repeated only before its first delta
-      if (delayMs === undefined || attempt > call.maxRetries || shown.any) throw modelError(call.model, error, attempt);
+      if (delayMs === undefined || attempt > call.maxRetries || shown.any) {
+        throw modelError(call.model, error, attempt, shown.text);
+      }
       call.onRetry({ attempt, delayMs, reason: errorText(error) });
       await delay(delayMs, call.signal);
     }
@@ -56,7 +57,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
 async function streamed(
   call: ModelCall,
   options: LanguageModelV4CallOptions,
-  shown: { any: boolean },
+  shown: { text: string; any: boolean },
 ): Promise<ModelResponse> {
   const { stream, response } = await abortable(call.model.doStream(options), call.signal);
   const reader = stream.getReader();
@@ -69,81 +70,23 @@ async function streamed(
       const { value: part, done } = await reader.read();
       call.signal.throwIfAborted();
       if (done) break;
-      if (part.type === 'text-delta' || part.type === 'reasoning-delta') {
+      collected.add(part);
+      // providers send deltas without text to carry metadata
+      if ((part.type === 'text-delta' || part.type === 'reasoning-delta') && part.delta !== '') {
         shown.any = true;
+        if (part.type === 'text-delta') shown.text += part.delta;
         call.onDelta?.(part.type === 'text-delta' ? 'text_delta' : 'reasoning_delta', part.delta);
       }
-      collected.add(part);
     }
   } finally {
     call.signal.removeEventListener('abort', stop);
     stop();
   }
-  return { ...collected.result(), ...(response?.headers ? { response: { headers: response.headers } } : {}) };
-}
-
-type Finish = Extract<LanguageModelV4StreamPart, { type: 'finish' }>;
-type Growing = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
-
-/** Puts the parts of a stream together to what `doGenerate` would have answered. */
-class StreamCollector {
-  readonly #content: LanguageModelV4Content[] = [];
-  readonly #growing = new Map<string, Growing>();
-  #warnings: ModelResponse['warnings'] = [];
-  #finish: Finish | undefined;
-
-  add(part: LanguageModelV4StreamPart): void {
-    switch (part.type) {
-      case 'text-start':
-      case 'reasoning-start': {
-        const block: Growing = { type: part.type === 'text-start' ? 'text' : 'reasoning', text: '' };
-        this.#growing.set(part.id, block);
-        this.#content.push(block);
-        this.#keepMetadata(part);
-        break;
-      }
-      case 'text-delta':
-      case 'reasoning-delta': {
-        const block = this.#growing.get(part.id);
-        if (block) block.text += part.delta;
-        this.#keepMetadata(part);
-        break;
-      }
-      case 'text-end':
-      case 'reasoning-end':
-        this.#keepMetadata(part);
-        break;
-      case 'tool-call':
-      case 'tool-result':
-      case 'tool-approval-request':
-      case 'file':
-      case 'reasoning-file':
-      case 'source':
-      case 'custom':
-        this.#content.push(part);
-        break;
-      case 'stream-start':
-        this.#warnings = part.warnings;
-        break;
-      case 'finish':
-        this.#finish = part;
-        break;
-      case 'error':
-        throw part.error;
-    }
+  const result = collected.result(response?.headers);
+  if (result.finishReason.unified === 'interrupted' && !shown.any) {
+    throw Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
   }
-
-  result(): ModelResponse {
-    if (!this.#finish) throw new PocketError('MODEL_FAILED', 'The stream of the model ended before its answer did.');
-    const { finishReason, usage, providerMetadata } = this.#finish;
-    const metadata = providerMetadata ? { providerMetadata } : {};
-    return { content: this.#content, finishReason, usage, warnings: this.#warnings, ...metadata };
-  }
-
-  #keepMetadata(part: { id: string; providerMetadata?: Growing['providerMetadata'] }): void {
-    const block = this.#growing.get(part.id);
-    if (block && part.providerMetadata) block.providerMetadata = part.providerMetadata;
-  }
+  return result;
 }
 
 /** How long to wait before another try, or undefined when another try is no use. */
@@ -157,10 +100,19 @@ function retryDelay(error: unknown, attempt: number): number | undefined {
 }
 
 function isRetryable(error: Error): boolean {
+  // the same status for "slow down" and for "you have run out of credit", which no waiting mends
+  if (/insufficient_quota/.test(errorFact(error, 'responseBody', 'code', 'type'))) return false;
+  // a provider knows best: an answer that broke off has status 200 and is worth another try
+  if ('isRetryable' in error && typeof error.isRetryable === 'boolean') return error.isRetryable;
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (typeof status === 'number') return status === 408 || status === 409 || status === 429 || status >= 500;
-  if ('isRetryable' in error) return error.isRetryable === true;
-  return /fetch failed|network|socket|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|terminated/i.test(errorText(error));
+  return /fetch failed|network|socket|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|terminated|overloaded|rate.?limit|server_error/i.test(
+    `${errorText(error)} ${errorFact(error, 'type', 'code')}`,
+  );
+}
+
+function errorFact(error: object, ...names: string[]): string {
+  return names.map((name) => String(Reflect.get(error, name) ?? '')).join(' ');
 }
 
 function retryAfterMs(error: Error): number | undefined {
@@ -176,14 +128,13 @@ function retryAfterMs(error: Error): number | undefined {
   return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }
 
-function modelError(model: LanguageModelV4, error: unknown, attempts: number): unknown {
+function modelError(model: LanguageModelV4, error: unknown, attempts: number, text: string): unknown {
   if (error instanceof PocketError) return error;
   const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
+  const status = error instanceof Error && 'statusCode' in error ? { statusCode: error.statusCode } : {};
   return new PocketError(
     'MODEL_FAILED',
     `Model ${model.provider}/${model.modelId} failed${tries}: ${errorText(error)}`,
-    {
-      cause: error,
-    },
+    { cause: error, details: { attempts, ...status, ...(text ? { text } : {}) } },
   );
 }

@@ -6,6 +6,7 @@ import type {
   OAuthClientInformationMixed,
   OAuthClientMetadata,
   OAuthClientProvider,
+  OAuthDiscoveryState,
   OAuthTokens,
 } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
@@ -25,6 +26,8 @@ export interface FileOAuthOptions {
   authorize(authorizationUrl: URL): Promise<URL>;
   clientName?: string;
   scope?: string;
+  /** Address of a document that describes this client, for servers that know clients by it (CIMD). */
+  clientMetadataUrl?: string;
   /** For a client that was registered beforehand. */
   clientInformation?: OAuthClientInformationMixed;
 }
@@ -40,6 +43,8 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
   const store = new PrivateFile(options.file);
   let authorizationUrl: URL | undefined;
   let state = randomUUID();
+  // known from the login page to the tokens, so that both are of the same authorization server; a server may move later
+  let discovery: OAuthDiscoveryState | undefined;
   const clientMetadata: OAuthClientMetadata = {
     client_name: options.clientName ?? 'Pocket Agent',
     redirect_uris: [options.redirectUrl],
@@ -50,6 +55,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
   };
   const provider: OAuthClientProvider = {
     redirectUrl: options.redirectUrl,
+    ...(options.clientMetadataUrl ? { clientMetadataUrl: options.clientMetadataUrl } : {}),
     clientMetadata,
     state: () => {
       state = randomUUID();
@@ -58,10 +64,18 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
     clientInformation: async () => options.clientInformation ?? (await store.read()).client,
     saveClientInformation: (client) => store.update({ client }),
     tokens: async () => (await store.read()).tokens,
-    saveTokens: (tokens) => store.update({ tokens }),
+    saveTokens: async (tokens) => {
+      await store.update({ tokens });
+      authorizationUrl = undefined;
+      discovery = undefined;
+    },
     redirectToAuthorization: (url) => {
       authorizationUrl = url;
     },
+    saveDiscoveryState: (found) => {
+      discovery = found;
+    },
+    discoveryState: () => (authorizationUrl ? discovery : undefined),
     saveCodeVerifier: (verifier) => store.update({ verifier }),
     codeVerifier: async () => {
       const { verifier } = await store.read();
@@ -72,6 +86,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
       if (scope === 'all' || scope === 'client') await store.update({ client: undefined });
       if (scope === 'all' || scope === 'tokens') await store.update({ tokens: undefined });
       if (scope === 'all' || scope === 'verifier') await store.update({ verifier: undefined });
+      if (scope === 'all' || scope === 'discovery') discovery = undefined;
     },
   };
   return {
@@ -79,7 +94,11 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
     waitForRedirect: async () => {
       if (!authorizationUrl)
         throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
-      const back = await options.authorize(authorizationUrl);
+      const page = authorizationUrl;
+      const back = await options.authorize(page).catch((error) => {
+        authorizationUrl = undefined; // nobody is logging in any more
+        throw error;
+      });
       if (back.searchParams.get('state') !== state) {
         throw new PocketError(
           'MCP_AUTHORIZATION_NEEDED',

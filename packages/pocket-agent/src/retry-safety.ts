@@ -17,14 +17,24 @@ export function retrySafety(error: unknown, tool: Tool | undefined): RetrySafety
 function wasRefused(error: unknown): boolean {
   if (error instanceof SdkHttpError) {
     const { status, text } = error.data;
+    if (status === 404) return !/-32601/.test(String(text)); // in the 2026 era also the answer to an unknown method
     // some servers answer 400 for a session of their former life
-    return status === 404 || (status === 400 && /session/i.test(String(text)));
+    return status === 400 && /session/i.test(String(text));
   }
-  return /ECONNREFUSED/.test(errorText(error)) || (error instanceof Error && error.message === 'Not connected');
+  if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true; // a child that ended before the request could be written
+  if (!(error instanceof Error)) return false;
+  return (
+    /ECONNREFUSED/.test(errorText(error)) ||
+    /^Not connected$|^Error POSTing to endpoint \(HTTP 404\)/.test(error.message)
+  );
+}
+
+/** Nothing listens at the address, or what did so has just gone. */
+export function isUnreachable(error: unknown): boolean {
+  return /ECONNREFUSED|ECONNRESET|EPIPE|other side closed|socket hang up|terminated/.test(errorText(error));
 }
 
 function wasCutOff(error: unknown): boolean {
-  if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true;
   if (error instanceof ProtocolError) return error.code === STREAM_ENDED;
   if (error instanceof SdkHttpError) return error.data.status === 502 || error.data.status === 503;
   if (error instanceof SdkError)

@@ -1,6 +1,7 @@
 // A server that asks for a model gets an answer from the agent's own one, when the agent's owner allows it.
 import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
+import { PocketError } from './errors.ts';
 import { callModel } from './model-call.ts';
 
 type SamplingParams = CreateMessageRequest['params'];
@@ -24,8 +25,12 @@ export async function sample(
       ...(stopSequences === undefined ? {} : { stopSequences }),
     },
   });
+  const finish = response.finishReason.unified;
+  if (finish === 'content-filter') {
+    throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).');
+  }
   const text = response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  const stopReason = response.finishReason.unified === 'length' ? 'maxTokens' : 'endTurn';
+  const stopReason = finish === 'length' ? 'maxTokens' : 'endTurn';
   return { model: model.modelId, role: 'assistant', content: { type: 'text', text }, stopReason };
 }
 

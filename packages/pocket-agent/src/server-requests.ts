@@ -53,7 +53,14 @@ export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
   };
 }
 
-export function registerServerRequests(client: Client, server: string, handlers: ServerHandlers): void {
+export interface RequestsOf {
+  server: string;
+  handlers: ServerHandlers;
+  /** Runs an answer that may take its time. */
+  whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer>;
+}
+
+export function registerServerRequests(client: Client, { server, handlers, whileAsked }: RequestsOf): void {
   const { elicitationHandler, samplingHandler, roots } = handlers;
   // in the 2026 era requests come inside results, where nobody sees them pass as messages
   const show = (message: ServerMessage) => {
@@ -62,13 +69,13 @@ export function registerServerRequests(client: Client, server: string, handlers:
   if (elicitationHandler) {
     client.setRequestHandler('elicitation/create', async ({ method, params }) => {
       show({ method, params });
-      return elicitationHandler(params, { server });
+      return whileAsked(() => elicitationHandler(params, { server }));
     });
   }
   if (samplingHandler) {
     client.setRequestHandler('sampling/createMessage', async ({ method, params }, context) => {
       show({ method, params });
-      return samplingHandler(params, { server, signal: context.mcpReq.signal });
+      return whileAsked(() => samplingHandler(params, { server, signal: context.mcpReq.signal }));
     });
   }
   if (roots) {

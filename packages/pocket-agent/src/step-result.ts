@@ -19,8 +19,9 @@ export function finalText({ llmMessage, finishReason }: StepResult): string {
   const text = textOf(llmMessage);
   const details = { text, finishReason };
   switch (finishReason) {
-    case 'length':
     case 'interrupted':
+      throw new PocketError('ANSWER_CUT_OFF', 'The provider broke the answer off; ask again.', { details });
+    case 'length':
       throw new PocketError(
         'ANSWER_CUT_OFF',
         'The answer was cut off: raise completionOptions.maxOutputTokens, or ask for less.',

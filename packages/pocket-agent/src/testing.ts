@@ -43,7 +43,8 @@ export class ScriptedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
   readonly provider: string;
   readonly modelId: string;
-  readonly supportedUrls = {};
+  /** Takes pictures by address, so that none is downloaded in a test. */
+  readonly supportedUrls = { '*/*': [/./] };
   /** What the model was asked, one entry per call, as it was at that time. */
   readonly calls: LanguageModelV4CallOptions[] = [];
   readonly #script: readonly Scripted[];

@@ -5,6 +5,9 @@ import { PocketError } from './errors.ts';
 import { type AssistantMessage, assistantMessage } from './messages.ts';
 import type { RequestedCall } from './tool-runner.ts';
 
+/** What the strictest provider takes, so that a conversation can go on with any of them. */
+const acceptedId = /^[a-zA-Z0-9_-]{1,64}$/;
+
 export interface ReadAnswer {
   message: AssistantMessage;
   requested: RequestedCall[];
@@ -16,7 +19,7 @@ export function readAnswer(content: readonly LanguageModelV4Content[]): ReadAnsw
   const inputs = new Map<string, unknown>();
   const named = content.map((part) => {
     if (part.type !== 'tool-call') return part;
-    const id = part.toolCallId && !ids.has(part.toolCallId) ? part.toolCallId : randomUUID();
+    const id = acceptedId.test(part.toolCallId) && !ids.has(part.toolCallId) ? part.toolCallId : randomUUID();
     ids.add(id);
     const read = readArguments(part.toolName, part.input);
     inputs.set(id, read.malformed ? { malformed_arguments: part.input } : read.arguments);

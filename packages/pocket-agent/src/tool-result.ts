@@ -46,7 +46,10 @@ export function resultText(result: CallToolResult): string {
 /** The same content in the form that stands in the history. */
 export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput {
   const parts = result.toolResultContent;
-  if (parts.some((part) => part.type === 'file')) return { type: 'content', value: parts };
+  if (parts.some((part) => part.type === 'file')) {
+    // this form has no place for "it failed", so it is said in words
+    return { type: 'content', value: result.isError ? [text('The tool failed:'), ...parts] : parts };
+  }
   const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') || '(no content)';
   return { type: result.isError ? 'error-text' : 'text', value };
 }

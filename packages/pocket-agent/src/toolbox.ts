@@ -19,8 +19,10 @@ export class Toolbox {
     for (const source of this.#sources) source.refresh?.();
     const known = this.#known;
     if (known && this.#sources.every((source, index) => source.revision === known.revisions[index])) return known.table;
+    // read before the lists are: what changes meanwhile is noticed at the next step
+    const revisions = this.#sources.map((source) => source.revision);
     const table = await collectTools(this.#sources, this.#names, this.#renamed, signal);
-    this.#known = { table, revisions: this.#sources.map((source) => source.revision) };
+    this.#known = { table, revisions };
     return table;
   }
 

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type {
   JSONRPCMessage,
+  SSEClientTransportOptions,
   StreamableHTTPClientTransportOptions,
   Transport,
   TransportSendOptions,
@@ -9,6 +10,8 @@ import type {
 import {
   InMemoryTransport,
   ReadBuffer,
+  SSEClientTransport,
+  SseError,
   StreamableHTTPClientTransport,
   serializeMessage,
 } from '@modelcontextprotocol/client';
@@ -54,6 +57,23 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 }
 
+/** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
+export class OldSseTransport extends SSEClientTransport {
+  #started = false;
+
+  constructor(url: URL, options: SSEClientTransportOptions) {
+    super(url, options);
+    this.onerror = (error) => {
+      if (this.#started && error instanceof SseError) this.close().catch(() => {}); // it is broken already
+    };
+  }
+
+  override async start(): Promise<void> {
+    await super.start();
+    this.#started = true;
+  }
+}
+
 export interface ChildCommand {
   command: string;
   args: string[];
@@ -79,6 +99,7 @@ export class ChildTransport implements Transport {
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
+  #hasSpoken = false;
   /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
   stderr = '';
 
@@ -137,7 +158,8 @@ export class ChildTransport implements Transport {
     const child = this.#child;
     if (!child) return;
     child.stdin?.end();
-    if (!(await this.#endsWithin(CLOSE_GRACE_MS))) {
+    // who has not said a word yet has nothing to finish
+    if (!(await this.#endsWithin(this.#hasSpoken ? CLOSE_GRACE_MS : 0))) {
       this.#signalGroup('SIGTERM');
       await this.#endsWithin(CLOSE_GRACE_MS);
     }
@@ -163,6 +185,7 @@ export class ChildTransport implements Transport {
       try {
         const message = this.#buffer.readMessage();
         if (message === null) return;
+        this.#hasSpoken = true;
         this.onmessage?.(message);
       } catch (error) {
         this.onerror?.(error instanceof Error ? error : new Error(String(error)));

@@ -8,15 +8,17 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
   ['errors', 'logger', 'event-queue', 'events', 'hooks'],
-  ['abort', 'messages', 'mcp-config', 'demo-model/', 'builtin-server/', 'pending-calls'],
-  ['model', 'model-call', 'prompt', 'tools', 'run-frame', 'oauth', 'server-requests'],
+  ['abort', 'messages', 'mcp-config', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
+  ['model', 'model-call', 'tools', 'run-frame', 'oauth', 'server-requests', 'pending-calls'],
   ['tool-result', 'turns', 'sampling', 'step-result'],
   ['function-tool', 'tool-runner', 'transports', 'agent-config'],
-  ['tool-calls', 'toolbox', 'retry-safety', 'connect', 'sub-agents'],
+  ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],
   ['connection'],
   ['client'],
   ['agent'],
-  ['http-server', 'serve', 'testing'],
+  ['http-sessions', 'testing'],
+  ['http-server'],
+  ['serve'],
   ['index', 'cli/'],
 ];
 

@@ -1,0 +1,60 @@
+// The SDK's client for one connection: it answers what a server asks, and everything the server says is heard.
+import { Client, type ClientOptions, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { errorText } from './errors.ts';
+import type { Logger } from './logger.ts';
+import type { PendingCalls } from './pending-calls.ts';
+import { capabilitiesOf, registerServerRequests, type ServerHandlers, type ServerLog } from './server-requests.ts';
+import type { ToolProgress } from './tools.ts';
+
+export interface Listener {
+  name: string;
+  handlers: ServerHandlers;
+  logger: Logger;
+  clientInfo: { name: string; version: string };
+  pending: PendingCalls;
+  onToolsChanged(): void;
+}
+
+export function listeningClient(
+  listener: Listener,
+  versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>,
+): Client {
+  const { name, handlers, logger, clientInfo, pending } = listener;
+  const client = new Client(clientInfo, {
+    capabilities: capabilitiesOf(handlers),
+    versionNegotiation,
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
+  });
+  registerServerRequests(client, { server: name, handlers, whileAsked: (answer) => pending.whileAsked(answer) });
+  // heard already; without a handler of ours the SDK reports the token as unknown
+  client.setNotificationHandler('notifications/progress', () => {});
+  client.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
+  return client;
+}
+
+/** Every message as it arrives: the SDK's own progress callbacks miss those that come together with the result. */
+export function hear({ name, handlers, logger, pending }: Listener, message: JSONRPCMessage): void {
+  if (!('method' in message)) return;
+  const guarded = (what: string, handle: () => void) => {
+    try {
+      handle();
+    } catch (error) {
+      logger.error(`${what} failed: ${errorText(error)}`);
+    }
+  };
+  guarded('messageHandler', () => handlers.messageHandler?.(message, { server: name }));
+  if (message.method === 'notifications/progress') {
+    const { progressToken, progress, total, message: text } = message.params as unknown as ProgressParams;
+    const update = {
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(text === undefined ? {} : { message: text }),
+    };
+    guarded('A progress handler', () => pending.progress(progressToken, update));
+  } else if (message.method === 'notifications/message') {
+    const log = message.params as unknown as Omit<ServerLog, 'server'>;
+    guarded('logHandler', () => handlers.logHandler?.({ ...log, server: name }));
+  }
+}
+
+type ProgressParams = ToolProgress & { progressToken: string | number };

@@ -1,0 +1,169 @@
+// The `mcpServers` JSON: what is accepted, what is refused and in which words, and how variables are filled in.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax under test
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { type McpConfig, PocketAgentClient } from 'pocket-agent';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { startLegacyHost } from './fixtures/http-hosts.ts';
+import { fixture, folder, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const everything = fixture('../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+
+function refusal(config: unknown): string {
+  try {
+    new PocketAgentClient({ mcpConfig: config as McpConfig });
+  } catch (error) {
+    return String(error);
+  }
+  return 'accepted';
+}
+
+describe('a stdio entry', () => {
+  test('passes command, args, env and cwd to the program, with variables of the environment filled in', async () => {
+    const cwd = join(realpathSync(folder()), 'work');
+    mkdirSync(cwd);
+    vi.stubEnv('POCKET_TEST_FOLDER', cwd);
+    vi.stubEnv('POCKET_TEST_TOKEN', 'top secret');
+    const entry = {
+      type: 'stdio',
+      command: process.execPath,
+      args: [everything, '${POCKET_TEST_TRANSPORT:-stdio}'],
+      env: {
+        PLAIN: 'as it is',
+        FROM_NAME: '${POCKET_TEST_TOKEN}',
+        FROM_ENV: 'Bearer ${env:POCKET_TEST_TOKEN}',
+        FALLBACK: '${POCKET_TEST_MISSING:-plan B}',
+        EMPTY: '${POCKET_TEST_MISSING:-}',
+        OTHER: '${input:token} $HOME',
+      },
+      cwd: '${POCKET_TEST_FOLDER}',
+    };
+    const { client } = testClient({ mcpConfig: { mcpServers: { everything: entry } } });
+    const env = JSON.parse(textOfResult(await client.callTool('get-env', {})));
+    expect(env).toMatchObject({
+      PLAIN: 'as it is',
+      FROM_NAME: 'top secret',
+      FROM_ENV: 'Bearer top secret',
+      FALLBACK: 'plan B',
+      EMPTY: '',
+      OTHER: '${input:token} $HOME',
+    });
+    expect(env.PATH).toBe(process.env.PATH);
+    expect(env.POCKET_TEST_TOKEN).toBeUndefined();
+  });
+
+  test('runs in its cwd', async () => {
+    const cwd = realpathSync(folder());
+    const program = `console.error('I am in ' + process.cwd()); process.exit(1)`;
+    const entry = { command: process.execPath, args: ['-e', program], cwd };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { there: entry } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.join()).toContain(`I am in ${cwd}`);
+  });
+
+  test('that needs a variable which is not set fails with its name, and the others work', async () => {
+    const mcpServers = {
+      good: stdio('stdio-server.ts'),
+      bad: { command: 'node', env: { TOKEN: '${POCKET_TEST_MISSING}' } },
+    };
+    const { client, statuses, reasons, lines } = testClient({ mcpConfig: { mcpServers } });
+    const tools = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toContain('good_echo');
+    expect(tools.filter((tool) => tool.name.startsWith('bad_'))).toEqual([]);
+    expect(statuses).toContain('bad: failed');
+    const reason = 'MCP server "bad" needs the environment variable POCKET_TEST_MISSING, which is not set.';
+    expect(reasons).toEqual([reason]);
+    expect(client.status.get('bad')).toEqual({ status: 'failed', reason });
+    expect(lines.join('\n')).toContain(reason);
+  });
+});
+
+describe('an HTTP entry', () => {
+  test('passes url and headers on, with variables filled in', async () => {
+    const host = await open(startLegacyHost());
+    vi.stubEnv('POCKET_TEST_PORT', String(host.port));
+    vi.stubEnv('POCKET_TEST_TOKEN', 'top secret');
+    const entry = {
+      type: 'http' as const,
+      url: 'http://127.0.0.1:${POCKET_TEST_PORT}/mcp',
+      headers: { Authorization: 'Bearer ${POCKET_TEST_TOKEN}', 'X-Region': '${POCKET_TEST_REGION:-eu}' },
+    };
+    const { client } = testClient({ mcpConfig: { mcpServers: { remote: entry } } });
+    expect(textOfResult(await client.callTool('echo', { text: 'hi' }))).toBe('hi');
+    for (const { headers } of host.seen) {
+      expect(headers).toMatchObject({ authorization: 'Bearer top secret', 'x-region': 'eu' });
+    }
+    expect(host.seen.length).toBeGreaterThan(2);
+  });
+
+  test('with a user in its address logs in as that user', async () => {
+    const host = await open(startLegacyHost());
+    const url = host.url.replace('//', '//ada:top%20secret@');
+    const { client } = testClient({ mcpConfig: { mcpServers: { remote: { url } } } });
+    expect(textOfResult(await client.callTool('echo', { text: 'hi' }))).toBe('hi');
+    const authorization = `Basic ${Buffer.from('ada:top secret').toString('base64')}`;
+    for (const { headers } of host.seen) expect(headers).toMatchObject({ authorization });
+    const headers = { Authorization: 'Bearer mine' };
+    const other = testClient({ mcpConfig: { mcpServers: { remote: { url, headers } } } });
+    await other.client.listTools();
+    expect(host.seen.at(-1)?.headers.authorization).toBe('Bearer mine');
+  });
+
+  test('names the bad address as it was written, for a variable may hold a secret', async () => {
+    vi.stubEnv('POCKET_TEST_URL', 'not a url');
+    const mcpServers = { remote: { url: '${POCKET_TEST_URL}' } };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons).toEqual(['MCP server "remote": "${POCKET_TEST_URL}" is not a URL.']);
+  });
+});
+
+test('a disabled server is left alone, whatever else its entry says', async () => {
+  const mcpServers = { off: { disabled: true, command: '' }, on: stdio('stdio-server.ts') };
+  const { client, statuses } = testClient({ mcpConfig: { mcpServers } });
+  expect(client.serverNames).toEqual(['on']);
+  expect((await client.listTools()).map((tool) => tool.name)).toContain('echo');
+  expect(statuses).toEqual(['on: connected']);
+});
+
+test("VS Code's `servers`, FastMCP's `transport` and keys of other hosts are understood", () => {
+  const config = {
+    inputs: [{ id: 'token' }],
+    servers: {
+      local: { type: 'stdio', command: 'node', alwaysAllow: ['echo'] },
+      remote: { transport: 'sse', url: 'http://localhost/sse' },
+    },
+  };
+  expect(new PocketAgentClient({ mcpConfig: config as McpConfig }).serverNames).toEqual(['local', 'remote']);
+});
+
+test('a config that is changed later changes nothing', () => {
+  const mcpServers: Record<string, { command: string }> = { one: { command: 'node' } };
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers } });
+  mcpServers.two = { command: 'node' };
+  expect(client.serverNames).toEqual(['one']);
+});
+
+test.each([
+  [{}, 'mcpConfig needs an object "mcpServers" (or an McpServer); it has nothing.'],
+  [{ weather: { command: 'node' } }, 'mcpConfig needs an object "mcpServers" (or an McpServer); it has weather.'],
+  [{ mcpServers: { weather: 'node' } }, 'MCP server "weather" must be an object.'],
+  [{ mcpServers: { weather: null } }, 'MCP server "weather" must be an object.'],
+  [{ mcpServers: { weather: {} } }, 'needs a "command" (a program to start) or a "url" (a remote server)'],
+  [{ mcpServers: { weather: { command: 'a', url: 'b' } } }, 'has both "command" and "url"; keep one'],
+  [{ mcpServers: { weather: { command: '' } } }, '"command" must be a text'],
+  [{ mcpServers: { weather: { command: 'a', args: 'b' } } }, '"args" must be a list'],
+  [{ mcpServers: { weather: { url: 'http://x', type: 'ws' } } }, 'must be http, streamable-http or sse'],
+  [{ mcpServers: { weather: { url: 7 } } }, 'needs a "command" (a program to start) or a "url"'],
+  [{ mcpServers: { weather: { server: {} } } }, '"server" must be an McpServer or a function'],
+  [
+    { mcpServers: { weather: { command: 'a', timeoutMs: '60' } } },
+    '"timeoutMs" must be a number greater than 0, got "60"',
+  ],
+])('the config %j is refused in clear words', (config, words) => {
+  expect(refusal(config)).toContain(words);
+});

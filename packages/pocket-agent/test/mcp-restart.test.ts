@@ -1,0 +1,142 @@
+// Servers that restart, crash or are killed while they are used: sessions come back, nothing is done twice.
+import type { PocketAgentClient } from 'pocket-agent';
+import { describe, expect, test } from 'vitest';
+import { type Host, startLegacyHost, startOldSseHost } from './fixtures/http-hosts.ts';
+import { Lives } from './fixtures/lives.ts';
+import { eventually, folder, hostProcess, isAlive, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
+
+const count = (host: Host, method: string) => host.seen.filter((seen) => seen.method === method).length;
+
+/** Calls a tool and resolves as soon as the server works on it. */
+async function underWay(client: PocketAgentClient, tool: string): Promise<{ outcome: Promise<unknown> }> {
+  await client.listTools();
+  let outcome: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve, reject) => {
+    outcome = client.callTool(tool, {}, { progress: () => resolve() }).catch((error: unknown) => error);
+    outcome.then((early) => reject(new Error(`${tool} ended early: ${early}`)));
+  });
+  return { outcome };
+}
+
+describe('a 2025 server that was restarted on its port', () => {
+  test('gets one new session, which all waiting calls share, and the calls are repeated', async () => {
+    const first = await startLegacyHost();
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: first.url } } } });
+    await client.callTool('echo', { text: 'one' });
+    await first.close();
+    const second = await open(startLegacyHost({ port: first.port }));
+    const calls = Array.from({ length: 8 }, (_, index) => client.callTool('echo', { text: `${index}` }));
+    expect((await Promise.all(calls)).map(textOfResult)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+    expect(count(second, 'initialize')).toBe(1);
+    expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+  });
+
+  test('has not run what it answered with 404, so calls that are not read-only are repeated as well', async () => {
+    const host = await open(startLegacyHost());
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
+    await client.listTools();
+    host.forgetSessions();
+    const calls = Array.from({ length: 8 }, (_, index) => client.callTool('meta', {}, { toolCallId: `call ${index}` }));
+    expect((await Promise.all(calls)).map(textOfResult)).toEqual(
+      calls.map((_, index) => expect.stringContaining(`call ${index}:`)),
+    );
+    expect(count(host, 'initialize')).toBe(2);
+    expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+  });
+
+  test('gets a new session also when its tools or resources are read first', async () => {
+    const first = await startLegacyHost();
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: first.url } } } });
+    await client.listTools();
+    await client.callTool('grow', {});
+    await first.close();
+    const second = await open(startLegacyHost({ port: first.port }));
+    expect((await client.listTools()).length).toBeGreaterThan(0);
+    await client.callTool('echo', { text: 'two' });
+    expect(count(second, 'initialize')).toBe(1);
+  });
+
+  test('gets a new session also over the old SSE transport', async () => {
+    const first = await startOldSseHost();
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: first.url, type: 'sse' } } } });
+    await client.callTool('echo', { text: 'one' });
+    await first.close();
+    const second = await open(startOldSseHost({ port: first.port }));
+    await eventually(() => expect(statuses).toContain('it: lost'));
+    expect(textOfResult(await client.callTool('echo', { text: 'two' }))).toBe('two');
+    expect(count(second, 'initialize')).toBe(1);
+  });
+});
+
+describe('a stdio server killed -9 in the middle of a call', () => {
+  test.each(['slow_read', 'slow_put'])('is started again, and %s is repeated: it can do no harm', async (tool) => {
+    const path = folder();
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts', path) } } });
+    const pid = Number(textOfResult(await client.callTool('pid', {})));
+    const { outcome } = await underWay(client, tool);
+    process.kill(pid, 'SIGKILL');
+    expect(textOfResult(await outcome)).toBe(`call 2 of ${tool}`);
+    expect(new Lives(path).count(tool)).toBe(2);
+    expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test('makes the outcome of any other call unknown, and works again for the next', async () => {
+    const path = folder();
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts', path) } } });
+    const pid = Number(textOfResult(await client.callTool('pid', {})));
+    const { outcome } = await underWay(client, 'slow_write');
+    process.kill(pid, 'SIGKILL');
+    expect(await outcome).toMatchObject({
+      code: 'TOOL_OUTCOME_UNKNOWN',
+      message: expect.stringContaining('It may or may not have taken effect'),
+    });
+    expect(new Lives(path).count('slow_write')).toBe(1);
+    expect(textOfResult(await client.callTool('slow_write', {}))).toBe('call 2 of slow_write');
+  });
+
+  test('is started once for many calls', async () => {
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
+    const pids = await Promise.all(Array.from({ length: 6 }, () => client.callTool('pid', {})));
+    expect(new Set(pids.map(textOfResult)).size).toBe(1);
+    expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+  });
+});
+
+describe.each(['legacy', 'modern', 'sse'] as const)('an HTTP server (%s) killed -9 in the middle of calls', (era) => {
+  const type = era === 'sse' ? { type: era } : {};
+
+  test('and started again gets the read-only call once more; the outcome of the other is unknown', {
+    timeout: 15_000,
+  }, async () => {
+    const path = folder();
+    const [first, second] = await Promise.all([hostProcess(era, path), hostProcess(era, path)]);
+    const { url, port } = await first.listen();
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url, ...type } } } });
+    const read = await underWay(client, 'slow_read');
+    const write = await underWay(client, 'slow_write');
+    await first.kill();
+    await second.listen(port);
+    expect(await write.outcome).toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(textOfResult(await read.outcome)).toBe('call 2 of slow_read');
+    expect(new Lives(path).count('slow_write')).toBe(1);
+    expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+    expect(textOfResult(await client.callTool('echo', { text: 'as before' }))).toBe('as before');
+  });
+});
+
+test('an HTTP server killed -9 that stays away fails its calls, and nothing hangs', async () => {
+  const server = await hostProcess('legacy', folder());
+  const { url } = await server.listen();
+  const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url } } } });
+  const read = await underWay(client, 'slow_read');
+  const write = await underWay(client, 'slow_write');
+  await server.kill();
+  expect(await write.outcome).toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+  expect(await read.outcome).toMatchObject({
+    code: 'MCP_CONNECT_FAILED',
+    message: expect.stringMatching(/Could not reach MCP server "it" at http:.*ECONNREFUSED/),
+  });
+  expect(statuses).toEqual(['it: connected', 'it: lost', 'it: failed']);
+});

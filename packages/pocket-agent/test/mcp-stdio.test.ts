@@ -1,0 +1,92 @@
+// Servers on stdio, also those that misbehave.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { eventually, folder, isAlive, stdio, testClient, textOfResult } from './fixtures/world.ts';
+
+describe('a stdio server', () => {
+  test('that prints garbage to stdout works all the same', async () => {
+    const { client, lines } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'garbage') } } });
+    expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
+    expect(lines.join('\n')).not.toContain('lost');
+  });
+
+  test('that ends at once is reported with what it wrote to stderr', async () => {
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'exits') } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons).toHaveLength(1);
+    expect(reasons[0]).toMatch(/^Could not start MCP server "it" \(node\): /);
+    expect(reasons[0]).toContain('It said: API_TOKEN is wrong');
+  });
+
+  test('whose program does not exist is reported by name', async () => {
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { command: 'no-such-program-here' } } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons).toEqual([
+      'Could not start MCP server "it" (no-such-program-here): spawn no-such-program-here ENOENT.',
+    ]);
+  });
+
+  test('whose folder does not exist is reported, not thrown', async () => {
+    const entry = { ...stdio('stdio-server.ts'), cwd: '/no/such/folder' };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.join()).toContain('ENOENT');
+  });
+
+  test('of 2025 that ends when it is asked something before initialize is reached in its own era', async () => {
+    const { client, statuses } = testClient({
+      mcpConfig: { mcpServers: { it: stdio('stdio-legacy.ts', 'strict') } },
+    });
+    expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
+    expect(statuses).toEqual(['it: connected']);
+  });
+
+  test('that dies while nobody uses it is started again at the next call', async () => {
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
+    await eventually(() => expect(statuses).toEqual(['it: connected', 'it: lost']));
+    expect(textOfResult(await client.callTool('echo', { text: 'again' }))).toBe('again');
+  });
+
+  test('gets nothing of our environment but what every program needs', async () => {
+    const program = 'console.error(Object.keys(process.env).sort().join()); process.exit(1)';
+    const entry = { command: process.execPath, args: ['-e', program], env: { MINE: '1' } };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    await client.listTools();
+    expect(reasons[0]).toContain('MINE');
+    expect(reasons[0]).toContain('PATH');
+    expect(reasons[0]).not.toContain('VITEST');
+  });
+});
+
+describe('close', () => {
+  test('ends a child and what it started, also what ignores the end of stdin and SIGTERM', async () => {
+    const file = join(folder(), 'pids');
+    const entry = stdio('stdio-odd.ts', 'family', file);
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    await client.listTools();
+    const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await client.close();
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+
+  test('ends a child that listens to nobody', async () => {
+    const file = join(folder(), 'pid');
+    const { client } = testClient({ mcpConfig: { mcpServers: { deaf: stdio('stdio-odd.ts', 'deaf', file) } } });
+    const listing = client.listTools();
+    await eventually(() => expect(existsSync(file)).toBe(true));
+    await client.close();
+    expect(await listing).toEqual([]);
+    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+  });
+
+  test('cuts off a call under way', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    await client.listTools();
+    const outcome = client.callTool('wait', {}).catch((error: unknown) => error);
+    await client.close();
+    expect(await outcome).toMatchObject({ code: 'AGENT_CLOSED' });
+  });
+});

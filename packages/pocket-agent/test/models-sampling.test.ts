@@ -1,0 +1,63 @@
+// A server that asks for a model is answered by the agent's own, whatever its provider.
+import { inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { FakeProviders, models, PIXEL } from './fixtures/fake-providers.ts';
+
+let fake: FakeProviders;
+beforeAll(async () => {
+  fake = await FakeProviders.start();
+});
+afterAll(() => fake.close());
+afterEach(() => fake.reset());
+
+/** Its one tool asks the client's model about a picture, and returns what came back. */
+function critic(): McpServer {
+  const server = new McpServer({ name: 'critic', version: '1.0.0' });
+  server.registerTool('judge', { description: 'Judges' }, (context: ServerContext) => {
+    const opinion = context.mcpReq.inputResponses?.opinion;
+    if (opinion) return { content: [{ type: 'text', text: `The model says: ${JSON.stringify(opinion)}` }] };
+    return inputRequired({
+      inputRequests: {
+        opinion: inputRequired.createMessage({
+          systemPrompt: 'Be a critic.',
+          messages: [
+            { role: 'user', content: { type: 'text', text: 'Hello.' } },
+            { role: 'assistant', content: { type: 'text', text: 'Show me.' } },
+            { role: 'user', content: { type: 'image', mimeType: 'image/png', data: PIXEL } },
+          ],
+          maxTokens: 50,
+        }),
+      },
+    });
+  });
+  return server;
+}
+
+const judge = { toolCalls: [{ name: 'judge', arguments: {} }] };
+
+describe.each(models)('$model', ({ model }) => {
+  test('answers the server within its own run', async () => {
+    fake.script(judge, 'A fine dot.', 'The critic likes it.');
+    await using agent = fake.agent(model, {
+      mcpConfig: { mcpServers: { critic: { server: critic } } },
+      samplingHandler: 'agent-model',
+    });
+    expect(await agent.run('Ask the critic.')).toBe('The critic likes it.');
+    expect(fake.refused).toEqual([]);
+    const asked = `${fake.requests[1]?.body}`;
+    for (const text of ['Be a critic.', 'Show me.', PIXEL]) expect(asked).toContain(text);
+    expect(`${fake.lastBody}`).toContain('A fine dot.');
+    expect(`${fake.lastBody}`).toContain('endTurn');
+  });
+});
+
+test('an answer cut off is told as such, and one held back is an error', async () => {
+  fake.script(judge, { text: 'A fine', finish: 'length' }, judge, { text: '', finish: 'content-filter' }, 'Oh.');
+  await using agent = fake.agent('anthropic/claude-sonnet-4-5', {
+    mcpConfig: { mcpServers: { critic: { server: critic } } },
+    samplingHandler: 'agent-model',
+  });
+  expect(await agent.run('Ask twice.')).toBe('Oh.');
+  expect(`${fake.requests[2]?.body}`).toContain('maxTokens');
+  expect(`${fake.lastBody}`).toContain('content filter');
+});
