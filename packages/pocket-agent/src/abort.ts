@@ -1,8 +1,13 @@
 // Waiting that ends when it must: signals joined without leaving listeners behind, and time limits.
 import { PocketError } from './errors.ts';
 
+/** Node fires a timer at once that is set for longer; whoever asks for that wants none. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export interface Deadline {
   signal: AbortSignal;
+  /** From now on only the other signals count. */
+  stopClock(): void;
   /** Takes the timer and the listeners away again. */
   release(): void;
 }
@@ -22,12 +27,17 @@ export function startDeadline(
     signal.addEventListener('abort', abort, { once: true });
     releases.push(() => signal.removeEventListener('abort', abort));
   }
-  if (timeoutMs !== undefined) {
+  let timer: NodeJS.Timeout | undefined;
+  if (timeoutMs !== undefined && timeoutMs <= LONGEST_TIMER_MS) {
     const expire = () => controller.abort(new PocketError('TIMEOUT', `${what} did not end within ${timeoutMs} ms.`));
-    const timer = setTimeout(expire, timeoutMs);
+    timer = setTimeout(expire, timeoutMs);
     releases.push(() => clearTimeout(timer));
   }
-  return { signal: controller.signal, release: () => releases.forEach((release) => void release()) };
+  return {
+    signal: controller.signal,
+    stopClock: () => clearTimeout(timer),
+    release: () => releases.forEach((release) => void release()),
+  };
 }
 
 function abortError(what: string, reason: unknown): PocketError {
@@ -59,6 +69,11 @@ export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSigna
       },
     );
   });
+}
+
+/** For hooks, which may wait for somebody but not beyond the end of the run; one that is not async costs nothing. */
+export function within<Value>(signal: AbortSignal, value: Value | Promise<Value>): Value | Promise<Value> {
+  return value instanceof Promise ? abortable(value, signal) : value;
 }
 
 function waitersOf(signal: AbortSignal): Set<(reason: unknown) => void> {

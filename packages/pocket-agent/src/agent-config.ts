@@ -9,6 +9,7 @@ import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { copyMessage, type Message } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
+import type { Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import type { ToolSource } from './tools.ts';
 
@@ -46,6 +47,12 @@ export interface AgentLimits {
   maxSteps?: number;
   /** Time for one run, sub-agents included. Default: none. */
   timeoutMs?: number;
+  /** Tokens in and out of one run, sub-agents included. Default: no limit. */
+  maxTokens?: number;
+  /** Dollars for one run, sub-agents included; every model must have a known price. Default: no limit. */
+  maxCostUsd?: number;
+  /** Tool calls in one run, sub-agents included. Default: no limit. */
+  maxToolCalls?: number;
   /** Tool calls of one step that run at the same time. Default: all. */
   maxParallelToolCalls?: number;
   /** How often a model call that failed for a passing reason is repeated. Default 3. */
@@ -75,6 +82,8 @@ export interface PocketAgentOptions extends ClientOptions {
   limits?: AgentLimits;
   /** Longer tool results keep their head and tail. Default 262,144. */
   maxToolResultBytes?: number;
+  /** Prices of models that the price table does not know, or that are others for you. */
+  prices?: Prices;
   /** Merged over the metadata that goes with every tool call. */
   toolCallMetadata?: Record<string, unknown>;
   /** `agent-model`: servers that ask for a model get answers from this agent's own. */
@@ -92,6 +101,9 @@ export interface AgentSettings {
   completionOptions: CompletionOptions;
   maxSteps: number;
   timeoutMs: number | undefined;
+  maxTokens: number | undefined;
+  maxCostUsd: number | undefined;
+  maxToolCalls: number | undefined;
   maxParallelToolCalls: number;
   modelRetries: number;
   maxToolResultBytes: number;
@@ -123,11 +135,13 @@ export function readSettings(options: PocketAgentOptions): AgentSettings {
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
     completionOptions: structuredClone(config.completionOptions ?? {}),
-    maxSteps: positive('limits.maxSteps', limits.maxSteps) ?? 50,
+    maxSteps: count('limits.maxSteps', limits.maxSteps) ?? 50,
     timeoutMs: positive('limits.timeoutMs', limits.timeoutMs),
-    maxParallelToolCalls:
-      positive('limits.maxParallelToolCalls', limits.maxParallelToolCalls) ?? Number.POSITIVE_INFINITY,
-    modelRetries: limits.modelRetries ?? 3,
+    maxTokens: positive('limits.maxTokens', limits.maxTokens),
+    maxCostUsd: positive('limits.maxCostUsd', limits.maxCostUsd),
+    maxToolCalls: count('limits.maxToolCalls', limits.maxToolCalls),
+    maxParallelToolCalls: count('limits.maxParallelToolCalls', limits.maxParallelToolCalls) ?? Number.POSITIVE_INFINITY,
+    modelRetries: limits.modelRetries === 0 ? 0 : (count('limits.modelRetries', limits.modelRetries) ?? 3),
     maxToolResultBytes: positive('maxToolResultBytes', options.maxToolResultBytes) ?? 262_144,
   };
 }
@@ -139,6 +153,16 @@ export function readHistory(config: AgentConfig): Message[] {
   return (config.messages ?? []).map(copyMessage);
 }
 
+/** What the client of an agent needs of its options. */
+export function clientOptions(options: PocketAgentOptions): PocketAgentClientOptions {
+  const { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo } = options;
+  const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;
+  const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };
+  const handlers = { elicitationHandler, logHandler, progressHandler, messageHandler, roots };
+  const given = Object.entries({ ...all, ...handlers }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given);
+}
+
 /** The options of one model call that do not depend on messages and tools. */
 export function modelOptions(
   defaults: CompletionOptions,
@@ -148,6 +172,14 @@ export function modelOptions(
   const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
   if (!hasTools) return options;
   return { ...options, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };
+}
+
+function count(name: string, value: number | undefined): number | undefined {
+  if (value === undefined || value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value > 0)) return value;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `${name} must be a whole number greater than 0, got ${JSON.stringify(value)}.`,
+  );
 }
 
 function positive(name: string, value: number | undefined): number | undefined {

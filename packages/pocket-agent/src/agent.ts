@@ -1,18 +1,22 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
+import { startDeadline, within } from './abort.ts';
 import {
   type AgentSettings,
   type CompletionOptions,
+  clientOptions,
   modelOptions,
   type PocketAgentOptions,
   readHistory,
   readSettings,
 } from './agent-config.ts';
+import type { RunTotals } from './budget.ts';
 import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
+import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
@@ -22,12 +26,15 @@ import type { RunFrame } from './run-frame.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
-import { readAnswer } from './tool-calls.ts';
+import { callIdsIn, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
 import { type RequestedCall, runToolCalls } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { Turns } from './turns.ts';
+
+/** A step that failed or was aborted still waits this long for its postStep. */
+const POST_STEP_GRACE_MS = 5_000;
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -35,16 +42,14 @@ export interface RunOptions {
   timeoutMs?: number;
   /** W3C trace context, passed on to MCP servers. */
   traceparent?: string;
-}
-
-export interface WatchOptions {
+  /** Sees the events of this run and of the runs inside it. */
   onEvent?: EventListener;
   /** Whether the model is asked to stream. Default: when somebody watches. */
   streaming?: boolean;
 }
 
 /** Lasts one step. */
-export type StepOptions = CompletionOptions & RunOptions;
+export type StepOptions = CompletionOptions & Pick<RunOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
 
 /** `Answer` is what an overridden `run()` returns: text, an object, a whole tool result or nothing. */
 export class PocketAgent<Answer = string> {
@@ -57,18 +62,22 @@ export class PocketAgent<Answer = string> {
   readonly #toolbox: Toolbox;
   readonly #prompt = new PromptBuilder();
   readonly #turns: Turns;
+  readonly #ledger: Ledger;
   readonly #servers: AgentServer[] = [];
+  readonly #callIds: Set<string>;
   #messages: Message[];
   #model: Promise<LanguageModel> | undefined;
 
   constructor(options: PocketAgentOptions) {
     this.#settings = readSettings(options);
     this.#messages = readHistory(options.agentConfig);
+    this.#callIds = callIdsIn(this.#messages);
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = [...(options.subAgents ?? [])];
-    this.#turns = new Turns(this, this.#settings.timeoutMs);
+    this.#ledger = new Ledger(this.name, options.prices ?? {});
+    this.#turns = new Turns(this, this.#settings, this.#ledger.lifetime);
     this.mcpClient = options.mcpClient ?? new PocketAgentClient(this.#clientOptions());
     const servers = options.mcpClient ? borrow(options.mcpClient) : this.mcpClient;
     const tools = [
@@ -77,6 +86,9 @@ export class PocketAgent<Answer = string> {
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
     this.#toolbox = new Toolbox(tools, (change) => this.#toolRenamed(change));
+    const { run } = this; // that of a subclass, if it has its own
+    this.run = (input, runOptions = {}) =>
+      this.#turns.take(runOptions, (frame) => this.#runIn(frame, run, input, runOptions));
   }
 
   get name(): string {
@@ -108,27 +120,21 @@ export class PocketAgent<Answer = string> {
     return this.#messages;
   }
 
-  /** Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own. */
-  run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
-    const isWithinInvoke = this.#turns.isOn;
-    return this.#turns.take(options, async () => {
-      const { text, images = [] } = typeof input === 'string' ? { text: input } : input;
-      this.addUserMessage(text, { images });
-      let result = await this.step();
-      while (result.toolExecutionResults) result = await this.step();
-      const answer = finalText(result) as Answer;
-      if (!isWithinInvoke) this.emit({ type: 'run_finished', data: { answer } });
-      return answer;
-    });
+  /** What this agent has used since it was made, its sub-agents included. */
+  get totals(): RunTotals {
+    return this.#ledger.totals;
   }
 
-  /** `run()` as the framework calls it: under the agent's lock, also when `run` is overridden. */
-  invoke(input: string | UserInput, options: RunOptions & WatchOptions = {}): Promise<Answer> {
-    return this.#turns.take(options, async () => {
-      const answer = await this.run(input);
-      this.emit({ type: 'run_finished', data: { answer } });
-      return answer;
-    });
+  /**
+   * Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own: it is
+   * always called as a turn of this agent, with limits, abort and events in place.
+   */
+  async run(input: string | UserInput, _options: RunOptions = {}): Promise<Answer> {
+    const { text, images = [] } = typeof input === 'string' ? { text: input } : input;
+    this.addUserMessage(text, { images });
+    let result = await this.step();
+    while (result.toolExecutionResults) result = await this.step();
+    return finalText(result) as Answer;
   }
 
   /** The same run, seen live. Leaving the loop early aborts it. */
@@ -136,7 +142,7 @@ export class PocketAgent<Answer = string> {
     const queue = new EventQueue();
     const left = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal;
-    const run = this.invoke(input, { ...options, signal, onEvent: (event) => queue.push(event) });
+    const run = this.run(input, { ...options, signal, onEvent: (event) => queue.push(event) });
     run.then(
       () => queue.end(),
       () => queue.end(),
@@ -145,6 +151,7 @@ export class PocketAgent<Answer = string> {
       yield* queue;
     } finally {
       left.abort(new PocketError('ABORTED', `Nobody watches the run of ${this.name} any more.`));
+      await run.catch(() => {}); // until then its calls are not all answered
     }
     return await run;
   }
@@ -153,13 +160,13 @@ export class PocketAgent<Answer = string> {
   step(options: StepOptions = {}): Promise<StepResult> {
     const { signal, timeoutMs, traceparent, ...completion } = options;
     return this.#turns.take({ signal, timeoutMs, traceparent }, async (frame) => {
-      if (++frame.steps > this.#settings.maxSteps) {
+      if (++frame.count.steps > this.#settings.maxSteps) {
         throw new PocketError(
           'MAX_STEPS',
           `${this.name} stopped after ${this.#settings.maxSteps} steps without a final answer (limits.maxSteps).`,
         );
       }
-      const context = await this.createHookContext();
+      const context: HookContext = Object.assign(await this.createHookContext(), { signal: frame.signal });
       let result: StepResult;
       try {
         result = await this.#step(frame, context, completion);
@@ -167,7 +174,7 @@ export class PocketAgent<Answer = string> {
         await this.#postStepAfterFailure(context);
         throw error;
       }
-      await this.hooks.postStep?.(context);
+      await within(frame.signal, this.hooks.postStep?.(context));
       return result;
     });
   }
@@ -190,6 +197,7 @@ export class PocketAgent<Answer = string> {
   /** Forgets the conversation; the system prompt stays. */
   resetMessages(): void {
     this.#messages = [];
+    this.#callIds.clear();
     this.#prompt.reset();
   }
 
@@ -206,7 +214,9 @@ export class PocketAgent<Answer = string> {
       ...this.#options,
       agentConfig: { ...agentConfig, name: this.name },
       mcpClient: this.mcpClient,
-      tools: (this.#options.tools ?? []).map((entry) => (isFunctionTool(entry) ? entry : borrow(entry))),
+      tools: (this.#options.tools ?? []).map((entry) =>
+        isFunctionTool(entry) ? (entry.fork?.() ?? entry) : borrow(entry),
+      ),
       subAgents: this.subAgents.map((agent) => agent.fork()),
     });
   }
@@ -237,26 +247,33 @@ export class PocketAgent<Answer = string> {
   }
 
   /** Override it to give the hooks of a step more to work with. */
-  protected createHookContext(): HookContext | Promise<HookContext> {
+  protected createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>> {
     return { agent: this, metadata: {} };
+  }
+
+  async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {
+    const answer = await run.call(this, input, options);
+    this.emit({ type: 'run_finished', data: { answer, totals: frame.budget.totals } });
+    return answer;
   }
 
   async #step(frame: RunFrame, context: HookContext, completion: CompletionOptions): Promise<StepResult> {
     const { hooks } = this;
     frame.signal.throwIfAborted();
-    await hooks.preStep?.(context);
+    await within(frame.signal, hooks.preStep?.(context));
     const [model, tools] = await Promise.all([this.#resolveModel(), this.#toolbox.table(frame.signal)]);
+    await this.#ledger.beforeModelCall(frame, model);
     const response = await this.#askModel(frame, model, tools, completion);
-    await hooks.onLlmResponse?.(context, response);
-    const { message: llmMessage, requested } = readAnswer(response.content);
+    const usage = await this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
+    await within(frame.signal, hooks.onLlmResponse?.(context, response));
+    const { message: llmMessage, requested } = readAnswer(response.content, this.#callIds);
     this.#append(llmMessage);
     const toolCalls = requested.map(({ call }) => call);
     const toolExecutionResults =
       requested.length > 0 ? await this.#runTools(frame, context, tools, requested) : undefined;
-    const { usage } = response;
     const finishReason = response.finishReason.unified;
     this.emit({ type: 'step_finished', data: { finishReason, usage } });
-    await this.#turns.hooksDone();
+    await this.#turns.hooksDone(frame.signal);
     return { llmMessage, toolCalls, toolExecutionResults, finishReason, usage };
   }
 
@@ -309,6 +326,7 @@ export class PocketAgent<Answer = string> {
       },
       requested,
     );
+    this.#ledger.toolResults(frame, results);
     for (const result of results) this.#append(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
     if (failure !== undefined) throw failure;
     return results;
@@ -338,22 +356,28 @@ export class PocketAgent<Answer = string> {
   }
 
   async #postStepAfterFailure(context: HookContext): Promise<void> {
+    const grace = startDeadline('hooks.postStep', [], POST_STEP_GRACE_MS);
     try {
-      await this.hooks.postStep?.(context);
+      await within(grace.signal, this.hooks.postStep?.(context));
     } catch (error) {
       this.logger.error(`hooks.postStep failed after a failed step: ${errorText(error)}`);
+    } finally {
+      grace.release();
     }
   }
 
   #clientOptions(): ConstructorParameters<typeof PocketAgentClient>[0] {
-    const { samplingHandler, ...options } = this.#options;
+    const { samplingHandler } = this.#options;
     const ownModel: typeof samplingHandler = async (params, { signal }) => {
       const { sample } = await import('./sampling.ts');
-      return sample(await this.#resolveModel(), params, signal);
+      const model = await this.#resolveModel();
+      const frame = this.#turns.active;
+      if (frame) await this.#ledger.beforeModelCall(frame, model);
+      return sample(model, params, signal, async (answer) => frame && this.#ledger.enter(frame, model, answer));
     };
     const handler = samplingHandler === 'agent-model' ? ownModel : samplingHandler;
     return {
-      ...options,
+      ...clientOptions(this.#options),
       ...(handler ? { samplingHandler: handler } : {}),
       logger: this.logger,
       onServerStatus: (server, status, reason) =>

@@ -82,7 +82,7 @@ export class PocketAgentClient implements ToolSource {
     for (const [index, connection] of connections.entries()) {
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
-        const name = this.#names.nameFor(connection.name, wanted, (change) => this.#options.onToolRenamed?.(change));
+        const name = this.#names.nameFor(connection, wanted, (change) => this.#options.onToolRenamed?.(change));
         this.#routes.set(name, { connection, tool });
         tools.push(name === tool.name ? tool : { ...tool, name });
       }

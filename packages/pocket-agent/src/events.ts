@@ -1,7 +1,9 @@
 // What can be seen of a running agent. Events are for looking: whoever listens cannot change or break a run.
-import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type { RunTotals } from './budget.ts';
 import type { Message } from './messages.ts';
 import type { ToolCall, ToolResult } from './tools.ts';
+import type { Usage } from './usage.ts';
 
 export interface EventMeta {
   agentName: string;
@@ -21,8 +23,8 @@ interface EventData {
   tool_call: ToolCall;
   tool_progress: { toolCallId: string; toolName: string; progress: number; total?: number; message?: string };
   tool_result: ToolResult;
-  step_finished: { finishReason: LanguageModelV4FinishReason['unified']; usage: LanguageModelV4Usage };
-  run_finished: { answer: unknown };
+  step_finished: { finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
+  run_finished: { answer: unknown; totals: RunTotals };
   model_retry: { attempt: number; delayMs: number; reason: string };
   server_status: { server: string; status: ServerStatus; reason?: string };
   server_log: { server: string; level: string; data: unknown; logger?: string };

@@ -22,6 +22,8 @@ interface ToolSettings {
 export interface FunctionTool {
   readonly definition: Tool;
   call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
+  /** For a tool that remembers: one that remembers nothing yet, for another conversation. */
+  fork?(): FunctionTool;
 }
 
 /** `inputSchema` is a zod schema (or another Standard Schema that can tell its JSON Schema) or a JSON Schema. */

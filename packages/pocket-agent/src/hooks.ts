@@ -9,6 +9,8 @@ import type { ToolCall, ToolResult } from './tools.ts';
 export interface HookContext {
   agent: PocketAgent<unknown>;
   metadata: Record<string, unknown>;
+  /** Aborted when the run is, or out of time; a hook that waits for somebody should heed it. */
+  signal: AbortSignal;
 }
 
 export interface ToolDenial {

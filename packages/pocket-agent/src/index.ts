@@ -1,5 +1,5 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
-export { PocketAgent, type RunOptions, type StepOptions, type WatchOptions } from './agent.ts';
+export { PocketAgent, type RunOptions, type StepOptions } from './agent.ts';
 export type {
   AgentConfig,
   AgentLimits,
@@ -7,6 +7,7 @@ export type {
   ModelRouter,
   PocketAgentOptions,
 } from './agent-config.ts';
+export type { BudgetLimits, RunTotals } from './budget.ts';
 export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
 export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
 export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';
@@ -27,6 +28,10 @@ export {
 export { type LanguageModel, type ModelSettings, resolveModel } from './model.ts';
 export type { ModelResponse } from './model-call.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './oauth.ts';
+export type { ModelPrice, Prices } from './prices.ts';
+export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
+export { Router, type RouterEvent, type RouterOptions, type RouterStatus } from './router/router.ts';
+export type { StrategyName } from './router/strategy.ts';
 export type { AgentServer, AgentServerOptions } from './serve.ts';
 export type { ServerHandlers, ServerLog, ServerMessage } from './server-requests.ts';
 export type { StepResult } from './step-result.ts';
@@ -38,3 +43,4 @@ export type {
   ToolResult,
   ToolSource,
 } from './tools.ts';
+export type { ToolUsage, Usage } from './usage.ts';

@@ -97,7 +97,13 @@ export function copyMessage(message: Message): Message {
       `A history message needs a role (user, assistant or tool) and a list of content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.`,
     );
   }
-  return JSON.parse(JSON.stringify(message, (_key, value) => (value instanceof Uint8Array ? toBase64(value) : value)));
+  return JSON.parse(JSON.stringify(message, plainBytes));
+}
+
+/** A replacer for JSON. It looks at the original, because a Buffer has turned itself into a list of numbers already. */
+function plainBytes(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const original = this[key];
+  return original instanceof Uint8Array ? toBase64(original) : value;
 }
 
 function toBase64(bytes: Uint8Array): string {
@@ -113,7 +119,9 @@ function plainFileData<Data extends FileData>(data: Data): Data {
 
 function imagePart(image: ImageInput): LanguageModelV4FilePart {
   if (image instanceof URL || (typeof image === 'string' && /^https?:\/\//i.test(image))) {
-    return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(image) } };
+    // kept as text, because a history is plain JSON; a prompt gets the URL object that the type promises
+    const url = new URL(image).href as unknown as URL;
+    return { type: 'file', mediaType: 'image/*', data: { type: 'url', url } };
   }
   if (image instanceof Uint8Array) return base64Image(toBase64(image));
   const header = /^data:([^;,]+);base64,/.exec(image);

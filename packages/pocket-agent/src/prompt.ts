@@ -74,6 +74,19 @@ export function needsLiftedImages(model: LanguageModelV4): boolean {
   return /\.(chat|completion|deepseek)$/.test(model.provider);
 }
 
+/** A prompt for a provider that takes no files in tool results; the same one when it holds none. */
+export function liftedPrompt(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  if (!prompt.some(hasFilesInResults)) return prompt;
+  const messages = prompt.filter((message): message is Message => message.role !== 'system');
+  const system = prompt.filter((message) => message.role === 'system');
+  return [...system, ...new PromptBuilder().build(messages, undefined, true)];
+}
+
+function hasFilesInResults(message: LanguageModelV4Message): boolean {
+  if (message.role !== 'tool') return false;
+  return message.content.some((part) => part.type === 'tool-result' && part.output.type === 'content');
+}
+
 function liftFiles(message: ToolMessage, lifted: LanguageModelV4FilePart[]): ToolMessage {
   const content = message.content.map((part) => {
     if (part.type !== 'tool-result' || part.output.type !== 'content') return part;

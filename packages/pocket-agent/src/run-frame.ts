@@ -1,6 +1,7 @@
 // The run that is going on, found from anywhere inside it: so deadline, abort, events and the chain of agents
 // reach sub-agents even through a `run()` that somebody has overridden.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Budget } from './budget.ts';
 import type { EventListener } from './events.ts';
 import type { Turns } from './turns.ts';
 
@@ -10,6 +11,7 @@ export interface RunFrame {
   /** Names of the agents from the first one called down to this one. */
   readonly path: readonly string[];
   readonly signal: AbortSignal;
+  readonly budget: Budget;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
   /** Somebody watches live, so the model is asked to stream. */
@@ -17,7 +19,8 @@ export interface RunFrame {
   readonly traceparent: string | undefined;
   /** Set while a tool runs: the history waits for its answer, so the agent cannot be run again from there. */
   readonly toolCallId: string | undefined;
-  steps: number;
+  /** Shared by all frames of one run. */
+  readonly count: { steps: number };
   /** True when the run is over: a timer it left behind no longer belongs to it. */
   finished: boolean;
 }

@@ -2,7 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
-import { callModel } from './model-call.ts';
+import { callModel, type ModelResponse } from './model-call.ts';
 
 type SamplingParams = CreateMessageRequest['params'];
 
@@ -10,6 +10,7 @@ export async function sample(
   model: LanguageModelV4,
   params: SamplingParams,
   signal: AbortSignal,
+  onAnswer: (response: ModelResponse) => Promise<unknown> = async () => {},
 ): Promise<CreateMessageResult> {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences } = params;
   const system: LanguageModelV4Message[] = systemPrompt ? [{ role: 'system', content: systemPrompt }] : [];
@@ -25,6 +26,7 @@ export async function sample(
       ...(stopSequences === undefined ? {} : { stopSequences }),
     },
   });
+  await onAnswer(response);
   const finish = response.finishReason.unified;
   if (finish === 'content-filter') {
     throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).');

@@ -12,6 +12,8 @@ type Agent = PocketAgent<unknown>;
 export interface AgentServerOptions {
   /** per-client (default): every client has a conversation of its own. shared: all speak in the agent's own. */
   conversation?: 'per-client' | 'shared';
+  /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
+  createAgent?: () => Agent;
   /** What clients are told the server is. Default: the agent's name. */
   serverInfo?: { name: string; version: string };
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
@@ -119,7 +121,7 @@ export class AgentServer {
     const traceparent = typeof meta?.traceparent === 'string' ? meta.traceparent : undefined;
     const onEvent = progressReporter(context);
     try {
-      const answer = await agent.invoke(message, {
+      const answer = await agent.run(message, {
         signal,
         streaming: false,
         ...(traceparent ? { traceparent } : {}),
@@ -134,7 +136,7 @@ export class AgentServer {
   #makeConversations(): Conversations {
     return new Conversations({
       most: this.#options.maxConversations ?? 1_000,
-      make: () => this.#agent.fork(),
+      make: () => this.#options.createAgent?.() ?? this.#agent.fork(),
       onError: (error) => this.#logError(error),
     });
   }

@@ -1,9 +1,9 @@
 // What one step of an agent came to.
-import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
 import { type AssistantMessage, textOf } from './messages.ts';
 import type { ModelResponse } from './model-call.ts';
 import type { ToolCall, ToolResult } from './tools.ts';
+import type { Usage } from './usage.ts';
 
 export interface StepResult {
   llmMessage: AssistantMessage;
@@ -11,7 +11,8 @@ export interface StepResult {
   /** In the order of the calls; undefined when the model called nothing. */
   toolExecutionResults: ToolResult[] | undefined;
   finishReason: ModelResponse['finishReason']['unified'];
-  usage: LanguageModelV4Usage;
+  /** Tokens and dollars of the model call. */
+  usage: Usage;
 }
 
 /** The text of an answer that is whole; one that was cut off or held back is an error with the part that came. */

@@ -1,15 +1,15 @@
 // Other agents as tools: `{name}-message` with one `message`, called in process.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
-import { type FunctionTool, type ToolReturn, toCallToolResult } from './function-tool.ts';
+import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
 import { type ToolCallContext, type ToolSource, validToolName } from './tools.ts';
 
 /** What an agent must have to be somebody's tool. */
 export interface CallableAgent {
   readonly name: string;
   readonly roleDescription: string | undefined;
-  /** `run()` under the agent's lock: one agent has one history, so two calls to it wait for each other. */
-  invoke(message: string, options: { signal: AbortSignal }): Promise<unknown>;
+  run(message: string, options: { signal: AbortSignal }): Promise<unknown>;
+  fork(): CallableAgent;
 }
 
 export function messageTool(agent: CallableAgent): Tool {
@@ -28,27 +28,15 @@ export function messageTool(agent: CallableAgent): Tool {
 
 export function agentTool(agent: CallableAgent): FunctionTool {
   const definition = messageTool(agent);
-  return { definition, call: (args, context) => callAgent(agent, args, context) };
+  return {
+    definition,
+    call: (args, context) => callAgent(agent, args, context),
+    fork: () => agentTool(agent.fork()),
+  };
 }
 
 export function subAgentTools(agents: readonly CallableAgent[]): ToolSource {
-  const byName = new Map<string, FunctionTool>();
-  for (const agent of agents) {
-    const entry = agentTool(agent);
-    if (byName.has(entry.definition.name)) {
-      throw new PocketError('CONFIG_INVALID', `Two sub-agents are called "${agent.name}"; give one another name.`);
-    }
-    byName.set(entry.definition.name, entry);
-  }
-  return {
-    name: 'sub-agents',
-    listTools: () => [...byName.values()].map((entry) => entry.definition),
-    callTool(name, args, context) {
-      const found = byName.get(name);
-      if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no sub-agent tool "${name}".`);
-      return found.call(args, context);
-    },
-  };
+  return functionTools(agents.map(agentTool), 'sub-agents');
 }
 
 async function callAgent(
@@ -63,7 +51,7 @@ async function callAgent(
       `The ${agent.name} agent needs a text "message", got ${JSON.stringify(message)}.`,
     );
   }
-  return agentResult(agent.name, await agent.invoke(message, { signal: context.signal }));
+  return agentResult(agent.name, await agent.run(message, { signal: context.signal }));
 }
 
 /** What a `run()` may return, as an MCP result: text, an object, nothing, or a whole result. */

@@ -10,6 +10,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
+import { delay } from './abort.ts';
 import type { AgentEvent } from './events.ts';
 import { type FunctionTool, functionTools } from './function-tool.ts';
 
@@ -92,7 +93,7 @@ export class ScriptedModel implements LanguageModelV4 {
     }
     const made = typeof scripted === 'function' ? scripted(options) : scripted;
     const answer: ScriptedAnswer = typeof made === 'string' ? { text: made } : made;
-    if (answer.delayMs !== undefined) await wait(answer.delayMs, options.abortSignal);
+    if (answer.delayMs !== undefined) await delay(answer.delayMs, options.abortSignal ?? new AbortController().signal);
     if (answer.error !== undefined) throw answer.error;
     const content = answer.content ? [...answer.content] : this.#content(answer);
     const unified = answer.finishReason ?? (content.some((part) => part.type === 'tool-call') ? 'tool-calls' : 'stop');
@@ -163,14 +164,4 @@ function usageOf({ usage = {} }: ScriptedAnswer): LanguageModelV4Usage {
     inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
     outputTokens: { total: output, text: output, reasoning: 0 },
   };
-}
-
-async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
 }

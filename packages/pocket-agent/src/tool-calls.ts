@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4Content } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
-import { type AssistantMessage, assistantMessage } from './messages.ts';
+import { type AssistantMessage, assistantMessage, type Message } from './messages.ts';
 import type { RequestedCall } from './tool-runner.ts';
 
 /** What the strictest provider takes, so that a conversation can go on with any of them. */
@@ -13,14 +13,17 @@ export interface ReadAnswer {
   requested: RequestedCall[];
 }
 
-export function readAnswer(content: readonly LanguageModelV4Content[]): ReadAnswer {
+/** `ids` are those the history has already; those of this answer are added. */
+export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<string>): ReadAnswer {
   const requested: RequestedCall[] = [];
-  const ids = new Set<string>();
   const inputs = new Map<string, unknown>();
+  const renamed = new Map<string, string>();
   const named = content.map((part) => {
+    if (part.type === 'tool-result') return { ...part, toolCallId: renamed.get(part.toolCallId) ?? part.toolCallId };
     if (part.type !== 'tool-call') return part;
     const id = acceptedId.test(part.toolCallId) && !ids.has(part.toolCallId) ? part.toolCallId : randomUUID();
     ids.add(id);
+    renamed.set(part.toolCallId, id);
     const read = readArguments(part.toolName, part.input);
     inputs.set(id, read.malformed ? { malformed_arguments: part.input } : read.arguments);
     if (!part.providerExecuted) {
@@ -30,6 +33,12 @@ export function readAnswer(content: readonly LanguageModelV4Content[]): ReadAnsw
     return { ...part, toolCallId: id };
   });
   return { message: assistantMessage(named, (toolCallId) => inputs.get(toolCallId)), requested };
+}
+
+/** The ids of all tool calls in a history. */
+export function callIdsIn(messages: readonly Message[]): Set<string> {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.content : []));
+  return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])));
 }
 
 function readArguments(tool: string, input: string): { arguments: Record<string, unknown>; malformed?: PocketError } {

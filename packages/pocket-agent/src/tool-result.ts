@@ -1,6 +1,7 @@
 // What a tool returned, turned into what a model may read: every MCP content type, bounded in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { PocketError } from './errors.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
 
 export interface ToolResultOptions {
@@ -29,8 +30,13 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
   };
 }
 
-export function errorToolResult(call: ToolCall, message: string, error: Error): ToolResult {
-  const toolResultContent = [text(message || 'The tool failed without saying why.')];
+export function errorToolResult(
+  call: ToolCall,
+  message: string,
+  error: Error,
+  { maxToolResultBytes }: Pick<ToolResultOptions, 'maxToolResultBytes'>,
+): ToolResult {
+  const toolResultContent = capText([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
   return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
 }
 
@@ -41,6 +47,27 @@ export function textResult(value: string): CallToolResult {
 /** The text of an MCP result, for people and error messages. */
 export function resultText(result: CallToolResult): string {
   return (result.content ?? []).map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+}
+
+/** A result that a hook made: it answers this call, and says something. */
+export function checkedResult(call: ToolCall, result: ToolResult): ToolResult {
+  const content: unknown = result?.toolResultContent;
+  const isContent = Array.isArray(content) && content.length > 0 && content.every(isPart);
+  if (!isContent) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `A hook returned no result for "${call.name}": toolResultContent must be a list of text or file parts.`,
+    );
+  }
+  return { ...result, toolCallId: call.id, toolCallName: call.name, extra: result.extra ?? {} };
+}
+
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null || !('type' in part)) return false;
+  return (
+    (part.type === 'text' && 'text' in part && typeof part.text === 'string') ||
+    (part.type === 'file' && 'data' in part)
+  );
 }
 
 /** The same content in the form that stands in the history. */

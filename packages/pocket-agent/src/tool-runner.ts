@@ -1,11 +1,11 @@
 // The tool calls of one step: all at once, each through its hooks, each with exactly one result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { abortable } from './abort.ts';
+import { abortable, within } from './abort.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { inFrame, type RunFrame } from './run-frame.ts';
-import { errorToolResult, resultText, toToolResult } from './tool-result.ts';
+import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
 
 /** A call as the model wrote it: its arguments may not be what they should be. */
@@ -40,7 +40,9 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
   const worker = async () => {
     for (let index = next++; index < requested.length; index = next++) {
       const request = requested[index];
-      if (request) results[index] = await runOne(run, request, (failure) => failures.push(failure));
+      if (!request) continue;
+      results[index] =
+        failures.length > 0 ? notRun(run, request) : await runOne(run, request, (failure) => failures.push(failure));
     }
   };
   await Promise.all(Array.from({ length: Math.min(run.maxParallelToolCalls, requested.length) }, worker));
@@ -58,7 +60,7 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
     } catch (error) {
       // an abort, or a hook that threw: the call is answered all the same
       stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
-      result = errorToolResult(call, errorText(error), asError(error));
+      result = errorToolResult(call, errorText(error), asError(error), run);
     }
     run.emit({ type: 'tool_result', data: result });
     return result;
@@ -67,10 +69,11 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
 
 async function attempt(run: ToolRun, request: RequestedCall, stop: (failure: unknown) => void): Promise<ToolResult> {
   const { hooks, context } = run;
-  const replaced = request.malformed ? undefined : await hooks.preToolCall?.(context, request.call);
+  const { signal } = run.frame;
+  const replaced = request.malformed ? undefined : await within(signal, hooks.preToolCall?.(context, request.call));
   if (replaced && 'deny' in replaced) {
     const denied = new PocketError('TOOL_DENIED', `This call was denied: ${replaced.deny}`);
-    return errorToolResult(request.call, denied.message, denied);
+    return errorToolResult(request.call, denied.message, denied, run);
   }
   // the model knows the call by its id, so the id is not the hook's to change
   const call = replaced ? { ...replaced, id: request.call.id } : request.call;
@@ -78,7 +81,8 @@ async function attempt(run: ToolRun, request: RequestedCall, stop: (failure: unk
   const result = outcome.error
     ? await failedResult(run, call, outcome, stop)
     : await goodResult(run, call, outcome.answer);
-  return (await hooks.postToolCall?.(context, call, result)) ?? result;
+  const changed = await within(signal, hooks.postToolCall?.(context, call, result));
+  return changed ? checkedResult(request.call, changed) : result;
 }
 
 interface Success {
@@ -101,6 +105,7 @@ async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | u
     return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". There are: ${names}.`) };
   }
   if (malformed) return { entry, error: malformed };
+  frame.budget.takeToolCall(frame.path.join('/'), call.name);
   try {
     const calling = entry.source.callTool(entry.tool.name, call.arguments, {
       toolCallId: call.id,
@@ -121,8 +126,8 @@ async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | u
 }
 
 async function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): Promise<ToolResult> {
-  if (run.hooks.onToolResult) return run.hooks.onToolResult(run.context, call, answer);
-  return toToolResult(call, answer, run);
+  if (!run.hooks.onToolResult) return toToolResult(call, answer, run);
+  return checkedResult(call, await within(run.frame.signal, run.hooks.onToolResult(run.context, call, answer)));
 }
 
 async function failedResult(
@@ -131,8 +136,8 @@ async function failedResult(
   { error, entry, answer }: Failure,
   stop: (failure: unknown) => void,
 ): Promise<ToolResult> {
-  const decision = await run.hooks.onToolError?.(run.context, call, error);
-  if (typeof decision === 'string') return errorToolResult(call, decision, error);
+  const decision = await within(run.frame.signal, run.hooks.onToolError?.(run.context, call, error));
+  if (typeof decision === 'string') return errorToolResult(call, decision, error, run);
   if (decision === false) {
     stop(
       new PocketError('TOOL_FAILED', `Tool "${call.name}" failed and the run was stopped: ${errorText(error)}`, {
@@ -140,7 +145,7 @@ async function failedResult(
       }),
     );
   }
-  const result = answer ? toToolResult(call, answer, run) : errorToolResult(call, errorText(error), error);
+  const result = answer ? toToolResult(call, answer, run) : errorToolResult(call, errorText(error), error, run);
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
   if (entry && isBadArguments) {
     const schema = JSON.stringify(entry.tool.inputSchema);
@@ -150,6 +155,12 @@ async function failedResult(
     });
   }
   return result;
+}
+
+/** A call that was still waiting when the run was stopped. */
+function notRun(run: ToolRun, { call }: RequestedCall): ToolResult {
+  const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
+  return errorToolResult(call, error.message, error, run);
 }
 
 /** How MCP servers of several languages word a complaint about arguments. */

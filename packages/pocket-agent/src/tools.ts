@@ -72,22 +72,30 @@ export interface RenamedTool {
 
 /** Keeps the name a tool was once given, so that a server that comes and goes does not rename others. */
 export class ToolNames {
-  readonly #given = new Map<string, string>();
+  readonly #given = new Map<object, Map<string, string>>();
   readonly #taken = new Set<string>();
 
-  nameFor(source: string, tool: string, renamed: (change: RenamedTool) => void): string {
-    const key = `${source}\0${tool}`;
-    const known = this.#given.get(key);
+  nameFor(owner: { readonly name: string }, tool: string, renamed: (change: RenamedTool) => void): string {
+    const given = this.#given.get(owner) ?? new Map<string, string>();
+    const known = given.get(tool);
     if (known !== undefined) return known;
+    const source = owner.name;
     const valid = validToolName(tool);
-    const name = this.#taken.has(valid) ? shorten(valid, key, true) : valid;
-    this.#given.set(key, name);
+    const name = this.#free(valid, `${source}\0${tool}`);
+    this.#given.set(owner, given.set(tool, name));
     this.#taken.add(name);
     if (name !== tool) {
       const reason =
         name === valid ? 'not every model accepts this name' : `another source already has a tool "${valid}"`;
       renamed({ source, tool, name, reason });
     }
+    return name;
+  }
+
+  #free(wanted: string, seed: string): string {
+    let name = wanted;
+    for (let count = 0; this.#taken.has(name); count++)
+      name = shorten(wanted, count === 0 ? seed : `${seed}\0${count}`, true);
     return name;
   }
 }
@@ -129,7 +137,7 @@ export async function collectTools(
   const table: ToolTable = { byName: new Map(), definitions: [] };
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
-      const name = names.nameFor(source.name, tool.name, renamed);
+      const name = names.nameFor(source, tool.name, renamed);
       table.byName.set(name, { source, tool });
       table.definitions.push(functionTool(name, tool));
     }

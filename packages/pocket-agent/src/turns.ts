@@ -1,5 +1,6 @@
 // Whose turn it is: one agent has one history, so its runs wait for each other; and who hears of what happens in them.
 import { abortable, startDeadline } from './abort.ts';
+import { Budget, type BudgetLimits } from './budget.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import type { Logger } from './logger.ts';
@@ -20,21 +21,35 @@ export interface TurnOwner {
   readonly logger: Logger;
 }
 
+export interface TurnLimits extends BudgetLimits {
+  timeoutMs: number | undefined;
+}
+
 export class Turns {
   readonly #owner: TurnOwner;
-  readonly #timeoutMs: number | undefined;
+  readonly #limits: TurnLimits;
+  readonly #lifetime: Budget;
   readonly #closing = new AbortController();
   /** The turn that is last in line; the next one waits for it. */
   #last: Promise<void> = Promise.resolve();
+  #active: RunFrame | undefined;
+  /** Agents that calls inside the active turn wait for. */
+  readonly #waitsFor = new Set<Turns>();
   readonly #pendingHooks = new Set<Promise<void>>();
 
-  constructor(owner: TurnOwner, timeoutMs: number | undefined) {
+  constructor(owner: TurnOwner, limits: TurnLimits, lifetime: Budget) {
     this.#owner = owner;
-    this.#timeoutMs = timeoutMs;
+    this.#limits = limits;
+    this.#lifetime = lifetime;
   }
 
   get hears(): boolean {
     return this.#owner.hooks.onEvent !== undefined;
+  }
+
+  /** The turn that is going on, for work that a server asks for from outside of it. */
+  get active(): RunFrame | undefined {
+    return this.#active;
   }
 
   /** Whether the code that asks runs within a turn of this agent (and not in a tool it called). */
@@ -46,6 +61,9 @@ export class Turns {
   /** Runs `work` as a turn of this agent: at once within its own turn, otherwise when the turns before are over. */
   async take<Value>(options: TurnOptions, work: (frame: RunFrame) => Promise<Value>): Promise<Value> {
     const { signal, timeoutMs, traceparent, onEvent, streaming = onEvent !== undefined } = options;
+    if (timeoutMs !== undefined && !(timeoutMs > 0)) {
+      throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
+    }
     const parent = currentFrame();
     const isOwn = parent !== undefined && this.isOn;
     if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent) return work(parent);
@@ -54,24 +72,25 @@ export class Turns {
     const deadline = startDeadline(
       `The run of ${name}`,
       [this.#closing.signal, parent?.signal, signal],
-      timeoutMs ?? (isOwn ? undefined : this.#timeoutMs),
+      timeoutMs ?? (isOwn ? undefined : this.#limits.timeoutMs),
     );
     const frame: RunFrame = {
       owner: this,
       parent,
       path: isOwn ? parent.path : [...(parent?.path ?? []), name],
       signal: deadline.signal,
+      budget: isOwn ? parent.budget : new Budget(name, this.#limits, parent?.budget, this.#lifetime),
       listener: onEvent,
       streaming: streaming || (parent?.streaming ?? false),
       traceparent: traceparent ?? parent?.traceparent,
       toolCallId: undefined,
-      steps: 0,
+      count: isOwn ? parent.count : { steps: 0 },
       finished: false,
     };
     try {
       deadline.signal.throwIfAborted();
       const turn = () => inFrame(frame, () => work(frame));
-      return await (isOwn ? turn() : this.#inLine(deadline.signal, turn));
+      return await (isOwn ? turn() : this.#inLine(frame, turn));
     } finally {
       deadline.release();
     }
@@ -80,24 +99,26 @@ export class Turns {
   /** Shows an event to the owner's hook, to whoever watches the run, and to the agents above. */
   emit(event: UnsignedEvent, meta: Record<string, unknown> = {}): void {
     const current = currentFrame();
-    const frame = current?.owner === this ? current : undefined;
+    // what a server sends arrives outside of the run it belongs to
+    const frame = current?.owner === this ? current : this.#active;
     if (!this.hears && !isWatched(frame)) return;
     const { name: agentName, agentId } = this.#owner;
     const path = frame?.path ?? [agentName];
     const signed = { ...event, meta: { ...meta, agentName, agentId, isSubAgent: path.length > 1, path } } as AgentEvent;
-    this.#callHook(signed);
+    this.#show(signed, this.#owner.hooks.onEvent);
     let below: Turns = this;
     for (let above = frame; above; above = above.parent) {
-      above.listener?.(signed);
+      const { owner } = above;
+      owner.#show(signed, above.listener);
       // hooks shared by an agent and its sub-agent hear of an event once
-      if (above.owner !== below && above.owner.#owner.hooks !== below.#owner.hooks) above.owner.#callHook(signed);
-      below = above.owner;
+      if (owner !== below && owner.#owner.hooks !== below.#owner.hooks) owner.#show(signed, owner.#owner.hooks.onEvent);
+      below = owner;
     }
   }
 
   /** Resolves when hooks that were shown events have dealt with them. */
-  async hooksDone(): Promise<void> {
-    if (this.#pendingHooks.size > 0) await Promise.all(this.#pendingHooks);
+  async hooksDone(signal: AbortSignal): Promise<void> {
+    if (this.#pendingHooks.size > 0) await abortable(Promise.all(this.#pendingHooks), signal);
   }
 
   /** Ends the turn that is on and refuses all that would come after. */
@@ -105,39 +126,63 @@ export class Turns {
     this.#closing.abort(new PocketError('AGENT_CLOSED', `The agent ${this.#owner.name} was closed; make a new one.`));
   }
 
-  async #inLine<Value>(signal: AbortSignal, turn: () => Promise<Value>): Promise<Value> {
+  async #inLine<Value>(frame: RunFrame, turn: () => Promise<Value>): Promise<Value> {
+    const callers = ownersAbove(frame);
+    for (const caller of callers) {
+      if (this.#leadsTo(caller)) throw this.#cycle(frame, 'which waits for it already');
+    }
     const before = this.#last;
     const done = Promise.withResolvers<void>();
     this.#last = before.then(() => done.promise);
     try {
-      await abortable(before, signal);
+      for (const caller of callers) caller.#waitsFor.add(this);
+      await abortable(before, frame.signal);
+      this.#active = frame;
       return await turn();
     } finally {
+      for (const caller of callers) caller.#waitsFor.delete(this);
+      if (this.#active === frame) this.#active = undefined;
       done.resolve();
     }
   }
 
+  /** Whether this agent's turn can only end after one of `other`. */
+  #leadsTo(other: Turns, seen = new Set<Turns>()): boolean {
+    if (this === other) return true;
+    seen.add(this);
+    return [...this.#waitsFor].some((next) => !seen.has(next) && next.#leadsTo(other, seen));
+  }
+
   #refuseCycle(parent: RunFrame | undefined): void {
     for (let frame = parent; frame; frame = frame.parent) {
-      if (frame.owner !== this) continue;
-      const chain = [...(parent?.path ?? []), this.#owner.name].join(' → ');
-      throw new PocketError('AGENT_CYCLE', `${this.#owner.name} cannot be called from inside its own run: ${chain}.`);
+      if (frame.owner === this) throw this.#cycle({ path: [...(parent?.path ?? []), this.#owner.name] }, 'its own run');
     }
   }
 
-  #callHook(event: AgentEvent): void {
-    const { hooks, logger } = this.#owner;
-    if (!hooks.onEvent) return;
-    const failed = (error: unknown) => logger.error(`hooks.onEvent failed: ${errorText(error)}`);
+  #cycle({ path }: Pick<RunFrame, 'path'>, where: string): PocketError {
+    const { name } = this.#owner;
+    return new PocketError('AGENT_CYCLE', `${name} cannot be called from ${where}: ${path.join(' → ')}.`);
+  }
+
+  /** Whoever listens cannot break a run: what it throws, at once or later, is logged. */
+  #show(event: AgentEvent, listener: ((event: AgentEvent) => void | Promise<void>) | undefined): void {
+    if (!listener) return;
+    const failed = (error: unknown) => this.#owner.logger.error(`A listener to events failed: ${errorText(error)}`);
     try {
-      const pending = hooks.onEvent(event);
+      const pending: unknown = listener.call(this.#owner.hooks, event);
       if (!(pending instanceof Promise)) return;
-      const done: Promise<void> = pending.catch(failed).finally(() => this.#pendingHooks.delete(done));
+      const done: Promise<void> = pending.then(() => {}, failed).finally(() => this.#pendingHooks.delete(done));
       this.#pendingHooks.add(done);
     } catch (error) {
       failed(error);
     }
   }
+}
+
+function ownersAbove(frame: RunFrame): Set<Turns> {
+  const owners = new Set<Turns>();
+  for (let above = frame.parent; above; above = above.parent) owners.add(above.owner);
+  return owners;
 }
 
 /** Nothing is made for observers that are not there. */

@@ -57,7 +57,7 @@ describe('hooks', () => {
   test('createHookContext can be overridden', async () => {
     const seen: unknown[] = [];
     class Tagged extends PocketAgent {
-      protected override createHookContext(): HookContext {
+      protected override createHookContext() {
         return { agent: this, metadata: { tenant: 'a' } };
       }
     }
@@ -195,7 +195,7 @@ describe('hooks', () => {
     });
     expect(await agent.run('hi')).toBe('x');
     expect(finished).toBeGreaterThanOrEqual(3);
-    expect(errors[0]).toContain('hooks.onEvent failed');
+    expect(errors[0]).toContain('listener to events failed');
     const sync = scriptedAgent(['x'], {
       hooks: {
         onEvent: () => {

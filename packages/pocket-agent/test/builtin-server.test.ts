@@ -19,28 +19,28 @@ let client: Client;
 
 beforeAll(async () => {
   outer = await mkdtemp(join(tmpdir(), 'builtin-server-'));
-  folder = join(outer, 'work');
+  folder = join(outer, 'inside');
   await mkdir(join(folder, 'notes/deep'), { recursive: true });
   await mkdir(join(folder, 'node_modules/dependency'), { recursive: true });
   await mkdir(join(folder, '.hidden'));
-  await mkdir(join(outer, 'work-beside'));
+  await mkdir(join(outer, 'inside-beside'));
   const files: Record<string, string | Uint8Array> = {
-    'work/readme.md': 'first line\nsecond line with Needle\nthird line\n',
-    'work/notes/deep/todo.txt': 'nothing\nneedle (again)\n',
-    'work/notes/numbers.csv': `${Array.from({ length: 20_000 }, (_, index) => `row ${index + 1}`).join('\n')}\n`,
-    'work/node_modules/dependency/index.js': 'needle',
-    'work/.hidden/file.txt': 'needle',
-    'work/.env': 'TOKEN=needle',
-    'work/.env.local': 'TOKEN=needle',
-    'work/server.pem': 'needle',
-    'work/id_rsa.backup': 'needle',
-    'work/.npmrc': 'needle',
-    'work/picture.bin': new Uint8Array([110, 0, 255, 1]),
-    'work/latin1.txt': new Uint8Array([99, 97, 102, 0xe9]),
-    'work/huge.log': 'x'.repeat(5_000_001),
-    'work/evil.txt': `${'a'.repeat(60)}!\n`,
+    'inside/readme.md': 'first line\nsecond line with Needle\nthird line\n',
+    'inside/notes/deep/todo.txt': 'nothing\nneedle (again)\n',
+    'inside/notes/numbers.csv': `${Array.from({ length: 20_000 }, (_, index) => `row ${index + 1}`).join('\n')}\n`,
+    'inside/node_modules/dependency/index.js': 'needle',
+    'inside/.hidden/file.txt': 'needle',
+    'inside/.env': 'TOKEN=needle',
+    'inside/.env.local': 'TOKEN=needle',
+    'inside/server.pem': 'needle',
+    'inside/id_rsa.backup': 'needle',
+    'inside/.npmrc': 'needle',
+    'inside/picture.bin': new Uint8Array([110, 0, 255, 1]),
+    'inside/latin1.txt': new Uint8Array([99, 97, 102, 0xe9]),
+    'inside/huge.log': 'x'.repeat(5_000_001),
+    'inside/evil.txt': `${'a'.repeat(60)}!\n`,
     'outside.txt': 'needle outside',
-    'work-beside/secret.txt': 'needle beside',
+    'inside-beside/secret.txt': 'needle beside',
   };
   for (const [path, content] of Object.entries(files)) await writeFile(join(outer, path), content);
   await symlink(join(outer, 'outside.txt'), join(folder, 'way-out.txt'));
@@ -333,7 +333,7 @@ describe('files', () => {
   test.each([
     ['../outside.txt', 'outside the working folder'],
     ['notes/../../outside.txt', 'outside the working folder'],
-    ['../work-beside/secret.txt', 'outside the working folder'],
+    ['../inside-beside/secret.txt', 'outside the working folder'],
     ['/etc/passwd', 'outside the working folder'],
     ['way-out.txt', 'outside the working folder'],
     ['way-up/outside.txt', 'outside the working folder'],
@@ -343,7 +343,7 @@ describe('files', () => {
     ['id_rsa.backup', 'holds secrets'],
     ['.npmrc', 'holds secrets'],
     ['harmless.txt', 'holds secrets'],
-    ['way-up/work/.env', 'holds secrets'],
+    ['way-up/inside/.env', 'holds secrets'],
     ['picture.bin', 'binary file'],
     ['latin1.txt', 'not UTF-8'],
     ['huge.log', 'too large'],

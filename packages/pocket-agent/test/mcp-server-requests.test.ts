@@ -95,10 +95,10 @@ test('roots may be a function, asked each time', async () => {
   let calls = 0;
   const { client } = testClient({
     mcpConfig: () => modernServer(),
-    roots: async () => [{ uri: `file:///work/${++calls}` }],
+    roots: async () => [{ uri: `file:///project/${++calls}` }],
   });
-  expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///work/1');
-  expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///work/2');
+  expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///project/1');
+  expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///project/2');
 });
 
 test('log lines go to the logger by default, by level, and become events', async () => {

@@ -91,7 +91,7 @@ describe('a model that never answers and does not listen either', () => {
   test.each([false, true])('is left behind at an abort (streaming: %s)', async (streaming) => {
     const agent = new PocketAgent({ agentConfig: { llmModel: deaf } });
     const controller = new AbortController();
-    const run = agent.invoke('Hello', { signal: controller.signal, streaming });
+    const run = agent.run('Hello', { signal: controller.signal, streaming });
     setImmediate(() => controller.abort());
     await expect(run).rejects.toMatchObject({ code: 'ABORTED' });
     expect(agent.messages).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('a model that never answers and does not listen either', () => {
 
   test.each([false, true])('is left behind at the deadline (streaming: %s)', async (streaming) => {
     const agent = new PocketAgent({ agentConfig: { llmModel: deaf }, limits: { timeoutMs: 20 } });
-    await expect(agent.invoke('Hello', { streaming })).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await expect(agent.run('Hello', { streaming })).rejects.toMatchObject({ code: 'TIMEOUT' });
   });
 });
 

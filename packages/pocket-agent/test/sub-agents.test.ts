@@ -70,7 +70,7 @@ describe('sub-agents', () => {
     await agent.run('x');
     for (const { name } of model.calls[0]?.tools ?? []) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(() => scriptedAgent([], { subAgents: [child('A', []), child('A', [])] })).toThrow(
-      /Two sub-agents are called "A"/,
+      /Two tools are called "A-message"/,
     );
   });
 

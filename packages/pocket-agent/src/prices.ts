@@ -1,0 +1,77 @@
+// What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
+import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
+
+/** In USD for a million tokens. */
+export interface ModelPrice {
+  input: number;
+  output: number;
+  /** Default: as `input`. */
+  cachedInput?: number;
+  /** Default: as `input`. */
+  cacheWrite?: number;
+}
+
+/** By `provider/model` or by model alone. */
+export type Prices = Readonly<Record<string, ModelPrice>>;
+
+type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
+type PriceTable = typeof import('@pydantic/genai-prices');
+
+let table: Promise<PriceTable> | undefined;
+const unknown = new Set<string>();
+
+/** Undefined when nobody knows the price, or the provider did not say what was used. */
+export async function costOf(
+  model: Identity,
+  usage: LanguageModelV4Usage,
+  own: Prices = {},
+): Promise<number | undefined> {
+  const { inputTokens: input, outputTokens: output } = usage;
+  if (input.total === undefined || output.total === undefined) return undefined;
+  const price = ownPrice(model, own);
+  const cached = input.cacheRead ?? 0;
+  const written = input.cacheWrite ?? 0;
+  if (price) {
+    const plain = Math.max(0, input.total - cached - written);
+    const { cachedInput = price.input, cacheWrite = price.input } = price;
+    return (plain * price.input + cached * cachedInput + written * cacheWrite + output.total * price.output) / 1e6;
+  }
+  const name = `${providerId(model)}/${model.modelId}`;
+  if (unknown.has(name)) return undefined;
+  const tokens = {
+    input_tokens: input.total,
+    output_tokens: output.total,
+    cache_read_tokens: cached,
+    cache_write_tokens: written,
+  };
+  const found = (await priceTable()).calcPrice(tokens, model.modelId, { providerId: providerId(model) });
+  if (!found) unknown.add(name);
+  return found?.total_price;
+}
+
+/** The price of a model in the table, for calls of ordinary length. */
+export async function listPrice(model: Identity): Promise<ModelPrice | undefined> {
+  const thousand = { input_tokens: 1_000, output_tokens: 1_000 };
+  const found = (await priceTable()).calcPrice(thousand, model.modelId, { providerId: providerId(model) });
+  return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
+}
+
+/** Whether a budget in dollars can be kept with this model. */
+export async function isPriced(model: Identity, own: Prices = {}): Promise<boolean> {
+  return ownPrice(model, own) !== undefined || (await listPrice(model)) !== undefined;
+}
+
+function ownPrice(model: Identity, own: Prices): ModelPrice | undefined {
+  return own[`${providerId(model)}/${model.modelId}`] ?? own[model.modelId];
+}
+
+/** `anthropic.messages` and `openai.responses` are spoken of as `anthropic` and `openai`. */
+function providerId({ provider }: Identity): string {
+  return provider.split('.')[0] ?? provider;
+}
+
+/** Half a megabyte of prices, loaded when the first call has been paid for. */
+function priceTable(): Promise<PriceTable> {
+  table ??= import('@pydantic/genai-prices');
+  return table;
+}

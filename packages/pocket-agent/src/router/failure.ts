@@ -1,0 +1,92 @@
+// Why a call of a deployment failed, as far as the router must know.
+import { errorText, isPocketError } from '../errors.ts';
+
+export type FailureKind =
+  | 'rate-limit'
+  | 'key'
+  | 'not-found'
+  | 'context-window'
+  | 'server'
+  | 'timeout'
+  | 'network'
+  | 'request';
+
+export interface Failure {
+  kind: FailureKind;
+  reason: string;
+  retryAfterMs: number | undefined;
+}
+
+/** Kinds where another deployment may do better. */
+export function isWorthAnotherTry(kind: FailureKind): boolean {
+  return kind !== 'request' && kind !== 'context-window';
+}
+
+/** A wrong key or a missing model does not mend itself by trying again. */
+export function isLasting(kind: FailureKind): boolean {
+  return kind === 'key' || kind === 'not-found';
+}
+
+export function failureOf(error: unknown): Failure {
+  const headers = headersOf(error);
+  return { kind: kindOf(error), reason: errorText(error), retryAfterMs: retryAfterMs(headers) };
+}
+
+export function headersOf(source: unknown): Record<string, string> {
+  const headers =
+    typeof source === 'object' && source !== null && 'responseHeaders' in source ? source.responseHeaders : undefined;
+  if (typeof headers !== 'object' || headers === null) return {};
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+export function retryAfterMs(headers: Record<string, string>): number | undefined {
+  const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
+  if (ms >= 0) return ms;
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}
+
+function kindOf(error: unknown): FailureKind {
+  if (isPocketError(error, 'TIMEOUT')) return 'timeout';
+  if (isPocketError(error, 'MODEL_KEY_MISSING')) return 'key';
+  if (isPocketError(error, 'MODEL_PACKAGE_MISSING')) return 'not-found';
+  const text = errorText(error);
+  const status = numberIn(error, 'statusCode');
+  if (isContextWindow(status, text)) return 'context-window';
+  return status === undefined ? kindOfText(error, text) : kindOfStatus(status);
+}
+
+function kindOfText(error: unknown, text: string): FailureKind {
+  const facts =
+    typeof error === 'object' && error !== null ? ['name', 'type', 'code'].map((name) => Reflect.get(error, name)) : [];
+  const all = `${facts.join(' ')} ${text}`;
+  if (/AI_LoadAPIKeyError/.test(all)) return 'key';
+  if (/TimeoutError|ETIMEDOUT/.test(all)) return 'timeout';
+  if (/rate.?limit/i.test(all)) return 'rate-limit';
+  if (/overloaded|server_error|api_error/i.test(all)) return 'server';
+  const isNetwork =
+    /fetch failed|network|socket|ECONN|EPIPE|EAI_AGAIN|terminated|cannot connect|ended (before|without)/i;
+  return isNetwork.test(all) ? 'network' : 'request';
+}
+
+function kindOfStatus(status: number): FailureKind {
+  if (status === 429) return 'rate-limit';
+  if (status === 401 || status === 402 || status === 403) return 'key';
+  if (status === 404) return 'not-found';
+  if (status === 408 || status === 504) return 'timeout';
+  // below 400: the answer began well and broke off, or was no answer
+  return status >= 500 || status === 409 || status < 400 ? 'server' : 'request';
+}
+
+function numberIn(error: unknown, name: string): number | undefined {
+  const value = typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+  return typeof value === 'number' ? value : undefined;
+}
+
+function isContextWindow(status: number | undefined, text: string): boolean {
+  if (status !== undefined && status !== 400 && status !== 413) return false;
+  return /context.{0,20}(length|window)|too (long|many tokens)|maximum.{0,20}(tokens|prompt length)/i.test(text);
+}

@@ -1,0 +1,111 @@
+// A stream of a deployment, held back until its first part is worth showing: up to there another one can take over.
+import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
+import { abortable, type Deadline } from '../abort.ts';
+import { PocketError } from '../errors.ts';
+
+type Part = LanguageModelV4StreamPart;
+type FinishPart = Extract<Part, { type: 'finish' }>;
+
+export interface StreamWatcher {
+  /** The provider has begun to answer. */
+  started(headers: Record<string, string> | undefined): void;
+  /** The answer is whole; may add to its last part. */
+  finished(part: FinishPart): FinishPart;
+  /** It broke after it had been shown, or nobody wanted the rest. */
+  ended(error?: unknown): void;
+}
+
+/** Rejects when the stream fails before anything of it could be shown. */
+export async function startStream(
+  starting: PromiseLike<LanguageModelV4StreamResult>,
+  deadline: Deadline,
+  watcher: StreamWatcher,
+): Promise<LanguageModelV4StreamResult> {
+  const result = await abortable(starting, deadline.signal);
+  watcher.started(result.response?.headers);
+  const reader = result.stream.getReader();
+  const held: Part[] = [];
+  try {
+    while (!held.some(isShown)) {
+      const { value, done } = await abortable(reader.read(), deadline.signal);
+      if (done) throw endedEarly();
+      if (value.type === 'error') throw asError(value.error);
+      if (isInterrupted(value)) throw endedEarly();
+      held.push(value);
+    }
+  } catch (error) {
+    reader.cancel(error).catch(() => {}); // it has failed already
+    throw error;
+  }
+  deadline.stopClock();
+  return { ...result, stream: rest(held, reader, watcher) };
+}
+
+function rest(held: Part[], reader: ReadableStreamDefaultReader<Part>, watcher: StreamWatcher): ReadableStream<Part> {
+  let over = false;
+  const end = (error?: unknown) => {
+    if (!over) watcher.ended(error);
+    over = true;
+  };
+  const pass = (part: Part): Part => {
+    if (part.type === 'error') end(asError(part.error));
+    if (isInterrupted(part)) end(endedEarly());
+    if (part.type !== 'finish' || over) return part;
+    over = true;
+    return watcher.finished(part);
+  };
+  return new ReadableStream<Part>({
+    start(controller) {
+      for (const part of held) controller.enqueue(pass(part));
+    },
+    async pull(controller) {
+      try {
+        const { value, done } = await reader.read();
+        if (!done) return controller.enqueue(pass(value));
+        end(endedEarly());
+        controller.close();
+      } catch (error) {
+        end(error);
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      end();
+      return reader.cancel(reason);
+    },
+  });
+}
+
+/** From this part on the caller has seen something that cannot be taken back. */
+function isShown(part: Part): boolean {
+  switch (part.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+      return part.delta !== '';
+    case 'tool-input-start':
+    case 'tool-call':
+    case 'file':
+    case 'finish':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** What some providers say of a stream that was cut off. */
+function isInterrupted(part: Part): boolean {
+  return part.type === 'finish' && part.finishReason.unified === 'interrupted';
+}
+
+function endedEarly(): PocketError {
+  return new PocketError('MODEL_FAILED', 'The stream ended before its answer did.');
+}
+
+/** Providers put plain objects into their streams in place of errors. */
+function asError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  const facts: object = typeof error === 'object' && error !== null ? error : { message: String(error) };
+  const message = 'message' in facts && typeof facts.message === 'string' ? facts.message : JSON.stringify(facts);
+  const status = 'code' in facts ? Number(facts.code) : Number.NaN;
+  return Object.assign(new Error(message), facts, status >= 400 && status < 600 ? { statusCode: status } : {});
+}

@@ -1,0 +1,361 @@
+// Router: several deployments as one model. Paces calls before a limit is met, and goes round what fails.
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+import { abortable, type Deadline, delay, startDeadline } from '../abort.ts';
+import { errorText, isPocketError, PocketError } from '../errors.ts';
+import { type Logger, stderrLogger } from '../logger.ts';
+import { liftedPrompt, needsLiftedImages } from '../prompt.ts';
+import { Deployment, type DeploymentParams, type DeploymentStatus } from './deployment.ts';
+import { type Failure, type FailureKind, failureOf, headersOf, isLasting, isWorthAnotherTry } from './failure.ts';
+import { type Lease, Line } from './line.ts';
+import { providerCounts } from './rate-headers.ts';
+import { MemoryRateStore, type RateStore, type WindowUse } from './rate-window.ts';
+import { RedisRateStore } from './redis-store.ts';
+import { startStream } from './routed-stream.ts';
+import { StickyMap } from './sticky.ts';
+import { type StrategyName, strategyNames } from './strategy.ts';
+import { estimateInputTokens } from './token-estimate.ts';
+
+export interface RouterOptions {
+  models: readonly { modelName: string; params: DeploymentParams }[];
+  /** Default weighted-shuffle. */
+  strategy?: StrategyName;
+  /** How long a call may wait for room. Default 60,000. */
+  maxWaitMs?: number;
+  /** How often a failed call is tried again on other deployments of its model. Default 3. */
+  retries?: number;
+  /** The first time a failing deployment is left alone; doubles while it keeps failing. Default 5,000. */
+  cooldownMs?: number;
+  /** Passing failures in a row (5xx, timeouts, network) before a deployment is left alone. Default 2. */
+  allowedFailures?: number;
+  /** Models to go on with when every deployment of one has failed. */
+  fallbacks?: Readonly<Record<string, readonly string[]>>;
+  /** Models to go on with when a prompt is too long for one. */
+  contextWindowFallbacks?: Readonly<Record<string, readonly string[]>>;
+  /** Keeps a conversation on one deployment, for its prompt cache. Default false. */
+  sticky?: boolean;
+  /** Shares the limits with other processes. */
+  redisUrl?: string;
+  logger?: Logger;
+  onEvent?: (event: RouterEvent) => void;
+  /** The length of a "minute". */
+  windowMs?: number;
+  /** How late a request may reach a provider after it was counted here. Default 1,000. */
+  arrivalMarginMs?: number;
+  /** A random number from 0 to 1; for tests. */
+  random?: () => number;
+}
+
+export type RouterEvent =
+  | { type: 'waiting'; modelName: string; waitMs: number; inLine: number }
+  | { type: 'chosen'; modelName: string; deployment: string; because: StrategyName | 'sticky'; waitedMs: number }
+  | { type: 'finished'; modelName: string; deployment: string; latencyMs: number; tokens: number | undefined }
+  | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }
+  | { type: 'fallback'; from: string; to: string; reason: string };
+
+export interface RouterStatus {
+  deployments: (DeploymentStatus & { used: WindowUse })[];
+  /** Calls that wait, by model. */
+  waiting: Record<string, number>;
+}
+
+type Invoke<Result> = (model: LanguageModelV4, options: LanguageModelV4CallOptions, turn: Turn) => Promise<Result>;
+
+/** One call on one deployment, from its start until all of its answer has come. */
+interface Turn {
+  lease: Lease;
+  deadline: Deadline;
+  /** Takes the provider's own count over where it is higher than ours. */
+  heed(headers: Record<string, string | undefined> | undefined): void;
+  done(result: Pick<LanguageModelV4GenerateResult, 'usage' | 'response'>): void;
+  broke(error?: unknown): void;
+}
+
+interface Attempt {
+  deployment: string;
+  reason: string;
+}
+
+export class Router {
+  readonly #options: RouterOptions;
+  readonly #logger: Logger;
+  readonly #store: RateStore;
+  readonly #lines = new Map<string, Line>();
+  readonly #deployments: Deployment[] = [];
+  readonly #sticky = new StickyMap();
+  readonly #models = new Map<string, LanguageModelV4>();
+
+  constructor(options: RouterOptions) {
+    checkOptions(options);
+    this.#options = { ...options };
+    const { windowMs = 60_000, arrivalMarginMs = 1_000, redisUrl, logger = stderrLogger() } = options;
+    const shape = { windowMs, marginMs: arrivalMarginMs };
+    this.#logger = logger;
+    this.#store = redisUrl ? new RedisRateStore(redisUrl, shape, logger) : new MemoryRateStore(shape);
+    const names = new Set(options.models.map(({ modelName }) => modelName));
+    for (const modelName of names) this.#lines.set(modelName, this.#makeLine(modelName));
+  }
+
+  /** A model that any AI SDK program can use. */
+  languageModel(modelName: string): LanguageModelV4 {
+    if (!this.#lines.has(modelName)) throw unknownModel(modelName, this.#lines.keys());
+    const known = this.#models.get(modelName);
+    if (known) return known;
+    const model: LanguageModelV4 = {
+      specificationVersion: 'v4',
+      provider: 'router',
+      modelId: modelName,
+      supportedUrls: {},
+      doGenerate: (options) => this.#call(modelName, options, generate),
+      doStream: (options) => this.#call(modelName, options, stream),
+    };
+    this.#models.set(modelName, model);
+    return model;
+  }
+
+  async status(): Promise<RouterStatus> {
+    const now = Date.now();
+    const deployments = this.#deployments.map(async (deployment) => ({
+      ...deployment.status(now),
+      used: await this.#store.used(deployment.id),
+    }));
+    const waiting = Object.fromEntries([...this.#lines].map(([name, line]) => [name, line.length]));
+    return { deployments: await Promise.all(deployments), waiting };
+  }
+
+  /** Lets go of Redis and of timers. */
+  async close(): Promise<void> {
+    for (const line of this.#lines.values()) line.close();
+    await this.#store.close();
+  }
+
+  #makeLine(modelName: string): Line {
+    const {
+      cooldownMs = 5_000,
+      allowedFailures = 2,
+      strategy = 'weighted-shuffle',
+      maxWaitMs = 60_000,
+    } = this.#options;
+    const deployments = this.#options.models
+      .filter((entry) => entry.modelName === modelName)
+      .map(({ params }, index) => new Deployment(modelName, index, params, { cooldownMs, allowedFailures }));
+    for (const { id } of deployments) {
+      if (this.#deployments.some((other) => other.id === id)) {
+        throw invalid(`two deployments have the id "${id}".`);
+      }
+    }
+    this.#deployments.push(...deployments);
+    const line: Line = new Line({
+      modelName,
+      deployments,
+      store: this.#store,
+      strategy,
+      maxWaitMs,
+      random: this.#options.random ?? Math.random,
+      now: Date.now,
+      onWait: (waitMs) => this.#emit({ type: 'waiting', modelName, waitMs, inLine: line.length }),
+    });
+    return line;
+  }
+
+  /** The model asked for, then those it falls back to. */
+  async #call<Result>(modelName: string, options: LanguageModelV4CallOptions, invoke: Invoke<Result>): Promise<Result> {
+    const attempts: Attempt[] = [];
+    const tried = new Set<string>();
+    let next = [modelName, ...(this.#options.fallbacks?.[modelName] ?? [])];
+    for (let name = next.shift(); name !== undefined; name = next.shift()) {
+      tried.add(name);
+      try {
+        return await this.#callModel(name, options, invoke, attempts, next.length > 0);
+      } catch (error) {
+        options.abortSignal?.throwIfAborted();
+        const { kind, reason } = failureOf(error);
+        if (kind === 'context-window') next = [...(this.#options.contextWindowFallbacks?.[name] ?? []), ...next];
+        else if (!isWorthAnotherTry(kind) && !(error instanceof PocketError)) throw error;
+        next = next.filter((other) => !tried.has(other));
+        const [to] = next;
+        if (to === undefined) {
+          throw attempts.length > 1 && !isPocketError(error, 'RATE_LIMITED')
+            ? exhausted(modelName, attempts, error)
+            : error;
+        }
+        this.#emit({ type: 'fallback', from: name, to, reason });
+      }
+    }
+    throw exhausted(modelName, attempts, undefined);
+  }
+
+  /** One model: its deployments in turn, those that have failed this call last. */
+  async #callModel<Result>(
+    name: string,
+    options: LanguageModelV4CallOptions,
+    invoke: Invoke<Result>,
+    attempts: Attempt[],
+    canFallBack: boolean,
+  ): Promise<Result> {
+    const line = this.#lines.get(name);
+    if (!line) throw unknownModel(name, this.#lines.keys());
+    const { retries = 3, strategy = 'weighted-shuffle', sticky } = this.#options;
+    const inputEstimate = estimateInputTokens(options);
+    const exclude = new Set<Deployment>();
+    const lasting = new Set<Deployment>();
+    const conversation = sticky ? this.#sticky.keyOf(name, options.prompt) : undefined;
+    for (let retry = 0; ; retry++) {
+      const preferred = conversation === undefined ? undefined : this.#sticky.get(conversation);
+      const place = { inputEstimate, maxOutputTokens: options.maxOutputTokens, exclude, preferred, canFallBack };
+      const lease = await line.enter({ ...place, signal: options.abortSignal });
+      const { deployment, waitedMs } = lease;
+      if (conversation !== undefined) this.#sticky.set(conversation, deployment);
+      const because = deployment === preferred ? 'sticky' : strategy;
+      this.#emit({ type: 'chosen', modelName: name, deployment: deployment.id, because, waitedMs });
+      const turn = this.#startTurn(line, lease, inputEstimate, options.abortSignal);
+      try {
+        const model = await deployment.model();
+        const prompt = needsLiftedImages(model) ? liftedPrompt(options.prompt) : options.prompt;
+        return await invoke(model, { ...options, prompt, abortSignal: turn.deadline.signal }, turn);
+      } catch (error) {
+        turn.broke(options.abortSignal?.aborted ? undefined : error);
+        options.abortSignal?.throwIfAborted();
+        const { kind, reason } = failureOf(error);
+        attempts.push({ deployment: deployment.id, reason });
+        if (!isWorthAnotherTry(kind) || retry >= retries) throw error;
+        exclude.add(deployment);
+        if (isLasting(kind)) lasting.add(deployment);
+        if (exclude.size < line.deployments.length) continue;
+        if (canFallBack || lasting.size === exclude.size) throw error;
+        for (const other of exclude) if (!lasting.has(other)) exclude.delete(other);
+        await delay(Math.min(250 * 2 ** retry, 5_000), options.abortSignal ?? new AbortController().signal);
+      }
+    }
+  }
+
+  #startTurn(line: Line, lease: Lease, inputEstimate: number, signal: AbortSignal | undefined): Turn {
+    const { deployment, reservation } = lease;
+    const { id, modelName } = deployment;
+    const deadline = startDeadline(`The call of ${id}`, [signal], deployment.timeoutMs);
+    const started = performance.now();
+    let over = false;
+    const end = (tokens: number | undefined) => {
+      over = true;
+      deadline.release();
+      line.giveBack(lease, tokens);
+    };
+    const heed: Turn['heed'] = (headers) => {
+      const counts = headers ? providerCounts(headers, performance.now() - started) : [];
+      for (const count of counts) void this.#store.raise(id, count);
+    };
+    return {
+      lease,
+      deadline,
+      heed,
+      done: ({ usage, response }) => {
+        if (over) return;
+        const latencyMs = performance.now() - started;
+        const tokens = deployment.succeeded(usage, inputEstimate, latencyMs);
+        heed(response?.headers);
+        end(tokens);
+        this.#emit({ type: 'finished', modelName, deployment: id, latencyMs, tokens });
+      },
+      broke: (error) => {
+        if (over) return;
+        const failure: Failure | undefined = error === undefined ? undefined : failureOf(error);
+        const cooldownMs = failure ? deployment.failed(failure, Date.now()) : 0;
+        heed(headersOf(error));
+        // a request that was refused before it ran has cost no tokens
+        const free = failure && (isLasting(failure.kind) || !isWorthAnotherTry(failure.kind));
+        end(free ? 0 : reservation.tokens);
+        if (!failure) return;
+        const { kind, reason } = failure;
+        this.#emit({ type: 'failed', modelName, deployment: id, kind, reason, cooldownMs });
+      },
+    };
+  }
+
+  #emit(event: RouterEvent): void {
+    try {
+      this.#options.onEvent?.(event);
+    } catch (error) {
+      this.#logger.error(`Router: onEvent failed: ${errorText(error)}`);
+    }
+  }
+}
+
+const generate: Invoke<LanguageModelV4GenerateResult> = async (model, options, turn) => {
+  const result = await abortable(model.doGenerate(options), turn.deadline.signal);
+  turn.done(result);
+  return { ...result, providerMetadata: withRoute(result.providerMetadata, model, turn) };
+};
+
+const stream: Invoke<LanguageModelV4StreamResult> = async (model, options, turn) => {
+  const result = await startStream(model.doStream(options), turn.deadline, {
+    started: turn.heed,
+    finished: (part) => {
+      turn.done({ usage: part.usage });
+      return { ...part, providerMetadata: withRoute(part.providerMetadata, model, turn) };
+    },
+    ended: turn.broke,
+  });
+  // nothing but the caller ends it now, whether or not the model listens
+  turn.deadline.signal.addEventListener('abort', () => turn.broke(), { once: true });
+  return result;
+};
+
+/** Tells who answered: budgets need it for the price, people for the log. */
+function withRoute(
+  metadata: LanguageModelV4GenerateResult['providerMetadata'],
+  model: LanguageModelV4,
+  { lease }: Turn,
+) {
+  const route = { deployment: lease.deployment.id, provider: model.provider, modelId: model.modelId };
+  return { ...metadata, router: route };
+}
+
+function checkOptions({
+  models,
+  fallbacks = {},
+  contextWindowFallbacks = {},
+  strategy,
+  ...options
+}: RouterOptions): void {
+  if (!Array.isArray(models) || models.length === 0)
+    throw invalid('models must list at least one { modelName, params }.');
+  for (const entry of models) {
+    if (typeof entry?.modelName === 'string' && entry.modelName !== '' && entry.params) continue;
+    throw invalid(
+      'each of models must be { modelName, params }, for example { modelName: "gpt-5-nano", params: { model: "openai/gpt-5-nano" } }.',
+    );
+  }
+  if (strategy !== undefined && !strategyNames.includes(strategy)) {
+    throw invalid(`there is no strategy "${strategy}". There are: ${strategyNames.join(', ')}.`);
+  }
+  const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs } = options;
+  for (const [name, value] of Object.entries({ maxWaitMs, retries, cooldownMs, allowedFailures, arrivalMarginMs })) {
+    if (value !== undefined && !(value >= 0)) throw invalid(`${name} must be a number, 0 or more.`);
+  }
+  if (windowMs !== undefined && !(windowMs > 0)) throw invalid('windowMs must be a number greater than 0.');
+  const names = new Set(models.map(({ modelName }) => modelName));
+  for (const [from, targets] of [...Object.entries(fallbacks), ...Object.entries(contextWindowFallbacks)]) {
+    if (!Array.isArray(targets)) throw invalid(`the fallbacks of "${from}" must be a list of model names.`);
+    for (const name of [from, ...targets]) if (!names.has(name)) throw unknownModel(name, names);
+  }
+}
+
+function invalid(problem: string): PocketError {
+  return new PocketError('CONFIG_INVALID', `Router: ${problem}`);
+}
+
+function unknownModel(name: string, known: Iterable<string>): PocketError {
+  return new PocketError('MODEL_UNKNOWN', `Router: there is no model "${name}". There are: ${[...known].join(', ')}.`);
+}
+
+function exhausted(modelName: string, attempts: readonly Attempt[], cause: unknown): PocketError {
+  const story = attempts.map(({ deployment, reason }) => `${deployment}: ${reason}`).join('; ');
+  return new PocketError('MODEL_FAILED', `Every way to "${modelName}" failed. ${story}`, {
+    cause,
+    details: { attempts },
+  });
+}
