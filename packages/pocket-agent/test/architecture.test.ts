@@ -7,10 +7,10 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['errors', 'logger', 'event-queue', 'events', 'hooks'],
-  ['abort', 'messages', 'mcp-config', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
-  ['model', 'model-call', 'tools', 'run-frame', 'oauth', 'server-requests', 'pending-calls'],
-  ['tool-result', 'turns', 'sampling', 'step-result'],
+  ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'prices', 'version'],
+  ['abort', 'messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
+  ['model', 'model-call', 'tools', 'run-frame', 'oauth', 'server-requests', 'pending-calls', 'ledger'],
+  ['tool-result', 'turns', 'sampling', 'step-result', 'router/'],
   ['function-tool', 'tool-runner', 'transports', 'agent-config'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],
   ['connection'],
