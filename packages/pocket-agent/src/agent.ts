@@ -48,6 +48,8 @@ export interface RunOptions {
   streaming?: boolean;
 }
 
+export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
+
 /** Lasts one step. */
 export type StepOptions = CompletionOptions & Pick<RunOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
 
@@ -138,7 +140,7 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The same run, seen live. Leaving the loop early aborts it. */
-  async *stream(input: string | UserInput, options: RunOptions = {}): AsyncGenerator<AgentEvent, Answer> {
+  async *stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, Answer> {
     const queue = new EventQueue();
     const left = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal;
@@ -181,7 +183,9 @@ export class PocketAgent<Answer = string> {
 
   /** Adds a copy of a message to the history. */
   addMessage(message: Message, meta: Record<string, unknown> = {}): void {
-    this.#append(copyMessage(message), meta);
+    const copy = copyMessage(message);
+    for (const id of callIdsIn([copy])) this.#callIds.add(id);
+    this.#append(copy, meta);
   }
 
   addUserMessage(
@@ -262,7 +266,7 @@ export class PocketAgent<Answer = string> {
     frame.signal.throwIfAborted();
     await within(frame.signal, hooks.preStep?.(context));
     const [model, tools] = await Promise.all([this.#resolveModel(), this.#toolbox.table(frame.signal)]);
-    await this.#ledger.beforeModelCall(frame, model);
+    await within(frame.signal, this.#ledger.beforeModelCall(frame, model));
     const response = await this.#askModel(frame, model, tools, completion);
     const usage = await this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
     await within(frame.signal, hooks.onLlmResponse?.(context, response));
@@ -310,7 +314,7 @@ export class PocketAgent<Answer = string> {
   ): Promise<ToolResult[]> {
     const { results, failure } = await runToolCalls(
       {
-        ...this.#settings,
+        settings: this.#settings,
         hooks: this.hooks,
         context,
         frame,

@@ -1,5 +1,5 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
-export { PocketAgent, type RunOptions, type StepOptions } from './agent.ts';
+export { PocketAgent, type RunOptions, type StepOptions, type StreamOptions } from './agent.ts';
 export type {
   AgentConfig,
   AgentLimits,

@@ -43,10 +43,14 @@ export class Ledger {
   }
 
   /** Throws when the run has nothing left for another call, or when its cost could not be known. */
-  async beforeModelCall({ budget }: RunFrame, model: LanguageModelV4): Promise<void> {
+  beforeModelCall({ budget }: RunFrame, model: LanguageModelV4): void | Promise<void> {
     budget.checkModelCall();
     // who answers for a router is known after the call only
-    if (!budget.limitsCost || model.provider === 'router' || (await isPriced(model, this.#prices))) return;
+    return budget.limitsCost && model.provider !== 'router' ? this.#demandPrice(model) : undefined;
+  }
+
+  async #demandPrice(model: LanguageModelV4): Promise<void> {
+    if (await isPriced(model, this.#prices)) return;
     throw new PocketError(
       'PRICE_UNKNOWN',
       `limits.maxCostUsd cannot be kept: nobody knows the price of ${model.provider}/${model.modelId}. Give it in prices: { '${model.modelId}': { input, output } }.`,
@@ -73,7 +77,10 @@ export class Ledger {
   /** Estimated now, and put right when the next call tells. */
   toolResults({ budget }: RunFrame, results: readonly ToolResult[]): void {
     for (const { toolCallName: tool, toolResultContent, isError = false } of results) {
-      const characters = JSON.stringify(toolResultContent).length;
+      const characters = toolResultContent.reduce(
+        (sum, part) => sum + (part.type === 'text' ? part.text.length : 0),
+        1,
+      );
       budget.addToolResult(tool, { tokens: estimate(characters), failed: isError });
       this.#last?.results.push({ tool, characters });
     }

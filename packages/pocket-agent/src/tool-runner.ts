@@ -5,7 +5,7 @@ import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { inFrame, type RunFrame } from './run-frame.ts';
-import { checkedResult, errorToolResult, resultText, toToolResult } from './tool-result.ts';
+import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
 
 /** A call as the model wrote it: its arguments may not be what they should be. */
@@ -19,9 +19,7 @@ export interface ToolRun {
   context: HookContext;
   frame: RunFrame;
   table: ToolTable;
-  allowImages: boolean;
-  maxToolResultBytes: number;
-  maxParallelToolCalls: number;
+  settings: ToolResultOptions & { maxParallelToolCalls: number };
   metadata: Record<string, unknown>;
   emit(event: UnsignedEvent): void;
 }
@@ -35,17 +33,19 @@ export interface ToolRunOutcome {
 
 export async function runToolCalls(run: ToolRun, requested: readonly RequestedCall[]): Promise<ToolRunOutcome> {
   const failures: unknown[] = [];
-  const results: ToolResult[] = new Array(requested.length);
+  const results: ToolResult[] = [];
+  const stop = (failure: unknown) => void failures.push(failure);
   let next = 0;
   const worker = async () => {
     for (let index = next++; index < requested.length; index = next++) {
       const request = requested[index];
-      if (!request) continue;
-      results[index] =
-        failures.length > 0 ? notRun(run, request) : await runOne(run, request, (failure) => failures.push(failure));
+      if (request) results[index] = failures.length > 0 ? notRun(run, request) : await runOne(run, request, stop);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(run.maxParallelToolCalls, requested.length) }, worker));
+  const workers: Promise<void>[] = [];
+  while (workers.length < requested.length && workers.length < run.settings.maxParallelToolCalls)
+    workers.push(worker());
+  await Promise.all(workers);
   return { results, failure: failures[0] };
 }
 
@@ -60,7 +60,7 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
     } catch (error) {
       // an abort, or a hook that threw: the call is answered all the same
       stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
-      result = errorToolResult(call, errorText(error), asError(error), run);
+      result = errorToolResult(call, errorText(error), asError(error), run.settings);
     }
     run.emit({ type: 'tool_result', data: result });
     return result;
@@ -73,7 +73,7 @@ async function attempt(run: ToolRun, request: RequestedCall, stop: (failure: unk
   const replaced = request.malformed ? undefined : await within(signal, hooks.preToolCall?.(context, request.call));
   if (replaced && 'deny' in replaced) {
     const denied = new PocketError('TOOL_DENIED', `This call was denied: ${replaced.deny}`);
-    return errorToolResult(request.call, denied.message, denied, run);
+    return errorToolResult(request.call, denied.message, denied, run.settings);
   }
   // the model knows the call by its id, so the id is not the hook's to change
   const call = replaced ? { ...replaced, id: request.call.id } : request.call;
@@ -126,7 +126,7 @@ async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | u
 }
 
 async function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): Promise<ToolResult> {
-  if (!run.hooks.onToolResult) return toToolResult(call, answer, run);
+  if (!run.hooks.onToolResult) return toToolResult(call, answer, run.settings);
   return checkedResult(call, await within(run.frame.signal, run.hooks.onToolResult(run.context, call, answer)));
 }
 
@@ -137,7 +137,7 @@ async function failedResult(
   stop: (failure: unknown) => void,
 ): Promise<ToolResult> {
   const decision = await within(run.frame.signal, run.hooks.onToolError?.(run.context, call, error));
-  if (typeof decision === 'string') return errorToolResult(call, decision, error, run);
+  if (typeof decision === 'string') return errorToolResult(call, decision, error, run.settings);
   if (decision === false) {
     stop(
       new PocketError('TOOL_FAILED', `Tool "${call.name}" failed and the run was stopped: ${errorText(error)}`, {
@@ -145,7 +145,9 @@ async function failedResult(
       }),
     );
   }
-  const result = answer ? toToolResult(call, answer, run) : errorToolResult(call, errorText(error), error, run);
+  const result = answer
+    ? toToolResult(call, answer, run.settings)
+    : errorToolResult(call, errorText(error), error, run.settings);
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
   if (entry && isBadArguments) {
     const schema = JSON.stringify(entry.tool.inputSchema);
@@ -160,7 +162,7 @@ async function failedResult(
 /** A call that was still waiting when the run was stopped. */
 function notRun(run: ToolRun, { call }: RequestedCall): ToolResult {
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
-  return errorToolResult(call, error.message, error, run);
+  return errorToolResult(call, error.message, error, run.settings);
 }
 
 /** How MCP servers of several languages word a complaint about arguments. */
