@@ -7,7 +7,7 @@ import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
-import { copyMessage, type Message } from './messages.ts';
+import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
 import type { Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
@@ -110,7 +110,7 @@ export interface AgentSettings {
 }
 
 export function readSettings(options: PocketAgentOptions): AgentSettings {
-  const { agentConfig: config, limits = {} } = options;
+  const { agentConfig: config, limits = {} } = options ?? {};
   if (!config?.llmModel) {
     throw new PocketError(
       'CONFIG_INVALID',
@@ -119,10 +119,10 @@ export function readSettings(options: PocketAgentOptions): AgentSettings {
   }
   if (typeof config.llmModel === 'string') {
     if (!options.router) checkModelName(config.llmModel);
-  } else if (typeof config.llmModel.doGenerate !== 'function') {
+  } else if (config.llmModel.specificationVersion !== 'v4' || typeof config.llmModel.doGenerate !== 'function') {
     throw new PocketError(
       'CONFIG_INVALID',
-      'agentConfig.llmModel must be a string or an AI SDK model object (LanguageModelV4).',
+      'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
   const agentId = config.agentId ?? randomUUID();
@@ -150,7 +150,7 @@ export function readHistory(config: AgentConfig): Message[] {
   if (config.messages !== undefined && !Array.isArray(config.messages)) {
     throw new PocketError('CONFIG_INVALID', 'agentConfig.messages must be a list of messages.');
   }
-  return (config.messages ?? []).map(copyMessage);
+  return withEveryCallAnswered((config.messages ?? []).map(copyMessage));
 }
 
 /** What the client of an agent needs of its options. */

@@ -1,10 +1,11 @@
 // A plain function as a tool, in this process: no server, no protocol, the same rules.
 import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
-import { PocketError } from './errors.ts';
+import { errorText, PocketError } from './errors.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
-export type JsonSchema = { type: 'object'; [keyword: string]: unknown };
+/** A JSON Schema of an object. */
+export type JsonSchema = { type?: string; [keyword: string]: unknown };
 
 /** What `run` may return: text, anything that goes into JSON, nothing, or a whole MCP result. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is a fine tool
@@ -47,6 +48,8 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, meta, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
+  if (typeof settings.run !== 'function')
+    throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
   const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;
   let check: Promise<Check> | undefined;
@@ -54,7 +57,7 @@ export function tool(
     definition: {
       name,
       description,
-      inputSchema: isStandardSchema(inputSchema) ? jsonSchemaOf(name, inputSchema) : inputSchema,
+      inputSchema: objectSchema(name, isStandardSchema(inputSchema) ? jsonSchemaOf(name, inputSchema) : inputSchema),
       ...(title === undefined ? {} : { title }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(meta === undefined ? {} : { _meta: meta }),
@@ -106,7 +109,8 @@ export function toCallToolResult(value: ToolReturn): CallToolResult {
   if (typeof value !== 'object') return textResult(String(value));
   if (isCallToolResult(value)) return value;
   const text = textResult(JSON.stringify(value));
-  return Array.isArray(value) ? text : { ...text, structuredContent: value };
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain ? { ...text, structuredContent: value } : text;
 }
 
 function isCallToolResult(value: object): value is CallToolResult {
@@ -128,8 +132,26 @@ function jsonSchemaOf(name: string, schema: StandardSchemaV1): JsonSchema {
       `The inputSchema of tool "${name}" cannot tell its JSON Schema: use zod 4.2 or newer, or pass a JSON Schema.`,
     );
   }
-  const { jsonSchema } = standard as { jsonSchema: { input(options: { target: string }): Record<string, unknown> } };
-  return { ...jsonSchema.input({ target: 'draft-2020-12' }), type: 'object' };
+  const { jsonSchema } = standard as { jsonSchema: { input(options: { target: string }): JsonSchema } };
+  try {
+    return jsonSchema.input({ target: 'draft-2020-12' });
+  } catch (error) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `The inputSchema of tool "${name}" has no JSON Schema: ${errorText(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function objectSchema(name: string, schema: JsonSchema): Tool['inputSchema'] {
+  if (schema.type === undefined || schema.type === 'object') return { ...schema, type: 'object' };
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `The inputSchema of tool "${name}" must describe an object, not "${schema.type}".`,
+  );
 }
 
 function standardCheck(schema: StandardSchemaV1): Check {
@@ -147,7 +169,9 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
 
 async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  const validate = new AjvJsonSchemaValidator().getValidator(schema);
+  const validate = new AjvJsonSchemaValidator().getValidator(
+    schema as Parameters<AjvJsonSchemaValidator['getValidator']>[0],
+  );
   return async (args) => {
     const result = validate(args);
     return result.valid ? { value: args } : { problem: result.errorMessage };

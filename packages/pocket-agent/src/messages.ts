@@ -89,6 +89,33 @@ export function textOf(message: Message): string {
   return text;
 }
 
+/** A history that a crash cut off goes on too: calls without an answer get one, answers without a call are left out. */
+export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
+  const whole: Message[] = [];
+  let open = new Map<string, string>();
+  const answerOpen = () => {
+    for (const [id, name] of open) {
+      whole.push(toolMessage(id, name, { type: 'error-text', value: 'No result of this call was recorded.' }));
+    }
+    open = new Map();
+  };
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      const content = message.content.filter((part) => part.type !== 'tool-result' || open.delete(part.toolCallId));
+      if (content.length > 0) whole.push({ ...message, content });
+      continue;
+    }
+    answerOpen();
+    whole.push(message);
+    if (message.role !== 'assistant') continue;
+    for (const part of message.content) {
+      if (part.type === 'tool-call' && !part.providerExecuted) open.set(part.toolCallId, part.toolName);
+    }
+  }
+  answerOpen();
+  return whole;
+}
+
 /** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */
 export function copyMessage(message: Message): Message {
   if (!['user', 'assistant', 'tool'].includes(message.role) || !Array.isArray(message.content)) {
@@ -126,7 +153,7 @@ function imagePart(image: ImageInput): LanguageModelV4FilePart {
   if (image instanceof Uint8Array) return base64Image(toBase64(image));
   const header = /^data:([^;,]+);base64,/.exec(image);
   const data = header ? image.slice(header[0].length) : image;
-  if (data.trim() === '' || /[^A-Za-z0-9+/=_\s-]/.test(data)) {
+  if (data.trim() === '' || /[^A-Za-z0-9+/=_\r\n-]/.test(data)) {
     throw new PocketError(
       'CONFIG_INVALID',
       'An image must be bytes, base64 text, a data: URL or an http(s) URL; this is none of them.',

@@ -1,4 +1,5 @@
 // Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
+import { PocketError } from './errors.ts';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
 import { collectTools, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
 
@@ -9,6 +10,7 @@ export class Toolbox {
   #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
 
   constructor(tools: readonly (FunctionTool | ToolSource)[], renamed: (change: RenamedTool) => void) {
+    for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
     this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
@@ -29,4 +31,17 @@ export class Toolbox {
   async close(): Promise<void> {
     await Promise.all(this.#sources.map(async (source) => source.close?.()));
   }
+}
+
+function checkEntry(entry: FunctionTool | ToolSource): void {
+  const isTool = typeof entry === 'object' && entry !== null;
+  if (
+    isTool &&
+    (isFunctionTool(entry) || (typeof entry.listTools === 'function' && typeof entry.callTool === 'function'))
+  )
+    return;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `tools may hold what tool({ … }) returns, and sources with listTools and callTool; one entry is ${typeof entry}.`,
+  );
 }

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { functionTools, PocketAgent, type ToolResult, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { add, expectValidHistory, fail, resultText, scriptedAgent, silent } from './helpers.ts';
 
 const callAdd = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
@@ -226,6 +227,53 @@ test('onToolError: false also stops calls that wait for their turn', async () =>
   await expect(agent.run('x')).rejects.toMatchObject({ code: 'TOOL_FAILED' });
   expect(paid).toBe(0);
   expectValidHistory(agent);
+});
+
+test('a history that was cut off in the middle of tool calls is made whole', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...callAdd.toolCalls] }, 'ok'], {
+    tools: [add],
+  });
+  await agent.run('x');
+  const [user, assistant, first] = JSON.parse(JSON.stringify(agent.messages));
+  const orphan = {
+    role: 'tool',
+    content: [{ type: 'tool-result', toolCallId: 'nobody', toolName: 'add', output: { type: 'text', value: '1' } }],
+  };
+  const resumed = scriptedAgent(['going on'], { agentConfig: { messages: [orphan, user, assistant, first] as never } });
+  expectValidHistory(resumed.agent);
+  expect(resultText(resumed.agent, 1)).toContain('No result of this call was recorded');
+  expect(await resumed.agent.run('y')).toBe('going on');
+});
+
+describe('tools that cannot work are refused with the way out', () => {
+  const given = (value: unknown) => value as never;
+  test.each([
+    ['no run', () => tool(given({ name: 'x', description: '' })), /"x" needs a function "run"/],
+    [
+      'a schema of something else',
+      () => tool({ name: 'x', description: '', inputSchema: { type: 'string' }, run: () => 1 }),
+      /must describe an object/,
+    ],
+    [
+      'a zod schema of something else',
+      () => tool({ name: 'x', description: '', inputSchema: z.string(), run: () => 1 }),
+      /must describe an object/,
+    ],
+    [
+      'a schema without JSON',
+      () => tool({ name: 'x', description: '', inputSchema: z.object({ d: z.date() }), run: () => 1 }),
+      /tool "x" has no JSON Schema/,
+    ],
+    ['a bare function', () => scriptedAgent([], { tools: [given(() => 1)] }), /what tool\(\{ … \}\) returns/],
+    ['no options at all', () => new PocketAgent(given(undefined)), /llmModel is missing/],
+    [
+      'a model of an older AI SDK',
+      () => new PocketAgent({ agentConfig: { llmModel: given({ specificationVersion: 'v2', doGenerate() {} }) } }),
+      /AI SDK 7/,
+    ],
+  ])('%s', (_what, make, text) => {
+    expect(make).toThrow(text);
+  });
 });
 
 describe('numbers', () => {

@@ -120,7 +120,8 @@ describe.concurrent('a process', () => {
       undefined,
     ]);
     expect(messages.flatMap(({ params }) => params?.progress ?? [])).toEqual([1, 2, 3, 4]);
-    for (const way of ['log', 'info', 'debug']) expect(raw.noise()).toContain(`noise by ${way}`);
+    // stderr is another pipe, which may be read later than stdout
+    for (const way of ['log', 'info', 'debug']) await context.expect.poll(raw.noise).toContain(`noise by ${way}`);
   });
 
   test('ends with its children when its client closes stdin', { timeout: START_TIMEOUT_MS }, async (context) => {
@@ -129,7 +130,7 @@ describe.concurrent('a process', () => {
     raw.child.stdin.end();
     const [code] = await once(raw.child, 'exit');
     expect(code).toBe(0);
-    expect(raw.noise()).toContain('served');
+    await context.expect.poll(raw.noise).toContain('served');
     expect(isAlive(pid)).toBe(false);
   });
 
