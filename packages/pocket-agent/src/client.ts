@@ -13,8 +13,9 @@ import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import type { ServerHandlers, ServerLog } from './server-requests.ts';
+import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
+import { packageVersion } from './version.ts';
 
 export interface PocketAgentClientOptions extends ServerHandlers {
   mcpConfig?: McpConfig;
@@ -32,7 +33,7 @@ export interface PocketAgentClientOptions extends ServerHandlers {
   clientInfo?: { name: string; version: string };
 }
 
-export type WithServer<Item> = Item & { server: string };
+type WithServer<Item> = Item & { server: string };
 
 interface Route {
   connection: McpConnection;
@@ -96,12 +97,7 @@ export class PocketAgentClient implements ToolSource {
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
     const route = await this.#route(name, context.signal);
-    if (!route) {
-      throw new PocketError(
-        'TOOL_UNKNOWN',
-        `No MCP server has a tool "${name}". There are: ${[...this.#routes.keys()].join(', ')}.`,
-      );
-    }
+    if (!route) throw this.#unknown(name);
     return route.connection.callTool(route.tool.name, args, {
       toolCallId: context.toolCallId ?? name,
       signal: context.signal ?? new AbortController().signal,
@@ -113,7 +109,7 @@ export class PocketAgentClient implements ToolSource {
   /** The JSON Schema of a tool's arguments. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
     const route = await this.#route(name);
-    if (!route) throw new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".`);
+    if (!route) throw this.#unknown(name);
     return route.tool.inputSchema;
   }
 
@@ -169,6 +165,13 @@ export class PocketAgentClient implements ToolSource {
     return this.#routes.get(name);
   }
 
+  #unknown(name: string): PocketError {
+    const away = [...this.#status].filter(([, { status }]) => status === 'failed' || status === 'lost');
+    const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
+    const known = [...this.#routes.keys()].join(', ') || 'none';
+    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}". There are: ${known}.${reasons}`);
+  }
+
   #prefixed(): boolean {
     const { toolPrefix = 'auto' } = this.#options;
     return toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
@@ -195,7 +198,7 @@ export class PocketAgentClient implements ToolSource {
           },
           handlers: { ...this.#options, logHandler: (log) => this.#log(log) },
           logger: this.#logger,
-          clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: '0.1.0' },
+          clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
           queryParams: this.#options.mcpServerQueryParams ?? {},
           onStatus: (status, reason) => this.#setStatus(name, status, reason),
         }),
@@ -205,17 +208,14 @@ export class PocketAgentClient implements ToolSource {
 
   #setStatus(server: string, status: ServerStatus, reason?: string): void {
     this.#status.set(server, { status, ...(reason === undefined ? {} : { reason }) });
-    try {
-      this.#options.onServerStatus?.(server, status, reason);
-    } catch (error) {
-      this.#logger.error(`onServerStatus failed: ${errorText(error)}`);
-    }
+    tell(this.#logger, 'onServerStatus', () => this.#options.onServerStatus?.(server, status, reason));
   }
 
   #log(log: ServerLog): void {
-    this.#options.onServerLog?.(log);
-    if (this.#options.logHandler) {
-      this.#options.logHandler(log);
+    const { onServerLog, logHandler } = this.#options;
+    tell(this.#logger, 'onServerLog', () => onServerLog?.(log));
+    if (logHandler) {
+      tell(this.#logger, 'logHandler', () => logHandler(log));
       return;
     }
     const text = typeof log.data === 'string' ? log.data : JSON.stringify(log.data);
@@ -251,7 +251,7 @@ export class PocketAgentClient implements ToolSource {
         read(connection)
           .then(label(connection))
           .catch((error) => {
-            this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${error.message}`);
+            this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
             return [];
           }),
       ),

@@ -12,12 +12,13 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from './abort.ts';
+import { authorizationOf } from './authorization.ts';
 import { errorText, PocketError } from './errors.ts';
 import { expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { ChildTransport, HttpTransport, inProcessTransport, OldSseTransport } from './transports.ts';
 
-export interface ConnectRequest {
+interface ConnectRequest {
   name: string;
   entry: McpServerEntry;
   queryParams: Record<string, string>;
@@ -35,7 +36,7 @@ export interface Connected {
 
 // A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
 const STDIO_PROBE_MS = 10_000;
-const MOST_LOGINS = 3;
+export const MOST_LOGINS = 3;
 
 export async function connectTo(request: ConnectRequest): Promise<Connected> {
   const { entry } = request;
@@ -82,8 +83,8 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
   try {
     return await start({});
   } catch (error) {
-    request.signal.throwIfAborted();
-    if (isMissingCommand(error)) throw error;
+    // what the child said explains a timeout better than the timeout does
+    if (request.signal.aborted || isMissingCommand(error)) throw error;
     // some servers of the 2025 era end when they are asked something before `initialize`
     return await start({ prior: { kind: 'legacy' } });
   }
@@ -99,12 +100,15 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
   const options = { requestInit: { headers }, ...(authProvider ? { authProvider } : {}) };
+  const renewing = sharesTokens(authProvider)
+    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, options.requestInit) }
+    : {};
   try {
     const overSse = () =>
       withLogin(request, login, () => new OldSseTransport(url, options), { prior: { kind: 'legacy' } });
     if (entry.type === 'sse') return await overSse();
     try {
-      return await withLogin(request, login, () => new HttpTransport(url, options));
+      return await withLogin(request, login, () => new HttpTransport(url, { ...options, ...renewing }));
     } catch (error) {
       if (entry.type !== undefined || !isOldServer(error)) throw error;
       return await overSse();
@@ -151,8 +155,16 @@ export async function finishLogin(
   transport: HttpTransport | OldSseTransport,
   signal: AbortSignal,
 ): Promise<void> {
+  if (transport instanceof HttpTransport && sharesTokens(login.provider)) {
+    return abortable(authorizationOf(login.provider, login).logIn(), signal);
+  }
   const back = await abortable(login.waitForRedirect(), signal);
   await transport.finishAuth(back.searchParams);
+}
+
+// tokens that are bound to a key need proofs, which only the SDK makes
+function sharesTokens(provider: AuthProvider | OAuthClientProvider | undefined): provider is OAuthClientProvider {
+  return provider !== undefined && 'tokens' in provider && !provider.dpop;
 }
 
 /** The SDK has an error of its own only where it was given a provider. */
@@ -223,7 +235,7 @@ function isMissingCommand(error: unknown): boolean {
 }
 
 function childError(name: string, command: string, stderr: string, error: unknown): PocketError {
-  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED') return error;
+  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
   const said = stderr.trim() ? ` It said: ${stderr.trim().split('\n').slice(-3).join(' / ')}` : '';
   return new PocketError(
     'MCP_CONNECT_FAILED',

@@ -1,20 +1,28 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
-import { abortable, delay } from './abort.ts';
-import { authorizationNeeded, type Connected, connectTo, finishLogin, isUnauthorized, loginOf } from './connect.ts';
-import { errorText, isPocketError, PocketError } from './errors.ts';
+import { abortable, delay, startDeadline } from './abort.ts';
+import {
+  authorizationNeeded,
+  type Connected,
+  connectTo,
+  finishLogin,
+  isUnauthorized,
+  loginOf,
+  MOST_LOGINS,
+} from './connect.ts';
+import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { hear, type Listener, listeningClient } from './listening-client.ts';
 import type { Logger } from './logger.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { isUnreachable, retrySafety } from './retry-safety.ts';
-import type { ServerHandlers } from './server-requests.ts';
+import { type ServerHandlers, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
 import type { ToolCallContext } from './tools.ts';
 import { HttpTransport } from './transports.ts';
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   name: string;
   entry: McpServerEntry;
   handlers: ServerHandlers;
@@ -31,7 +39,8 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 // how long a server that was just lost gets to start again before whoever waits for it is told
 const RESTART_MS = 3_000;
-const MOST_LOGINS = 3;
+// a server that does not answer the end of its session must not hold up ours
+const END_SESSION_MS = 2_000;
 
 export class McpConnection {
   readonly name: string;
@@ -82,7 +91,8 @@ export class McpConnection {
       return await this.#listTools(signal);
     } catch (error) {
       signal?.throwIfAborted();
-      this.#options.logger.warn(`MCP server "${this.name}" is not available: ${reasonOf(error)}`);
+      if (!this.#closing.signal.aborted)
+        this.#options.logger.warn(`MCP server "${this.name}" is not available: ${errorText(error)}`);
       return [];
     }
   }
@@ -131,23 +141,25 @@ export class McpConnection {
     tool: Tool | undefined,
     send: (live: Connected) => Promise<Result>,
   ): Promise<Result> {
-    const live = await abortable(this.#connect(), signal);
-    try {
-      return await this.#use(live, () => this.#sendAuthorized(live, signal, send));
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#closing.signal.throwIfAborted();
-      const safety = retrySafety(error, tool);
-      if (safety === 'no-loss') throw error;
-      this.#lose(live, errorText(error));
-      if (safety === 'unsafe') {
-        throw new PocketError(
-          'TOOL_OUTCOME_UNKNOWN',
-          `The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran. It may or may not have taken effect; check before you try again.`,
-          { cause: error },
-        );
+    for (let isSecond = false; ; isSecond = true) {
+      const live = await abortable(this.#connect(), signal);
+      try {
+        return await this.#use(live, () => this.#sendAuthorized(live, signal, send));
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#closing.signal.throwIfAborted();
+        const safety = retrySafety(error, tool);
+        if (safety === 'no-loss') throw error;
+        this.#lose(live, errorText(error));
+        if (safety === 'unsafe') {
+          throw new PocketError(
+            'TOOL_OUTCOME_UNKNOWN',
+            `The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran. It may or may not have taken effect; check before you try again.`,
+            { cause: error },
+          );
+        }
+        if (isSecond) throw error;
       }
-      return await this.#use(await abortable(this.#connect(), signal), send);
     }
   }
 
@@ -248,8 +260,9 @@ export class McpConnection {
       timeoutMs,
       maxTimeoutMs,
       onProgress: (update) => {
-        progress(update);
-        this.#options.handlers.progressHandler?.({ ...update, server: this.name, toolCallId });
+        const { logger, handlers } = this.#options;
+        tell(logger, 'The progress of a call', () => progress(update));
+        tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
       },
       // the SDK's own timer only has to be out of the way
       send: (cancelled) => live.client.callTool(params, { signal: cancelled, timeout: maxTimeoutMs + 1_000 }),
@@ -262,7 +275,7 @@ export class McpConnection {
     this.#wasLost = false;
     this.#tools.changed();
     this.#retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS);
-    this.#options.onStatus('failed', reasonOf(error));
+    this.#options.onStatus('failed', errorText(error));
   }
 
   #lose(live: Live, reason: string): void {
@@ -293,20 +306,15 @@ function logLevel({ client }: Connected): Record<string, unknown> {
   return client.getProtocolEra() === 'modern' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {};
 }
 
-// our own errors tell the cause in their text
-function reasonOf(error: unknown): string {
-  return isPocketError(error) ? error.message : errorText(error);
-}
-
 async function endSession({ client, transport }: Connected): Promise<void> {
   client.onclose = undefined;
+  const deadline = startDeadline('Ending the session', [], END_SESSION_MS);
   try {
-    if (transport instanceof HttpTransport) {
-      await transport.terminateSession();
-    }
+    if (transport instanceof HttpTransport) await abortable(transport.terminateSession(), deadline.signal);
   } catch {
-    // the server is gone or knows no DELETE; its session ends with the connection
+    // the server is gone, mute or knows no DELETE; its session ends with the connection
   } finally {
+    deadline.release();
     await client.close();
   }
 }

@@ -1,5 +1,11 @@
 // A plain function as a tool, in this process: no server, no protocol, the same rules.
-import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  JsonSchemaType,
+  StandardSchemaV1,
+  Tool,
+  ToolAnnotations,
+} from '@modelcontextprotocol/client';
 import { errorText, PocketError } from './errors.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
@@ -169,9 +175,7 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
 
 async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  const validate = new AjvJsonSchemaValidator().getValidator(
-    schema as Parameters<AjvJsonSchemaValidator['getValidator']>[0],
-  );
+  const validate = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
   return async (args) => {
     const result = validate(args);
     return result.valid ? { value: args } : { problem: result.errorMessage };

@@ -16,7 +16,7 @@ import {
   originValidationResponse,
   requireBearerAuth,
 } from '@modelcontextprotocol/server';
-import { PocketError } from './errors.ts';
+import { errorText, PocketError } from './errors.ts';
 import { HttpSessions } from './http-sessions.ts';
 
 export interface HttpServerOptions {
@@ -34,6 +34,8 @@ export interface HttpServerOptions {
   allowedOrigins?: readonly string[];
   /** A session of the 2025 era ends after this long without a request. Default 30 minutes. */
   sessionIdleMs?: number;
+  /** Sessions of the 2025 era at a time. One more ends the one idle longest, or is refused (503) when all are in use. Default 1,000. */
+  maxSessions?: number;
   onError?: (error: Error) => void;
 }
 
@@ -46,12 +48,13 @@ export interface HttpServer {
 }
 
 export async function serveHttp(factory: McpServerFactory, options: HttpServerOptions = {}): Promise<HttpServer> {
-  const { host = '127.0.0.1', port = 0, path = '/mcp', sessionIdleMs = 1_800_000, onError = () => {} } = options;
+  const { host = '127.0.0.1', port = 0, path = '/mcp', onError = () => {} } = options;
+  const { sessionIdleMs = 1_800_000, maxSessions = 1_000 } = options;
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const guard = makeGuard(shownHost, options);
   const authorize = options.token === undefined ? undefined : bearerGate(options.token);
   const modern = createMcpHandler(factory, { legacy: 'reject', onerror: onError });
-  const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, onError });
+  const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
 
   const fetch = async (request: Request): Promise<Response> => {
     const refused = guard(request);
@@ -90,7 +93,13 @@ async function startListening(server: NodeServer, host: string, port: number): P
   const started = Promise.withResolvers<void>();
   server.once('error', started.reject);
   server.listen(port, host, started.resolve);
-  await started.promise;
+  try {
+    await started.promise;
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `Cannot listen on ${host} port ${port}: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
   server.off('error', started.reject);
 }
 

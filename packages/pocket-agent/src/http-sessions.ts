@@ -8,9 +8,10 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 
-export interface HttpSessionsOptions {
+interface HttpSessionsOptions {
   factory: McpServerFactory;
   idleMs: number;
+  maxSessions: number;
   onError(error: Error): void;
 }
 
@@ -23,6 +24,7 @@ interface Session {
 }
 
 const SHORTEST_SWEEP_MS = 200;
+const RETRY_AFTER_S = 5;
 
 const announcements = {
   tools: 'sendToolListChanged',
@@ -33,6 +35,8 @@ const announcements = {
 export class HttpSessions {
   readonly #options: HttpSessionsOptions;
   readonly #sessions = new Map<string, Session>();
+  /** Requests that may yet become a session. */
+  #arriving = 0;
   readonly #sweeper: NodeJS.Timeout;
 
   constructor(options: HttpSessionsOptions) {
@@ -44,7 +48,28 @@ export class HttpSessions {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : this.#sessions.get(id);
     if (id !== null && !known) return sessionNotFound();
-    const session = known ?? (await this.#open(passed));
+    if (known) return this.#pass(known, request, passed);
+    if (!this.#hasRoom()) return tooManySessions();
+    this.#arriving++;
+    try {
+      return await this.#pass(await this.#open(passed), request, passed);
+    } finally {
+      this.#arriving--;
+    }
+  }
+
+  listChanged(what: 'tools' | 'prompts' | 'resources'): void {
+    for (const { server } of this.#sessions.values()) {
+      Promise.resolve(server[announcements[what]]()).catch(this.#options.onError);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper);
+    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+  }
+
+  async #pass(session: Session, request: Request, passed: { authInfo?: AuthInfo }): Promise<Response> {
     session.open++;
     const over = () => {
       session.open--;
@@ -61,15 +86,16 @@ export class HttpSessions {
     }
   }
 
-  listChanged(what: 'tools' | 'prompts' | 'resources'): void {
-    for (const { server } of this.#sessions.values()) {
-      Promise.resolve(server[announcements[what]]()).catch(this.#options.onError);
-    }
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#sweeper);
-    await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
+  /** Ends the session that was idle longest, if it takes that to have room for another. */
+  #hasRoom(): boolean {
+    if (this.#sessions.size + this.#arriving < this.#options.maxSessions) return true;
+    const idle = [...this.#sessions].filter(([, { open }]) => open === 0);
+    const [oldest] = idle.sort(([, left], [, right]) => left.lastUsed - right.lastUsed);
+    if (!oldest) return false;
+    const [id, { server }] = oldest;
+    this.#sessions.delete(id);
+    server.close().catch(this.#options.onError);
+    return true;
   }
 
   async #open(passed: { authInfo?: AuthInfo }): Promise<Session> {
@@ -141,4 +167,10 @@ function untilGone(response: Response, signal: AbortSignal, over: () => void): R
 function sessionNotFound(): Response {
   const error = { code: -32_001, message: 'Session not found' };
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 404 });
+}
+
+function tooManySessions(): Response {
+  const error = { code: -32_000, message: 'Too many sessions; try again later' };
+  const headers = { 'retry-after': String(RETRY_AFTER_S) };
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 503, headers });
 }

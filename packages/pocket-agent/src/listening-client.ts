@@ -3,7 +3,13 @@ import { Client, type ClientOptions, type JSONRPCMessage } from '@modelcontextpr
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { PendingCalls } from './pending-calls.ts';
-import { capabilitiesOf, registerServerRequests, type ServerHandlers, type ServerLog } from './server-requests.ts';
+import {
+  capabilitiesOf,
+  registerServerRequests,
+  type ServerHandlers,
+  type ServerLog,
+  tell,
+} from './server-requests.ts';
 import type { ToolProgress } from './tools.ts';
 
 export interface Listener {
@@ -25,7 +31,12 @@ export function listeningClient(
     versionNegotiation,
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
   });
-  registerServerRequests(client, { server: name, handlers, whileAsked: (answer) => pending.whileAsked(answer) });
+  registerServerRequests(client, {
+    server: name,
+    handlers,
+    logger,
+    whileAsked: (answer) => pending.whileAsked(answer),
+  });
   // heard already; without a handler of ours the SDK reports the token as unknown
   client.setNotificationHandler('notifications/progress', () => {});
   client.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
@@ -35,14 +46,7 @@ export function listeningClient(
 /** Every message as it arrives: the SDK's own progress callbacks miss those that come together with the result. */
 export function hear({ name, handlers, logger, pending }: Listener, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
-  const guarded = (what: string, handle: () => void) => {
-    try {
-      handle();
-    } catch (error) {
-      logger.error(`${what} failed: ${errorText(error)}`);
-    }
-  };
-  guarded('messageHandler', () => handlers.messageHandler?.(message, { server: name }));
+  tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
   if (message.method === 'notifications/progress') {
     const { progressToken, progress, total, message: text } = message.params as unknown as ProgressParams;
     const update = {
@@ -50,10 +54,10 @@ export function hear({ name, handlers, logger, pending }: Listener, message: JSO
       ...(total === undefined ? {} : { total }),
       ...(text === undefined ? {} : { message: text }),
     };
-    guarded('A progress handler', () => pending.progress(progressToken, update));
+    pending.progress(progressToken, update);
   } else if (message.method === 'notifications/message') {
     const log = message.params as unknown as Omit<ServerLog, 'server'>;
-    guarded('logHandler', () => handlers.logHandler?.({ ...log, server: name }));
+    tell(logger, 'logHandler', () => handlers.logHandler?.({ ...log, server: name }));
   }
 }
 

@@ -29,18 +29,18 @@ export interface HttpEntry extends CommonEntry {
   url: string;
   headers?: Record<string, string>;
   /** Without it: streamable HTTP, and the old SSE transport when the server knows no other. */
-  type?: 'http' | 'streamable-http' | 'sse';
+  type?: 'http' | 'streamable-http' | 'sse' | (string & {});
   /** OAuth with a person who logs in, or any provider of the MCP SDK. */
   auth?: OAuthLogin | AuthProvider | OAuthClientProvider;
 }
 
-export interface InProcessEntry extends CommonEntry {
+interface InProcessEntry extends CommonEntry {
   server: InProcessServer;
 }
 
 export type McpServerEntry = StdioEntry | HttpEntry | InProcessEntry;
 
-export interface McpServersConfig {
+interface McpServersConfig {
   mcpServers?: Record<string, McpServerEntry>;
   /** VS Code's name for the same. */
   servers?: Record<string, McpServerEntry>;
@@ -65,7 +65,7 @@ export function readMcpConfig(config: McpConfig | undefined): Map<string, McpSer
   return entries;
 }
 
-export function isInProcessServer(value: unknown): value is InProcessServer {
+function isInProcessServer(value: unknown): value is InProcessServer {
   if (typeof value === 'function') return true;
   return typeof value === 'object' && value !== null && 'connect' in value && typeof value.connect === 'function';
 }

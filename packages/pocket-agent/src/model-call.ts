@@ -34,7 +34,10 @@ const ENDED_EARLY = 'The stream of the model ended before its answer did.';
 
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
-  if (hasUrls(options.prompt)) options.prompt = await inlineImages(options.prompt, call.model, call.signal);
+  if (hasUrls(options.prompt)) {
+    const allowPrivate = process.env.POCKET_AGENT_ALLOW_PRIVATE_URLS === '1';
+    options.prompt = await inlineImages(options.prompt, call.model, { signal: call.signal, allowPrivate });
+  }
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
     try {

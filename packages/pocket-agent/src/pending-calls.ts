@@ -2,7 +2,7 @@
 import { PocketError } from './errors.ts';
 import type { ToolProgress } from './tools.ts';
 
-export interface PendingCall<Result> {
+interface PendingCall<Result> {
   /** For the text of an error. */
   tool: string;
   server: string;

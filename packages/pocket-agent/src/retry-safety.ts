@@ -4,7 +4,7 @@ import { errorText, isPocketError } from './errors.ts';
 import { STREAM_ENDED } from './transports.ts';
 
 /** no-loss: an ordinary error. repeat: surely never run, or harmless to run twice. unsafe: nobody knows. */
-export type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';
+type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';
 
 export function retrySafety(error: unknown, tool: Tool | undefined): RetrySafety {
   if (wasRefused(error)) return 'repeat';

@@ -31,6 +31,9 @@ export async function sample(
   if (finish === 'content-filter') {
     throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).');
   }
+  if (finish === 'error') throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.');
+  if (finish === 'interrupted')
+    throw new PocketError('ANSWER_CUT_OFF', 'The provider broke the answer off; ask again.');
   const text = response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
   const stopReason = finish === 'length' ? 'maxTokens' : 'endTurn';
   return { model: model.modelId, role: 'assistant', content: { type: 'text', text }, stopReason };

@@ -9,6 +9,8 @@ import type {
   LoggingLevel,
   Root,
 } from '@modelcontextprotocol/client';
+import { errorText } from './errors.ts';
+import type { Logger } from './logger.ts';
 import type { ToolProgress } from './tools.ts';
 
 interface From {
@@ -53,18 +55,30 @@ export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
   };
 }
 
-export interface RequestsOf {
+/** Calls somebody who only listens: what goes wrong there, now or later, is logged and troubles nobody else. */
+export function tell(logger: Logger, listener: string, call: () => unknown): void {
+  const failed = (error: unknown) => logger.error(`${listener} failed: ${errorText(error)}`);
+  try {
+    Promise.resolve(call()).catch(failed);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+interface RequestsOf {
   server: string;
   handlers: ServerHandlers;
+  logger: Logger;
   /** Runs an answer that may take its time. */
   whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer>;
 }
 
-export function registerServerRequests(client: Client, { server, handlers, whileAsked }: RequestsOf): void {
+export function registerServerRequests(client: Client, { server, handlers, logger, whileAsked }: RequestsOf): void {
   const { elicitationHandler, samplingHandler, roots } = handlers;
   // in the 2026 era requests come inside results, where nobody sees them pass as messages
   const show = (message: ServerMessage) => {
-    if (client.getProtocolEra() === 'modern') handlers.messageHandler?.(message, { server });
+    if (client.getProtocolEra() !== 'modern') return;
+    tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server }));
   };
   if (elicitationHandler) {
     client.setRequestHandler('elicitation/create', async ({ method, params }) => {

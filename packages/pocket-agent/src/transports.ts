@@ -74,7 +74,7 @@ export class OldSseTransport extends SSEClientTransport {
   }
 }
 
-export interface ChildCommand {
+interface ChildCommand {
   command: string;
   args: string[];
   env: Record<string, string>;
@@ -85,9 +85,47 @@ const CLOSE_GRACE_MS = 2_000;
 const PIPE_GRACE_MS = 500;
 const STDERR_KEPT = 2_000;
 
-// One listener for all children: a process that ends without close() takes them along.
+// One set of listeners for all children: a process that ends without close() takes them along, unless by SIGKILL.
 const running = new Set<ChildTransport>();
 const killAll = () => running.forEach((child) => void child.kill());
+const fatalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const ours = Symbol.for('pocket-agent: ends children with the process');
+
+/** A signal that nobody handles ends the process without 'exit'; one that the program handles is its own business. */
+const endWithChildren = Object.assign(
+  (signal: NodeJS.Signals) => {
+    const others = process.listeners(signal).filter((listener) => !(ours in listener)).length;
+    if (others > signalExitListeners()) return;
+    killAll();
+    for (const each of fatalSignals) process.removeListener(each, endWithChildren);
+    process.kill(process.pid, signal);
+  },
+  { [ours]: true },
+);
+
+// the package signal-exit, part of many programs, steps back for other listeners as we do: one of us must not
+function signalExitListeners(): number {
+  const places = [
+    Reflect.get(process, '__signal_exit_emitter__'),
+    Reflect.get(globalThis, Symbol.for('signal-exit emitter')),
+  ];
+  return places.reduce((sum, emitter) => sum + (Number(emitter?.count) || 0), 0);
+}
+
+function watch(child: ChildTransport): void {
+  if (running.size === 0) {
+    process.on('exit', killAll);
+    // first in line, to see also those that listen once
+    for (const signal of fatalSignals) process.prependListener(signal, endWithChildren);
+  }
+  running.add(child);
+}
+
+function unwatch(child: ChildTransport): void {
+  if (!running.delete(child) || running.size > 0) return;
+  process.removeListener('exit', killAll);
+  for (const signal of fatalSignals) process.removeListener(signal, endWithChildren);
+}
 
 /** A child process in a process group of its own, so that what it started ends with it. */
 export class ChildTransport implements Transport {
@@ -100,6 +138,8 @@ export class ChildTransport implements Transport {
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
   #hasSpoken = false;
+  /** Its number may soon be that of somebody else's group. */
+  #groupEnded = false;
   /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
   stderr = '';
 
@@ -114,7 +154,7 @@ export class ChildTransport implements Transport {
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#command;
     const child = spawn(command, args, {
-      env: { ...getDefaultEnvironment(), ...env },
+      env: { ...getDefaultEnvironment(), ...networkEnvironment(), ...env },
       cwd,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: process.platform !== 'win32',
@@ -123,7 +163,8 @@ export class ChildTransport implements Transport {
     this.#child = child;
     this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
     child.once('exit', () => {
-      this.kill();
+      this.kill(); // what the child started
+      this.#groupEnded = true;
       // the last words may still be in the pipe; somebody who left the group may keep it open for ever
       const timer = setTimeout(() => this.#finish(), PIPE_GRACE_MS);
       child.once('close', () => {
@@ -143,8 +184,7 @@ export class ChildTransport implements Transport {
         reject(error);
       });
     });
-    if (running.size === 0) process.on('exit', killAll);
-    running.add(this);
+    watch(this);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -206,8 +246,7 @@ export class ChildTransport implements Transport {
   #finish(): void {
     if (this.#closed) return;
     this.#closed = true;
-    running.delete(this);
-    if (running.size === 0) process.removeListener('exit', killAll);
+    unwatch(this);
     this.#child?.stdin?.destroy();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
@@ -217,13 +256,13 @@ export class ChildTransport implements Transport {
 
   #signalGroup(signal: NodeJS.Signals): void {
     const pid = this.#child?.pid;
-    if (pid === undefined) return;
+    if (pid === undefined || this.#groupEnded) return;
     try {
       if (process.platform === 'win32') this.#child?.kill(signal);
       else process.kill(-pid, signal);
     } catch (error) {
       // ESRCH: nobody of the group is left, which is what was wanted
-      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      if (error instanceof Error && !('code' in error && error.code === 'ESRCH')) this.onerror?.(error);
     }
   }
 }
@@ -244,4 +283,23 @@ export async function inProcessTransport(server: InProcessServer): Promise<Trans
   }
   await server.connect(far);
   return near;
+}
+
+/** How this machine reaches the network: without it, `npx some-server` cannot fetch anything behind a proxy. */
+const networkVariables = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_USE_SYSTEM_CA',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+];
+
+function networkEnvironment(): Record<string, string> {
+  const names = networkVariables.flatMap((name) => [name, name.toLowerCase()]);
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { functionTools, PocketAgent, type ToolResult, tool } from 'pocket-agent';
+import { functionTools, PocketAgent, type RunOptions, type ToolResult, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ describe('an overridden run(), called directly', () => {
 
   test('heeds its signal and waits its turn', async () => {
     class Slow extends PocketAgent {
-      override async run(input: string): Promise<string> {
+      override async run(input: string, _options?: RunOptions): Promise<string> {
         this.addUserMessage(input);
         await this.step();
         return input;

@@ -8,10 +8,11 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
   ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'prices', 'version'],
-  ['abort', 'messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
+  ['abort', 'version'],
+  ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   ['model', 'model-call', 'tools', 'run-frame', 'oauth', 'server-requests', 'pending-calls', 'ledger'],
   ['tool-result', 'turns', 'sampling', 'step-result', 'router/'],
-  ['function-tool', 'tool-runner', 'transports', 'agent-config'],
+  ['function-tool', 'tool-runner', 'transports', 'authorization', 'agent-config'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],
   ['connection'],
   ['client'],

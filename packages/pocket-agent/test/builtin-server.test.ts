@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { globMatcher } from '../src/builtin-server/glob.ts';
 
 const main = fileURLToPath(new URL('../src/builtin-server/main.ts', import.meta.url));
 const args = ['-C', 'pocket-agent/source', main];
@@ -395,6 +396,53 @@ describe('files', () => {
     const { text } = await call('search_text_files', { query: 'row', path: 'notes' });
     expect(text.split('\n')).toHaveLength(101);
     expect(text).toContain('stopped after 100 matches, so there may be more');
+  });
+
+  test.each([
+    ['many wildcards', `${'*?'.repeat(8)}Z`],
+    ['many folders', `${'**/*'.repeat(40)}Z`],
+    ['many alternatives', '{a,b}'.repeat(40)],
+  ])('a glob with %s takes no time', async (_what, glob) => {
+    const name = join(folder, 'a-name-that-is-long-enough-to-keep-a-pattern-busy-for-ever.txt');
+    await writeFile(name, 'needle');
+    const started = performance.now();
+    const { text } = await call('search_text_files', { query: 'needle', glob });
+    expect(text).toContain('No match(es) in 0 searched');
+    expect(performance.now() - started).toBeLessThan(2_000);
+    await rm(name);
+  });
+
+  test.each([
+    ['*.ts', 'a.ts', true],
+    ['*.ts', 'a.tsx', false],
+    ['*.ts', '.ts', false],
+    ['*', '.hidden', false],
+    ['.*', '.hidden', true],
+    ['*', 'a/b', false],
+    ['?.md', 'ä.md', true],
+    ['a?c', 'a/c', false],
+    ['**', 'a/b/c', true],
+    ['**/*.ts', 'a.ts', true],
+    ['**/*.ts', 'a/b/c.ts', true],
+    ['**/b.ts', 'a/bb.ts', false],
+    ['**/b', 'a/.x/b', false],
+    ['src/**/*.md', 'src/x.md', true],
+    ['src/**/*.md', 'srcs/x.md', false],
+    ['a/**', 'a/b', true],
+    ['a/**', 'a', false],
+    ['*.{ts,js}', 'a.js', true],
+    ['*.{ts,js}', 'a.css', false],
+    ['{a,b{c,d}}/x', 'bd/x', true],
+    ['{a,b{c,d}}/x', 'b/x', false],
+    ['[a-c]1', 'b1', true],
+    ['[!a-c]1', 'b1', false],
+    ['[a-]', '-', true],
+    ['a[', 'a[', true],
+    ['\\*', '*', true],
+    ['\\*', 'a', false],
+    ['README.md', 'readme.md', false],
+  ])('the glob %j and the name %j', (glob, name, fits) => {
+    expect(globMatcher(glob)(name)).toBe(fits);
   });
 
   test('a broken pattern is refused, and one that backtracks forever is stopped', async () => {

@@ -1,7 +1,15 @@
 // Servers over HTTP: addresses, the old SSE transport, ends of sessions, servers that want a login or are none.
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { type Host, listen, refuse, startLegacyHost, startModernHost, startOldSseHost } from './fixtures/http-hosts.ts';
+import {
+  forward,
+  type Host,
+  listen,
+  refuse,
+  startLegacyHost,
+  startModernHost,
+  startOldSseHost,
+} from './fixtures/http-hosts.ts';
 import { modernServer } from './fixtures/modern-tools.ts';
 import { fixture, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
 
@@ -114,6 +122,22 @@ describe('close', () => {
     expect(statuses).toEqual(['it: connected', 'it: closed']);
     await client.close();
     expect(host.seen.filter((seen) => seen.verb === 'DELETE')).toHaveLength(1);
+  });
+
+  test('waits a moment only for a server that does not answer its DELETE', async () => {
+    const host = await open(startLegacyHost());
+    const mute = await open(
+      listen(undefined, (request, response, body) => {
+        if (request.method !== 'DELETE') forward(host.port, { request, response, body });
+      }),
+    );
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: mute.url } } } });
+    await client.listTools();
+    const started = performance.now();
+    await client.close();
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(mute.seen.map(({ verb }) => verb)).toContain('DELETE');
+    expect(statuses).toEqual(['it: connected', 'it: closed']);
   });
 
   test('does not wait for a server that never answers', async () => {

@@ -88,6 +88,45 @@ test('tokens that were taken back lead to a new login in the middle of a session
   expect(statuses).toEqual(['it: connected']);
 });
 
+test.each([
+  ['run out are renewed once', 'expireTokens', 1],
+  ['been taken back lead to one login', 'revokeAll', 2],
+] as const)('tokens that have %s for all calls under way, which then go through', async (_what, happens, logins) => {
+  const { host, pages, connect } = await world();
+  const { client, statuses } = connect({
+    authorize: async (url) => {
+      pages.push(url);
+      await new Promise((resolve) => setTimeout(resolve, 30)); // others are refused while a person logs in
+      return host.logIn(url);
+    },
+  });
+  await client.listTools();
+  host[happens]();
+  const calls = Array.from({ length: 4 }, (_, index) => client.callTool('echo', { text: `${index}` }));
+  expect((await Promise.all(calls)).map(textOfResult)).toEqual(['0', '1', '2', '3']);
+  expect(pages).toHaveLength(logins);
+  expect(host.grants.filter((grant) => grant === 'refresh_token')).toHaveLength(1);
+  expect(statuses).toEqual(['it: connected']);
+});
+
+test('two clients with one login renew its tokens once', async () => {
+  const { host, file, pages } = await world();
+  const auth = fileOAuth({
+    file,
+    redirectUrl: 'http://localhost:7777/callback',
+    authorize: (url) => {
+      pages.push(url);
+      return host.logIn(url);
+    },
+  });
+  const clients = [1, 2].map(() => testClient({ mcpConfig: { mcpServers: { it: { url: host.url, auth } } } }).client);
+  await Promise.all(clients.map((client) => client.listTools()));
+  host.expireTokens();
+  const calls = clients.map((client) => client.callTool('echo', { text: 'both' }));
+  expect((await Promise.all(calls)).map(textOfResult)).toEqual(['both', 'both']);
+  expect(pages).toHaveLength(1);
+});
+
 test('a login that comes back with a foreign state is refused', async () => {
   const { host, connect } = await world();
   const { client, reasons } = connect({

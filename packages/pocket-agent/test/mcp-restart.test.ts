@@ -1,7 +1,7 @@
 // Servers that restart, crash or are killed while they are used: sessions come back, nothing is done twice.
 import type { PocketAgentClient } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
-import { type Host, startLegacyHost, startOldSseHost } from './fixtures/http-hosts.ts';
+import { forward, type Host, listen, startLegacyHost, startOldSseHost } from './fixtures/http-hosts.ts';
 import { Lives } from './fixtures/lives.ts';
 import { eventually, folder, hostProcess, isAlive, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
 
@@ -42,6 +42,24 @@ describe('a 2025 server that was restarted on its port', () => {
     );
     expect(count(host, 'initialize')).toBe(2);
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+  });
+
+  test('makes the outcome unknown also of a repeated call that is cut off', async () => {
+    const host = await open(startLegacyHost());
+    let calls = 0;
+    const proxy = await open(
+      listen(undefined, (request, response, body) => {
+        const isCall = JSON.stringify(body ?? '').includes('tools/call');
+        if (isCall && ++calls === 2) return void response.destroy();
+        return forward(host.port, { request, response, body });
+      }),
+    );
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: proxy.url } } } });
+    await client.listTools();
+    host.forgetSessions();
+    await expect(client.callTool('meta', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(calls).toBe(2);
+    expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
   });
 
   test('gets a new session also when its tools or resources are read first', async () => {

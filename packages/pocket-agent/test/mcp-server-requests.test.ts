@@ -118,3 +118,34 @@ test('log lines go to the logger by default, by level, and become events', async
   ]);
   await agent.close();
 });
+
+test.each([
+  [
+    'throw',
+    () => {
+      throw new Error('no ears');
+    },
+  ],
+  ['reject', () => Promise.reject(new Error('no ears'))],
+])('handlers that %s trouble nobody, and are logged', async (_how, broken) => {
+  const { client, lines } = testClient({
+    mcpConfig: { mcpServers: { it: { server: () => modernServer() } } },
+    progressHandler: broken,
+    messageHandler: broken,
+    logHandler: broken,
+    onServerStatus: broken,
+    elicitationHandler: () => ({ action: 'accept', content: { name: 'Ada' } }),
+  });
+  expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+  expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
+  await client.callTool('progress', { everyMs: 1, count: 1 }, { progress: broken });
+  for (const listener of [
+    'progressHandler',
+    'messageHandler',
+    'logHandler',
+    'onServerStatus',
+    'The progress of a call',
+  ]) {
+    await eventually(() => expect(lines).toContain(`${listener} failed: no ears`));
+  }
+});

@@ -1,7 +1,9 @@
 // Servers on stdio, also those that misbehave.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { eventually, folder, isAlive, stdio, testClient, textOfResult } from './fixtures/world.ts';
 
 describe('a stdio server', () => {
@@ -88,5 +90,44 @@ describe('close', () => {
     const outcome = client.callTool('wait', {}).catch((error: unknown) => error);
     await client.close();
     expect(await outcome).toMatchObject({ code: 'AGENT_CLOSED' });
+  });
+});
+
+describe('a program that is ended by a signal', () => {
+  /** A program with a client of a server that has a child of its own and listens to nobody. */
+  async function start(...args: string[]): Promise<{ program: ChildProcess; pids: number[] }> {
+    const file = join(folder(), 'pids');
+    const { command, args: own } = stdio('signalled.ts', file, ...args);
+    const program = spawn(command, own, { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void program.kill('SIGKILL'));
+    await once(program.stdout, 'data');
+    return { program, pids: JSON.parse(readFileSync(file, 'utf8')) };
+  }
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('takes its servers along and dies of %s', async (signal) => {
+    const { program, pids } = await start();
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    program.kill(signal);
+    expect(await once(program, 'exit')).toEqual([null, signal]);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+
+  test('dies also when another package waits for others to let it die', async () => {
+    const { program, pids } = await start('polite');
+    program.kill('SIGTERM');
+    expect(await once(program, 'exit')).toEqual([null, 'SIGTERM']);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+
+  test('decides itself when it handles the signal, once or always', async () => {
+    const { program, pids } = await start('handles');
+    program.kill('SIGTERM');
+    expect(String(await once(program.stdout ?? program, 'data'))).toBe('handled\n');
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    program.kill('SIGINT');
+    expect(String(await once(program.stdout ?? program, 'data'))).toBe('still works\n');
+    program.kill('SIGINT');
+    expect(await once(program, 'exit')).toEqual([7, null]);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
   });
 });

@@ -1,13 +1,15 @@
 // Pictures, from users and from tools, in the form that each provider takes.
 import { type FunctionTool, tool } from 'pocket-agent';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeProviders, models, PIXEL } from './fixtures/fake-providers.ts';
+import { type Host, listen } from './fixtures/http-hosts.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
   fake = await FakeProviders.start();
 });
 afterAll(() => fake.close());
+beforeEach(() => void vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1')); // the pictures of the tests are on this machine
 afterEach(() => fake.reset());
 
 const chatModels = models.filter(({ endpoint }) => endpoint === '/chat/completions');
@@ -114,14 +116,80 @@ test.each(otherModels)('$model gets pictures of tools inside the tool results', 
   for (const picture of found) expect(picture.text).toContain(PIXEL);
 });
 
-test('a picture that cannot be fetched is an error that names it, without the secret in its query', async () => {
-  const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
-  const image = `${fake.origin}/nowhere.png?signature=hush`;
-  const error: unknown = await agent.run({ text: 'Look.', images: [image] }).catch((reason) => reason);
-  expect(error).toMatchObject({ code: 'MODEL_FAILED', message: expect.stringContaining('/nowhere.png') });
-  expect(String(error)).toContain('HTTP 404');
-  expect(String(error)).not.toContain('hush');
-  expect(fake.requests).toEqual([]);
+describe('a picture that cannot be fetched', () => {
+  let host: Host;
+  beforeAll(async () => {
+    host = await listen(undefined, (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+      if (pathname === '/mute.png') return;
+      if (pathname === '/page.png') response.writeHead(200, { 'content-type': 'text/html' }).end('cloud secret');
+      else if (pathname === '/moved.png') response.writeHead(302, { location: searchParams.get('to') ?? '' }).end();
+      else if (pathname === '/loop.png') response.writeHead(302, { location: '/loop.png' }).end();
+      else if (pathname === '/dot.png') response.writeHead(200, { 'content-type': 'image/png' }).end('dot');
+      else response.writeHead(404).end();
+    });
+  });
+  afterAll(() => host.close());
+  beforeEach(() => void host.seen.splice(0));
+
+  const look = async (path: string, origin = new URL(host.url).origin) => {
+    fake.script('I see nothing.', 'Hello.');
+    const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
+    expect(await agent.run({ text: 'Look.', images: [`${origin}${path}`] })).toBe('I see nothing.');
+    const told = fake.lastBody.at('messages', 0, 'content', 1, 'text').text;
+    expect(await agent.run('Never mind.')).toBe('Hello.');
+    expect(fake.lastBody.at('messages', 0, 'content', 1, 'text').text).toBe(told);
+    expect(fake.refused).toEqual([]);
+    return told;
+  };
+
+  test('is told to the model once, without the secret in its query, and the conversation goes on', async () => {
+    expect(await look('/nowhere.png?signature=hush')).toBe(
+      `[The image 127.0.0.1:${host.port}/nowhere.png could not be fetched: HTTP 404]`,
+    );
+    expect(host.seen).toHaveLength(1);
+  });
+
+  test.each([
+    ['a server that is gone', '/a.png', 'http://127.0.0.1:1', 'ECONNREFUSED'],
+    ['something else', '/page.png', undefined, 'it is no image but "text/html"'],
+    ['endless redirects', '/loop.png', undefined, 'redirected more than 3 times'],
+    ['a file', '/moved.png?to=file:///etc/passwd', undefined, 'only http and https are fetched'],
+  ])('because of %s', async (_what, path, origin, reason) => {
+    const told = await look(path, origin);
+    expect(told).toContain(reason);
+    expect(`${fake.lastBody}`).not.toContain(Buffer.from('cloud secret').toString('base64'));
+  });
+
+  test('because its server is mute is given up after 10 seconds', { timeout: 30_000 }, async () => {
+    expect(await look('/mute.png')).toContain('did not end within 10000 ms');
+  });
+
+  test.each(['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '2130706433', '169.254.169.254', '10.0.0.1'])(
+    'from the private address %s is refused, and nobody there is asked',
+    async (address) => {
+      vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '');
+      expect(await look('/dot.png', `http://${address}:${host.port}`)).toContain('its address is private');
+      expect(host.seen).toEqual([]);
+    },
+  );
+
+  test('when an abort ends the run, the run ends', async () => {
+    const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
+    const image = `${new URL(host.url).origin}/mute.png`;
+    const controller = new AbortController();
+    const running = agent.run({ text: 'Look.', images: [image] }, { signal: controller.signal });
+    await expect.poll(() => host.seen.length).toBe(1);
+    controller.abort();
+    await expect(running).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+
+  test('at its first address is found after a redirect', async () => {
+    fake.script('A dot.');
+    const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
+    await agent.run({ text: 'Look.', images: [`${new URL(host.url).origin}/moved.png?to=/dot.png`] });
+    expect(`${fake.lastBody}`).toContain(`data:image/png;base64,${Buffer.from('dot').toString('base64')}`);
+  });
 });
 
 test.each(['', 'not base64!', 'data:image/svg+xml,<svg/>', `${'A'.repeat(400)}?`])(

@@ -1,7 +1,10 @@
 // A server that asks for a model is answered by the agent's own, whatever its provider.
 import { inputRequired, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { PocketAgent } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { FakeProviders, models, PIXEL } from './fixtures/fake-providers.ts';
+import { silent } from './helpers.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
@@ -60,4 +63,20 @@ test('an answer cut off is told as such, and one held back is an error', async (
   expect(await agent.run('Ask twice.')).toBe('Oh.');
   expect(`${fake.requests[2]?.body}`).toContain('maxTokens');
   expect(`${fake.lastBody}`).toContain('content filter');
+});
+
+test.each([
+  ['error', 'ended its answer with an error'],
+  ['interrupted', 'broke the answer off'],
+] as const)('an answer that ended with "%s" is an error', async (unified, text) => {
+  const model = new ScriptedModel([judge, { text: 'A fi', finishReason: unified }, 'Oh.']);
+  await using agent = new PocketAgent({
+    agentConfig: { llmModel: model },
+    mcpConfig: { mcpServers: { critic: { server: critic } } },
+    samplingHandler: 'agent-model',
+    logger: silent,
+  });
+  expect(await agent.run('Ask.')).toBe('Oh.');
+  expect(JSON.stringify(agent.messages)).toContain(text);
+  expect(JSON.stringify(agent.messages)).not.toContain('endTurn');
 });

@@ -1,7 +1,7 @@
 // An agent served over HTTP, as its clients meet it: every kind of client, both eras, guards, sessions, the end.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -242,6 +242,11 @@ describe('the door', () => {
     return { status: response.statusCode, headers: response.headers, end: () => sent.destroy() };
   }
 
+  const sessionOf = (headers: IncomingHttpHeaders) => ({
+    'mcp-session-id': String(headers['mcp-session-id']),
+    'mcp-protocol-version': '2025-11-25',
+  });
+
   test('only this machine can reach it unless told otherwise', async () => {
     const { url } = await serve([]);
     expect(new URL(url).hostname).toBe('127.0.0.1');
@@ -303,10 +308,7 @@ describe('the door', () => {
   test('DELETE ends a session, and a request without one is refused', async () => {
     const { url } = await serve([]);
     const opened = await send(url);
-    const session = {
-      'mcp-session-id': String(opened.headers['mcp-session-id']),
-      'mcp-protocol-version': '2025-11-25',
-    };
+    const session = sessionOf(opened.headers);
     const body = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' });
     expect(await send(url, session, { body })).toMatchObject({ status: 200 });
     expect(await send(url, session, { method: 'DELETE' })).toMatchObject({ status: 200 });
@@ -317,15 +319,36 @@ describe('the door', () => {
   test('a client that lost its event stream gets a new one at once', async () => {
     const { url } = await serve([]);
     const opened = await send(url);
-    const session = {
-      'mcp-session-id': String(opened.headers['mcp-session-id']),
-      'mcp-protocol-version': '2025-11-25',
-    };
+    const session = sessionOf(opened.headers);
     const stream = await send(url, session, { method: 'GET' });
     expect(stream.status).toBe(200);
     expect(await send(url, session, { method: 'GET' })).toMatchObject({ status: 409 });
     stream.end();
     await expect.poll(async () => (await send(url, session, { method: 'GET' })).status, { interval: 20 }).toBe(200);
+  });
+
+  test('there are so many sessions and no more: the one idle longest makes room', async () => {
+    const { url } = await serve([], { maxSessions: 2 });
+    const list = { body: JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' }) };
+    const flood = await Promise.all(Array.from({ length: 10 }, () => send(url)));
+    const alive = [];
+    for (const { status, headers } of flood) {
+      if (status === 200 && (await send(url, sessionOf(headers), list)).status === 200) alive.push(sessionOf(headers));
+    }
+    const [first = {}, second = {}, ...more] = alive;
+    expect(more).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 20)); // time has to pass between two uses to tell them apart
+    expect(await send(url, first, list)).toMatchObject({ status: 200 });
+    const third = await send(url);
+    expect(third.status).toBe(200);
+    expect(await send(url, second, list)).toMatchObject({ status: 404 });
+    expect(await send(url, first, list)).toMatchObject({ status: 200 });
+    // who listens is not idle
+    for (const session of [first, sessionOf(third.headers)]) {
+      expect(await send(url, session, { method: 'GET' })).toMatchObject({ status: 200 });
+    }
+    expect(await send(url)).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    expect(await send(url, first, list)).toMatchObject({ status: 200 });
   });
 
   test('a session that is not used ends; one that works or listens does not', async () => {
@@ -335,7 +358,7 @@ describe('the door', () => {
     const said = busy.say('think').catch(() => 'ended');
     await asked;
     const opened = await send(url);
-    const idle = { 'mcp-session-id': String(opened.headers['mcp-session-id']), 'mcp-protocol-version': '2025-11-25' };
+    const idle = sessionOf(opened.headers);
     const ask = async () => (await send(url, { ...idle, accept: 'nothing' }, { method: 'GET' })).status;
     // asking uses the session, so it must be left alone for longer than it may be idle
     await expect.poll(ask, { interval: 450, timeout: 4_500 }).toBe(404);

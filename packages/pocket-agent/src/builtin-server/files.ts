@@ -1,8 +1,9 @@
 // Lists, reads and searches the text files below one folder, with caps that are stated when they cut something off.
 import { lstat, readdir, realpath } from 'node:fs/promises';
-import { join, matchesGlob, relative, sep } from 'node:path';
+import { basename, join, relative, sep } from 'node:path';
 import { createContext, Script } from 'node:vm';
 import { looksSecret, MAX_FILE_BYTES, readText, resolveInside } from './file-access.ts';
+import { globMatcher } from './glob.ts';
 
 const MAX_LISTED = 500;
 const MAX_TEXT = 40_000;
@@ -59,6 +60,7 @@ export async function readTextFile(
  */
 export async function searchTextFiles(root: string, search: Search, signal?: AbortSignal): Promise<string> {
   const pattern = patternOf(search);
+  const isWanted = nameFilter(search.glob);
   const folder = await resolveFolder(root, search.path ?? '.');
   const realRoot = await realpath(root);
   const outcome: SearchOutcome = { matches: [], searched: 0, skipped: 0, stopped: '' };
@@ -71,7 +73,7 @@ export async function searchTextFiles(root: string, search: Search, signal?: Abo
     if (outcome.searched + outcome.skipped > MAX_SEARCHED_FILES) outcome.stopped = `after ${MAX_SEARCHED_FILES} files`;
     if (outcome.stopped) break;
     const path = relative(realRoot, entry.path);
-    if (entry.isFolder || entry.isLink || !fitsGlob(path, search.glob)) continue;
+    if (entry.isFolder || entry.isLink || !isWanted(path)) continue;
     const text = await readText(root, path).catch(() => undefined);
     if (text === undefined) {
       outcome.skipped += 1;
@@ -137,10 +139,10 @@ function excerpt(line: string, at: number): string {
   return `${start > 0 ? '…' : ''}${shown}${start + MAX_SHOWN_LINE < line.length ? '…' : ''}`;
 }
 
-function fitsGlob(path: string, glob: string | undefined): boolean {
-  if (glob === undefined) return true;
-  const name = glob.includes('/') ? path.split(sep).join('/') : (path.split(sep).at(-1) ?? path);
-  return matchesGlob(name, glob);
+function nameFilter(glob: string | undefined): (path: string) => boolean {
+  if (glob === undefined) return () => true;
+  const fits = globMatcher(glob);
+  return glob.includes('/') ? (path) => fits(path.split(sep).join('/')) : (path) => fits(basename(path));
 }
 
 /** As many whole lines as fit into one answer, but at least one. */

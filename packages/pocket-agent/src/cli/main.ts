@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The command `pocket-agent`: reads the arguments, runs the command, turns errors into one line and an exit code.
-import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { errorText, isPocketError } from '../errors.ts';
+import { packageVersion } from '../version.ts';
 import { ask } from './ask.ts';
 
 const usage = `Usage: pocket-agent [options] "question"
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
     },
   });
   if (values.help) return print(usage);
-  if (values.version) return print(`${version()}\n`);
+  if (values.version) return print(`${packageVersion()}\n`);
   const question = positionals.join(' ').trim() || (process.stdin.isTTY ? '' : (await text(process.stdin)).trim());
   if (!question) {
     process.stderr.write(`There is no question.\n\n${usage}`);
@@ -53,11 +53,6 @@ async function main(): Promise<number> {
 function print(output: string): number {
   process.stdout.write(output);
   return 0;
-}
-
-function version(): string {
-  const { version: found } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String(found);
 }
 
 try {
