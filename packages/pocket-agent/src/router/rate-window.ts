@@ -100,9 +100,10 @@ export class MemoryRateStore implements RateStore {
       tokens: Math.max(0, (tokens ?? 0) - window.sum.tokens),
     };
     if (missing.requests === 0 && missing.tokens === 0) return;
-    // put where it leaves the window when the provider says so
-    const age = Math.floor((this.#size * this.#bucketMs - Math.min(resetMs, this.#shape.windowMs)) / this.#bucketMs);
-    this.#add(window, window.head - Math.min(Math.max(age, 0), this.#size - 1), missing.requests, missing.tokens);
+    // put where it leaves the window when the provider says so, no sooner
+    const leaving = Math.ceil((this.#now() + Math.min(resetMs, this.#shape.windowMs)) / this.#bucketMs);
+    const bucket = Math.min(Math.max(leaving - this.#size, window.head - this.#size + 1), window.head);
+    this.#add(window, bucket, missing.requests, missing.tokens);
   }
 
   used(key: string): WindowUse {

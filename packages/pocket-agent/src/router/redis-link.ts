@@ -1,10 +1,23 @@
 // One connection to Redis that answers soon or counts as lost; it never mends itself.
 import { PocketError } from '../errors.ts';
+import type { Piece, PieceClock } from './local-share.ts';
+import type { ProviderCount, RateLimits, WindowUse } from './rate-window.ts';
 import { type ScriptName, scripts } from './redis-script.ts';
 
+const PREFIX = 'pocket-agent:rate:';
 /** A command without an answer for this long means that Redis is lost. */
 const COMMAND_TIMEOUT_MS = 500;
+/** A peer that is silent for this long is gone; longer when a window is. */
+const PEER_MS = 5_000;
 
+export type SharedReserved = { peers: number; used: WindowUse } & ({ bucket: number } | { waitMs: number });
+
+export interface SharedCount {
+  peers: number;
+  pieces: Piece[];
+}
+
+/** Every operation says that this process is there; any of them rejects when Redis does not answer. */
 export interface RedisLink {
   /** Differs after every start of Redis: what it held before may be gone. */
   readonly runId: string;
@@ -12,12 +25,17 @@ export interface RedisLink {
   readonly uptimeMs: number;
   /** Settles when the connection has ended, with the reason. */
   readonly lost: Promise<unknown>;
-  /** The numbers that the script returned. */
-  run(script: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<number[]>;
+  reserve(key: string, tokens: number, limits: RateLimits): Promise<SharedReserved>;
+  settle(key: string, bucket: number, change: number): Promise<true>;
+  raise(key: string, count: ProviderCount, piecesAgo: number): Promise<void>;
+  /** Adds pieces, if any, and reads the whole count. */
+  merge(key: string, pieces: readonly Piece[]): Promise<SharedCount>;
+  /** Says goodbye, so that the peers do not count this process any more. */
+  leave(): Promise<void>;
   destroy(): void;
 }
 
-export async function openLink(url: string): Promise<RedisLink> {
+export async function openLink(url: string, clock: PieceClock, member: string): Promise<RedisLink> {
   const { createClient } = await loadRedis();
   const client = createClient({
     url,
@@ -33,18 +51,55 @@ export async function openLink(url: string): Promise<RedisLink> {
   try {
     await within(2 * COMMAND_TIMEOUT_MS, client.connect());
     const info = String(await command(['INFO', 'server']));
-    const hashes = new Map<ScriptName, string>();
-    for (const name of Object.keys(scripts).filter(isScriptName)) {
-      hashes.set(name, String(await command(['SCRIPT', 'LOAD', scripts[name]])));
+    const hashes = new Map<string, string>();
+    for (const [name, script] of Object.entries(scripts)) {
+      hashes.set(name, String(await command(['SCRIPT', 'LOAD', script])));
     }
+    // windows of another shape have pieces of another length
+    const prefix = `${PREFIX}${clock.bucketMs}x${clock.size}:`;
+    const always = [clock.bucketMs, clock.size, member, Math.max(PEER_MS, clock.keptMs)];
+    const run = async (script: ScriptName, key: string, args: readonly (string | number)[]) => {
+      const keys = [`${prefix}window:${key}`, `${prefix}peers`];
+      const reply = await command([
+        'EVALSHA',
+        hashes.get(script) ?? '',
+        '2',
+        ...keys,
+        ...[...always, ...args].map(String),
+      ]);
+      if (!Array.isArray(reply)) throw new Error(`Redis answered ${String(reply)} to the script "${script}".`);
+      return reply.map(Number);
+    };
     return {
       runId: field(info, 'run_id'),
       uptimeMs: Number(field(info, 'uptime_in_seconds')) * 1_000,
       lost,
-      async run(script, keys, args) {
-        const reply = await command(['EVALSHA', hashes.get(script) ?? '', String(keys.length), ...keys, ...args.map(String)]);
-        if (!Array.isArray(reply)) throw new Error(`Redis answered ${String(reply)} to the script "${script}".`);
-        return reply.map(Number);
+      async reserve(key, tokens, limits) {
+        const reply = await run('reserve', key, [tokens, limits.requests ?? '', limits.tokens ?? '']);
+        const [taken, bucketOrWait = 0, peers = 1, requests = 0, usedTokens = 0] = reply;
+        const result = taken === 1 ? { bucket: bucketOrWait } : { waitMs: bucketOrWait };
+        return { ...result, peers, used: { requests, tokens: usedTokens } };
+      },
+      async settle(key, bucket, change) {
+        await run('settle', key, [bucket, change]);
+        return true;
+      },
+      async raise(key, { requests = 0, tokens = 0 }, piecesAgo) {
+        await run('raise', key, [requests, tokens, piecesAgo]);
+      },
+      async merge(key, pieces) {
+        // the pieces of Redis may be cut differently, so what it is told of counts from the next
+        const told = pieces.flatMap(({ age, requests, tokens }) => [Math.max(0, age - 1), requests, tokens]);
+        const [peers = 1, ...numbers] = await run('merge', key, told);
+        const all: Piece[] = [];
+        for (let index = 0; index < numbers.length; index += 3) {
+          const [age = 0, requests = 0, tokens = 0] = numbers.slice(index, index + 3);
+          all.push({ age, requests, tokens });
+        }
+        return { peers, pieces: all };
+      },
+      async leave() {
+        await run('leave', '', []);
       },
       destroy,
     };
@@ -60,10 +115,6 @@ async function loadRedis(): Promise<typeof import('redis')> {
   } catch (cause) {
     throw new PocketError('CONFIG_INVALID', 'Router: redisUrl needs the package redis: npm install redis', { cause });
   }
-}
-
-function isScriptName(name: string): name is ScriptName {
-  return name in scripts;
 }
 
 function field(info: string, name: string): string {

@@ -1,6 +1,6 @@
 // What Redis does for the shared windows: one Lua script an operation, so that each is done whole or not at all.
 
-/** KEYS: the window, its peers. ARGV: bucketMs, pieces kept, this process, how long a silent peer counts, then the script's own. */
+/** KEYS: the window, the processes. ARGV: bucketMs, pieces kept, this process, how long a silent peer counts, then the script's own. */
 const common = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
