@@ -109,6 +109,11 @@ export class Deployment implements Candidate {
     return this.#model;
   }
 
+  /** What goes wrong here will be told by the first call. */
+  async load(): Promise<void> {
+    await this.model().catch(() => {});
+  }
+
   /** Learns what the model costs, for the lowest-cost strategy; stays unknown when the model cannot be loaded. */
   async learnCost(): Promise<void> {
     const price =

@@ -40,9 +40,9 @@ export interface LineOptions {
   onWait(waitMs: number): void;
 }
 
-/** So many calls start in one turn of the event loop: a place in the window is taken when its call really goes out. */
-const STARTS_PER_TURN = 8;
 const LONGEST_SLEEP_MS = 60_000;
+/** When to ask again if all places are taken by calls that run: nobody knows when one ends. */
+const BUSY_WAIT_MS = 1_000;
 
 export class Line {
   readonly #options: LineOptions;
@@ -50,7 +50,8 @@ export class Line {
   #timer: NodeJS.Timeout | undefined;
   #serving = false;
   #again = false;
-  #knowsCosts = false;
+  #preparing: Promise<void> | undefined;
+  #isPrepared = false;
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -88,8 +89,8 @@ export class Line {
       if (signal?.aborted) return reject(signal.reason);
       signal?.addEventListener('abort', leave, { once: true });
       // a call that failed elsewhere has waited its turn already
-      if (place.exclude.size > 0) this.#waiters.unshift(waiter);
-      else this.#waiters.push(waiter);
+      const others = place.exclude.size > 0 ? this.#waiters.findIndex(({ exclude }) => exclude.size === 0) : -1;
+      this.#waiters.splice(others < 0 ? this.#waiters.length : others, 0, waiter);
       this.serve();
     });
   }
@@ -106,7 +107,9 @@ export class Line {
   }
 
   async #serveAll(): Promise<void> {
-    for (let starts = 1; this.#again; ) {
+    this.#preparing ??= this.#prepare();
+    if (!this.#isPrepared) await this.#preparing;
+    while (this.#again) {
       this.#again = false;
       clearTimeout(this.#timer);
       let wakeMs = LONGEST_SLEEP_MS;
@@ -115,7 +118,8 @@ export class Line {
         if (!waiter) break;
         const waitMs = await this.#serveOne(waiter);
         if (waitMs === undefined) {
-          if (this.#waiters.length > place && starts++ % STARTS_PER_TURN === 0) await nextTurn();
+          // one start in a turn of the event loop: a place in the window is taken when its call really goes out
+          if (this.#waiters.length > place) await nextTurn();
           continue;
         }
         wakeMs = Math.min(wakeMs, waitMs);
@@ -155,9 +159,9 @@ export class Line {
     deployment.inFlight--;
     const settling = tokens === undefined ? undefined : this.#options.store.settle(deployment.id, reservation, tokens);
     if (this.#waiters.length === 0) return;
-    if (settling instanceof Promise)
+    if (settling instanceof Promise) {
       settling.finally(() => this.serve()).catch(() => {}); // the store tells of its troubles
-    else this.serve();
+    } else this.serve();
   }
 
   close(): void {
@@ -170,15 +174,14 @@ export class Line {
   }
 
   async #tryAll(waiter: Waiter): Promise<Lease | { waitMs: number }> {
-    const { deployments, store, strategy, random, now, maxWaitMs } = this.#options;
+    const { deployments, store, strategy, random, now } = this.#options;
     const open = deployments.filter((deployment) => !waiter.exclude.has(deployment));
     const warm = open.filter((deployment) => deployment.coolingMs(now()) === 0);
     const hope = waiter.canFallBack ? warm : open.filter((deployment) => !deployment.isBroken(now()));
-    if (hope.length === 0) throw this.#nobody(open);
-    let waitMs = maxWaitMs;
-    for (const deployment of open) waitMs = Math.min(waitMs, deployment.coolingMs(now()) || waitMs);
+    if (hope.length === 0) throw this.#nobody();
     let left = warm.filter((deployment) => deployment.inFlight < deployment.maxParallel);
-    if (strategy === 'lowest-cost' && !this.#knowsCosts) await this.#learnCosts();
+    let waitMs = left.length < warm.length ? BUSY_WAIT_MS : Number.POSITIVE_INFINITY;
+    for (const deployment of open) waitMs = Math.min(waitMs, deployment.coolingMs(now()) || waitMs);
     if (strategy === 'usage-based') await this.#learnUse(left);
     while (left.length > 0) {
       const preferred = waiter.preferred && left.includes(waiter.preferred) ? waiter.preferred : undefined;
@@ -198,9 +201,12 @@ export class Line {
     return { waitMs };
   }
 
-  async #learnCosts(): Promise<void> {
-    await Promise.all(this.deployments.map((deployment) => deployment.learnCost()));
-    this.#knowsCosts = true;
+  /** Loads what the first calls would lose time with after their place was counted. */
+  async #prepare(): Promise<void> {
+    const { deployments, strategy } = this.#options;
+    const isByCost = strategy === 'lowest-cost';
+    await Promise.all(deployments.map((deployment) => (isByCost ? deployment.learnCost() : deployment.load())));
+    this.#isPrepared = true;
   }
 
   async #learnUse(deployments: readonly Deployment[]): Promise<void> {
@@ -225,8 +231,8 @@ export class Line {
     );
   }
 
-  #nobody(open: readonly Deployment[]): PocketError {
-    const troubles = open.map((deployment) => `${deployment.id}: ${deployment.lastFailure}`).join('; ');
+  #nobody(): PocketError {
+    const troubles = this.deployments.map((deployment) => `${deployment.id}: ${deployment.lastFailure}`).join('; ');
     return new PocketError('MODEL_FAILED', `No deployment of "${this.#options.modelName}" is left to try. ${troubles}`);
   }
 }

@@ -225,8 +225,8 @@ export class Router {
         if (!isWorthAnotherTry(kind) || retry >= retries) throw error;
         exclude.add(deployment);
         if (isLasting(kind)) lasting.add(deployment);
-        if (exclude.size < line.deployments.length) continue;
-        if (canFallBack || lasting.size === exclude.size) throw error;
+        if (line.deployments.some((other) => !exclude.has(other) && other.coolingMs(Date.now()) === 0)) continue;
+        if (canFallBack || lasting.size === line.deployments.length) throw error;
         for (const other of exclude) if (!lasting.has(other)) exclude.delete(other);
         await delay(Math.min(250 * 2 ** retry, 5_000), options.abortSignal ?? new AbortController().signal);
       }
@@ -321,8 +321,8 @@ function checkOptions({
   strategy,
   ...options
 }: RouterOptions): void {
-  if (!Array.isArray(models) || models.length === 0)
-    throw invalid('models must list at least one { modelName, params }.');
+  const isList = Array.isArray(models) && models.length > 0;
+  if (!isList) throw invalid('models must list at least one { modelName, params }.');
   for (const entry of models) {
     if (typeof entry?.modelName === 'string' && entry.modelName !== '' && entry.params) continue;
     throw invalid(

@@ -1,0 +1,118 @@
+// What the router reads from errors, headers and prompts.
+import { PocketError } from 'pocket-agent';
+import { expect, test } from 'vitest';
+import { failureOf, retryAfterMs } from '../src/router/failure.ts';
+import { durationMs, providerCounts } from '../src/router/rate-headers.ts';
+import { estimateInputTokens } from '../src/router/token-estimate.ts';
+import { ask } from './router-calls.ts';
+
+const http = (statusCode: number, message = 'No.') => Object.assign(new Error(message), { statusCode });
+
+test.each([
+  ['rate-limit', http(429)],
+  ['rate-limit', Object.assign(new Error('Slow down'), { type: 'rate_limit_error' })],
+  ['key', http(401)],
+  ['key', http(402)],
+  ['key', http(403)],
+  ['key', new PocketError('MODEL_KEY_MISSING', 'Set a key.')],
+  ['key', Object.assign(new Error('No key'), { name: 'AI_LoadAPIKeyError' })],
+  ['not-found', http(404)],
+  ['not-found', new PocketError('MODEL_PACKAGE_MISSING', 'Install it.')],
+  ['context-window', http(400, 'Your input exceeds the context window of this model.')],
+  ['context-window', http(400, "This model's maximum context length is 8192 tokens.")],
+  ['context-window', http(400, 'prompt is too long: 210000 tokens > 200000 maximum')],
+  [
+    'context-window',
+    http(400, 'The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).'),
+  ],
+  ['context-window', http(400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens.")],
+  ['context-window', new Error('Your input exceeds the context window of this model.')],
+  ['server', http(500)],
+  ['server', http(529)],
+  ['server', http(409)],
+  ['server', http(200, 'Invalid JSON response')],
+  ['server', Object.assign(new Error('Overloaded'), { type: 'overloaded_error' })],
+  ['timeout', http(408)],
+  ['timeout', http(504)],
+  ['timeout', new PocketError('TIMEOUT', 'Too late.')],
+  ['timeout', new DOMException('The operation timed out', 'TimeoutError')],
+  ['network', new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') })],
+  ['network', new Error('terminated', { cause: new Error('other side closed') })],
+  ['request', http(400, 'max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens')],
+  ['request', http(422)],
+  ['request', new TypeError('x is not a function')],
+  ['request', 'a text that was thrown'],
+])('kind %s: %s', (kind, error) => {
+  expect(failureOf(error).kind).toBe(kind);
+});
+
+test.each([
+  [1_500, { 'retry-after-ms': '1500', 'retry-after': '9' }],
+  [2_500, { 'retry-after': '2.5' }],
+  [0, { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }],
+  [undefined, { 'retry-after': 'soon' }],
+  [undefined, {}],
+])('retry after %s ms: %j', (ms, headers) => {
+  expect(retryAfterMs(headers)).toBe(ms);
+});
+
+test.each([
+  ['1s', 1_000],
+  ['6m0s', 360_000],
+  ['1h2m3.5s', 3_723_500],
+  ['250ms', 250],
+  ['12', 12_000],
+  ['2030-01-01T00:00:05Z', 5_000],
+  ['2029-12-31T23:59:55Z', 0],
+  ['', undefined],
+  ['never', undefined],
+])('a reset in "%s" is %s ms', (text, ms) => {
+  expect(durationMs(text, Date.parse('2030-01-01T00:00:00Z'))).toBe(ms);
+});
+
+test('each kind of limit has its own reset, and headers grow old', () => {
+  const headers = {
+    'x-ratelimit-limit-requests': '100',
+    'x-ratelimit-remaining-requests': '60',
+    'x-ratelimit-reset-requests': '2s',
+    'x-ratelimit-limit-tokens': '1000',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '30s',
+  };
+  expect(providerCounts(headers, 500)).toEqual([
+    { requests: 40, resetMs: 1_500 },
+    { tokens: 1_000, resetMs: 29_500 },
+  ]);
+  expect(providerCounts(headers, 10_000)).toEqual([{ tokens: 1_000, resetMs: 20_000 }]);
+});
+
+test("Anthropic's reset is a date, which does not grow old", () => {
+  const headers = {
+    'anthropic-ratelimit-requests-limit': '50',
+    'anthropic-ratelimit-requests-remaining': '49',
+    'anthropic-ratelimit-requests-reset': '2030-01-01T00:00:10Z',
+  };
+  const now = Date.parse('2030-01-01T00:00:00Z');
+  expect(providerCounts(headers, 5_000, now)).toEqual([{ requests: 1, resetMs: 10_000 }]);
+});
+
+test.each([
+  {},
+  { 'x-ratelimit-remaining-requests': '0' },
+  { 'x-ratelimit-limit-requests': 'x', 'x-ratelimit-remaining-requests': '1', 'x-ratelimit-reset-requests': '1s' },
+  { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': '1' },
+])('headers that say too little are left alone: %j', (headers) => {
+  expect(providerCounts(headers, 0)).toEqual([]);
+});
+
+test('an estimate grows with the text, counts other scripts as more and files as one lump', () => {
+  const english = estimateInputTokens(ask('word '.repeat(1_000)));
+  expect(english).toBeGreaterThan(1_000);
+  expect(english).toBeLessThan(2_000);
+  expect(estimateInputTokens(ask('日本語'.repeat(1_000)))).toBeGreaterThan(2_000);
+  const data = { type: 'data' as const, data: new Uint8Array(500_000) };
+  const picture = { type: 'file' as const, mediaType: 'image/png', data };
+  const tokens = estimateInputTokens({ prompt: [{ role: 'user', content: [picture] }] });
+  expect(tokens).toBeGreaterThan(999);
+  expect(tokens).toBeLessThan(1_100);
+});
