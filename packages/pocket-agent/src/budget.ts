@@ -42,6 +42,7 @@ export class Budget {
     if (maxTokens !== undefined && totalTokens(usage) >= maxTokens) {
       this.#refuse('maxTokens', `${maxTokens} tokens`, `${totalTokens(usage)} tokens are used`);
     }
+    if (maxCostUsd !== undefined && usage.costUsd === undefined) throw this.#unpriced();
     if (maxCostUsd !== undefined && usage.costUsd !== undefined && usage.costUsd >= maxCostUsd) {
       this.#refuse('maxCostUsd', `$${maxCostUsd}`, `$${usage.costUsd.toFixed(4)} are spent`);
     }
@@ -80,6 +81,15 @@ export class Budget {
     usageIn(this.totals.byAgent, path).toolCalls++;
     toolIn(this.totals.byTool, tool).calls++;
     if (this.#lifetime) this.#lifetime.#addToolCall(path, tool);
+  }
+
+  /** A router tells who answered only after the call: then at the latest a budget in dollars needs the price. */
+  #unpriced(): PocketError {
+    return new PocketError(
+      'PRICE_UNKNOWN',
+      `${this.#name} cannot keep limits.maxCostUsd: a model that answered has no known price. Give it in prices.`,
+      { details: { limit: 'maxCostUsd', totals: structuredClone(this.totals) } },
+    );
   }
 
   #refuse(limit: string, amount: string, state: string): never {

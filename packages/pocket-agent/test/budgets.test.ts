@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { PocketAgent, PocketError, type RunTotals, tool } from 'pocket-agent';
+import { PocketAgent, PocketError, Router, type RunTotals, tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { add, expectValidHistory, scriptedAgent, silent } from './helpers.ts';
@@ -171,6 +171,32 @@ describe('limits', () => {
       message: expect.stringContaining('prices'),
     });
     expect(model.calls).toHaveLength(0);
+  });
+
+  test('behind a router the price is looked up by who answered, and an unknown one stops the run', async () => {
+    const make = (price: object) => {
+      const model = new ScriptedModel([callAdd, callAdd, 'never']);
+      const router = new Router({ models: [{ modelName: 'any', params: { model } }] });
+      const agent = new PocketAgent({
+        agentConfig: { llmModel: 'any' },
+        router,
+        tools: [add],
+        logger: silent,
+        limits: { maxCostUsd: 30 },
+        ...price,
+      });
+      return { agent, model };
+    };
+    const priced = make({ prices });
+    expect(await budgetError(priced.agent.run('x'))).toMatchObject({
+      code: 'BUDGET_REACHED',
+      details: { limit: 'maxCostUsd' },
+    });
+    expect(priced.model.calls).toHaveLength(2);
+    const unpriced = make({});
+    expect(await budgetError(unpriced.agent.run('x'))).toMatchObject({ code: 'PRICE_UNKNOWN' });
+    expect(unpriced.model.calls).toHaveLength(1);
+    expectValidHistory(unpriced.agent);
   });
 
   test('maxToolCalls answers the call that is too many and stops', async () => {

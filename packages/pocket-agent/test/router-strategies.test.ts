@@ -98,7 +98,11 @@ describe('in a router', () => {
   test('weighted shuffle follows the weights, which are the limits unless given', async () => {
     const points = [0, 0.29, 0.31, 0.89, 0.91];
     const random = () => points.shift() ?? 0;
-    const deployments = [{ rpm: 300, weight: undefined }, { rpm: 600, weight: undefined }, { weight: 100 }];
+    const deployments = [
+      { rpm: 300, weight: undefined },
+      { rpm: 600, weight: undefined },
+      { rpm: 9, weight: 100 },
+    ];
     const { call, chosen } = routed('weighted-shuffle', deployments as Params[], { random });
     for (let count = 0; count < 5; count++) await call();
     expect(chosen()).toBe('aabbc');

@@ -14,7 +14,7 @@ export interface DeploymentParams extends ModelSettings {
   rpm?: number;
   /** Tokens per minute, in and out. */
   tpm?: number;
-  /** For the shuffle. Default: rpm, else tpm, else 1. */
+  /** For the shuffle. Default: `rpm` where every deployment of the model has one, else `tpm`, else 1. */
   weight?: number;
   /** Calls at the same time. Default: no limit. */
   maxParallel?: number;
@@ -94,7 +94,7 @@ export class Deployment implements Candidate {
     this.id = params.id ?? `${modelName}#${index + 1}`;
     this.modelName = modelName;
     this.limits = { requests: rpm, tokens: tpm };
-    this.weight = weight ?? rpm ?? tpm ?? 1;
+    this.weight = weight ?? 1;
     this.maxParallel = maxParallel ?? Number.POSITIVE_INFINITY;
     this.timeoutMs = timeoutMs;
     this.#params = { ...params };

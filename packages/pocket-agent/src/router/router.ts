@@ -140,9 +140,13 @@ export class Router {
       strategy = 'weighted-shuffle',
       maxWaitMs = 60_000,
     } = this.#options;
-    const deployments = this.#options.models
-      .filter((entry) => entry.modelName === modelName)
-      .map(({ params }, index) => new Deployment(modelName, index, params, { cooldownMs, allowedFailures }));
+    const all = this.#options.models.filter((entry) => entry.modelName === modelName).map(({ params }) => params);
+    // requests of one and tokens of another cannot be weighed against each other
+    const scale = all.every(({ rpm }) => rpm) ? 'rpm' : all.every(({ tpm }) => tpm) ? 'tpm' : undefined;
+    const weighed = all.map((params) => ({ ...params, weight: params.weight ?? (scale && params[scale]) ?? 1 }));
+    const deployments = weighed.map(
+      (params, index) => new Deployment(modelName, index, params, { cooldownMs, allowedFailures }),
+    );
     for (const { id } of deployments) {
       if (this.#deployments.some((other) => other.id === id)) {
         throw invalid(`two deployments have the id "${id}".`);
