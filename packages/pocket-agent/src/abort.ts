@@ -17,6 +17,8 @@ export function startDeadline(
   what: string,
   signals: readonly (AbortSignal | undefined)[],
   timeoutMs?: number,
+  /** More for the error of a timeout, looked up when it comes. */
+  details: () => Record<string, unknown> = () => ({}),
 ): Deadline {
   const controller = new AbortController();
   const releases: (() => void)[] = [];
@@ -29,7 +31,10 @@ export function startDeadline(
   }
   let timer: NodeJS.Timeout | undefined;
   if (timeoutMs !== undefined && timeoutMs <= LONGEST_TIMER_MS) {
-    const expire = () => controller.abort(new PocketError('TIMEOUT', `${what} did not end within ${timeoutMs} ms.`));
+    const expire = () =>
+      controller.abort(
+        new PocketError('TIMEOUT', `${what} did not end within ${timeoutMs} ms.`, { details: details() }),
+      );
     timer = setTimeout(expire, timeoutMs);
     releases.push(() => clearTimeout(timer));
   }

@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import type { PocketAgent } from './agent.ts';
+import type { Approve } from './approval.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
 import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
+import type { AccessOptions } from './gate.ts';
 import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
@@ -84,6 +86,10 @@ export interface PocketAgentOptions extends ClientOptions {
   maxToolResultBytes?: number;
   /** Prices of models that the price table does not know, or that are others for you. */
   prices?: Prices;
+  /** Who may call which tool, and which calls need a yes. */
+  access?: AccessOptions;
+  /** Asked for calls that `access.confirm` wants a yes for, those of sub-agents included. */
+  approve?: Approve;
   /** Merged over the metadata that goes with every tool call. */
   toolCallMetadata?: Record<string, unknown>;
   /** `agent-model`: servers that ask for a model get answers from this agent's own. */

@@ -1,5 +1,6 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import { startDeadline, within } from './abort.ts';
+import type { Profile, ProfileName } from './access.ts';
 import {
   type AgentSettings,
   type CompletionOptions,
@@ -9,12 +10,15 @@ import {
   readHistory,
   readSettings,
 } from './agent-config.ts';
+import type { Approve } from './approval.ts';
+import { AuditFile, type AuditRecord, redact } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
+import { Gate, visibleIn } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
@@ -28,7 +32,7 @@ import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
-import { type RequestedCall, runToolCalls } from './tool-runner.ts';
+import { type CallRecord, type RequestedCall, runToolCalls } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { Turns } from './turns.ts';
@@ -46,6 +50,10 @@ export interface RunOptions {
   onEvent?: EventListener;
   /** Whether the model is asked to stream. Default: when somebody watches. */
   streaming?: boolean;
+  /** A narrower profile than the agent's, for this run. */
+  profile?: ProfileName | Profile;
+  /** Asked instead of the agent's own `approve`. */
+  approve?: Approve;
 }
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
@@ -59,6 +67,9 @@ export class PocketAgent<Answer = string> {
   readonly subAgents: readonly PocketAgent<unknown>[];
   readonly hooks: AgentHooks;
   readonly logger: Logger;
+  readonly gate: Gate;
+  readonly approve: Approve | undefined;
+  readonly #auditFile: AuditFile | undefined;
   readonly #options: PocketAgentOptions;
   readonly #settings: AgentSettings;
   readonly #toolbox: Toolbox;
@@ -78,8 +89,11 @@ export class PocketAgent<Answer = string> {
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = [...(options.subAgents ?? [])];
+    this.gate = new Gate(options.access ?? {});
+    this.approve = options.approve;
+    this.#auditFile = options.access?.auditFile === undefined ? undefined : new AuditFile(options.access.auditFile);
     this.#ledger = new Ledger(this.name, options.prices ?? {});
-    this.#turns = new Turns(this, this.#settings, this.#ledger.lifetime);
+    this.#turns = new Turns(this, this.#settings, this.#ledger);
     this.mcpClient = options.mcpClient ?? new PocketAgentClient(this.#clientOptions());
     const servers = options.mcpClient ? borrow(options.mcpClient) : this.mcpClient;
     const tools = [
@@ -87,7 +101,10 @@ export class PocketAgent<Answer = string> {
       ...(options.tools ?? []),
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
-    this.#toolbox = new Toolbox(tools, (change) => this.#toolRenamed(change));
+    this.#toolbox = new Toolbox(tools, {
+      renamed: (change) => this.#toolRenamed(change),
+      collected: (table) => this.#lookAtTools(table),
+    });
     const { run } = this; // that of a subclass, if it has its own
     this.run = (input, runOptions = {}) =>
       this.#turns.take(runOptions, (frame) => this.#runIn(frame, run, input, runOptions));
@@ -202,6 +219,7 @@ export class PocketAgent<Answer = string> {
   resetMessages(): void {
     this.#messages = [];
     this.#callIds.clear();
+    this.gate.forget();
     this.#prompt.reset();
   }
 
@@ -265,7 +283,8 @@ export class PocketAgent<Answer = string> {
     const { hooks } = this;
     frame.signal.throwIfAborted();
     await within(frame.signal, hooks.preStep?.(context));
-    const [model, tools] = await Promise.all([this.#resolveModel(), this.#toolbox.table(frame.signal)]);
+    const [model, table] = await Promise.all([this.#resolveModel(), this.#toolbox.table(frame.signal)]);
+    const tools = visibleIn(frame, table);
     await within(frame.signal, this.#ledger.beforeModelCall(frame, model));
     const response = await this.#askModel(frame, model, tools, completion);
     const usage = await this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
@@ -312,6 +331,7 @@ export class PocketAgent<Answer = string> {
     table: ToolTable,
     requested: readonly RequestedCall[],
   ): Promise<ToolResult[]> {
+    this.mcpClient.callers.add(frame);
     const { results, failure } = await runToolCalls(
       {
         settings: this.#settings,
@@ -319,6 +339,8 @@ export class PocketAgent<Answer = string> {
         context,
         frame,
         table,
+        entry: (name) => this.#toolbox.entry(name, frame.signal),
+        audit: this.#auditFile || this.#turns.isObserved ? (record) => this.#audit(frame, record) : undefined,
         metadata: {
           context_id: this.agentId,
           agent_name: this.name,
@@ -329,7 +351,7 @@ export class PocketAgent<Answer = string> {
         emit: (event) => this.emit(event),
       },
       requested,
-    );
+    ).finally(() => this.mcpClient.callers.delete(frame));
     this.#ledger.toolResults(frame, results);
     for (const result of results) this.#append(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
     if (failure !== undefined) throw failure;
@@ -354,6 +376,29 @@ export class PocketAgent<Answer = string> {
     return this.#model;
   }
 
+  /** A tool that is no longer what it was may have been made for harm. */
+  #lookAtTools(table: ToolTable): void {
+    for (const tool of this.gate.look(table.byName.values())) {
+      this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
+      this.emit({ type: 'tool_changed', data: { tool } });
+    }
+  }
+
+  #audit(frame: RunFrame, { call, ...record }: CallRecord): void {
+    const { auditFile, redact: patterns = [] } = this.#options.access ?? {};
+    const data: AuditRecord = {
+      time: new Date().toISOString(),
+      agentId: this.agentId,
+      path: frame.path,
+      toolCallId: call.id,
+      tool: call.name,
+      arguments: redact(call.arguments, patterns),
+      ...record,
+    };
+    this.emit({ type: 'audit', data });
+    this.#auditFile?.write(data).catch((error) => this.logger.error(`Cannot write ${auditFile}: ${errorText(error)}`));
+  }
+
   #toolRenamed(change: RenamedTool): void {
     this.logger.warn(`Tool "${change.tool}" of ${change.source} is called "${change.name}" here: ${change.reason}.`);
     this.emit({ type: 'tool_renamed', data: change });
@@ -375,7 +420,7 @@ export class PocketAgent<Answer = string> {
     const ownModel: typeof samplingHandler = async (params, { signal }) => {
       const { sample } = await import('./sampling.ts');
       const model = await this.#resolveModel();
-      const frame = this.#turns.active;
+      const frame = this.#turns.active ?? [...this.mcpClient.callers].at(-1); // a fork calls through the same client
       if (frame) await this.#ledger.beforeModelCall(frame, model);
       return sample(model, params, signal, async (answer) => frame && this.#ledger.enter(frame, model, answer));
     };

@@ -17,7 +17,8 @@ export interface RunTotals {
 }
 
 export class Budget {
-  readonly totals: RunTotals = { usage: noUsage(), byAgent: {}, byTool: {} };
+  // without a prototype: the names in them are whatever a model came up with
+  readonly totals: RunTotals = { usage: noUsage(), byAgent: Object.create(null), byTool: Object.create(null) };
   readonly #limits: BudgetLimits;
   readonly #name: string;
   readonly #parent: Budget | undefined;

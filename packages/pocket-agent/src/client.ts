@@ -8,11 +8,13 @@ import type {
   ResourceTemplateType,
   Tool,
 } from '@modelcontextprotocol/client';
+import { type Judgement, judge } from './access.ts';
 import type { McpConnection } from './connection.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import type { RunFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
 import { packageVersion } from './version.ts';
@@ -42,6 +44,8 @@ interface Route {
 
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
+  /** Runs with calls under way: what a server samples meanwhile goes on their account. */
+  readonly callers = new Set<RunFrame>();
   readonly #options: PocketAgentClientOptions;
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
@@ -104,6 +108,11 @@ export class PocketAgentClient implements ToolSource {
       progress: context.progress ?? (() => {}),
       meta: context.meta ?? {},
     });
+  }
+
+  judge(tool: Tool): Judgement {
+    const route = this.#routes.get(tool.name);
+    return route ? judge(route.tool, this.#entries.get(route.connection.name)) : judge(tool);
   }
 
   /** The JSON Schema of a tool's arguments. */

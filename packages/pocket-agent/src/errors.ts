@@ -19,6 +19,7 @@ export type PocketErrorCode =
   | 'TOOL_UNKNOWN'
   | 'TOOL_ARGUMENTS_INVALID'
   | 'TOOL_DENIED'
+  | 'ACCESS_DENIED'
   | 'TOOL_FAILED'
   | 'TOOL_TIMEOUT'
   | 'TOOL_OUTCOME_UNKNOWN'

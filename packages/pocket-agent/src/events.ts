@@ -1,5 +1,6 @@
 // What can be seen of a running agent. Events are for looking: whoever listens cannot change or break a run.
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type { AuditRecord } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import type { Message } from './messages.ts';
 import type { ToolCall, ToolResult } from './tools.ts';
@@ -28,6 +29,8 @@ interface EventData {
   model_retry: { attempt: number; delayMs: number; reason: string };
   server_status: { server: string; status: ServerStatus; reason?: string };
   server_log: { server: string; level: string; data: unknown; logger?: string };
+  tool_changed: { tool: string };
+  audit: AuditRecord;
   tool_renamed: { source: string; tool: string; name: string; reason: string };
 }
 

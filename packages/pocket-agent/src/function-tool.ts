@@ -6,6 +6,7 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/client';
+import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
@@ -29,6 +30,8 @@ interface ToolSettings {
 export interface FunctionTool {
   readonly definition: Tool;
   call(args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
+  /** Instead of what annotations and meta say; an agent's own tools keep within its rights. */
+  judgement?: Judgement;
   /** For a tool that remembers: one that remembers nothing yet, for another conversation. */
   fork?(): FunctionTool;
 }
@@ -101,6 +104,7 @@ export function functionTools(tools: readonly FunctionTool[], name = 'functions'
       if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no tool "${toolName}".`);
       return found.call(args, context);
     },
+    judge: (definition) => byName.get(definition.name)?.judgement ?? judge(definition),
   };
 }
 

@@ -1,4 +1,15 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
+export {
+  type Capability,
+  capabilityOf,
+  type JudgedTool,
+  type Judgement,
+  judge,
+  type Profile,
+  type ProfileName,
+  profiles,
+  toolsFor,
+} from './access.ts';
 export { PocketAgent, type RunOptions, type StepOptions, type StreamOptions } from './agent.ts';
 export type {
   AgentConfig,
@@ -7,11 +18,14 @@ export type {
   ModelRouter,
   PocketAgentOptions,
 } from './agent-config.ts';
+export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './approval.ts';
+export type { AuditRecord } from './audit.ts';
 export type { BudgetLimits, RunTotals } from './budget.ts';
 export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
 export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
 export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './function-tool.ts';
+export type { AccessOptions } from './gate.ts';
 export { AgentHooks, type HookContext, type ToolDenial } from './hooks.ts';
 export type { HttpServer, HttpServerOptions } from './http-server.ts';
 export { type Logger, stderrLogger } from './logger.ts';

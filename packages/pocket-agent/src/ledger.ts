@@ -2,10 +2,10 @@
 import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { Budget, type RunTotals } from './budget.ts';
 import { PocketError } from './errors.ts';
-import { costOf, isPriced, type Prices } from './prices.ts';
+import { costOf, isPriced, type ModelPrice, type Prices } from './prices.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolResult } from './tools.ts';
-import { callUsage, type Usage } from './usage.ts';
+import { callUsage, count, type TokenEstimate, type Usage } from './usage.ts';
 
 const CHARACTERS_PER_TOKEN = 3.5;
 
@@ -17,11 +17,13 @@ interface ResultEntry {
 /** The last call of the model, to find out from the next what the results between them cost. */
 interface LastCall {
   tokens: number;
+  /** Whether the provider said so, or we guessed. */
+  isTold: boolean;
   results: ResultEntry[];
   historyLength: number;
 }
 
-type Answer = Pick<LanguageModelV4GenerateResult, 'usage' | 'providerMetadata'>;
+type Answer = Pick<LanguageModelV4GenerateResult, 'usage' | 'providerMetadata' | 'content'>;
 
 export class Ledger {
   readonly #prices: Prices;
@@ -43,18 +45,11 @@ export class Ledger {
   }
 
   /** Throws when the run has nothing left for another call, or when its cost could not be known. */
-  beforeModelCall({ budget }: RunFrame, model: LanguageModelV4): void | Promise<void> {
+  beforeModelCall(frame: RunFrame, model: LanguageModelV4): void | Promise<void> {
+    const { budget } = frame;
     budget.checkModelCall();
     // who answers for a router is known after the call only
-    return budget.limitsCost && model.provider !== 'router' ? this.#demandPrice(model) : undefined;
-  }
-
-  async #demandPrice(model: LanguageModelV4): Promise<void> {
-    if (await isPriced(model, this.#prices)) return;
-    throw new PocketError(
-      'PRICE_UNKNOWN',
-      `limits.maxCostUsd cannot be kept: nobody knows the price of ${model.provider}/${model.modelId}. Give it in prices: { '${model.modelId}': { input, output } }.`,
-    );
+    return budget.limitsCost && model.provider !== 'router' ? demandPrice(model, inheritedPrices(frame)) : undefined;
   }
 
   /** A call of the loop: its input also tells what the tool results before it cost. */
@@ -62,16 +57,23 @@ export class Ledger {
     const used = await this.enter(frame, model, answer);
     this.#measureResults(frame.budget, used, historyLength);
     const tokens = used.inputTokens + used.outputTokens;
-    const isTold = answer.usage.inputTokens.total !== undefined;
-    this.#last = isTold ? { tokens, results: [], historyLength: historyLength + 1 } : undefined;
+    const isTold = count(answer.usage.inputTokens?.total) !== undefined;
+    this.#last = { tokens, isTold, results: [], historyLength: historyLength + 1 };
     return used;
   }
 
   /** Any model call that this agent must answer for. */
-  async enter({ budget, path }: RunFrame, model: LanguageModelV4, answer: Answer): Promise<Usage> {
-    const used = callUsage(answer.usage, await costOf(routeOf(answer) ?? model, answer.usage, this.#prices));
-    budget.addModelCall(path.join('/'), used);
+  async enter(frame: RunFrame, model: LanguageModelV4, answer: Answer): Promise<Usage> {
+    const route = routeOf(answer);
+    const prices = { ...inheritedPrices(frame), ...route?.prices };
+    const costUsd = await costOf(route ?? model, answer.usage, prices);
+    const used = callUsage(answer.usage, costUsd, estimateOf(answer, this.#last));
+    frame.budget.addModelCall(frame.path.join('/'), used);
     return used;
+  }
+
+  get prices(): Prices {
+    return this.#prices;
   }
 
   /** Estimated now, and put right when the next call tells. */
@@ -90,7 +92,8 @@ export class Ledger {
   /** The next call takes in what the last one took in and gave, and the results: the rest is theirs. */
   #measureResults(budget: Budget, used: Usage, historyLength: number): void {
     const last = this.#last;
-    if (!last || last.results.length === 0 || last.historyLength !== historyLength || used.inputTokens === 0) return;
+    if (!last?.isTold || last.results.length === 0 || last.historyLength !== historyLength || used.inputTokens === 0)
+      return;
     const measured = Math.max(0, used.inputTokens - last.tokens);
     const characters = last.results.reduce((sum, result) => sum + result.characters, 0);
     for (const result of last.results) {
@@ -104,9 +107,38 @@ function estimate(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }
 
-/** A router says in its metadata which model answered. */
-function routeOf({ providerMetadata }: Answer): { provider: string; modelId: string } | undefined {
+async function demandPrice(model: LanguageModelV4, prices: Prices): Promise<void> {
+  if (await isPriced(model, prices)) return;
+  throw new PocketError(
+    'PRICE_UNKNOWN',
+    `limits.maxCostUsd cannot be kept: nobody knows the price of ${model.provider}/${model.modelId}. Give it in prices: { '${model.modelId}': { input, output } }.`,
+  );
+}
+
+/** Prices that an agent was given hold for its sub-agents, where those have none of their own. */
+function inheritedPrices(frame: RunFrame): Prices {
+  const above = frame.parent ? inheritedPrices(frame.parent) : {};
+  return frame.parent?.owner === frame.owner ? above : { ...above, ...frame.prices };
+}
+
+/** For a provider that does not say: what was said before and what came, by their length. */
+function estimateOf({ content }: Answer, last: LastCall | undefined): TokenEstimate {
+  const characters = content.reduce(
+    (sum, part) => sum + ('text' in part ? part.text.length : 'input' in part ? part.input.length : 0),
+    0,
+  );
+  const results = last?.results.reduce((sum, result) => sum + result.characters, 0) ?? 0;
+  return { input: (last?.tokens ?? 0) + estimate(results) + 1, output: estimate(characters) };
+}
+
+/** A router says in its metadata which model answered, and its price where it was given one. */
+function routeOf({ providerMetadata }: Answer): { provider: string; modelId: string; prices: Prices } | undefined {
   const route = providerMetadata?.router;
   if (typeof route?.provider !== 'string' || typeof route.modelId !== 'string') return undefined;
-  return { provider: route.provider, modelId: route.modelId };
+  const { provider, modelId, price } = route;
+  return { provider, modelId, prices: isPrice(price) ? { [modelId]: price } : {} };
+}
+
+function isPrice(price: unknown): price is ModelPrice {
+  return typeof price === 'object' && price !== null && 'input' in price && 'output' in price;
 }

@@ -2,13 +2,14 @@
 
 import type { AuthProvider, OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
+import type { ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
 
 /** An MCP server of this process. A factory can be used by many agents; one server object by one agent. */
 export type InProcessServer = McpServer | Server | (() => McpServer | Server);
 
-interface CommonEntry {
+interface CommonEntry extends ServerTrust {
   disabled?: boolean;
   /** A tool call is given up after this long without a sign of life; progress counts as one. Default 60,000. */
   timeoutMs?: number;

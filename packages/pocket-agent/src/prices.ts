@@ -1,5 +1,7 @@
 // What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
+import type { PriceCalculationResult } from '@pydantic/genai-prices';
+import { count } from './usage.ts';
 
 /** In USD for a million tokens. */
 export interface ModelPrice {
@@ -26,33 +28,39 @@ export async function costOf(
   usage: LanguageModelV4Usage,
   own: Prices = {},
 ): Promise<number | undefined> {
-  const { inputTokens: input, outputTokens: output } = usage;
-  if (input.total === undefined || output.total === undefined) return undefined;
+  const input = count(usage.inputTokens?.total);
+  const output = count(usage.outputTokens?.total);
+  if (input === undefined || output === undefined) return undefined;
+  // parts of the input, which some providers count beside it
+  const cached = Math.min(count(usage.inputTokens.cacheRead) ?? 0, input);
+  const written = Math.min(count(usage.inputTokens.cacheWrite) ?? 0, input - cached);
   const price = ownPrice(model, own);
-  const cached = input.cacheRead ?? 0;
-  const written = input.cacheWrite ?? 0;
   if (price) {
-    const plain = Math.max(0, input.total - cached - written);
     const { cachedInput = price.input, cacheWrite = price.input } = price;
-    return (plain * price.input + cached * cachedInput + written * cacheWrite + output.total * price.output) / 1e6;
+    const plain = input - cached - written;
+    return (plain * price.input + cached * cachedInput + written * cacheWrite + output * price.output) / 1e6;
   }
   const name = `${providerId(model)}/${model.modelId}`;
   if (unknown.has(name)) return undefined;
-  const tokens = {
-    input_tokens: input.total,
-    output_tokens: output.total,
-    cache_read_tokens: cached,
-    cache_write_tokens: written,
-  };
-  const found = (await priceTable()).calcPrice(tokens, model.modelId, { providerId: providerId(model) });
+  const tokens = { input_tokens: input, output_tokens: output, cache_read_tokens: cached, cache_write_tokens: written };
+  const found = await lookUp(model, tokens);
   if (!found) unknown.add(name);
   return found?.total_price;
+}
+
+/** A table that cannot price a call must not cost its answer. */
+async function lookUp(model: Identity, tokens: Record<string, number>): Promise<PriceCalculationResult> {
+  try {
+    return (await priceTable()).calcPrice(tokens, model.modelId, { providerId: providerId(model) });
+  } catch {
+    return null;
+  }
 }
 
 /** The price of a model in the table, for calls of ordinary length. */
 export async function listPrice(model: Identity): Promise<ModelPrice | undefined> {
   const thousand = { input_tokens: 1_000, output_tokens: 1_000 };
-  const found = (await priceTable()).calcPrice(thousand, model.modelId, { providerId: providerId(model) });
+  const found = await lookUp(model, thousand);
   return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
 }
 

@@ -1,8 +1,12 @@
 // The run that is going on, found from anywhere inside it: so deadline, abort, events and the chain of agents
 // reach sub-agents even through a `run()` that somebody has overridden.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Profile } from './access.ts';
+import type { Approve } from './approval.ts';
 import type { Budget } from './budget.ts';
 import type { EventListener } from './events.ts';
+import type { Gate } from './gate.ts';
+import type { Prices } from './prices.ts';
 import type { Turns } from './turns.ts';
 
 export interface RunFrame {
@@ -12,6 +16,11 @@ export interface RunFrame {
   readonly path: readonly string[];
   readonly signal: AbortSignal;
   readonly budget: Budget;
+  readonly prices: Prices;
+  readonly gate: Gate;
+  /** A narrower profile for this run only. */
+  readonly profile: Profile | undefined;
+  readonly approve: Approve | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
   /** Somebody watches live, so the model is asked to stream. */

@@ -32,6 +32,8 @@ export function agentTool(agent: CallableAgent): FunctionTool {
     definition,
     call: (args, context) => callAgent(agent, args, context),
     fork: () => agentTool(agent.fork()),
+    // an agent has no more rights than the one that calls it, so calling it takes none
+    judgement: { capability: 'read', from: 'sub-agent' },
   };
 }
 

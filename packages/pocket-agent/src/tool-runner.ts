@@ -1,8 +1,10 @@
 // The tool calls of one step: all at once, each through its hooks, each with exactly one result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { abortable, within } from './abort.ts';
+import type { AuditRecord } from './audit.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
+import { refusalIn } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { inFrame, type RunFrame } from './run-frame.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
@@ -18,11 +20,22 @@ export interface ToolRun {
   hooks: AgentHooks;
   context: HookContext;
   frame: RunFrame;
+  /** What the model was shown. */
   table: ToolTable;
+  /** A tool as it is now: lists change while a step is on. */
+  entry(name: string): Promise<ToolEntry | undefined>;
+  /** Undefined when nobody keeps records. */
+  audit: ((record: CallRecord) => void) | undefined;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
   metadata: Record<string, unknown>;
   emit(event: UnsignedEvent): void;
 }
+
+/** What the gate said of a call, and what came of it. */
+export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs'> & {
+  call: ToolCall;
+  reason?: string;
+};
 
 export interface ToolRunOutcome {
   /** In the order of the calls. */
@@ -51,37 +64,55 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
 
 function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) => void): Promise<ToolResult> {
   const { call } = request;
+  const started = performance.now();
+  const record: CallRecord = {
+    call,
+    decision: 'allowed',
+    by: 'policy',
+    capability: undefined,
+    outcome: 'not run',
+    durationMs: 0,
+  };
   return inFrame({ ...run.frame, parent: run.frame, listener: undefined, toolCallId: call.id }, async () => {
     run.emit({ type: 'tool_call', data: call });
     let result: ToolResult;
     try {
       run.frame.signal.throwIfAborted();
-      result = await attempt(run, request, stop);
+      result = await attempt(run, request, record, stop);
     } catch (error) {
       // an abort, or a hook that threw: the call is answered all the same
       stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
       result = errorToolResult(call, errorText(error), asError(error), run.settings);
     }
     run.emit({ type: 'tool_result', data: result });
+    run.audit?.({ ...record, durationMs: performance.now() - started });
     return result;
   });
 }
 
-async function attempt(run: ToolRun, request: RequestedCall, stop: (failure: unknown) => void): Promise<ToolResult> {
+async function attempt(
+  run: ToolRun,
+  request: RequestedCall,
+  record: CallRecord,
+  stop: (failure: unknown) => void,
+): Promise<ToolResult> {
   const { hooks, context } = run;
   const { signal } = run.frame;
   const replaced = request.malformed ? undefined : await within(signal, hooks.preToolCall?.(context, request.call));
   if (replaced && 'deny' in replaced) {
+    Object.assign(record, { decision: 'denied', by: 'hook', reason: replaced.deny });
     const denied = new PocketError('TOOL_DENIED', `This call was denied: ${replaced.deny}`);
     return errorToolResult(request.call, denied.message, denied, run.settings);
   }
   // the model knows the call by its id, so the id is not the hook's to change
   const call = replaced ? { ...replaced, id: request.call.id } : request.call;
-  const outcome = await callTool(run, call, request.malformed);
+  record.call = call;
+  const outcome = await callTool(run, call, request.malformed, record);
   const result = outcome.error
     ? await failedResult(run, call, outcome, stop)
-    : await goodResult(run, call, outcome.answer);
-  const changed = await within(signal, hooks.postToolCall?.(context, call, result));
+    : await goodResult(run, record.call, outcome.answer);
+  if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(record.call));
+  const changed = await within(signal, hooks.postToolCall?.(context, record.call, result));
   return changed ? checkedResult(request.call, changed) : result;
 }
 
@@ -97,17 +128,27 @@ interface Failure {
   answer?: CallToolResult;
 }
 
-async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | undefined): Promise<Success | Failure> {
+async function callTool(
+  run: ToolRun,
+  call: ToolCall,
+  malformed: PocketError | undefined,
+  record: CallRecord,
+): Promise<Success | Failure> {
   const { frame, table } = run;
-  const entry = table.byName.get(call.name);
+  const entry = await run.entry(call.name);
   if (!entry) {
     const names = [...table.byName.keys()].join(', ') || 'none';
     return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". There are: ${names}.`) };
   }
+  record.capability = entry.capability;
+  const refused = await refusal(frame, entry, call, malformed, record);
+  if (refused) return { entry: undefined, error: refused }; // its schema is nobody's business
   if (malformed) return { entry, error: malformed };
+  const { arguments: args } = record.call;
   frame.budget.takeToolCall(frame.path.join('/'), call.name);
+  record.outcome = 'failed';
   try {
-    const calling = entry.source.callTool(entry.tool.name, call.arguments, {
+    const calling = entry.source.callTool(entry.tool.name, args, {
       toolCallId: call.id,
       signal: frame.signal,
       progress: (update) =>
@@ -115,7 +156,10 @@ async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | u
       meta: { tool_call_id: call.id, ...run.metadata },
     });
     const answer = await abortable(calling, frame.signal);
-    if (!answer.isError) return { answer };
+    if (!answer.isError) {
+      record.outcome = 'done';
+      return { answer };
+    }
     const text = resultText(answer);
     const code = looksLikeBadArguments(text) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
     return { entry, error: new PocketError(code, text), answer };
@@ -123,6 +167,38 @@ async function callTool(run: ToolRun, call: ToolCall, malformed: PocketError | u
     frame.signal.throwIfAborted();
     return { entry, error: asError(error) };
   }
+}
+
+/** The profile first, then whoever must be asked. Enters in the record what was decided. */
+async function refusal(
+  frame: RunFrame,
+  entry: ToolEntry,
+  call: ToolCall,
+  malformed: PocketError | undefined,
+  record: CallRecord,
+): Promise<PocketError | undefined> {
+  const reason = refusalIn(frame, entry);
+  if (reason !== undefined) {
+    Object.assign(record, { decision: 'refused', by: 'profile', reason });
+    return new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here: ${reason}.`);
+  }
+  if (malformed) return undefined;
+  const decision = await frame.gate.decide(call, entry, frame);
+  record.by = decision.by;
+  if (!decision.allowed) {
+    Object.assign(record, { decision: 'denied', reason: decision.reason });
+    return new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${decision.reason}.`);
+  }
+  if (decision.by === 'approver') record.decision = decision.edited ? 'edited' : 'approved';
+  record.call = { ...call, arguments: decision.arguments };
+  return undefined;
+}
+
+function editedNote(call: ToolCall): { type: 'text'; text: string } {
+  return {
+    type: 'text',
+    text: `[Whoever approved this call changed its arguments to ${JSON.stringify(call.arguments)}]`,
+  };
 }
 
 async function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): Promise<ToolResult> {

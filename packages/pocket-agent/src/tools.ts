@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { type JudgedTool, type Judgement, judge } from './access.ts';
 
 export interface ToolCall {
   id: string;
@@ -35,6 +36,8 @@ export interface ToolSource {
   listTools(signal?: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
   /** Resolves with what the tool returned, `isError` included; rejects when there is no answer at all. */
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
+  /** What the source knows of a tool's capability beside what the tool says. */
+  judge?(tool: Tool): Judgement;
   close?(): void | Promise<void>;
 }
 
@@ -52,9 +55,8 @@ export interface ToolResult {
   extra: Record<string, unknown>;
 }
 
-export interface ToolEntry {
+export interface ToolEntry extends JudgedTool {
   source: ToolSource;
-  tool: Tool;
 }
 
 export interface ToolTable {
@@ -124,6 +126,7 @@ export function borrow(source: ToolSource): ToolSource {
     refresh: () => source.refresh?.(),
     listTools: (signal) => source.listTools(signal),
     callTool: (name, args, context) => source.callTool(name, args, context),
+    judge: (tool) => source.judge?.(tool) ?? judge(tool),
   };
 }
 
@@ -138,7 +141,7 @@ export async function collectTools(
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
       const name = names.nameFor(source, tool.name, renamed);
-      table.byName.set(name, { source, tool });
+      table.byName.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
       table.definitions.push(functionTool(name, tool));
     }
   }

@@ -1,8 +1,12 @@
 // Whose turn it is: one agent has one history, so its runs wait for each other; and who hears of what happens in them.
 import { abortable, startDeadline } from './abort.ts';
+import { type Profile, type ProfileName, readProfile } from './access.ts';
+import type { Approve } from './approval.ts';
 import { Budget, type BudgetLimits } from './budget.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
+import type { Gate } from './gate.ts';
+import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
 import { currentFrame, inFrame, type RunFrame } from './run-frame.ts';
 
@@ -12,6 +16,8 @@ export interface TurnOptions {
   traceparent?: string | undefined;
   onEvent?: EventListener | undefined;
   streaming?: boolean | undefined;
+  profile?: ProfileName | Profile | undefined;
+  approve?: Approve | undefined;
 }
 
 export interface TurnOwner {
@@ -19,6 +25,8 @@ export interface TurnOwner {
   readonly agentId: string;
   readonly hooks: { onEvent?(event: AgentEvent): void | Promise<void> };
   readonly logger: Logger;
+  readonly gate: Gate;
+  readonly approve: Approve | undefined;
 }
 
 export interface TurnLimits extends BudgetLimits {
@@ -28,7 +36,7 @@ export interface TurnLimits extends BudgetLimits {
 export class Turns {
   readonly #owner: TurnOwner;
   readonly #limits: TurnLimits;
-  readonly #lifetime: Budget;
+  readonly #ledger: Ledger;
   readonly #closing = new AbortController();
   /** The turn that is last in line; the next one waits for it. */
   #last: Promise<void> = Promise.resolve();
@@ -37,10 +45,15 @@ export class Turns {
   readonly #waitsFor = new Set<Turns>();
   readonly #pendingHooks = new Set<Promise<void>>();
 
-  constructor(owner: TurnOwner, limits: TurnLimits, lifetime: Budget) {
+  constructor(owner: TurnOwner, limits: TurnLimits, ledger: Ledger) {
     this.#owner = owner;
     this.#limits = limits;
-    this.#lifetime = lifetime;
+    this.#ledger = ledger;
+  }
+
+  /** Whether anybody would see an event of the run that is on. */
+  get isObserved(): boolean {
+    return this.hears || isWatched(this.#active);
   }
 
   get hears(): boolean {
@@ -60,26 +73,31 @@ export class Turns {
 
   /** Runs `work` as a turn of this agent: at once within its own turn, otherwise when the turns before are over. */
   async take<Value>(options: TurnOptions, work: (frame: RunFrame) => Promise<Value>): Promise<Value> {
-    const { signal, timeoutMs, traceparent, onEvent, streaming = onEvent !== undefined } = options;
+    const { signal, timeoutMs, traceparent, onEvent, streaming = onEvent !== undefined, profile, approve } = options;
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
     }
     const parent = currentFrame();
     const isOwn = parent !== undefined && this.isOn;
-    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent) return work(parent);
+    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve) return work(parent);
     if (!isOwn) this.#refuseCycle(parent);
     const { name } = this.#owner;
     const deadline = startDeadline(
       `The run of ${name}`,
       [this.#closing.signal, parent?.signal, signal],
       timeoutMs ?? (isOwn ? undefined : this.#limits.timeoutMs),
+      () => ({ totals: structuredClone(frame.budget.totals) }),
     );
     const frame: RunFrame = {
       owner: this,
       parent,
       path: isOwn ? parent.path : [...(parent?.path ?? []), name],
       signal: deadline.signal,
-      budget: isOwn ? parent.budget : new Budget(name, this.#limits, parent?.budget, this.#lifetime),
+      budget: isOwn ? parent.budget : new Budget(name, this.#limits, parent?.budget, this.#ledger.lifetime),
+      prices: this.#ledger.prices,
+      gate: this.#owner.gate,
+      profile: profile === undefined ? undefined : readProfile(profile),
+      approve: approve ?? (isOwn ? undefined : this.#owner.approve),
       listener: onEvent,
       streaming: streaming || (parent?.streaming ?? false),
       traceparent: traceparent ?? parent?.traceparent,

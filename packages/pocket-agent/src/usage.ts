@@ -33,17 +33,27 @@ export function noUsage(): Usage {
   };
 }
 
-/** One model call in our terms. */
-export function callUsage(usage: LanguageModelV4Usage, costUsd: number | undefined): Usage {
+/** One model call in our terms. What a provider does not tell, or tells wrongly, is taken from `estimate`. */
+export function callUsage(usage: LanguageModelV4Usage, costUsd: number | undefined, estimate: TokenEstimate): Usage {
   return {
-    inputTokens: usage.inputTokens.total ?? 0,
-    cachedInputTokens: usage.inputTokens.cacheRead ?? 0,
-    outputTokens: usage.outputTokens.total ?? 0,
-    reasoningTokens: usage.outputTokens.reasoning ?? 0,
+    inputTokens: count(usage.inputTokens?.total) ?? estimate.input,
+    cachedInputTokens: count(usage.inputTokens?.cacheRead) ?? 0,
+    outputTokens: count(usage.outputTokens?.total) ?? estimate.output,
+    reasoningTokens: count(usage.outputTokens?.reasoning) ?? 0,
     costUsd,
     modelCalls: 1,
     toolCalls: 0,
   };
+}
+
+export interface TokenEstimate {
+  input: number;
+  output: number;
+}
+
+/** A number of tokens that can be one. */
+export function count(tokens: number | undefined): number | undefined {
+  return tokens !== undefined && Number.isFinite(tokens) && tokens >= 0 ? tokens : undefined;
 }
 
 export function addUsage(sum: Usage, more: Usage): void {

@@ -46,6 +46,7 @@ describe('hooks', () => {
       'preToolCall',
       'postToolCall',
       'event:tool_result',
+      'event:audit',
       'event:new_message',
       'event:step_finished',
       'postStep',

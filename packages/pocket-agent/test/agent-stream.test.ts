@@ -35,6 +35,7 @@ describe('stream', () => {
       'tool_call',
       'tool_progress',
       'tool_result',
+      'audit',
       'new_message',
       'step_finished',
       'text_delta',

@@ -2,6 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { PocketAgent, PocketError, Router, type RunTotals, tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { add, expectValidHistory, scriptedAgent, silent } from './helpers.ts';
 
 const callAdd = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
@@ -239,7 +240,6 @@ describe('limits', () => {
 
   test('what a server samples from the agent counts as well', async () => {
     const { McpServer } = await import('@modelcontextprotocol/server');
-    const { z } = await import('zod');
     const server = new McpServer({ name: 's', version: '1' });
     server.registerTool('ask', { inputSchema: z.object({}) }, async () => {
       const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'hi' } }];
@@ -253,6 +253,80 @@ describe('limits', () => {
     expect(await agent.run('x')).toBe('ok');
     expect(agent.totals.usage.modelCalls).toBe(3);
     await agent.close();
+  });
+
+  test('what is sampled through a fork counts for the fork', async () => {
+    const { McpServer } = await import('@modelcontextprotocol/server');
+    const server = new McpServer({ name: 's', version: '1' });
+    server.registerTool('ask', { inputSchema: z.object({}) }, async () => {
+      const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'hi' } }];
+      await server.server.createMessage({ messages, maxTokens: 5 });
+      return { content: [{ type: 'text', text: 'asked' }] };
+    });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'ask' }] }, 'sampled', 'never'], {
+      mcpConfig: server,
+      samplingHandler: 'agent-model',
+      limits: { maxTokens: 30 },
+    });
+    const fork = agent.fork();
+    expect(await budgetError(fork.run('x'))).toMatchObject({ code: 'BUDGET_REACHED' });
+    expect(fork.totals.usage.modelCalls).toBe(2);
+    await agent.close();
+  });
+
+  test('a timeout tells the totals too', async () => {
+    const hang = tool({ name: 'hang', description: '', run: () => new Promise(() => {}) });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'hang' }] }], { tools: [hang], limits: { timeoutMs: 30 } });
+    expect((await budgetError(agent.run('x'))).details.totals?.usage).toMatchObject({ modelCalls: 1, toolCalls: 1 });
+  });
+
+  test('the prices of a parent hold for its sub-agents', async () => {
+    const sub = child('Sub', ['done'], { prices: {} });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'go' } }] }, 'ok'], {
+      subAgents: [sub.agent],
+      prices,
+      limits: { maxCostUsd: 1_000 },
+    });
+    expect(await agent.run('x')).toBe('ok');
+    expect(agent.totals.usage.costUsd).toBe(60);
+  });
+
+  describe('a provider that does not count, or not well,', () => {
+    const odd = (usage: object) => {
+      const llmModel = new ScriptedModel(Array.from({ length: 40 }, () => callAdd));
+      const generate = llmModel.doGenerate.bind(llmModel);
+      llmModel.doGenerate = async (options) => ({ ...(await generate(options)), usage: usage as never });
+      return new PocketAgent({ agentConfig: { llmModel }, tools: [add], logger: silent, limits: { maxTokens: 60 } });
+    };
+    test.each([
+      [{ inputTokens: {}, outputTokens: {} }],
+      [{ inputTokens: { total: Number.NaN }, outputTokens: { total: Number.NaN } }],
+      [{ inputTokens: { total: -5 }, outputTokens: { total: Number.POSITIVE_INFINITY } }],
+      [{}],
+    ])('%j is held to its budget by an estimate', async (usage) => {
+      const agent = odd(usage);
+      expect(await budgetError(agent.run('x'))).toMatchObject({ code: 'BUDGET_REACHED' });
+      expect(agent.totals.usage.inputTokens).toBeGreaterThan(0);
+    });
+  });
+
+  test('names that a model makes up do no harm', async () => {
+    const names = ['__proto__', 'constructor', 'toString'];
+    const { agent } = scriptedAgent([{ toolCalls: names.map((name) => ({ name })) }, 'ok'], { tools: [add] });
+    await agent.run('x');
+    expect(({} as Record<string, unknown>).errors).toBeUndefined();
+    expect(Object.keys(agent.totals.byTool).sort()).toEqual([...names].sort());
+  });
+
+  test('a table that cannot price a call does not cost its answer', async () => {
+    const llmModel = new ScriptedModel(['kept'], { provider: 'openai', modelId: 'gpt-4o' });
+    const generate = llmModel.doGenerate.bind(llmModel);
+    const usage = {
+      inputTokens: { total: 10, noCache: 0, cacheRead: 50, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    };
+    llmModel.doGenerate = async (options) => ({ ...(await generate(options)), usage });
+    expect(await new PocketAgent({ agentConfig: { llmModel } }).run('x')).toBe('kept');
   });
 
   test('limits reach agents behind overridden runs and function tools', async () => {

@@ -1,0 +1,148 @@
+// Asking before a call: which calls need a yes, who is asked, and what an answer may be.
+import { createHash } from 'node:crypto';
+import type { ToolAnnotations } from '@modelcontextprotocol/client';
+import { abortable, startDeadline } from './abort.ts';
+import type { Capability, JudgedTool } from './access.ts';
+import { errorText } from './errors.ts';
+import type { ToolCall } from './tools.ts';
+
+/** destructive: what can delete. write: all that is more than reading. */
+export type ConfirmPolicy =
+  | 'never'
+  | 'destructive'
+  | 'write'
+  | 'always'
+  | ((tool: JudgedTool, args: Record<string, unknown>) => boolean);
+
+export interface ApprovalRequest {
+  tool: string;
+  capability: Capability;
+  description: string | undefined;
+  annotations: ToolAnnotations | undefined;
+  arguments: Record<string, unknown>;
+  toolCallId: string;
+  /** Names from the agent that was called first down to the one that wants to call. */
+  path: readonly string[];
+  /** Of path, tool and arguments: an answer that carries it is good for this call only. */
+  hash: string;
+  /** Set when the definition of the tool has changed since it was first seen. */
+  changed: boolean;
+  /** Aborted when the run is, or when nobody answered in time. */
+  signal: AbortSignal;
+}
+
+export type ApprovalAnswer =
+  | 'allow'
+  | 'deny'
+  | { deny: string; hash?: string }
+  /** `allow` may hold other arguments to call the tool with. */
+  | { allow: true | Record<string, unknown>; remember?: Remember; hash?: string };
+
+/** call: for the same call with the same arguments. conversation: for this tool until the history is reset. */
+export type Remember = 'call' | 'conversation';
+
+export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
+
+export type Decision =
+  | {
+      allowed: true;
+      by: 'policy' | 'memory' | 'approver';
+      arguments: Record<string, unknown>;
+      edited: boolean;
+      remember?: Remember;
+    }
+  | { allowed: false; by: 'approver' | 'nobody' | 'timeout'; reason: string };
+
+export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Record<string, unknown>): boolean {
+  switch (policy) {
+    case 'never':
+      return false;
+    case 'destructive':
+      return tool.capability === 'delete';
+    case 'write':
+      return tool.capability !== 'read';
+    case 'always':
+      return true;
+    default:
+      return policy(tool, args);
+  }
+}
+
+export function callHash(path: readonly string[], tool: string, args: Record<string, unknown>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([path, tool, sorted(args)]))
+    .digest('hex');
+}
+
+export interface Question {
+  tool: JudgedTool;
+  call: ToolCall;
+  path: readonly string[];
+  changed: boolean;
+  approve: Approve | undefined;
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** Asks once. Whoever does not answer in time, or with something else than an answer, has said no. */
+export async function ask({ tool, call, path, changed, approve, signal, timeoutMs }: Question): Promise<Decision> {
+  if (!approve) {
+    return { allowed: false, by: 'nobody', reason: 'it needs approval, and there is nobody to ask' };
+  }
+  const hash = callHash(path, tool.name, call.arguments);
+  const deadline = startDeadline(`The approval of "${tool.name}"`, [signal], timeoutMs);
+  const request: ApprovalRequest = {
+    tool: tool.name,
+    capability: tool.capability,
+    description: tool.tool.description,
+    annotations: tool.tool.annotations,
+    arguments: structuredClone(call.arguments),
+    toolCallId: call.id,
+    path,
+    hash,
+    changed,
+    signal: deadline.signal,
+  };
+  try {
+    const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
+    return readAnswer(answer, hash, call.arguments);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.signal.aborted) {
+      return { allowed: false, by: 'timeout', reason: `nobody answered within ${timeoutMs} ms` };
+    }
+    return { allowed: false, by: 'approver', reason: `asking failed: ${errorText(error)}` };
+  } finally {
+    deadline.release();
+  }
+}
+
+function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
+  if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
+  if (typeof answer !== 'object' || answer === null)
+    return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  if (answer.hash !== undefined && answer.hash !== hash) {
+    return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
+  }
+  if ('deny' in answer) return { allowed: false, by: 'approver', reason: answer.deny };
+  const edited = typeof answer.allow === 'object' && answer.allow !== null;
+  if (!edited && answer.allow !== true) return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  return {
+    allowed: true,
+    by: 'approver',
+    arguments: edited ? (answer.allow as Record<string, unknown>) : args,
+    edited,
+    ...(answer.remember ? { remember: answer.remember } : {}),
+  };
+}
+
+/** The same arguments in another order are the same call. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}

@@ -1,0 +1,69 @@
+// What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Tool } from '@modelcontextprotocol/client';
+import { PocketError } from './errors.ts';
+
+export class Fingerprints {
+  readonly #path: string | undefined;
+  readonly #first: Record<string, string>;
+
+  /** With a path they outlive the process. */
+  constructor(path: string | undefined) {
+    this.#path = path;
+    this.#first = Object.assign(Object.create(null), path !== undefined && existsSync(path) ? read(path) : {});
+  }
+
+  /** Remembers tools that are new, and tells which are not what they were. */
+  look(tools: Iterable<{ name: string; tool: Tool }>): string[] {
+    const changed: string[] = [];
+    let added = false;
+    for (const { name, tool } of tools) {
+      if (!Object.hasOwn(this.#first, name)) {
+        this.#first[name] = fingerprint(tool);
+        added = true;
+      } else if (this.hasChanged(name, tool)) changed.push(name);
+    }
+    if (added) this.#write();
+    return changed;
+  }
+
+  hasChanged(name: string, tool: Tool): boolean {
+    return Object.hasOwn(this.#first, name) && this.#first[name] !== fingerprint(tool);
+  }
+
+  /** Somebody has looked at the tool as it is now. */
+  accept(name: string, tool: Tool): void {
+    this.#first[name] = fingerprint(tool);
+    this.#write();
+  }
+
+  #write(): void {
+    if (this.#path === undefined) return;
+    const draft = `${this.#path}.draft`;
+    writeFileSync(draft, JSON.stringify(this.#first, null, 2));
+    renameSync(draft, this.#path);
+  }
+}
+
+function fingerprint({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): string {
+  const parts = [name, title, description, inputSchema, outputSchema, annotations, _meta?.capability];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+function read(path: string): Record<string, string> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (typeof value === 'object' && value !== null) return { ...value };
+  } catch (error) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `The file of tool fingerprints ${path} cannot be read; repair or delete it.`,
+      { cause: error },
+    );
+  }
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `The file of tool fingerprints ${path} does not hold an object; repair or delete it.`,
+  );
+}

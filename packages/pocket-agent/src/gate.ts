@@ -1,0 +1,130 @@
+// The gate before every tool call of an agent: its profile and those of the agents above, and the approvals they want.
+import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './access.ts';
+import {
+  type Approve,
+  ask,
+  type ConfirmPolicy,
+  callHash,
+  type Decision,
+  needsApproval,
+  type Remember,
+} from './approval.ts';
+import { Fingerprints } from './fingerprints.ts';
+import type { RunFrame } from './run-frame.ts';
+import type { ToolCall, ToolTable } from './tools.ts';
+
+export interface AccessOptions {
+  /** Tools outside of it are neither shown to the model nor callable. Default: all are allowed. */
+  profile?: ProfileName | Profile;
+  /** A tool must also pass this. */
+  filter?: (tool: JudgedTool) => boolean;
+  /** Which calls need a yes. Default never. */
+  confirm?: ConfirmPolicy;
+  /** How long a plain yes lasts. Default: for that one call. */
+  remember?: Remember;
+  /** A question that nobody answers for so long is answered with no. Default 300,000. */
+  approvalTimeoutMs?: number;
+  /** A sub-agent has no more rights than its parent, and asks where its parent would, unless this is true. */
+  independent?: boolean;
+  /** Keeps what tools looked like when they were first seen. */
+  fingerprintFile?: string;
+  /** JSON lines: one for every call that was asked for. */
+  auditFile?: string;
+  /** What must not stand in audit records, beside what is named like a secret. */
+  redact?: readonly RegExp[];
+}
+
+const DEFAULT_APPROVAL_MS = 300_000;
+
+export class Gate {
+  readonly independent: boolean;
+  readonly #options: AccessOptions;
+  readonly #profile: Profile | undefined;
+  readonly #fingerprints: Fingerprints;
+  readonly #remembered = new Set<string>();
+
+  constructor(options: AccessOptions) {
+    this.#options = { ...options };
+    this.#profile = options.profile === undefined ? undefined : readProfile(options.profile);
+    this.#fingerprints = new Fingerprints(options.fingerprintFile);
+    this.independent = options.independent ?? false;
+  }
+
+  get isOpen(): boolean {
+    return this.#profile === undefined && this.#options.filter === undefined;
+  }
+
+  refusal(tool: JudgedTool): string | undefined {
+    const reason = this.#profile && refusalBy(this.#profile, tool);
+    if (reason !== undefined) return reason;
+    return this.#options.filter && !this.#options.filter(tool) ? 'the filter of the agent leaves it out' : undefined;
+  }
+
+  /** Takes note of tools, and tells which are not what they were when they were first seen. */
+  look(tools: Iterable<JudgedTool>): string[] {
+    return this.#fingerprints.look(tools);
+  }
+
+  forget(): void {
+    this.#remembered.clear();
+  }
+
+  /** Asks whoever must be asked; the arguments of the answer are the ones to call with. */
+  async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision> {
+    const policies = gatesOf(frame).map(({ gate }) => gate.#options.confirm ?? 'never');
+    if (policies.every((policy) => policy === 'never')) return this.#yes(call);
+    const changed = this.#fingerprints.hasChanged(tool.name, tool.tool);
+    const asked = policies.some((policy) => needsApproval(policy, tool, call.arguments));
+    if (!asked && !changed) return this.#yes(call);
+    const once = `call\0${callHash(frame.path, tool.name, call.arguments)}`;
+    const always = `conversation\0${tool.name}`;
+    if (!changed && (this.#remembered.has(once) || this.#remembered.has(always)))
+      return { ...this.#yes(call), by: 'memory' };
+    const { approvalTimeoutMs: timeoutMs = DEFAULT_APPROVAL_MS } = this.#options;
+    const { path, signal } = frame;
+    const decision = await ask({ tool, call, path, changed, approve: approverOf(frame), signal, timeoutMs });
+    if (!decision.allowed) return decision;
+    if (changed) this.#fingerprints.accept(tool.name, tool.tool);
+    const remember = decision.remember ?? this.#options.remember;
+    if (remember && !decision.edited) this.#remembered.add(remember === 'call' ? once : always);
+    return decision;
+  }
+
+  #yes(call: ToolCall): Decision & { allowed: true } {
+    return { allowed: true, by: 'policy', arguments: call.arguments, edited: false };
+  }
+}
+
+/** Why the agent of a frame, or one above it, may not call a tool. */
+export function refusalIn(frame: RunFrame, tool: JudgedTool): string | undefined {
+  for (const { gate, profile, owner } of gatesOf(frame)) {
+    const reason = gate.refusal(tool) ?? (profile && refusalBy(profile, tool));
+    if (reason !== undefined) return owner === frame.owner ? reason : `${reason} (for an agent above this one)`;
+  }
+  return undefined;
+}
+
+/** The tools of a table that may be seen in a frame. */
+export function visibleIn(frame: RunFrame, table: ToolTable): ToolTable {
+  if (gatesOf(frame).every(({ gate, profile }) => gate.isOpen && profile === undefined)) return table;
+  const byName = new Map([...table.byName].filter(([, entry]) => refusalIn(frame, entry) === undefined));
+  return { byName, definitions: table.definitions.filter(({ name }) => byName.has(name)) };
+}
+
+/** The frames whose rules hold: from this one up, to the first that is independent. */
+function gatesOf(frame: RunFrame): RunFrame[] {
+  const found: RunFrame[] = [];
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    const below = found.at(-1);
+    if (below && below.owner !== above.owner && below.gate.independent) break;
+    found.push(above);
+  }
+  return found;
+}
+
+/** The first agent that was called is the one people talk to: its approver is asked, else the next one down. */
+function approverOf(frame: RunFrame): Approve | undefined {
+  let found: Approve | undefined;
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) found = above.approve ?? found;
+  return found;
+}
