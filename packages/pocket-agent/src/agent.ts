@@ -18,7 +18,7 @@ import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
-import { Gate, visibleIn } from './gate.ts';
+import { approverOf, Gate, visibleIn } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
@@ -399,6 +399,11 @@ export class PocketAgent<Answer = string> {
     this.#auditFile?.write(data).catch((error) => this.logger.error(`Cannot write ${auditFile}: ${errorText(error)}`));
   }
 
+  /** The run that a server speaks to us about. A fork calls through the same client. */
+  #callingFrame(): RunFrame | undefined {
+    return this.#turns.active ?? [...this.mcpClient.callers].at(-1);
+  }
+
   #toolRenamed(change: RenamedTool): void {
     this.logger.warn(`Tool "${change.tool}" of ${change.source} is called "${change.name}" here: ${change.reason}.`);
     this.emit({ type: 'tool_renamed', data: change });
@@ -420,13 +425,25 @@ export class PocketAgent<Answer = string> {
     const ownModel: typeof samplingHandler = async (params, { signal }) => {
       const { sample } = await import('./sampling.ts');
       const model = await this.#resolveModel();
-      const frame = this.#turns.active ?? [...this.mcpClient.callers].at(-1); // a fork calls through the same client
+      const frame = this.#callingFrame();
       if (frame) await this.#ledger.beforeModelCall(frame, model);
       return sample(model, params, signal, async (answer) => frame && this.#ledger.enter(frame, model, answer));
     };
     const handler = samplingHandler === 'agent-model' ? ownModel : samplingHandler;
+    const { elicitationHandler } = this.#options;
+    // a question of another agent of ours goes to whoever approves for this one
+    const elicit: typeof elicitationHandler = async (params, from) => {
+      const { answerApproval } = await import('./remote-approval.ts');
+      const answer = await answerApproval(params, this.#callingFrame());
+      return answer ?? elicitationHandler?.(params, from) ?? { action: 'decline' };
+    };
     return {
       ...clientOptions(this.#options),
+      elicitationHandler: elicit,
+      canElicit: () => {
+        const frame = this.#callingFrame();
+        return elicitationHandler !== undefined || (frame !== undefined && approverOf(frame) !== undefined);
+      },
       ...(handler ? { samplingHandler: handler } : {}),
       logger: this.logger,
       onServerStatus: (server, status, reason) =>

@@ -123,7 +123,7 @@ function gatesOf(frame: RunFrame): RunFrame[] {
 }
 
 /** The first agent that was called is the one people talk to: its approver is asked, else the next one down. */
-function approverOf(frame: RunFrame): Approve | undefined {
+export function approverOf(frame: RunFrame): Approve | undefined {
   let found: Approve | undefined;
   for (let above: RunFrame | undefined = frame; above; above = above.parent) found = above.approve ?? found;
   return found;

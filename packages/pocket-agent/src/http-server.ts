@@ -16,6 +16,7 @@ import {
   originValidationResponse,
   requireBearerAuth,
 } from '@modelcontextprotocol/server';
+import { type Profile, type ProfileName, readProfile } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
 import { HttpSessions } from './http-sessions.ts';
 
@@ -28,6 +29,8 @@ export interface HttpServerOptions {
   path?: string;
   /** Clients must send it as a bearer token. */
   token?: string;
+  /** Tokens of several clients, each with what its owner may do at most. */
+  tokens?: Readonly<Record<string, ProfileName | Profile>>;
   /** Host names under which the server may be addressed. Default: those of this machine and `host`. */
   allowedHosts?: readonly string[];
   /** Host names of web pages that may call. Default: those of this machine. */
@@ -52,7 +55,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpServerOp
   const { sessionIdleMs = 1_800_000, maxSessions = 1_000 } = options;
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const guard = makeGuard(shownHost, options);
-  const authorize = options.token === undefined ? undefined : bearerGate(options.token);
+  const authorize = bearerGate(options);
   const modern = createMcpHandler(factory, { legacy: 'reject', onerror: onError });
   const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
 
@@ -109,18 +112,31 @@ function makeGuard(host: string, options: HttpServerOptions): (request: Request)
   return (request) => hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
 }
 
-function bearerGate(token: string): (request: Request) => Promise<AuthInfo | Response> {
-  if (!token) throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
-  const expected = Buffer.from(token);
+type Authorize = (request: Request) => Promise<AuthInfo | Response>;
+
+/** Undefined when the server is open to everybody. */
+function bearerGate({ token, tokens }: HttpServerOptions): Authorize | undefined {
+  if (token === undefined && tokens === undefined) return undefined;
+  const known = Object.entries(tokens ?? {}).map(([text, profile]) => ({ text, profile: readProfile(profile) }));
+  const all: { text: string; profile?: Profile }[] = token === undefined ? known : [{ text: token }, ...known];
+  if (all.some(({ text }) => text === '')) {
+    throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
+  }
   return requireBearerAuth({
     verifier: {
       async verifyAccessToken(given) {
-        const bytes = Buffer.from(given);
-        if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) {
-          throw new OAuthError(OAuthErrorCode.InvalidToken, 'This token is not the one of this server');
-        }
-        return { token: given, clientId: 'bearer', scopes: [], expiresAt: Math.floor(Date.now() / 1000) + 3600 };
+        const found = all.find(({ text }) => isSame(text, given));
+        if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This token is not the one of this server');
+        const expiresAt = Math.floor(Date.now() / 1000) + 3600;
+        const extra = found.profile ? { extra: { profile: found.profile } } : {};
+        return { token: given, clientId: 'bearer', scopes: [], expiresAt, ...extra };
       },
     },
   });
+}
+
+/** Takes as long for a wrong token that begins rightly as for any other. */
+function isSame(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,10 +1,18 @@
 // An agent as an MCP server: one tool, `{name}-message`, on stdio or HTTP, in both protocol eras.
-import { fromJsonSchema, type JsonSchemaType, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  fromJsonSchema,
+  type JsonSchemaType,
+  McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { Profile, ProfileName } from './access.ts';
 import type { PocketAgent } from './agent.ts';
 import { errorText } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, serveHttp } from './http-server.ts';
+import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
 
 type Agent = PocketAgent<unknown>;
@@ -14,6 +22,8 @@ export interface AgentServerOptions {
   conversation?: 'per-client' | 'shared';
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => Agent;
+  /** What outside callers may do at most. */
+  profile?: ProfileName | Profile;
   /** What clients are told the server is. Default: the agent's name. */
   serverInfo?: { name: string; version: string };
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
@@ -27,6 +37,7 @@ export class AgentServer {
   readonly #options: AgentServerOptions;
   /** Of clients that have no connection: over HTTP the 2026 era has none. */
   readonly #conversations: Conversations;
+  readonly #runs = new ServedRuns();
   readonly #listening = new Set<HttpServer>();
 
   constructor(agent: Agent, options: AgentServerOptions) {
@@ -48,19 +59,28 @@ export class AgentServer {
       name,
       { ...(description ? { description } : {}), inputSchema: schema },
       async ({ message }, context) => {
-        if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, context);
-        const { envelope, _meta: meta } = context.mcpReq;
-        const contextId = typeof meta?.context_id === 'string' ? meta.context_id : undefined;
-        const hasConnection = !envelope || !context.http?.req;
-        // one client may speak for several, who must not hear each other: it says so by `context_id`
-        const [kept, key] =
-          hasConnection || contextId === undefined
-            ? [ofConnection, contextId ?? '']
-            : [this.#conversations, `${context.http?.authInfo?.token ?? ''}\0${contextId}`];
-        return kept.use(key, (agent) => this.#answer(agent, message, context));
+        const owner = context.http?.authInfo?.token ?? '';
+        const resumed = await this.#runs.resume(owner, context);
+        if (resumed) return resumed;
+        const canAsk = clientCanBeAsked(server, context);
+        return this.#runs.start(owner, (run) => this.#converse(message, run, canAsk, ofConnection), context);
       },
     );
     return server;
+  }
+
+  /** Runs in the conversation that the client means. */
+  async #converse(message: string, run: ServedRunOptions, canAsk: boolean, ofConnection: Conversations) {
+    if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run, canAsk);
+    const context = run.context();
+    const { envelope, _meta: meta } = context.mcpReq;
+    const contextId = typeof meta?.context_id === 'string' ? meta.context_id : undefined;
+    const work = (agent: Agent) => this.#answer(agent, message, run, canAsk);
+    // one client may speak for several, who must not hear each other: it says so by `context_id`
+    if (!envelope || !context.http?.req) return ofConnection.use(contextId ?? '', work);
+    if (contextId !== undefined)
+      return this.#conversations.use(`${context.http.authInfo?.token ?? ''}\0${contextId}`, work);
+    return this.#conversations.useOnce(work);
   }
 
   /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the agent. */
@@ -113,17 +133,21 @@ export class AgentServer {
 
   /** Ends all listening; the agent itself stays. */
   async close(): Promise<void> {
+    this.#runs.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
   }
 
-  async #answer(agent: Agent, message: string, context: ServerContext) {
-    const { signal, _meta: meta } = context.mcpReq;
+  async #answer(agent: Agent, message: string, { signal, approve, context }: ServedRunOptions, canAsk: boolean) {
+    const { _meta: meta } = context().mcpReq;
     const traceparent = typeof meta?.traceparent === 'string' ? meta.traceparent : undefined;
     const onEvent = progressReporter(context);
+    const profile = profileOf(context()) ?? this.#options.profile;
     try {
       const answer = await agent.run(message, {
         signal,
         streaming: false,
+        ...(canAsk ? { approve } : {}),
+        ...(profile ? { profile } : {}),
         ...(traceparent ? { traceparent } : {}),
         ...(onEvent ? { onEvent } : {}),
       });
@@ -174,6 +198,16 @@ class Conversations {
     }
   }
 
+  /** A conversation of one message. */
+  async useOnce<Result>(work: (agent: Agent) => Promise<Result>): Promise<Result> {
+    const agent = this.#options.make();
+    try {
+      return await work(agent);
+    } finally {
+      this.#end(agent);
+    }
+  }
+
   close(): void {
     for (const { agent } of this.#kept.values()) this.#end(agent);
     this.#kept.clear();
@@ -193,22 +227,37 @@ class Conversations {
   }
 }
 
+/** Whether the client has somebody who can answer a question. */
+function clientCanBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
+  const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
+  const declared = sent ?? server.server.getClientCapabilities();
+  return typeof declared === 'object' && declared !== null && 'elicitation' in declared;
+}
+
+/** The profile of the token that the client came with. */
+function profileOf({ http }: ServerContext): ProfileName | Profile | undefined {
+  const profile = http?.authInfo?.extra?.profile;
+  return profile === undefined ? undefined : (profile as ProfileName | Profile);
+}
+
 function isLocal(host = '127.0.0.1'): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /** Progress for a client that asked for it: one tick for each thing worth telling. */
-function progressReporter(context: ServerContext): ((event: AgentEvent) => void) | undefined {
-  const progressToken = context.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return undefined;
+function progressReporter(context: () => ServerContext): ((event: AgentEvent) => void) | undefined {
+  if (context().mcpReq._meta?.progressToken === undefined) return undefined;
   let progress = 0;
   return (event) => {
+    const { notify, _meta: meta } = context().mcpReq;
+    const progressToken = meta?.progressToken;
+    if (progressToken === undefined) return;
     const message = progressMessage(event);
     if (message === undefined) return;
     progress++;
     const params = { progressToken, progress, message };
     // a client that has gone away needs no progress; its call is cancelled by the transport
-    context.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+    notify({ method: 'notifications/progress', params }).catch(() => {});
   };
 }
 

@@ -1,0 +1,48 @@
+// Who may call what, and who is asked: a profile, an approver at the root, and a record of every call.
+import assert from 'node:assert/strict';
+import { type AuditRecord, PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+
+const make = (name: string, capability: string) =>
+  tool({ name, description: `Does ${name}`, meta: { capability }, run: () => `${name}: done` });
+const tools = [make('list_posts', 'read'), make('post_message', 'write'), make('delete_message', 'delete')];
+
+const worker = new PocketAgent({
+  agentConfig: {
+    llmModel: new ScriptedModel([
+      { toolCalls: tools.map(({ definition: { name } }) => ({ name, arguments: { id: 1, token: 'abc' } })) },
+      'I did what I may.',
+    ]),
+    name: 'Worker',
+  },
+  tools,
+});
+
+const audit: AuditRecord[] = [];
+await using boss = new PocketAgent({
+  agentConfig: {
+    llmModel: new ScriptedModel([{ toolCalls: [{ name: 'Worker-message', arguments: { message: 'Go.' } }] }, 'Done.']),
+    name: 'Boss',
+  },
+  subAgents: [worker], // has no more rights than Boss, and asks where Boss would
+  access: { profile: 'writer', confirm: 'write' },
+  approve: ({ path, tool: name, arguments: args }) => {
+    console.log(`${path.join(' > ')} wants to call ${name} ${JSON.stringify(args)}`);
+    return 'allow'; // a real program asks a person
+  },
+  hooks: {
+    onEvent: (event) => {
+      if (event.type === 'audit' && event.meta.agentName === 'Worker') audit.push(event.data);
+    },
+  },
+});
+console.log(await boss.run('Clean up.'));
+for (const { tool: name, capability, decision, by, outcome } of audit)
+  console.log({ name, capability, decision, by, outcome });
+
+assert.deepEqual(audit.map(({ tool: name, decision }) => `${name} ${decision}`).sort(), [
+  'delete_message refused',
+  'list_posts allowed',
+  'post_message approved',
+]);
+assert.ok(!JSON.stringify(audit).includes('abc'));

@@ -1,0 +1,166 @@
+// A run that a client of ours waits for. When it needs a yes, the client is asked and comes back with the answer; the
+// same in both protocol eras, because the SDK turns such a question into a request where the client knows no other way.
+import { randomUUID } from 'node:crypto';
+import {
+  acceptedContent,
+  type CallToolResult,
+  fromJsonSchema,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { ApprovalAnswer, ApprovalRequest, Approve } from './approval.ts';
+import { PocketError } from './errors.ts';
+import { APPROVAL_META_KEY, describeApproval } from './remote-approval.ts';
+
+interface Question {
+  id: string;
+  request: ApprovalRequest;
+  answer(answer: ApprovalAnswer): void;
+}
+
+const answerSchema = {
+  type: 'object' as const,
+  properties: {
+    approve: { type: 'boolean' as const, title: 'Allow this call' },
+    reason: { type: 'string' as const, title: 'Why not' },
+  },
+  required: ['approve'],
+};
+const KEPT_MS = 900_000;
+
+/** The runs of one server that wait for an answer of their client. */
+export class ServedRuns {
+  readonly #waiting = new Map<string, { run: ServedRun; owner: string }>();
+
+  /** `owner` is whoever may go on with the run: the token of the client. */
+  async start(owner: string, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    return this.#serve(new ServedRun(begin), owner, context);
+  }
+
+  /** A client that comes back with answers, or undefined when the request is a new one. */
+  async resume(owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult | undefined> {
+    const id = context.mcpReq.requestState<string>();
+    if (typeof id !== 'string') return undefined;
+    const found = this.#waiting.get(id);
+    if (!found || found.owner !== owner) {
+      return failed('This run is not known here, or no longer: ask again.');
+    }
+    this.#waiting.delete(id);
+    found.run.takeAnswers(context);
+    return this.#serve(found.run, owner, context);
+  }
+
+  close(): void {
+    for (const { run } of this.#waiting.values()) run.abort();
+    this.#waiting.clear();
+  }
+
+  async #serve(run: ServedRun, owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const outcome = await run.next(context);
+    if ('result' in outcome) return outcome.result;
+    const requestState = randomUUID();
+    this.#waiting.set(requestState, { run, owner });
+    // a client that never comes back must not be waited for
+    setTimeout(() => {
+      if (this.#waiting.delete(requestState)) run.abort();
+    }, KEPT_MS).unref();
+    const inputRequests = Object.fromEntries(
+      outcome.questions.map(({ id, request }) => [
+        id,
+        inputRequired.elicit({
+          message: wording(request),
+          requestedSchema: answerSchema,
+          _meta: { [APPROVAL_META_KEY]: describeApproval(request) },
+        }),
+      ]),
+    );
+    return inputRequired({ inputRequests, requestState });
+  }
+}
+
+export interface ServedRunOptions {
+  signal: AbortSignal;
+  approve: Approve;
+  /** The request that is being served just now. */
+  context(): ServerContext;
+}
+
+type Begin = (options: ServedRunOptions) => Promise<CallToolResult>;
+
+class ServedRun {
+  readonly #controller = new AbortController();
+  readonly #finished: Promise<CallToolResult>;
+  #questions: Question[] = [];
+  #asked = Promise.withResolvers<void>();
+  #context: ServerContext | undefined;
+
+  constructor(begin: Begin) {
+    const context = () => {
+      if (!this.#context) throw new PocketError('ABORTED', 'No request is being served.');
+      return this.#context;
+    };
+    const start = () => begin({ signal: this.#controller.signal, approve: (request) => this.#ask(request), context });
+    // begins when the first request is there to be served
+    this.#finished = Promise.resolve().then(start);
+    this.#finished.catch(() => {}); // told by next()
+  }
+
+  /** The result, or the questions that stand in its way. */
+  async next(context: ServerContext): Promise<{ result: CallToolResult } | { questions: Question[] }> {
+    this.#context = context;
+    const { signal } = context.mcpReq;
+    const abort = () => this.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      const asked = this.#asked.promise.then(() => undefined);
+      const result = await Promise.race([this.#finished, asked]);
+      if (result) return { result };
+      this.#asked = Promise.withResolvers();
+      return { questions: this.#questions };
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  takeAnswers(context: ServerContext): void {
+    const questions = this.#questions;
+    this.#questions = [];
+    const schema = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
+    for (const { id, answer } of questions) {
+      const given = acceptedContent(context.mcpReq.inputResponses, id, schema);
+      answer(given?.approve ? 'allow' : { deny: given?.reason || 'the client said no' });
+    }
+  }
+
+  abort(): void {
+    this.#controller.abort(new PocketError('ABORTED', 'The client has given this run up.'));
+  }
+
+  #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    return new Promise((resolve) => {
+      this.#questions.push({
+        id: `approve_${request.hash.slice(0, 16)}_${this.#questions.length}`,
+        request,
+        answer: resolve,
+      });
+      this.#asked.resolve();
+    });
+  }
+}
+
+/** What a person must know to say yes; the hash ties the answer to this call. */
+function wording({ path, tool, capability, arguments: args, description, changed, hash }: ApprovalRequest): string {
+  const shown = JSON.stringify(args, null, 2);
+  return [
+    `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
+    ...(description ? [description] : []),
+    ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
+    `Arguments: ${shown.length > 2_000 ? `${shown.slice(0, 2_000)}…` : shown}`,
+    `Call ${hash.slice(0, 16)}`,
+  ].join('\n');
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}

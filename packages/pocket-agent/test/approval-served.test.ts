@@ -1,0 +1,159 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { type ApprovalRequest, type HttpServer, PocketAgent, PocketAgentClient, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
+
+const closing: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const part of closing.splice(0).reverse()) await part.close();
+});
+
+function servedAgent(options: object = {}) {
+  const ran: unknown[] = [];
+  const make = (name: string, capability: string) =>
+    tool({ name, description: `Does ${name}`, meta: { capability }, run: (args) => `${name} ${ran.push(args)}` });
+  const calls = {
+    toolCalls: [{ name: 'look' }, { name: 'erase', arguments: { id: 7 } }, { name: 'erase', arguments: { id: 8 } }],
+  };
+  const llmModel = new ScriptedModel([calls, 'cleaned up']);
+  const agent = new PocketAgent({
+    agentConfig: { llmModel, name: 'Cleaner' },
+    tools: [make('look', 'read'), make('erase', 'delete')],
+    access: { confirm: 'destructive' },
+    logger: silent,
+    ...options,
+  });
+  closing.push(agent);
+  return { agent, ran };
+}
+
+async function listen(
+  agent: PocketAgent,
+  options: Parameters<Awaited<ReturnType<PocketAgent['asMcpServer']>>['listen']>[0] = {},
+): Promise<HttpServer> {
+  return (await agent.asMcpServer()).listen(options);
+}
+
+describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its client (%s)', (mode) => {
+  const connect = async (url: string, answer: boolean | undefined) => {
+    const asked: string[] = [];
+    const client = new Client(
+      { name: 'tester', version: '1' },
+      { capabilities: answer === undefined ? {} : { elicitation: { form: {} } }, versionNegotiation: { mode } },
+    );
+    if (answer !== undefined) {
+      client.setRequestHandler('elicitation/create', async ({ params }) => {
+        asked.push(params.message);
+        return { action: 'accept', content: { approve: answer } };
+      });
+    }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    closing.push(client);
+    return { client, asked };
+  };
+  const say = (client: Client) => client.callTool({ name: 'Cleaner-message', arguments: { message: 'clean up' } });
+
+  test('and goes on with a yes', async () => {
+    const { agent, ran } = servedAgent();
+    const { client, asked } = await connect((await listen(agent)).url, true);
+    expect((await say(client)).content).toMatchObject([{ text: 'cleaned up' }]);
+    expect(ran).toEqual([{}, { id: 7 }, { id: 8 }]);
+    expect(asked).toHaveLength(2);
+    expect(asked[0]).toMatch(/Cleaner wants to call "erase" \(delete\).*"id": 7/s);
+  });
+
+  test('and does without, with a no', async () => {
+    const { agent, ran } = servedAgent();
+    const { client } = await connect((await listen(agent)).url, false);
+    expect((await say(client)).content).toMatchObject([{ text: 'cleaned up' }]);
+    expect(ran).toEqual([{}]);
+  });
+
+  test('and refuses where the client has nobody to ask', async () => {
+    const { agent, ran } = servedAgent();
+    const { client, asked } = await connect((await listen(agent)).url, undefined);
+    await say(client);
+    expect(ran).toEqual([{}]);
+    expect(asked).toEqual([]);
+  });
+});
+
+test('an approval goes from a served agent through a sub-agent to the root, which answers', async () => {
+  const { agent: cleaner, ran } = servedAgent();
+  const { url } = await listen(cleaner, { token: 'secret' });
+  const middle = new PocketAgent({
+    agentConfig: {
+      llmModel: new ScriptedModel([
+        { toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] },
+        'middle done',
+      ]),
+      name: 'Middle',
+    },
+    mcpConfig: { mcpServers: { cleaner: { url, headers: { Authorization: 'Bearer secret' } } } },
+    logger: silent,
+  });
+  const requests: ApprovalRequest[] = [];
+  const { agent } = scriptedAgent(
+    [{ toolCalls: [{ name: 'Middle-message', arguments: { message: 'go' } }] }, 'root done'],
+    {
+      subAgents: [middle],
+      approve: (request) => {
+        requests.push(request);
+        return request.arguments.id === 7 ? 'allow' : { deny: 'not that one' };
+      },
+    },
+  );
+  closing.push(agent);
+  expect(await agent.run('x')).toBe('root done');
+  expect(requests.map(({ path, tool: name }) => `${path.join('/')} ${name}`)).toEqual([
+    'Tester/Middle/Cleaner erase',
+    'Tester/Middle/Cleaner erase',
+  ]);
+  expect(ran).toEqual([{}, { id: 7 }]);
+  expectValidHistory(agent);
+  expectValidHistory(middle);
+  expect(resultText(middle)).toBe('cleaned up');
+});
+
+test('a question that nobody answers in time is a no', async () => {
+  const { agent, ran } = servedAgent({ access: { confirm: 'destructive', approvalTimeoutMs: 50 } });
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: { c: { url: (await listen(agent)).url } } },
+    logger: silent,
+    elicitationHandler: () =>
+      new Promise((resolve) => setTimeout(resolve, 300, { action: 'accept', content: { approve: true } })),
+  });
+  closing.push(client);
+  await client.callTool('Cleaner-message', { message: 'x' });
+  expect(ran).toEqual([{}]);
+});
+
+test('tokens have profiles of their own', async () => {
+  const use = async (token: string) => {
+    const { agent, ran } = servedAgent({ access: {} });
+    const { url } = await listen(agent, { tokens: { reading: 'reader', all: 'admin' } });
+    const client = new PocketAgentClient({
+      mcpConfig: { mcpServers: { c: { url, headers: { Authorization: `Bearer ${token}` } } } },
+      logger: silent,
+    });
+    closing.push(client);
+    await client.callTool('Cleaner-message', { message: 'x' });
+    return ran.length;
+  };
+  expect(await use('reading')).toBe(1);
+  expect(await use('all')).toBe(3);
+  await expect(use('other')).rejects.toThrow();
+});
+
+test('asMcpServer({ profile }) bounds every caller', async () => {
+  const { agent, ran } = servedAgent({ access: {} });
+  const server = await agent.asMcpServer({ profile: 'reader' });
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: { c: { url: (await server.listen()).url } } },
+    logger: silent,
+  });
+  closing.push(client);
+  await client.callTool('Cleaner-message', { message: 'x' });
+  expect(ran).toEqual([{}]);
+});
