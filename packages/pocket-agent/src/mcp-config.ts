@@ -2,7 +2,7 @@
 
 import type { AuthProvider, OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
-import type { ServerTrust } from './access.ts';
+import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
 
@@ -80,6 +80,12 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
     if (value !== undefined && !(typeof value === 'number' && value > 0)) {
       throw invalid(`MCP server "${name}": "${key}" must be a number greater than 0, got ${JSON.stringify(value)}.`);
     }
+  }
+  const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
+  if (wrong) {
+    throw invalid(
+      `MCP server "${name}": capability "${wrong[1]}" of "${wrong[0]}" must be one of ${capabilities.join(', ')}.`,
+    );
   }
   if ('server' in copy) {
     if (!isInProcessServer(copy.server))

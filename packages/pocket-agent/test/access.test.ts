@@ -165,6 +165,8 @@ describe('a profile on an agent', () => {
   });
 
   test('an unknown profile and a wrong capability are refused at once', () => {
+    const mcpServers = { x: { command: 'y', capabilities: { z: 'delet' as never } } };
+    expect(() => scriptedAgent([], { mcpConfig: { mcpServers } })).toThrow(/"delet" of "z" must be one of/);
     expect(() => scriptedAgent([], { access: { profile: 'boss' as never } })).toThrow(
       /There are: reader, writer, manager, admin/,
     );

@@ -1,10 +1,34 @@
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API_KEY } from './fixtures/fake-dialect.ts';
+import { FakeProviders } from './fixtures/fake-providers.ts';
 
 const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+const stdioServer = fileURLToPath(new URL('./fixtures/stdio-server.ts', import.meta.url));
+const oddServer = fileURLToPath(new URL('./fixtures/stdio-odd.ts', import.meta.url));
+
+const started = (file: string, ...args: string[]) => ({
+  command: process.execPath,
+  args: ['-C', 'pocket-agent/source', file, ...args],
+});
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pocket-cli-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function configFile(name: string, mcpServers: object): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, JSON.stringify({ mcpServers }));
+  return file;
+}
 
 interface Outcome {
   code: number;
@@ -15,13 +39,18 @@ interface Outcome {
 /** Runs the command with only what a bare machine has in its environment. */
 function command(
   args: string[],
-  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
+  { env = {}, input = '', cwd }: { env?: Record<string, string>; input?: string; cwd?: string } = {},
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const bare = { PATH: process.env.PATH ?? '', OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1', ...env };
     const done = (error: ExecFileException | null, stdout: string, stderr: string) =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-    const child = execFile(process.execPath, ['-C', 'pocket-agent/source', main, ...args], { env: bare }, done);
+    const child = execFile(
+      process.execPath,
+      ['-C', 'pocket-agent/source', main, ...args],
+      { env: bare, ...(cwd ? { cwd } : {}) },
+      done,
+    );
     child.stdin?.end(input);
   });
 }
@@ -99,5 +128,155 @@ describe('pocket-agent "question"', () => {
     expect(await ended).toBe(130);
     hanging.closeAllConnections();
     hanging.close();
+  });
+});
+
+describe('calls that need a yes, without a terminal', { timeout: 20_000 }, () => {
+  const asked = async (...args: string[]) => {
+    const file = await configFile('erase.json', {
+      one: { ...started(stdioServer), capabilities: { echo: 'delete', pid: 'read' } },
+    });
+    const providers = await FakeProviders.start();
+    providers.script({ toolCalls: [{ name: 'echo', arguments: { text: 'gone' } }] }, 'Done.');
+    const env = {
+      OPENAI_COMPATIBLE_BASE_URL: providers.baseUrl('openai-compatible'),
+      OPENAI_COMPATIBLE_API_KEY: API_KEY,
+    };
+    try {
+      const outcome = await command(['-m', 'openai-compatible/x', '--config', file, ...args, 'Erase it'], { env });
+      expect(providers.refused).toEqual([]);
+      const shown = providers.lastBody.at('tools').list.map((tool) => tool.at('function', 'name').text);
+      return { ...outcome, shown, sent: JSON.stringify(providers.lastBody.value) };
+    } finally {
+      await providers.close();
+    }
+  };
+
+  test('are refused, the model reads why, and the way out is told', async () => {
+    const { code, stderr, sent } = await asked();
+    expect(code).toBe(0);
+    expect(sent).toContain('nobody to ask');
+    expect(stderr).toMatch(/✗ .*nobody to ask/);
+    expect(stderr).toContain('--yes allows every call');
+  });
+
+  test('--yes allows them', async () => {
+    expect((await asked('--yes')).stderr).toContain('← gone');
+  });
+
+  test('--confirm never asks for nothing', async () => {
+    expect((await asked('--confirm', 'never')).stderr).toContain('← gone');
+  });
+
+  test('--profile hides what it does not allow, whatever --yes says', async () => {
+    const { shown, stderr } = await asked('--profile', 'reader', '--yes');
+    expect(shown).toContain('pid');
+    expect(shown).not.toContain('echo');
+    expect(stderr).toMatch(/✗ .*may not be called here/);
+  });
+
+  test('a profile, a policy or a file that does not exist is a mistake of whoever called: 2', async () => {
+    expect(await command(['--profile', 'king', 'Hi'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no profile "king"'),
+    });
+    expect(await command(['--confirm', 'maybe', 'Hi'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--confirm must be one of never'),
+    });
+    expect(await command(['--config', 'absent.json', 'Hi'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Cannot read absent.json'),
+    });
+  });
+});
+
+describe('pocket-agent tools', { timeout: 20_000 }, () => {
+  const rowsOf = (stdout: string) =>
+    new Map(stdout.split('\n').map((line) => [line.split(/ {2,}/)[0], line.split(/ {2,}/).slice(1)]));
+
+  test('lists the built-in tools in columns that stand below each other', async () => {
+    const { code, stdout, stderr } = await command(['tools', '--profile', 'reader'], { cwd: folder });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const rows = rowsOf(stdout);
+    expect(rows.get('tool')).toEqual(['capability', 'from', 'allowed']);
+    expect(rows.get('calculate')).toEqual(['read', 'meta', 'yes']);
+    const starts = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.search(/(capability|read) /));
+    expect(new Set(starts).size).toBe(1);
+  });
+
+  test('tells what each judgement was concluded from, and why a profile says no', async () => {
+    const file = await configFile('two.json', {
+      known: { ...started(stdioServer), capabilities: { meta: 'write' } },
+      strange: { ...started(stdioServer), trust: false },
+    });
+    const { code, stdout } = await command(['tools', '--profile', 'writer', '--config', file]);
+    expect(code).toBe(0);
+    const rows = rowsOf(stdout);
+    expect(rows.get('known_echo')).toEqual(['read', 'annotations', 'yes']);
+    expect(rows.get('known_meta')).toEqual(['write', 'config', 'yes']);
+    const no = 'no: it can delete, and only read, write is allowed';
+    expect(rows.get('known_wait')).toEqual(['delete', 'nothing', no]);
+    expect(rows.get('strange_echo')).toEqual(['delete', 'distrust', no]);
+  });
+
+  test('a file that lies in the folder is not used unless it is named: it may be a stranger’s', async () => {
+    const home = await mkdtemp(join(folder, 'home-'));
+    const touch = { command: process.execPath, args: ['-e', `require('fs').writeFileSync('touched', '')`] };
+    await writeFile(join(home, 'mcp.json'), JSON.stringify({ mcpServers: { touch } }));
+    const { stdout } = await command(['tools'], { cwd: home });
+    expect(stdout).toContain('calculate');
+    await expect(access(join(home, 'touched'))).rejects.toThrow();
+  });
+
+  test('--json gives one object per line', async () => {
+    const home = await mkdtemp(join(folder, 'home-'));
+    await writeFile(join(home, '.mcp.json'), JSON.stringify({ mcpServers: { one: started(stdioServer) } }));
+    const { stdout } = await command(['tools', '--json', '--profile', 'reader', '--config', '.mcp.json'], {
+      cwd: home,
+    });
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows).toContainEqual({ tool: 'echo', capability: 'read', from: 'annotations', allowed: true });
+    expect(rows).toContainEqual({
+      tool: 'wait',
+      capability: 'delete',
+      from: 'nothing',
+      allowed: false,
+      reason: 'it can delete, and only read is allowed',
+    });
+  });
+
+  test('a server that fails is reported; only when none answers is that a failure', async () => {
+    const broken = started(oddServer, 'exits');
+    const some = await command([
+      'tools',
+      '--config',
+      await configFile('some.json', { broken, one: started(stdioServer) }),
+    ]);
+    expect(some.code).toBe(0);
+    expect(some.stdout).toContain('one_echo');
+    expect(some.stderr).toMatch(/^server broken: .*API_TOKEN is wrong/m);
+    const none = await command(['tools', '--config', await configFile('none.json', { broken })]);
+    expect(none).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('No MCP server answered') });
+  });
+
+  test('a file that is no JSON, or holds no servers, is named', async () => {
+    const file = join(folder, 'broken.json');
+    await writeFile(file, '{ nope');
+    expect(await command(['tools', '--config', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('broken.json is not JSON'),
+    });
+    await writeFile(file, '{ "tests": 3 }');
+    expect(await command(['tools', '--config', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('broken.json must hold an object "mcpServers"'),
+    });
   });
 });

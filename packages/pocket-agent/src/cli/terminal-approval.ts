@@ -1,0 +1,171 @@
+// Asks the person at the terminal before a tool is called: one question at a time; yes, no, always or edit.
+import { createInterface, type Interface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
+import { errorText } from '../errors.ts';
+import { bounded, printable, printableJson } from './printable.ts';
+
+export interface Terminal {
+  input: Readable & { isTTY?: boolean };
+  output: Writable;
+  /** Ctrl-C while a question is open: a terminal in raw mode sends no signal. */
+  interrupt(): void;
+}
+
+const LONGEST_DESCRIPTION = 500;
+const LONGEST_ARGUMENT = 300;
+const MOST_ARGUMENTS = 20;
+const LONGEST_NAME = 100;
+
+const always = { allow: true, remember: 'conversation' } as const;
+const nobody = { deny: 'nobody answered at the terminal' };
+
+export class TerminalApproval {
+  readonly #terminal: Terminal;
+  readonly #always = new Set<string>();
+  readonly #held: string[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+  #isAsking = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  readonly approve = (request: ApprovalRequest): Promise<ApprovalAnswer> => {
+    const answer = this.#last.then(() => this.#answer(request));
+    this.#last = answer.catch(() => {});
+    return answer;
+  };
+
+  /** Writes a line, after the question if one is open. */
+  print(line: string): void {
+    if (this.#isAsking) this.#held.push(line);
+    else this.#terminal.output.write(`${line}\n`);
+  }
+
+  async #answer(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    request.signal.throwIfAborted();
+    // the agent remembers too, but not for calls that were already waiting here
+    const key = JSON.stringify([request.path, request.tool]);
+    if (this.#always.has(key) && !request.changed) return always;
+    this.#isAsking = true;
+    try {
+      const answer = await this.#open(request);
+      if (answer === always) this.#always.add(key);
+      return answer;
+    } finally {
+      this.#isAsking = false;
+      for (const line of this.#held.splice(0)) this.print(line);
+    }
+  }
+
+  async #open(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    const { input, output, interrupt } = this.#terminal;
+    if (input.readableEnded || input.destroyed) return nobody;
+    const isTerminal = input.isTTY === true;
+    const lines = createInterface({ input, output, terminal: isTerminal, historySize: 0 });
+    const closed = new AbortController();
+    lines.once('close', () => closed.abort());
+    lines.on('SIGINT', interrupt);
+    try {
+      await dropEarlierInput(lines, isTerminal);
+      output.write(describe(request));
+      return await converse(request, {
+        isTerminal,
+        lines,
+        output,
+        signal: AbortSignal.any([request.signal, closed.signal]),
+      });
+    } catch (error) {
+      output.write('\n');
+      request.signal.throwIfAborted();
+      if (closed.signal.aborted) return nobody;
+      throw error;
+    } finally {
+      lines.close();
+    }
+  }
+}
+
+/** What was typed before a question was there is no answer to it. */
+async function dropEarlierInput(lines: Interface, isTerminal: boolean): Promise<void> {
+  await setImmediate();
+  await setImmediate(); // between the two, all that waits is read
+  if (isTerminal) lines.write(null, { ctrl: true, name: 'e' });
+  if (isTerminal) lines.write(null, { ctrl: true, name: 'u' });
+}
+
+interface Conversation {
+  lines: Interface;
+  output: Writable;
+  isTerminal: boolean;
+  signal: AbortSignal;
+}
+
+async function converse(request: ApprovalRequest, conversation: Conversation): Promise<ApprovalAnswer> {
+  const { lines, signal } = conversation;
+  for (;;) {
+    const word = await lines.question('y(es) / n(o) / a(lways for this tool) / e(dit)? ', { signal });
+    switch (word.trim().toLowerCase()) {
+      case 'y':
+      case 'yes':
+        return 'allow';
+      case 'n':
+      case 'no':
+        return { deny: 'the person at the terminal said no' };
+      case 'a':
+      case 'always':
+        return always;
+      case 'e':
+      case 'edit': {
+        const edited = await edit(request, conversation);
+        if (edited) return edited;
+      }
+    }
+  }
+}
+
+/** Undefined when what was typed cannot be used, or nothing was typed. */
+async function edit(
+  request: ApprovalRequest,
+  { lines, output, isTerminal, signal }: Conversation,
+): Promise<ApprovalAnswer | undefined> {
+  const original = printableJson(request.arguments);
+  const typing = lines.question('arguments as JSON: ', { signal });
+  if (isTerminal) lines.write(original);
+  const typed = (await typing).trim();
+  if (typed === original) return 'allow';
+  if (typed === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(typed);
+    if (isObject(value)) return { allow: value };
+    output.write('Arguments must be a JSON object.\n');
+  } catch (error) {
+    output.write(`That is not JSON: ${printable(errorText(error))}\n`);
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function describe({ tool, capability, description, path, changed, arguments: args }: ApprovalRequest): string {
+  const entries = Object.entries(args);
+  const who = printable(path.join(' → '), LONGEST_NAME);
+  const told = [
+    `${who} wants to call ${printable(tool, LONGEST_NAME)}, which can ${capability}.`,
+    ...(changed ? ['  ! Its definition has changed since it was first seen.'] : []),
+    `  what it does: ${description ? printable(description, LONGEST_DESCRIPTION) : 'it does not say'}`,
+    entries.length > 0 ? '  arguments:' : '  arguments: none',
+    ...entries.slice(0, MOST_ARGUMENTS).map(([key, value]) => `    ${argument(key, value)}`),
+    ...(entries.length > MOST_ARGUMENTS ? [`    … (${entries.length - MOST_ARGUMENTS} more; edit shows all)`] : []),
+  ];
+  return `\n${told.join('\n')}\n`;
+}
+
+function argument(key: string, value: unknown): string {
+  const name = /^[\w.-]+$/.test(key) ? key : printableJson(key);
+  return `${bounded(name, LONGEST_NAME)}: ${bounded(printableJson(value), LONGEST_ARGUMENT)}`;
+}
