@@ -399,7 +399,7 @@ describe('waiting', () => {
     const waiting = failureOf(generated(model, ask('Hello')));
     while (eventsOf(router, 'waiting').length === 0) await new Promise(setImmediate);
     await router.close();
-    expect(await waiting).toMatchObject({ code: 'ABORTED' });
+    expect(await waiting).toMatchObject({ code: 'AGENT_CLOSED', message: 'The router was closed.' });
   });
 });
 
@@ -615,7 +615,9 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ['params.model of "main" must be a string such as', { models: [{ modelName: 'main', params: {} }] }],
     ['params.model of "main" must be a string such as', { models: [{ modelName: 'main', params: { model: {} } }] }],
     ['Unknown model "nobody/x"', { models: [{ modelName: 'main', params: { model: 'nobody/x' } }] }],
-    ['rpm of "main" must be a number greater than 0', { models: [{ modelName: 'main', params: { ...good, rpm: 0 } }] }],
+    ['rpm of "main" must be a number, 1 or more', { models: [{ modelName: 'main', params: { ...good, rpm: 0 } }] }],
+    ['rpm of "main" must be a number, 1 or more', { models: [{ modelName: 'main', params: { ...good, rpm: 0.5 } }] }],
+    ['timeoutMs of "main" must be', { models: [{ modelName: 'main', params: { ...good, timeoutMs: '9' } }] }],
     ['tpm of "main" must be', { models: [{ modelName: 'main', params: { ...good, tpm: '9' } }] }],
     [
       'maxParallel of "main" must be',
@@ -627,6 +629,9 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ],
     ['there is no strategy "best". There are: weighted-shuffle,', { models: main, strategy: 'best' }],
     ['maxWaitMs must be a number, 0 or more', { models: main, maxWaitMs: -1 }],
+    ['maxWaitMs must be a number, 0 or more', { models: main, maxWaitMs: '5' }],
+    ['windowMs must be a number greater than 0', { models: main, windowMs: '5' }],
+    ['redisPrefix must be a text', { models: main, redisPrefix: '' }],
     ['retries must be a number, 0 or more', { models: main, retries: 'many' }],
     ['cooldownMs must be a number, 0 or more', { models: main, cooldownMs: Number.NaN }],
     ['windowMs must be a number greater than 0', { models: main, windowMs: 0 }],

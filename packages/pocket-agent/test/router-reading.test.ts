@@ -1,4 +1,5 @@
 // What the router reads from errors, headers and prompts.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { PocketError } from 'pocket-agent';
 import { expect, test } from 'vitest';
 import { failureOf, retryAfterMs } from '../src/router/failure.ts';
@@ -27,6 +28,9 @@ test.each([
   ],
   ['context-window', http(400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens.")],
   ['context-window', new Error('Your input exceeds the context window of this model.')],
+  ['context-window', http(400, 'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000')],
+  ['context-window', Object.assign(http(400), { data: { error: { code: 'context_length_exceeded' } } })],
+  ['context-window', Object.assign(new Error('No.'), { code: 'context_length_exceeded' })],
   ['server', http(500)],
   ['server', http(529)],
   ['server', http(409)],
@@ -36,9 +40,13 @@ test.each([
   ['timeout', http(504)],
   ['timeout', new PocketError('TIMEOUT', 'Too late.')],
   ['timeout', new DOMException('The operation timed out', 'TimeoutError')],
+  ['timeout', new Error('Request timed out.')],
+  ['timeout', new Error('The model took too long to answer.')],
   ['network', new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:1') })],
   ['network', new Error('terminated', { cause: new Error('other side closed') })],
   ['request', http(400, 'max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens')],
+  ['request', http(400, 'The image took too long to download.')],
+  ['request', http(400, "Invalid 'messages[0].content': string too long. Expected at most 10485760 characters.")],
   ['request', http(422)],
   ['request', new TypeError('x is not a function')],
   ['request', 'a text that was thrown'],
@@ -70,6 +78,8 @@ test.each([
   expect(durationMs(text, Date.parse('2030-01-01T00:00:00Z'))).toBe(ms);
 });
 
+const limits = { requests: 100, tokens: 1_000 };
+
 test('each kind of limit has its own reset, and headers grow old', () => {
   const headers = {
     'x-ratelimit-limit-requests': '100',
@@ -79,11 +89,11 @@ test('each kind of limit has its own reset, and headers grow old', () => {
     'x-ratelimit-remaining-tokens': '0',
     'x-ratelimit-reset-tokens': '30s',
   };
-  expect(providerCounts(headers, 500)).toEqual([
+  expect(providerCounts(headers, limits, 500)).toEqual([
     { requests: 40, resetMs: 1_500 },
     { tokens: 1_000, resetMs: 29_500 },
   ]);
-  expect(providerCounts(headers, 10_000)).toEqual([{ tokens: 1_000, resetMs: 20_000 }]);
+  expect(providerCounts(headers, limits, 10_000)).toEqual([{ tokens: 1_000, resetMs: 20_000 }]);
 });
 
 test("Anthropic's reset is a date, which does not grow old", () => {
@@ -93,16 +103,33 @@ test("Anthropic's reset is a date, which does not grow old", () => {
     'anthropic-ratelimit-requests-reset': '2030-01-01T00:00:10Z',
   };
   const now = Date.parse('2030-01-01T00:00:00Z');
-  expect(providerCounts(headers, 5_000, now)).toEqual([{ requests: 1, resetMs: 10_000 }]);
+  expect(providerCounts(headers, limits, 5_000, now)).toEqual([{ requests: 51, resetMs: 10_000 }]);
+});
+
+test.each([
+  { what: 'a lower limit than ours', limit: 10, remaining: 0, reset: '30s', ours: 100, used: [100] },
+  { what: 'a higher limit than ours', limit: 500, remaining: 20, reset: '30s', ours: 100, used: [80] },
+  { what: 'a limit by the day', limit: 14_400, remaining: 14_000, reset: '20h', ours: 30, used: [] },
+  { what: 'a limit by the day, nearly used up', limit: 14_400, remaining: 4, reset: '20h', ours: 30, used: [26] },
+  { what: 'a limit that is passed', limit: 10, remaining: -3, reset: '1s', ours: 100, used: [100] },
+  { what: 'no limit of ours', limit: 10, remaining: 0, reset: '1s', ours: undefined, used: [] },
+])('what remains of $what is the room we have', ({ limit, remaining, reset, ours, used }) => {
+  const headers = {
+    'x-ratelimit-limit-requests': String(limit),
+    'x-ratelimit-remaining-requests': String(remaining),
+    'x-ratelimit-reset-requests': reset,
+  };
+  const counts = providerCounts(headers, { requests: ours, tokens: undefined }, 0);
+  expect(counts.map(({ requests }) => requests)).toEqual(used);
 });
 
 test.each([
   {},
   { 'x-ratelimit-remaining-requests': '0' },
-  { 'x-ratelimit-limit-requests': 'x', 'x-ratelimit-remaining-requests': '1', 'x-ratelimit-reset-requests': '1s' },
+  { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': 'x', 'x-ratelimit-reset-requests': '1s' },
   { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': '1' },
 ])('headers that say too little are left alone: %j', (headers) => {
-  expect(providerCounts(headers, 0)).toEqual([]);
+  expect(providerCounts(headers, limits, 0)).toEqual([]);
 });
 
 test('an estimate grows with the text, counts other scripts as more and files as one lump', () => {
@@ -115,4 +142,24 @@ test('an estimate grows with the text, counts other scripts as more and files as
   const tokens = estimateInputTokens({ prompt: [{ role: 'user', content: [picture] }] });
   expect(tokens).toBeGreaterThan(999);
   expect(tokens).toBeLessThan(1_100);
+});
+
+function toolResult(value: unknown) {
+  const output = { type: 'json', value };
+  const prompt = [{ role: 'tool', content: [{ type: 'tool-result', toolCallId: '1', toolName: 't', output }] }];
+  return estimateInputTokens({ prompt } as unknown as LanguageModelV4CallOptions);
+}
+
+test('an estimate counts what a tool calls its data, and the text of a file', () => {
+  expect(toolResult({ data: 'x'.repeat(1_000_000) })).toBeGreaterThan(250_000);
+  const data = { type: 'text' as const, text: 'x'.repeat(100_000) };
+  const file = { type: 'file' as const, mediaType: 'text/plain', data };
+  expect(estimateInputTokens({ prompt: [{ role: 'user', content: [file] }] })).toBeGreaterThan(25_000);
+});
+
+test('an estimate never throws', () => {
+  expect(toolResult({ id: 12n })).toBeLessThan(100);
+  const round: Record<string, unknown> = {};
+  round.round = round;
+  expect(toolResult(round)).toBeGreaterThan(0);
 });

@@ -149,8 +149,8 @@ function expectWithinLimits(of: readonly Hammer[]): void {
   for (const { model } of models) expect(fullestWindow(model, of), `${model}, of its limit`).toBeLessThanOrEqual(1);
 }
 
-function store(logger: Logger = silent): RedisRateStore {
-  const made = new RedisRateStore(`redis://127.0.0.1:${port}`, { windowMs: LONG_MS, marginMs: 0 }, logger);
+function store(logger: Logger = silent, namespace?: string): RedisRateStore {
+  const made = new RedisRateStore(`redis://127.0.0.1:${port}`, { windowMs: LONG_MS, marginMs: 0 }, logger, namespace);
   stores.push(made);
   return made;
 }
@@ -180,6 +180,13 @@ afterEach(async () => {
 afterAll(async () => {
   if (redis?.exitCode === null && redis.pid !== undefined) await stopRedis();
   await rm(folder, { recursive: true, force: true });
+});
+
+test('another namespace has windows of its own, and the same one shares them', async () => {
+  const limits = { requests: 1, tokens: undefined };
+  await place(store(silent, 'one-app'), 'model#1', 1, limits);
+  expect(isTaken(await store(silent, 'one-app').reserve('model#1', 1, limits))).toBe(false);
+  expect(isTaken(await store(silent, 'another-app').reserve('model#1', 1, limits))).toBe(true);
 });
 
 describe('two processes', () => {

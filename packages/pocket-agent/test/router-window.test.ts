@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   bucketMsOf,
   MemoryRateStore,
@@ -168,4 +168,16 @@ test('a correction upwards counts at once and takes the room of those who come n
   store.settle(KEY, reserved.reservation, 95);
   expect(store.reserve(KEY, 10, limits)).toEqual({ waitMs: 61_000 });
   expect(store.reserve(KEY, 5, limits)).toHaveProperty('reservation');
+});
+
+test('a clock that is set back makes nobody wait longer', () => {
+  const wallClock = vi.spyOn(Date, 'now');
+  const store = new MemoryRateStore({ windowMs: 60_000, marginMs: 0 });
+  const limits = { requests: 1, tokens: undefined };
+  store.reserve(KEY, 1, limits);
+  wallClock.mockReturnValue(Date.now() - 3_600_000);
+  const reserved = store.reserve(KEY, 1, limits);
+  wallClock.mockRestore();
+  if (!('waitMs' in reserved)) throw new Error('there was no room');
+  expect(reserved.waitMs).toBeLessThanOrEqual(61_000);
 });

@@ -3,6 +3,7 @@ import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { PocketError } from '../errors.ts';
 import { checkModelName, type LanguageModel, type ModelSettings, resolveModel } from '../model.ts';
 import { listPrice, type ModelPrice } from '../prices.ts';
+import { count } from '../usage.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from './failure.ts';
 import type { RateLimits, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
@@ -18,9 +19,9 @@ export interface DeploymentParams extends ModelSettings {
   weight?: number;
   /** Calls at the same time. Default: no limit. */
   maxParallel?: number;
-  /** A call, or the first part of a stream, that takes longer counts as failed. */
+  /** A call, or any part of a stream, that takes longer counts as failed; a stream that nobody reads for so long gives its place back. */
   timeoutMs?: number;
-  /** Instead of the price table, for the lowest-cost strategy. */
+  /** Instead of the price table, for the lowest-cost strategy and for `costUsd`. */
   price?: ModelPrice;
   /** Tells deployments of one model apart in status and events. Default: model and number. */
   id?: string;
@@ -87,7 +88,11 @@ export class Deployment implements Candidate {
         `Router: params.model of "${modelName}" must be a string such as "openai/gpt-5-nano" or an AI SDK model object (LanguageModelV4).`,
       );
     }
-    for (const [name, value] of Object.entries({ rpm, tpm, weight, maxParallel, timeoutMs })) {
+    for (const [name, value] of Object.entries({ rpm, tpm, maxParallel })) {
+      if (value === undefined || (typeof value === 'number' && value >= 1)) continue;
+      throw new PocketError('CONFIG_INVALID', `Router: ${name} of "${modelName}" must be a number, 1 or more.`);
+    }
+    for (const [name, value] of Object.entries({ weight, timeoutMs })) {
       if (value === undefined || (typeof value === 'number' && value > 0)) continue;
       throw new PocketError('CONFIG_INVALID', `Router: ${name} of "${modelName}" must be a number greater than 0.`);
     }
@@ -109,6 +114,10 @@ export class Deployment implements Candidate {
     return this.#model;
   }
 
+  get price(): ModelPrice | undefined {
+    return this.#params.price;
+  }
+
   /** What goes wrong here will be told by the first call. */
   async load(): Promise<void> {
     await this.model().catch(() => {});
@@ -128,7 +137,7 @@ export class Deployment implements Candidate {
     this.usedShare = Math.max(requests / (this.limits.requests ?? Infinity), tokens / (this.limits.tokens ?? Infinity));
   }
 
-  /** In how many milliseconds it may be called again; 0 for now. */
+  /** In how many milliseconds it may be called again; 0 for now. All of `now` is by a clock that nobody sets. */
   coolingMs(now: number): number {
     return Math.max(0, this.#coolingUntil - now);
   }
@@ -147,13 +156,14 @@ export class Deployment implements Candidate {
     return Math.ceil(inputEstimate * this.#ratio + (maxOutputTokens ?? this.#outputTokens));
   }
 
-  succeeded(usage: LanguageModelV4Usage, inputEstimate: number, latencyMs: number): number | undefined {
+  /** Returns the tokens that it used, if the provider told. */
+  succeeded(usage: LanguageModelV4Usage | undefined, inputEstimate: number, latencyMs: number): number | undefined {
     this.#calls++;
     this.#failuresInRow = 0;
     this.latencyMs =
       this.latencyMs === undefined ? latencyMs : this.latencyMs + (latencyMs - this.latencyMs) * NEWEST_SHARE;
-    const input = usage.inputTokens.total;
-    const output = usage.outputTokens.total;
+    const input = count(usage?.inputTokens?.total);
+    const output = count(usage?.outputTokens?.total);
     if (input === undefined || output === undefined) return undefined;
     this.#tokens += input + output;
     // up at once, down slowly: too low an estimate earns a 429
@@ -189,7 +199,7 @@ export class Deployment implements Candidate {
       failures: this.#failures,
       tokens: this.#tokens,
       latencyMs: this.latencyMs,
-      coolingUntil: this.coolingMs(now) > 0 ? this.#coolingUntil : undefined,
+      coolingUntil: this.coolingMs(now) > 0 ? Date.now() + this.coolingMs(now) : undefined,
       lastFailure: this.#lastFailure,
     };
   }

@@ -55,16 +55,15 @@ function kindOf(error: unknown): FailureKind {
   if (isPocketError(error, 'MODEL_PACKAGE_MISSING')) return 'not-found';
   const text = errorText(error);
   const status = numberIn(error, 'statusCode');
-  if (isContextWindow(status, text)) return 'context-window';
+  if (isContextWindow(error, status, text)) return 'context-window';
   return status === undefined ? kindOfText(error, text) : kindOfStatus(status);
 }
 
 function kindOfText(error: unknown, text: string): FailureKind {
-  const facts =
-    typeof error === 'object' && error !== null ? ['name', 'type', 'code'].map((name) => Reflect.get(error, name)) : [];
+  const facts = ['name', 'type', 'code'].map((name) => fieldOf(error, name));
   const all = `${facts.join(' ')} ${text}`;
   if (/AI_LoadAPIKeyError/.test(all)) return 'key';
-  if (/TimeoutError|ETIMEDOUT/.test(all)) return 'timeout';
+  if (/TimeoutError|ETIMEDOUT|timed out|took too long/i.test(all)) return 'timeout';
   if (/rate.?limit/i.test(all)) return 'rate-limit';
   if (/overloaded|server_error|api_error/i.test(all)) return 'server';
   const isNetwork =
@@ -82,11 +81,20 @@ function kindOfStatus(status: number): FailureKind {
 }
 
 function numberIn(error: unknown, name: string): number | undefined {
-  const value = typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
+  const value = fieldOf(error, name);
   return typeof value === 'number' ? value : undefined;
 }
 
-function isContextWindow(status: number | undefined, text: string): boolean {
+function fieldOf(source: unknown, name: string): unknown {
+  return typeof source === 'object' && source !== null ? Reflect.get(source, name) : undefined;
+}
+
+function isContextWindow(error: unknown, status: number | undefined, text: string): boolean {
   if (status !== undefined && status !== 400 && status !== 413) return false;
-  return /context.{0,20}(length|window)|too (long|many tokens)|maximum.{0,20}(tokens|prompt length)/i.test(text);
+  // OpenAI has a code for it, in the body of an answer or in a stream
+  const codes = [error, fieldOf(fieldOf(error, 'data'), 'error')].map((source) => fieldOf(source, 'code'));
+  if (codes.includes('context_length_exceeded')) return true;
+  return /context.{0,20}(length|window|limit)|(prompt|input) (is )?too long|too many tokens|maximum.{0,20}(tokens|prompt length)/i.test(
+    text,
+  );
 }

@@ -14,6 +14,8 @@ export interface PlaceInLine {
   inputEstimate: number;
   maxOutputTokens: number | undefined;
   signal: AbortSignal | undefined;
+  /** How long it may still wait. */
+  patienceMs: number;
   /** Deployments that have failed this call already. */
   exclude: ReadonlySet<Deployment>;
   /** Taken if it has room: a provider's prompt cache is worth more than an even load. */
@@ -24,6 +26,7 @@ export interface PlaceInLine {
 
 interface Waiter extends PlaceInLine {
   since: number;
+  until: number;
   told: boolean;
   granted(lease: Lease): void;
   refused(error: unknown): void;
@@ -35,6 +38,8 @@ export interface LineOptions {
   store: RateStore;
   strategy: StrategyName;
   maxWaitMs: number;
+  /** How many may ask the store at the same time; more than one pays where it is far away. */
+  atOnce: number;
   random: () => number;
   now: () => number;
   onWait(waitMs: number): void;
@@ -52,6 +57,7 @@ export class Line {
   #again = false;
   #preparing: Promise<void> | undefined;
   #isPrepared = false;
+  #closed: PocketError | undefined;
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -68,6 +74,7 @@ export class Line {
   enter(place: PlaceInLine): Promise<Lease> {
     return new Promise((resolve, reject) => {
       const { signal } = place;
+      const since = this.#options.now();
       const leave = () => {
         this.#remove(waiter);
         reject(signal?.reason);
@@ -75,7 +82,8 @@ export class Line {
       };
       const waiter: Waiter = {
         ...place,
-        since: this.#options.now(),
+        since,
+        until: since + place.patienceMs,
         told: false,
         granted: (lease) => {
           signal?.removeEventListener('abort', leave);
@@ -87,6 +95,7 @@ export class Line {
         },
       };
       if (signal?.aborted) return reject(signal.reason);
+      if (this.#closed) return reject(this.#closed);
       signal?.addEventListener('abort', leave, { once: true });
       // a call that failed elsewhere has waited its turn already
       const others = place.exclude.size > 0 ? this.#waiters.findIndex(({ exclude }) => exclude.size === 0) : -1;
@@ -112,28 +121,56 @@ export class Line {
     while (this.#again) {
       this.#again = false;
       clearTimeout(this.#timer);
-      let wakeMs = LONGEST_SLEEP_MS;
-      for (let place = 0; place < this.#waiters.length; ) {
-        const waiter = this.#waiters[place];
-        if (!waiter) break;
-        const waitMs = await this.#serveOne(waiter);
-        if (waitMs === undefined) {
-          // one start in a turn of the event loop: a place in the window is taken when its call really goes out
-          if (this.#waiters.length > place) await nextTurn();
-          continue;
-        }
-        wakeMs = Math.min(wakeMs, waitMs);
-        // only one that may not go everywhere lets others pass
-        if (waiter.exclude.size === 0) break;
-        place = this.#waiters.indexOf(waiter) + 1;
-      }
+      const roomMs = await this.#serveInOrder();
+      if (this.#again) continue; // somebody new has not been tried yet
+      const wakeMs = Math.min(roomMs, LONGEST_SLEEP_MS, this.#dismissImpatient(roomMs));
       if (this.#waiters.length > 0) this.#timer = setTimeout(() => this.serve(), Math.max(1, wakeMs));
     }
   }
 
+  /** Returns when there may be room for those who are left. */
+  async #serveInOrder(): Promise<number> {
+    let roomMs = Number.POSITIVE_INFINITY;
+    let atOnce = 1;
+    for (let place = 0; place < this.#waiters.length; ) {
+      const group = this.#waiters.slice(place, place + atOnce);
+      const waits = await Promise.all(group.map((waiter) => this.#serveOne(waiter)));
+      const stuck = group.filter((_, index) => waits[index] !== undefined);
+      const last = stuck.at(-1);
+      if (!last) {
+        // one start in a turn of the event loop: a place in the window is taken when its call really goes out
+        if (this.#waiters.length > place) await nextTurn();
+        atOnce = Math.min(2 * atOnce, this.#options.atOnce);
+        continue;
+      }
+      roomMs = Math.min(roomMs, ...waits.map((waitMs) => waitMs ?? roomMs));
+      // only one that may not go everywhere lets others pass
+      if (stuck.some(({ exclude }) => exclude.size === 0)) break;
+      place = this.#waiters.indexOf(last) + 1;
+      atOnce = 1;
+    }
+    return roomMs;
+  }
+
+  /** Those behind may have less time left than those before them. Returns when the next one loses patience. */
+  #dismissImpatient(roomMs: number): number {
+    const now = this.#options.now();
+    let leftMs = Number.POSITIVE_INFINITY;
+    for (const waiter of [...this.#waiters]) {
+      if (waiter.until > now) {
+        leftMs = Math.min(leftMs, waiter.until - now);
+        continue;
+      }
+      this.#remove(waiter);
+      waiter.refused(this.#tooLong(roomMs));
+      this.#again = true; // those behind may need less room
+    }
+    return leftMs;
+  }
+
   /** When to try again; undefined when the waiter has left the line. */
   async #serveOne(waiter: Waiter): Promise<number | undefined> {
-    const { now, maxWaitMs, onWait } = this.#options;
+    const { now, onWait } = this.#options;
     try {
       const outcome = await this.#tryAll(waiter);
       if ('deployment' in outcome) {
@@ -141,12 +178,11 @@ export class Line {
         else this.giveBack(outcome, 0); // aborted while its place was being taken
         return undefined;
       }
-      const leftMs = waiter.since + maxWaitMs - now();
-      if (leftMs <= 0) throw this.#tooLong(outcome.waitMs);
+      if (waiter.until <= now()) throw this.#tooLong(outcome.waitMs);
       if (!this.#waiters.includes(waiter)) return undefined;
       if (!waiter.told) onWait(outcome.waitMs);
       waiter.told = true;
-      return Math.min(outcome.waitMs, leftMs);
+      return outcome.waitMs;
     } catch (error) {
       this.#remove(waiter);
       waiter.refused(error);
@@ -164,13 +200,11 @@ export class Line {
     } else this.serve();
   }
 
-  close(): void {
+  /** Refuses those who wait and all who come after. */
+  close(reason: PocketError): void {
     clearTimeout(this.#timer);
-    const closed = new PocketError(
-      'ABORTED',
-      `The router was closed while calls waited for "${this.#options.modelName}".`,
-    );
-    for (const waiter of this.#waiters.splice(0)) waiter.refused(closed);
+    this.#closed = reason;
+    for (const waiter of this.#waiters.splice(0)) waiter.refused(reason);
   }
 
   async #tryAll(waiter: Waiter): Promise<Lease | { waitMs: number }> {
@@ -189,13 +223,17 @@ export class Line {
       if (!deployment) break;
       const tokens = deployment.expectedTokens(waiter.inputEstimate, waiter.maxOutputTokens);
       const { limits } = deployment;
-      const reserving = store.reserve(deployment.id, Math.min(tokens, limits.tokens ?? tokens), limits);
-      const reserved = reserving instanceof Promise ? await reserving : reserving;
-      if ('reservation' in reserved) {
-        deployment.inFlight++;
-        return { deployment, reservation: reserved.reservation, waitedMs: now() - waiter.since };
+      let reservation: Reservation | undefined;
+      deployment.inFlight++; // at once: others may ask meanwhile
+      try {
+        const reserving = store.reserve(deployment.id, Math.min(tokens, limits.tokens ?? tokens), limits);
+        const reserved = reserving instanceof Promise ? await reserving : reserving;
+        if ('waitMs' in reserved) waitMs = Math.min(waitMs, reserved.waitMs);
+        else reservation = reserved.reservation;
+      } finally {
+        if (!reservation) deployment.inFlight--;
       }
-      waitMs = Math.min(waitMs, reserved.waitMs);
+      if (reservation) return { deployment, reservation, waitedMs: now() - waiter.since };
       left = left.filter((other) => other !== deployment);
     }
     return { waitMs };
@@ -232,7 +270,9 @@ export class Line {
   }
 
   #nobody(): PocketError {
-    const troubles = this.deployments.map((deployment) => `${deployment.id}: ${deployment.lastFailure}`).join('; ');
+    const troubles = this.deployments
+      .map((deployment) => `${deployment.id}: ${deployment.lastFailure ?? 'not tried'}`)
+      .join('; ');
     return new PocketError('MODEL_FAILED', `No deployment of "${this.#options.modelName}" is left to try. ${troubles}`);
   }
 }

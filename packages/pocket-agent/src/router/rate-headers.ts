@@ -1,22 +1,26 @@
 // What providers say in their headers about their own count of requests and tokens.
-import type { ProviderCount } from './rate-window.ts';
+import type { ProviderCount, RateLimits } from './rate-window.ts';
 
-/** What headers that came `ageMs` ago tell: each kind of limit has its own time of reset. */
+/**
+ * What headers that came `ageMs` ago mean for `limits`, ours: no more room than what remains, until the reset. The
+ * provider's limit may be another one, also by the day; it does not matter as long as more remains than we would use.
+ */
 export function providerCounts(
   headers: Record<string, string | undefined>,
+  limits: RateLimits,
   ageMs: number,
   now = Date.now(),
 ): ProviderCount[] {
   return kinds.flatMap((kind) => {
-    const limit = number(headers[`x-ratelimit-limit-${kind}`] ?? headers[`anthropic-ratelimit-${kind}-limit`]);
+    const limit = limits[kind];
     const remaining = number(
       headers[`x-ratelimit-remaining-${kind}`] ?? headers[`anthropic-ratelimit-${kind}-remaining`],
     );
     const duration = headers[`x-ratelimit-reset-${kind}`];
     const date = headers[`anthropic-ratelimit-${kind}-reset`];
-    if (limit === undefined || remaining === undefined) return [];
+    if (limit === undefined || remaining === undefined || remaining >= limit) return [];
     const resetMs = duration === undefined ? durationMs(date ?? '', now) : (durationMs(duration, now) ?? 0) - ageMs;
-    return resetMs !== undefined && resetMs > 0 ? [{ [kind]: Math.max(0, limit - remaining), resetMs }] : [];
+    return resetMs !== undefined && resetMs > 0 ? [{ [kind]: limit - Math.max(0, remaining), resetMs }] : [];
   });
 }
 

@@ -20,7 +20,7 @@ export interface WindowUse {
   tokens: number;
 }
 
-/** What a provider says of its own count: how much is used, and in how many milliseconds it forgets. */
+/** What a provider's own count means for our limits: how much of them is used, and in how many milliseconds it forgets. */
 export interface ProviderCount {
   requests?: number | undefined;
   tokens?: number | undefined;
@@ -72,7 +72,7 @@ export class MemoryRateStore implements RateStore {
   readonly #now: () => number;
   readonly #windows = new Map<string, Window>();
 
-  constructor(shape: WindowShape, now: () => number = Date.now) {
+  constructor(shape: WindowShape, now = () => performance.now()) {
     this.#shape = shape;
     this.#bucketMs = bucketMsOf(shape);
     this.#size = piecesKept(shape);

@@ -4,7 +4,6 @@ import type { Piece, PieceClock } from './local-share.ts';
 import type { ProviderCount, RateLimits, WindowUse } from './rate-window.ts';
 import { type ScriptName, scripts } from './redis-script.ts';
 
-const PREFIX = 'pocket-agent:rate:';
 /** A command without an answer for this long means that Redis is lost. */
 const COMMAND_TIMEOUT_MS = 500;
 /** A peer that is silent for this long is gone; longer when a window is. */
@@ -35,7 +34,8 @@ export interface RedisLink {
   destroy(): void;
 }
 
-export async function openLink(url: string, clock: PieceClock, member: string): Promise<RedisLink> {
+/** Whoever has the same namespace shares the windows. */
+export async function openLink(url: string, namespace: string, clock: PieceClock, member: string): Promise<RedisLink> {
   const { createClient } = await loadRedis();
   const client = createClient({
     url,
@@ -56,7 +56,7 @@ export async function openLink(url: string, clock: PieceClock, member: string): 
       hashes.set(name, String(await command(['SCRIPT', 'LOAD', script])));
     }
     // windows of another shape have pieces of another length
-    const prefix = `${PREFIX}${clock.bucketMs}x${clock.size}:`;
+    const prefix = `${namespace}:rate:${clock.bucketMs}x${clock.size}:`;
     const always = [clock.bucketMs, clock.size, member, Math.max(PEER_MS, clock.keptMs)];
     const run = async (script: ScriptName, key: string, args: readonly (string | number)[]) => {
       const keys = [`${prefix}window:${key}`, `${prefix}peers`];

@@ -36,6 +36,7 @@ interface Place {
 export class RedisRateStore implements RateStore {
   readonly #url: string;
   readonly #host: string;
+  readonly #namespace: string;
   readonly #clock: PieceClock;
   readonly #logger: Logger;
   readonly #member = randomUUID();
@@ -52,13 +53,14 @@ export class RedisRateStore implements RateStore {
   #trustFrom = 0;
   #closed = false;
 
-  constructor(url: string, shape: WindowShape, logger: Logger) {
+  constructor(url: string, shape: WindowShape, logger: Logger, namespace = 'pocket-agent') {
     const parsed = URL.canParse(url) ? new URL(url) : undefined;
     if (!parsed || !/^rediss?:$/.test(parsed.protocol)) {
       throw new PocketError('CONFIG_INVALID', 'Router: redisUrl must look like redis://user:password@host:6379/0.');
     }
     this.#url = url;
     this.#host = parsed.host; // never the password
+    this.#namespace = namespace;
     this.#clock = new PieceClock(shape);
     this.#logger = logger;
   }
@@ -166,7 +168,7 @@ export class RedisRateStore implements RateStore {
   async #start(): Promise<void> {
     if (this.#closed) return;
     try {
-      this.#use(await openLink(this.#url, this.#clock, this.#member));
+      this.#use(await openLink(this.#url, this.#namespace, this.#clock, this.#member));
     } catch (error) {
       if (isPocketError(error)) throw error;
       this.#goAlone(error);
@@ -208,7 +210,7 @@ export class RedisRateStore implements RateStore {
   async #comeBack(): Promise<void> {
     let link: RedisLink | undefined;
     try {
-      link = await openLink(this.#url, this.#clock, this.#member);
+      link = await openLink(this.#url, this.#namespace, this.#clock, this.#member);
       const { merge, runId } = link;
       const send = async (key: string, pieces: readonly Piece[]) => {
         this.#peers = Math.max((await merge(key, pieces)).peers, this.#peers);

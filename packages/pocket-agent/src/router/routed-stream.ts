@@ -3,14 +3,21 @@ import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai
 import { abortable, type Deadline } from '../abort.ts';
 import { PocketError } from '../errors.ts';
 
+/** Node fires a timer at once that is set for longer. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 type Part = LanguageModelV4StreamPart;
 type FinishPart = Extract<Part, { type: 'finish' }>;
 
 export interface StreamWatcher {
   /** The provider has begun to answer. */
   started(headers: Record<string, string> | undefined): void;
-  /** The answer is whole; may add to its last part. */
-  finished(part: FinishPart): FinishPart;
+  /** Adds to the last part, whole or not, who made it. */
+  signed(part: FinishPart): FinishPart;
+  /** The answer is whole. */
+  finished(part: FinishPart): void;
+  /** Nobody has read on for `timeoutMs`; somebody still may. */
+  unread(): void;
   /** It broke after it had been shown, or nobody wanted the rest. */
   ended(error?: unknown): void;
 }
@@ -20,6 +27,7 @@ export async function startStream(
   starting: PromiseLike<LanguageModelV4StreamResult>,
   deadline: Deadline,
   watcher: StreamWatcher,
+  timeoutMs: number | undefined,
 ): Promise<LanguageModelV4StreamResult> {
   const result = await abortable(starting, deadline.signal);
   watcher.started(result.response?.headers);
@@ -38,30 +46,57 @@ export async function startStream(
     throw error;
   }
   deadline.stopClock();
-  return { ...result, stream: rest(held, reader, watcher) };
+  return { ...result, stream: rest(held, reader, watcher, timeoutMs) };
 }
 
-function rest(held: Part[], reader: ReadableStreamDefaultReader<Part>, watcher: StreamWatcher): ReadableStream<Part> {
+function rest(
+  held: Part[],
+  reader: ReadableStreamDefaultReader<Part>,
+  watcher: StreamWatcher,
+  timeoutMs: number | undefined,
+): ReadableStream<Part> {
   let over = false;
+  let timer: NodeJS.Timeout | undefined;
+  const within = (action: () => void) => {
+    clearTimeout(timer);
+    if (timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS || over) return;
+    timer = setTimeout(action, timeoutMs);
+  };
+  const waitForReader = () => {
+    within(watcher.unread);
+    timer?.unref();
+  };
   const end = (error?: unknown) => {
+    clearTimeout(timer);
     if (!over) watcher.ended(error);
     over = true;
   };
   const pass = (part: Part): Part => {
     if (part.type === 'error') end(asError(part.error));
     if (isInterrupted(part)) end(endedEarly());
-    if (part.type !== 'finish' || over) return part;
+    if (part.type !== 'finish') return part;
+    if (!over) watcher.finished(part);
     over = true;
-    return watcher.finished(part);
+    return watcher.signed(part);
   };
   return new ReadableStream<Part>({
     start(controller) {
       for (const part of held) controller.enqueue(pass(part));
+      waitForReader();
     },
     async pull(controller) {
+      within(() => {
+        const late = new PocketError('TIMEOUT', `No part of the stream came within ${timeoutMs} ms.`);
+        end(late);
+        controller.error(late);
+        reader.cancel(late).catch(() => {}); // it has failed already
+      });
       try {
         const { value, done } = await reader.read();
-        if (!done) return controller.enqueue(pass(value));
+        if (!done) {
+          controller.enqueue(pass(value));
+          return waitForReader();
+        }
         end(endedEarly());
         controller.close();
       } catch (error) {

@@ -11,11 +11,11 @@ import { type Logger, stderrLogger } from '../logger.ts';
 import { liftedPrompt, needsLiftedImages } from '../prompt.ts';
 import { Deployment, type DeploymentParams, type DeploymentStatus } from './deployment.ts';
 import { type Failure, type FailureKind, failureOf, headersOf, isLasting, isWorthAnotherTry } from './failure.ts';
-import { type Lease, Line } from './line.ts';
+import { type Lease, Line, type PlaceInLine } from './line.ts';
 import { providerCounts } from './rate-headers.ts';
 import { MemoryRateStore, type RateStore, type WindowUse } from './rate-window.ts';
 import { RedisRateStore } from './redis-store.ts';
-import { startStream } from './routed-stream.ts';
+import { type StreamWatcher, startStream } from './routed-stream.ts';
 import { StickyMap } from './sticky.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
 import { estimateInputTokens } from './token-estimate.ts';
@@ -24,7 +24,7 @@ export interface RouterOptions {
   models: readonly { modelName: string; params: DeploymentParams }[];
   /** Default weighted-shuffle. */
   strategy?: StrategyName;
-  /** How long a call may wait for room. Default 60,000. */
+  /** How long a call may wait for room, with all its retries and fallbacks. Default 60,000. */
   maxWaitMs?: number;
   /** How often a failed call is tried again on other deployments of its model. Default 3. */
   retries?: number;
@@ -40,8 +40,10 @@ export interface RouterOptions {
   sticky?: boolean;
   /** Shares the limits with other processes. */
   redisUrl?: string;
+  /** The namespace in Redis: processes with the same one share the limits of deployments with the same id. Default pocket-agent. */
+  redisPrefix?: string;
   logger?: Logger;
-  onEvent?: (event: RouterEvent) => void;
+  onEvent?: (event: RouterEvent) => void | Promise<void>;
   /** The length of a "minute". */
   windowMs?: number;
   /** How late a request may reach a provider after it was counted here. Default 1,000. */
@@ -73,12 +75,26 @@ interface Turn {
   heed(headers: Record<string, string | undefined> | undefined): void;
   done(result: Pick<LanguageModelV4GenerateResult, 'usage' | 'response'>): void;
   broke(error?: unknown): void;
+  /** Gives the place back before the end. */
+  free(): void;
+}
+
+/** What belongs to one call, whatever models and deployments it tries. */
+interface Call<Result> {
+  options: LanguageModelV4CallOptions;
+  invoke: Invoke<Result>;
+  attempts: Attempt[];
+  /** How long it may still wait for room. */
+  patienceMs: number;
 }
 
 interface Attempt {
   deployment: string;
   reason: string;
 }
+
+/** Reservations under way at the same time when each takes a round trip. */
+const FAR_STORE_AT_ONCE = 32;
 
 export class Router {
   readonly #options: RouterOptions;
@@ -88,14 +104,15 @@ export class Router {
   readonly #deployments: Deployment[] = [];
   readonly #sticky = new StickyMap();
   readonly #models = new Map<string, LanguageModelV4>();
+  readonly #closing = new AbortController();
 
   constructor(options: RouterOptions) {
     checkOptions(options);
     this.#options = { ...options };
-    const { windowMs = 60_000, arrivalMarginMs = 1_000, redisUrl, logger = stderrLogger() } = options;
+    const { windowMs = 60_000, arrivalMarginMs = 1_000, redisUrl, redisPrefix, logger = stderrLogger() } = options;
     const shape = { windowMs, marginMs: arrivalMarginMs };
     this.#logger = logger;
-    this.#store = redisUrl ? new RedisRateStore(redisUrl, shape, logger) : new MemoryRateStore(shape);
+    this.#store = redisUrl ? new RedisRateStore(redisUrl, shape, logger, redisPrefix) : new MemoryRateStore(shape);
     const names = new Set(options.models.map(({ modelName }) => modelName));
     for (const modelName of names) this.#lines.set(modelName, this.#makeLine(modelName));
   }
@@ -118,7 +135,7 @@ export class Router {
   }
 
   async status(): Promise<RouterStatus> {
-    const now = Date.now();
+    const now = performance.now();
     const deployments = this.#deployments.map(async (deployment) => ({
       ...deployment.status(now),
       used: await this.#store.used(deployment.id),
@@ -127,9 +144,11 @@ export class Router {
     return { deployments: await Promise.all(deployments), waiting };
   }
 
-  /** Lets go of Redis and of timers. */
+  /** Lets go of Redis and of timers. Calls that run may end; those that wait, and new ones, fail with AGENT_CLOSED. */
   async close(): Promise<void> {
-    for (const line of this.#lines.values()) line.close();
+    const closed = new PocketError('AGENT_CLOSED', 'The router was closed.');
+    this.#closing.abort(closed);
+    for (const line of this.#lines.values()) line.close(closed);
     await this.#store.close();
   }
 
@@ -160,7 +179,8 @@ export class Router {
       strategy,
       maxWaitMs,
       random: this.#options.random ?? Math.random,
-      now: Date.now,
+      atOnce: this.#options.redisUrl ? FAR_STORE_AT_ONCE : 1,
+      now: () => performance.now(),
       onWait: (waitMs) => this.#emit({ type: 'waiting', modelName, waitMs, inLine: line.length }),
     });
     return line;
@@ -169,38 +189,34 @@ export class Router {
   /** The model asked for, then those it falls back to. */
   async #call<Result>(modelName: string, options: LanguageModelV4CallOptions, invoke: Invoke<Result>): Promise<Result> {
     const attempts: Attempt[] = [];
+    const call: Call<Result> = { options, invoke, attempts, patienceMs: this.#options.maxWaitMs ?? 60_000 };
     const tried = new Set<string>();
-    let next = [modelName, ...(this.#options.fallbacks?.[modelName] ?? [])];
-    for (let name = next.shift(); name !== undefined; name = next.shift()) {
+    let next = this.#options.fallbacks?.[modelName] ?? [];
+    for (let name = modelName; ; ) {
       tried.add(name);
       try {
-        return await this.#callModel(name, options, invoke, attempts, next.length > 0);
+        return await this.#callModel(name, call, next.length > 0);
       } catch (error) {
         options.abortSignal?.throwIfAborted();
+        if (isPocketError(error, 'AGENT_CLOSED')) throw error;
         const { kind, reason } = failureOf(error);
         if (kind === 'context-window') next = [...(this.#options.contextWindowFallbacks?.[name] ?? []), ...next];
         else if (!isWorthAnotherTry(kind) && !(error instanceof PocketError)) throw error;
         next = next.filter((other) => !tried.has(other));
-        const [to] = next;
+        const [to, ...others] = next;
         if (to === undefined) {
-          throw attempts.length > 1 && !isPocketError(error, 'RATE_LIMITED')
-            ? exhausted(modelName, attempts, error)
-            : error;
+          throw isPocketError(error, 'RATE_LIMITED') ? error : exhausted(modelName, attempts, error);
         }
         this.#emit({ type: 'fallback', from: name, to, reason });
+        name = to;
+        next = others;
       }
     }
-    throw exhausted(modelName, attempts, undefined);
   }
 
   /** One model: its deployments in turn, those that have failed this call last. */
-  async #callModel<Result>(
-    name: string,
-    options: LanguageModelV4CallOptions,
-    invoke: Invoke<Result>,
-    attempts: Attempt[],
-    canFallBack: boolean,
-  ): Promise<Result> {
+  async #callModel<Result>(name: string, call: Call<Result>, canFallBack: boolean): Promise<Result> {
+    const { options, invoke, attempts } = call;
     const line = this.#lines.get(name);
     if (!line) throw unknownModel(name, this.#lines.keys());
     const { retries = 3, strategy = 'weighted-shuffle', sticky } = this.#options;
@@ -211,7 +227,7 @@ export class Router {
     for (let retry = 0; ; retry++) {
       const preferred = conversation === undefined ? undefined : this.#sticky.get(conversation);
       const place = { inputEstimate, maxOutputTokens: options.maxOutputTokens, exclude, preferred, canFallBack };
-      const lease = await line.enter({ ...place, signal: options.abortSignal });
+      const lease = await this.#enter(line, call, place);
       const { deployment, waitedMs } = lease;
       if (conversation !== undefined) this.#sticky.set(conversation, deployment);
       const because = deployment === preferred ? 'sticky' : strategy;
@@ -229,11 +245,35 @@ export class Router {
         if (!isWorthAnotherTry(kind) || retry >= retries) throw error;
         exclude.add(deployment);
         if (isLasting(kind)) lasting.add(deployment);
-        if (line.deployments.some((other) => !exclude.has(other) && other.coolingMs(Date.now()) === 0)) continue;
+        if (line.deployments.some((other) => !exclude.has(other) && other.coolingMs(performance.now()) === 0)) continue;
         if (canFallBack || lasting.size === line.deployments.length) throw error;
         for (const other of exclude) if (!lasting.has(other)) exclude.delete(other);
-        await delay(Math.min(250 * 2 ** retry, 5_000), options.abortSignal ?? new AbortController().signal);
+        await this.#pause(Math.min(250 * 2 ** retry, 5_000), options.abortSignal);
       }
+    }
+  }
+
+  /** What it waits here is missing at its next try. */
+  async #enter<Result>(
+    line: Line,
+    call: Call<Result>,
+    place: Omit<PlaceInLine, 'signal' | 'patienceMs'>,
+  ): Promise<Lease> {
+    const { patienceMs, options } = call;
+    const since = performance.now();
+    try {
+      return await line.enter({ ...place, patienceMs, signal: options.abortSignal });
+    } finally {
+      call.patienceMs -= performance.now() - since;
+    }
+  }
+
+  async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const end = startDeadline('The call', [signal, this.#closing.signal]);
+    try {
+      await delay(ms, end.signal);
+    } finally {
+      end.release();
     }
   }
 
@@ -243,13 +283,18 @@ export class Router {
     const deadline = startDeadline(`The call of ${id}`, [signal], deployment.timeoutMs);
     const started = performance.now();
     let over = false;
+    let hasPlace = true;
+    const giveBack = (tokens: number | undefined) => {
+      if (hasPlace) line.giveBack(lease, tokens);
+      hasPlace = false;
+    };
     const end = (tokens: number | undefined) => {
       over = true;
       deadline.release();
-      line.giveBack(lease, tokens);
+      giveBack(tokens);
     };
     const heed: Turn['heed'] = (headers) => {
-      const counts = headers ? providerCounts(headers, performance.now() - started) : [];
+      const counts = headers ? providerCounts(headers, deployment.limits, performance.now() - started) : [];
       for (const count of counts) void this.#store.raise(id, count);
     };
     return {
@@ -267,7 +312,7 @@ export class Router {
       broke: (error) => {
         if (over) return;
         const failure: Failure | undefined = error === undefined ? undefined : failureOf(error);
-        const cooldownMs = failure ? deployment.failed(failure, Date.now()) : 0;
+        const cooldownMs = failure ? deployment.failed(failure, performance.now()) : 0;
         heed(headersOf(error));
         // a request that was refused before it ran has cost no tokens
         const free = failure && (isLasting(failure.kind) || !isWorthAnotherTry(failure.kind));
@@ -276,14 +321,17 @@ export class Router {
         const { kind, reason } = failure;
         this.#emit({ type: 'failed', modelName, deployment: id, kind, reason, cooldownMs });
       },
+      free: () => giveBack(undefined),
     };
   }
 
   #emit(event: RouterEvent): void {
+    const failed = (error: unknown) => this.#logger.error(`Router: onEvent failed: ${errorText(error)}`);
     try {
-      this.#options.onEvent?.(event);
+      const pending: unknown = this.#options.onEvent?.(event);
+      if (pending instanceof Promise) pending.catch(failed);
     } catch (error) {
-      this.#logger.error(`Router: onEvent failed: ${errorText(error)}`);
+      failed(error);
     }
   }
 }
@@ -295,27 +343,29 @@ const generate: Invoke<LanguageModelV4GenerateResult> = async (model, options, t
 };
 
 const stream: Invoke<LanguageModelV4StreamResult> = async (model, options, turn) => {
-  const result = await startStream(model.doStream(options), turn.deadline, {
+  const watcher: StreamWatcher = {
     started: turn.heed,
-    finished: (part) => {
-      turn.done({ usage: part.usage });
-      return { ...part, providerMetadata: withRoute(part.providerMetadata, model, turn) };
-    },
+    signed: (part) => ({ ...part, providerMetadata: withRoute(part.providerMetadata, model, turn) }),
+    finished: ({ usage }) => turn.done({ usage }),
+    unread: turn.free,
     ended: turn.broke,
-  });
+  };
+  const { timeoutMs } = turn.lease.deployment;
+  const result = await startStream(model.doStream(options), turn.deadline, watcher, timeoutMs);
   // nothing but the caller ends it now, whether or not the model listens
   turn.deadline.signal.addEventListener('abort', () => turn.broke(), { once: true });
   return result;
 };
 
-/** Tells who answered: budgets need it for the price, people for the log. */
+/** Tells who answered, and for what price if it has its own: budgets need it, and people for the log. */
 function withRoute(
   metadata: LanguageModelV4GenerateResult['providerMetadata'],
   model: LanguageModelV4,
   { lease }: Turn,
 ) {
-  const route = { deployment: lease.deployment.id, provider: model.provider, modelId: model.modelId };
-  return { ...metadata, router: route };
+  const { id, price } = lease.deployment;
+  const route = { deployment: id, provider: model.provider, modelId: model.modelId };
+  return { ...metadata, router: price ? { ...route, price: { ...price } } : route };
 }
 
 function checkOptions({
@@ -336,11 +386,17 @@ function checkOptions({
   if (strategy !== undefined && !strategyNames.includes(strategy)) {
     throw invalid(`there is no strategy "${strategy}". There are: ${strategyNames.join(', ')}.`);
   }
-  const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs } = options;
+  const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs, redisPrefix } = options;
   for (const [name, value] of Object.entries({ maxWaitMs, retries, cooldownMs, allowedFailures, arrivalMarginMs })) {
-    if (value !== undefined && !(value >= 0)) throw invalid(`${name} must be a number, 0 or more.`);
+    if (value !== undefined && !(typeof value === 'number' && value >= 0))
+      throw invalid(`${name} must be a number, 0 or more.`);
   }
-  if (windowMs !== undefined && !(windowMs > 0)) throw invalid('windowMs must be a number greater than 0.');
+  if (windowMs !== undefined && !(typeof windowMs === 'number' && windowMs > 0)) {
+    throw invalid('windowMs must be a number greater than 0.');
+  }
+  if (redisPrefix !== undefined && (typeof redisPrefix !== 'string' || redisPrefix === '')) {
+    throw invalid('redisPrefix must be a text such as "my-app".');
+  }
   const names = new Set(models.map(({ modelName }) => modelName));
   for (const [from, targets] of [...Object.entries(fallbacks), ...Object.entries(contextWindowFallbacks)]) {
     if (!Array.isArray(targets)) throw invalid(`the fallbacks of "${from}" must be a list of model names.`);
@@ -356,9 +412,14 @@ function unknownModel(name: string, known: Iterable<string>): PocketError {
   return new PocketError('MODEL_UNKNOWN', `Router: there is no model "${name}". There are: ${[...known].join(', ')}.`);
 }
 
-function exhausted(modelName: string, attempts: readonly Attempt[], cause: unknown): PocketError {
-  const story = attempts.map(({ deployment, reason }) => `${deployment}: ${reason}`).join('; ');
-  return new PocketError('MODEL_FAILED', `Every way to "${modelName}" failed. ${story}`, {
+/** The last error itself where it tells all there is to tell. */
+function exhausted(modelName: string, attempts: readonly Attempt[], cause: unknown): unknown {
+  const reason = errorText(cause);
+  const isAttempt = attempts.at(-1)?.reason === reason;
+  if (attempts.length === 0 || (attempts.length === 1 && isAttempt)) return cause;
+  const story = attempts.map((attempt) => `${attempt.deployment}: ${attempt.reason}`);
+  if (!isAttempt) story.push(reason); // nobody was left to try
+  return new PocketError('MODEL_FAILED', `Every way to "${modelName}" failed. ${story.join('; ')}`, {
     cause,
     details: { attempts },
   });
