@@ -11,7 +11,12 @@ export default defineConfig({
     projects: [
       {
         ...shared,
-        test: { name: 'unit', include: ['packages/*/test/**/*.test.ts'], exclude: ['**/*.services.test.ts'] },
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/**/*.test.ts'],
+          exclude: ['**/*.services.test.ts'],
+          testTimeout: 20_000,
+        },
       },
       {
         ...shared,

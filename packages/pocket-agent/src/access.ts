@@ -27,6 +27,8 @@ export interface Profile {
 export interface Judgement {
   capability: Capability;
   from: 'config' | 'meta' | 'annotations' | 'nothing' | 'distrust' | 'sub-agent';
+  /** What the server itself calls the tool, where that differs from the name it has here. */
+  ownName?: string;
 }
 
 export interface JudgedTool extends Judgement {
@@ -91,10 +93,12 @@ export function readProfile(profile: ProfileName | Profile): Profile {
 /** Why a profile refuses a tool, or undefined when it does not. */
 export function refusalBy(
   profile: Profile,
-  { name, capability }: { name: string; capability: Capability },
+  { name, ownName = name, capability, from }: { name: string } & Partial<Judgement> & Pick<Judgement, 'capability'>,
 ): string | undefined {
-  if (profile.deny?.some((pattern) => matches(pattern, name))) return 'it is on the deny list';
-  if (profile.allow?.some((pattern) => matches(pattern, name))) return undefined;
+  const isDenied = profile.deny?.some((pattern) => matches(pattern, name) || matches(pattern, ownName));
+  if (isDenied) return 'it is on the deny list';
+  // a server that is not trusted may have taken a name that was meant for somebody else
+  if (from !== 'distrust' && profile.allow?.some((pattern) => matches(pattern, name))) return undefined;
   if (profile.capabilities.includes(capability)) return undefined;
   return `it can ${capability}, and only ${profile.capabilities.join(', ') || 'nothing'} is allowed`;
 }

@@ -11,14 +11,14 @@ import {
   readSettings,
 } from './agent-config.ts';
 import type { Approve } from './approval.ts';
-import { AuditFile, type AuditRecord, redact } from './audit.ts';
+import { type AuditRecord, redact } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
-import { approverOf, Gate, visibleIn } from './gate.ts';
+import { approverOf, Gate, gatesAbove, visibleIn } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
@@ -26,7 +26,7 @@ import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
-import type { RunFrame } from './run-frame.ts';
+import { currentFrame, type RunFrame } from './run-frame.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
@@ -51,7 +51,7 @@ export interface RunOptions {
   /** Whether the model is asked to stream. Default: when somebody watches. */
   streaming?: boolean;
   /** A narrower profile than the agent's, for this run. */
-  profile?: ProfileName | Profile;
+  profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
   /** Asked instead of the agent's own `approve`. */
   approve?: Approve;
 }
@@ -69,7 +69,6 @@ export class PocketAgent<Answer = string> {
   readonly logger: Logger;
   readonly gate: Gate;
   readonly approve: Approve | undefined;
-  readonly #auditFile: AuditFile | undefined;
   readonly #options: PocketAgentOptions;
   readonly #settings: AgentSettings;
   readonly #toolbox: Toolbox;
@@ -91,7 +90,6 @@ export class PocketAgent<Answer = string> {
     this.subAgents = [...(options.subAgents ?? [])];
     this.gate = new Gate(options.access ?? {});
     this.approve = options.approve;
-    this.#auditFile = options.access?.auditFile === undefined ? undefined : new AuditFile(options.access.auditFile);
     this.#ledger = new Ledger(this.name, options.prices ?? {});
     this.#turns = new Turns(this, this.#settings, this.#ledger);
     this.mcpClient = options.mcpClient ?? new PocketAgentClient(this.#clientOptions());
@@ -259,7 +257,7 @@ export class PocketAgent<Answer = string> {
   /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
   async close(): Promise<void> {
     this.#turns.close();
-    const closing = [...this.#servers, this.#toolbox, ...this.subAgents].map((part) => part.close());
+    const closing = [...this.#servers, this.#toolbox, ...this.subAgents, this.gate].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
   }
@@ -340,7 +338,7 @@ export class PocketAgent<Answer = string> {
         frame,
         table,
         entry: (name) => this.#toolbox.entry(name, frame.signal),
-        audit: this.#auditFile || this.#turns.isObserved ? (record) => this.#audit(frame, record) : undefined,
+        audit: this.#isAudited(frame) ? (record) => this.#audit(frame, record) : undefined,
         metadata: {
           context_id: this.agentId,
           agent_name: this.name,
@@ -384,19 +382,31 @@ export class PocketAgent<Answer = string> {
     }
   }
 
+  #isAudited(frame: RunFrame): boolean {
+    return this.#turns.isObserved || [...gatesAbove(frame)].some((gate) => gate.keepsRecords);
+  }
+
+  /** A record for whoever watches, and for the files of this agent and of those above. */
   #audit(frame: RunFrame, { call, ...record }: CallRecord): void {
-    const { auditFile, redact: patterns = [] } = this.#options.access ?? {};
+    const gates = [...gatesAbove(frame)];
     const data: AuditRecord = {
       time: new Date().toISOString(),
       agentId: this.agentId,
       path: frame.path,
       toolCallId: call.id,
       tool: call.name,
-      arguments: redact(call.arguments, patterns),
+      arguments: redact(
+        call.arguments,
+        gates.flatMap((gate) => gate.redacts),
+      ),
       ...record,
     };
     this.emit({ type: 'audit', data });
-    this.#auditFile?.write(data).catch((error) => this.logger.error(`Cannot write ${auditFile}: ${errorText(error)}`));
+    for (const gate of gates) {
+      gate
+        .record(data)
+        ?.catch((error) => this.logger.error(`An audit record could not be written: ${errorText(error)}`));
+    }
   }
 
   /** The run that a server speaks to us about. A fork calls through the same client. */
@@ -434,14 +444,19 @@ export class PocketAgent<Answer = string> {
     // a question of another agent of ours goes to whoever approves for this one
     const elicit: typeof elicitationHandler = async (params, from) => {
       const { answerApproval } = await import('./remote-approval.ts');
-      const answer = await answerApproval(params, this.#callingFrame());
+      const { callers } = this.mcpClient;
+      // with several runs under way nobody knows whose call it is about
+      const frame = callers.size === 1 ? [...callers][0] : undefined;
+      const answer = this.mcpClient.asksApproval(from.server)
+        ? await answerApproval(params, from.server, frame)
+        : undefined;
       return answer ?? elicitationHandler?.(params, from) ?? { action: 'decline' };
     };
     return {
       ...clientOptions(this.#options),
       elicitationHandler: elicit,
       canElicit: () => {
-        const frame = this.#callingFrame();
+        const frame = currentFrame() ?? this.#turns.active;
         return elicitationHandler !== undefined || (frame !== undefined && approverOf(frame) !== undefined);
       },
       ...(handler ? { samplingHandler: handler } : {}),

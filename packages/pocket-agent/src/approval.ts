@@ -117,7 +117,7 @@ export async function ask({ tool, call, path, changed, approve, signal, timeoutM
   }
 }
 
-function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
+export function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
   if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
   if (typeof answer !== 'object' || answer === null)
     return { allowed: false, by: 'approver', reason: 'it was not approved' };

@@ -19,20 +19,26 @@ export interface AuditRecord {
   durationMs: number;
 }
 
-const secretKeys = /pass(word|phrase)?$|secret|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
+const DEEPEST = 20;
+const secretKeys =
+  /pass(word|phrase|wd)?$|pwd|secret|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
 
 /** A copy of arguments that can be kept: what looks like a secret by its name, or matches a pattern, is left out. */
-export function redact(value: unknown, patterns: readonly RegExp[]): unknown {
+export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): unknown {
+  if (depth > DEEPEST) return '[too deep]';
   if (typeof value === 'string') {
     return patterns.reduce(
       (text, pattern) => text.replace(new RegExp(pattern, `${pattern.flags.replace(/[gy]/g, '')}g`), '[redacted]'),
       value,
     );
   }
-  if (Array.isArray(value)) return value.map((item) => redact(item, patterns));
+  if (Array.isArray(value)) return value.map((item) => redact(item, patterns, depth + 1));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, secretKeys.test(key) ? '[redacted]' : redact(item, patterns)]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      secretKeys.test(key) ? '[redacted]' : redact(item, patterns, depth + 1),
+    ]),
   );
 }
 
@@ -51,5 +57,9 @@ export class AuditFile {
     const written = this.#writing.then(() => appendFile(this.#path, `${JSON.stringify(record)}\n`, { mode: 0o600 }));
     this.#writing = written.catch(() => {});
     return written;
+  }
+
+  written(): Promise<void> {
+    return this.#writing;
   }
 }

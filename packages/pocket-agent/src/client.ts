@@ -110,9 +110,16 @@ export class PocketAgentClient implements ToolSource {
     });
   }
 
+  /** Whether a server is an agent of ours whose questions for approval are put to our approver. */
+  asksApproval(server: string): boolean {
+    return this.#entries.get(server)?.approvals === true;
+  }
+
   judge(tool: Tool): Judgement {
     const route = this.#routes.get(tool.name);
-    return route ? judge(route.tool, this.#entries.get(route.connection.name)) : judge(tool);
+    if (!route) return { capability: 'delete', from: 'nothing' };
+    const ownName = route.tool.name === tool.name ? {} : { ownName: route.tool.name };
+    return { ...judge(route.tool, this.#entries.get(route.connection.name)), ...ownName };
   }
 
   /** The JSON Schema of a tool's arguments. */

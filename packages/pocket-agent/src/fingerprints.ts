@@ -40,8 +40,10 @@ export class Fingerprints {
 
   #write(): void {
     if (this.#path === undefined) return;
-    const draft = `${this.#path}.draft`;
-    writeFileSync(draft, JSON.stringify(this.#first, null, 2));
+    // others may keep theirs in the same file
+    const all = { ...(existsSync(this.#path) ? read(this.#path) : {}), ...this.#first };
+    const draft = `${this.#path}.${process.pid}.draft`;
+    writeFileSync(draft, JSON.stringify(all, null, 2));
     renameSync(draft, this.#path);
   }
 }

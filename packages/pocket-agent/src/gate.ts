@@ -9,6 +9,7 @@ import {
   needsApproval,
   type Remember,
 } from './approval.ts';
+import { AuditFile, type AuditRecord } from './audit.ts';
 import { Fingerprints } from './fingerprints.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolCall, ToolTable } from './tools.ts';
@@ -41,12 +42,14 @@ export class Gate {
   readonly #options: AccessOptions;
   readonly #profile: Profile | undefined;
   readonly #fingerprints: Fingerprints;
+  readonly #audit: AuditFile | undefined;
   readonly #remembered = new Set<string>();
 
   constructor(options: AccessOptions) {
     this.#options = { ...options };
     this.#profile = options.profile === undefined ? undefined : readProfile(options.profile);
     this.#fingerprints = new Fingerprints(options.fingerprintFile);
+    this.#audit = options.auditFile === undefined ? undefined : new AuditFile(options.auditFile);
     this.independent = options.independent ?? false;
   }
 
@@ -57,7 +60,9 @@ export class Gate {
   refusal(tool: JudgedTool): string | undefined {
     const reason = this.#profile && refusalBy(this.#profile, tool);
     if (reason !== undefined) return reason;
-    return this.#options.filter && !this.#options.filter(tool) ? 'the filter of the agent leaves it out' : undefined;
+    return this.#options.filter && this.#options.filter(tool) !== true
+      ? 'the filter of the agent leaves it out'
+      : undefined;
   }
 
   /** Takes note of tools, and tells which are not what they were when they were first seen. */
@@ -69,6 +74,23 @@ export class Gate {
     this.#remembered.clear();
   }
 
+  get redacts(): readonly RegExp[] {
+    return this.#options.redact ?? [];
+  }
+
+  get keepsRecords(): boolean {
+    return this.#audit !== undefined;
+  }
+
+  record(record: AuditRecord): Promise<void> | undefined {
+    return this.#audit?.write(record);
+  }
+
+  /** Resolves when every record is in the file. */
+  async close(): Promise<void> {
+    await this.#audit?.written();
+  }
+
   /** Asks whoever must be asked; the arguments of the answer are the ones to call with. */
   async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision> {
     const policies = gatesOf(frame).map(({ gate }) => gate.#options.confirm ?? 'never');
@@ -77,16 +99,21 @@ export class Gate {
     const asked = policies.some((policy) => needsApproval(policy, tool, call.arguments));
     if (!asked && !changed) return this.#yes(call);
     const once = `call\0${callHash(frame.path, tool.name, call.arguments)}`;
-    const always = `conversation\0${tool.name}`;
-    if (!changed && (this.#remembered.has(once) || this.#remembered.has(always)))
-      return { ...this.#yes(call), by: 'memory' };
+    const always = `conversation\0${frame.path.join('/')}\0${tool.name}`;
+    // kept by the agent that people talk to: a yes to one is none to another
+    const remembered = rootOf(frame).gate.#remembered;
+    if (changed) {
+      remembered.delete(once);
+      remembered.delete(always);
+    }
+    if (remembered.has(once) || remembered.has(always)) return { ...this.#yes(call), by: 'memory' };
     const { approvalTimeoutMs: timeoutMs = DEFAULT_APPROVAL_MS } = this.#options;
     const { path, signal } = frame;
     const decision = await ask({ tool, call, path, changed, approve: approverOf(frame), signal, timeoutMs });
     if (!decision.allowed) return decision;
     if (changed) this.#fingerprints.accept(tool.name, tool.tool);
     const remember = decision.remember ?? this.#options.remember;
-    if (remember && !decision.edited) this.#remembered.add(remember === 'call' ? once : always);
+    if (remember && !decision.edited) remembered.add(remember === 'call' ? once : always);
     return decision;
   }
 
@@ -97,18 +124,36 @@ export class Gate {
 
 /** Why the agent of a frame, or one above it, may not call a tool. */
 export function refusalIn(frame: RunFrame, tool: JudgedTool): string | undefined {
-  for (const { gate, profile, owner } of gatesOf(frame)) {
-    const reason = gate.refusal(tool) ?? (profile && refusalBy(profile, tool));
+  for (const { gate, owner } of gatesOf(frame)) {
+    const reason = gate.refusal(tool);
     if (reason !== undefined) return owner === frame.owner ? reason : `${reason} (for an agent above this one)`;
+  }
+  // what a run was narrowed to holds for all in it
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    for (const profile of above.profiles) {
+      const reason = refusalBy(profile, tool);
+      if (reason !== undefined) return `${reason} (in this run)`;
+    }
   }
   return undefined;
 }
 
 /** The tools of a table that may be seen in a frame. */
 export function visibleIn(frame: RunFrame, table: ToolTable): ToolTable {
-  if (gatesOf(frame).every(({ gate, profile }) => gate.isOpen && profile === undefined)) return table;
+  if (isOpen(frame)) return table;
   const byName = new Map([...table.byName].filter(([, entry]) => refusalIn(frame, entry) === undefined));
   return { byName, definitions: table.definitions.filter(({ name }) => byName.has(name)) };
+}
+
+function isOpen(frame: RunFrame): boolean {
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    if (!above.gate.isOpen || above.profiles.length > 0) return false;
+  }
+  return true;
+}
+
+function rootOf(frame: RunFrame): RunFrame {
+  return frame.parent ? rootOf(frame.parent) : frame;
 }
 
 /** The frames whose rules hold: from this one up, to the first that is independent. */
@@ -127,4 +172,11 @@ export function approverOf(frame: RunFrame): Approve | undefined {
   let found: Approve | undefined;
   for (let above: RunFrame | undefined = frame; above; above = above.parent) found = above.approve ?? found;
   return found;
+}
+
+/** All gates from a frame up, each once. */
+export function gatesAbove(frame: RunFrame): Set<Gate> {
+  const gates = new Set<Gate>();
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) gates.add(above.gate);
+  return gates;
 }

@@ -10,6 +10,8 @@ import type { OAuthLogin } from './oauth.ts';
 export type InProcessServer = McpServer | Server | (() => McpServer | Server);
 
 interface CommonEntry extends ServerTrust {
+  /** The server is an agent of ours: what it asks approval for is put to our own approver. Default false. */
+  approvals?: boolean;
   disabled?: boolean;
   /** A tool call is given up after this long without a sign of life; progress counts as one. Default 60,000. */
   timeoutMs?: number;

@@ -2,7 +2,7 @@
 // approver, so that the person at the root is asked whatever lies between.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { type Capability, isCapability } from './access.ts';
-import { type ApprovalRequest, callHash } from './approval.ts';
+import { type ApprovalRequest, callHash, readAnswer } from './approval.ts';
 import { approverOf } from './gate.ts';
 import type { RunFrame } from './run-frame.ts';
 
@@ -28,22 +28,23 @@ export function describeApproval({
 /** The answer of the root, or undefined when the question is no approval, or nobody here can give one. */
 export async function answerApproval(
   params: ElicitRequest['params'],
+  server: string,
   frame: RunFrame | undefined,
 ): Promise<ElicitResult | undefined> {
   const described = readApproval(params._meta?.[APPROVAL_META_KEY]);
   const approve = frame && approverOf(frame);
   if (!described || !approve) return undefined;
-  const answer = await approve({ ...request(described, frame), signal: frame.signal });
-  if (answer === 'allow' || (typeof answer === 'object' && 'allow' in answer && answer.allow === true)) {
-    return { action: 'accept', content: { approve: true } };
-  }
+  const asked = { ...request(described, server, frame), signal: frame.signal };
+  const decision = readAnswer(await approve(asked), asked.hash, described.arguments);
   // arguments cannot be edited across a protocol: a yes to others is a no to these
-  const reason = typeof answer === 'object' && 'deny' in answer ? answer.deny : 'it was not approved';
+  if (decision.allowed && !decision.edited) return { action: 'accept', content: { approve: true } };
+  const reason = decision.allowed ? 'its arguments would have to be others' : decision.reason;
   return { action: 'accept', content: { approve: false, reason } };
 }
 
-function request(described: Described, frame: RunFrame): Omit<ApprovalRequest, 'signal'> {
-  const path = [...frame.path, ...described.path];
+function request(described: Described, server: string, frame: RunFrame): Omit<ApprovalRequest, 'signal'> {
+  // the name of the server is ours, whatever path it claims
+  const path = [...frame.path, `MCP server ${server}`, ...described.path];
   const hash = callHash(path, described.tool, described.arguments);
   return { ...described, path, hash, description: described.description, annotations: undefined };
 }

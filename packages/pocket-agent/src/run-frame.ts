@@ -18,8 +18,8 @@ export interface RunFrame {
   readonly budget: Budget;
   readonly prices: Prices;
   readonly gate: Gate;
-  /** A narrower profile for this run only. */
-  readonly profile: Profile | undefined;
+  /** What this run was narrowed to. */
+  readonly profiles: readonly Profile[];
   readonly approve: Approve | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
@@ -39,6 +39,11 @@ const frames = new AsyncLocalStorage<RunFrame>();
 export function currentFrame(): RunFrame | undefined {
   const frame = frames.getStore();
   return frame?.finished ? undefined : frame;
+}
+
+/** The frame this code belongs to, also when its run is over: what it left behind has no more rights than it had. */
+export function lastFrame(): RunFrame | undefined {
+  return frames.getStore();
 }
 
 export async function inFrame<Value>(frame: RunFrame, work: () => Promise<Value>): Promise<Value> {

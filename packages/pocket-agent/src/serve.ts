@@ -141,13 +141,13 @@ export class AgentServer {
     const { _meta: meta } = context().mcpReq;
     const traceparent = typeof meta?.traceparent === 'string' ? meta.traceparent : undefined;
     const onEvent = progressReporter(context);
-    const profile = profileOf(context()) ?? this.#options.profile;
+    const profile = [profileOf(context()), this.#options.profile].filter((given) => given !== undefined);
     try {
       const answer = await agent.run(message, {
         signal,
         streaming: false,
         ...(canAsk ? { approve } : {}),
-        ...(profile ? { profile } : {}),
+        ...(profile.length > 0 ? { profile } : {}),
         ...(traceparent ? { traceparent } : {}),
         ...(onEvent ? { onEvent } : {}),
       });

@@ -92,8 +92,11 @@ class ServedRun {
   readonly #controller = new AbortController();
   readonly #finished: Promise<CallToolResult>;
   #questions: Question[] = [];
+  /** Those that the client was sent; later ones wait for their turn. */
+  #sent: Question[] = [];
   #asked = Promise.withResolvers<void>();
   #context: ServerContext | undefined;
+  #count = 0;
 
   constructor(begin: Begin) {
     const context = () => {
@@ -117,15 +120,16 @@ class ServedRun {
       const result = await Promise.race([this.#finished, asked]);
       if (result) return { result };
       this.#asked = Promise.withResolvers();
-      return { questions: this.#questions };
+      this.#sent = this.#questions.splice(0);
+      return { questions: this.#sent };
     } finally {
       signal.removeEventListener('abort', abort);
     }
   }
 
   takeAnswers(context: ServerContext): void {
-    const questions = this.#questions;
-    this.#questions = [];
+    const questions = this.#sent;
+    this.#sent = [];
     const schema = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
     for (const { id, answer } of questions) {
       const given = acceptedContent(context.mcpReq.inputResponses, id, schema);
@@ -140,7 +144,7 @@ class ServedRun {
   #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
     return new Promise((resolve) => {
       this.#questions.push({
-        id: `approve_${request.hash.slice(0, 16)}_${this.#questions.length}`,
+        id: `approve_${request.hash.slice(0, 16)}_${++this.#count}`,
         request,
         answer: resolve,
       });

@@ -46,7 +46,8 @@ function readArguments(tool: string, input: string): { arguments: Record<string,
   let problem = 'it is not an object';
   try {
     const value: unknown = JSON.parse(input);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { arguments: { ...value } };
+    if (isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
+    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { arguments: { ...value } };
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
   }
@@ -55,4 +56,12 @@ function readArguments(tool: string, input: string): { arguments: Record<string,
     `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
   );
   return { arguments: {}, malformed };
+}
+
+/** Nobody means it, and much that looks into arguments would run out of stack. */
+const DEEPEST = 100;
+
+function isTooDeep(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth >= DEEPEST || Object.values(value).some((item) => isTooDeep(item, depth + 1));
 }

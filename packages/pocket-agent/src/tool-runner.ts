@@ -138,10 +138,11 @@ async function callTool(
   const entry = await run.entry(call.name);
   if (!entry) {
     const names = [...table.byName.keys()].join(', ') || 'none';
+    Object.assign(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
     return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". There are: ${names}.`) };
   }
   record.capability = entry.capability;
-  const refused = await refusal(frame, entry, call, malformed, record);
+  const refused = await refusal(run, entry, call, malformed, record);
   if (refused) return { entry: undefined, error: refused }; // its schema is nobody's business
   if (malformed) return { entry, error: malformed };
   const { arguments: args } = record.call;
@@ -171,27 +172,42 @@ async function callTool(
 
 /** The profile first, then whoever must be asked. Enters in the record what was decided. */
 async function refusal(
-  frame: RunFrame,
+  run: ToolRun,
   entry: ToolEntry,
   call: ToolCall,
   malformed: PocketError | undefined,
   record: CallRecord,
 ): Promise<PocketError | undefined> {
+  const { frame } = run;
   const reason = refusalIn(frame, entry);
   if (reason !== undefined) {
     Object.assign(record, { decision: 'refused', by: 'profile', reason });
     return new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here: ${reason}.`);
   }
   if (malformed) return undefined;
+  Object.assign(record, { decision: 'denied', by: 'nobody', reason: 'the run ended before anybody answered' });
   const decision = await frame.gate.decide(call, entry, frame);
   record.by = decision.by;
   if (!decision.allowed) {
     Object.assign(record, { decision: 'denied', reason: decision.reason });
     return new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${decision.reason}.`);
   }
-  if (decision.by === 'approver') record.decision = decision.edited ? 'edited' : 'approved';
+  if (decision.by === 'approver' && !(await isSame(run, entry))) {
+    record.reason = 'the tool changed while it was being approved';
+    return new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${record.reason}.`);
+  }
+  const approved = decision.edited ? 'edited' : 'approved';
+  record.decision = decision.by === 'approver' ? approved : 'allowed';
+  delete record.reason;
   record.call = { ...call, arguments: decision.arguments };
   return undefined;
+}
+
+/** A question takes time, in which a server may put another tool in the place of the one that was approved. */
+async function isSame(run: ToolRun, entry: ToolEntry): Promise<boolean> {
+  const now = await run.entry(entry.name);
+  if (!now || now.source !== entry.source || refusalIn(run.frame, now) !== undefined) return false;
+  return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
 }
 
 function editedNote(call: ToolCall): { type: 'text'; text: string } {
@@ -238,6 +254,8 @@ async function failedResult(
 /** A call that was still waiting when the run was stopped. */
 function notRun(run: ToolRun, { call }: RequestedCall): ToolResult {
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
+  const nothing = { capability: undefined, outcome: 'not run' as const, durationMs: 0 };
+  run.audit?.({ call, decision: 'refused', by: 'policy', reason: error.message, ...nothing });
   return errorToolResult(call, error.message, error, run.settings);
 }
 

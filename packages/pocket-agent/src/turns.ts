@@ -8,7 +8,7 @@ import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
-import { currentFrame, inFrame, type RunFrame } from './run-frame.ts';
+import { currentFrame, inFrame, lastFrame, type RunFrame } from './run-frame.ts';
 
 export interface TurnOptions {
   signal?: AbortSignal | undefined;
@@ -16,7 +16,7 @@ export interface TurnOptions {
   traceparent?: string | undefined;
   onEvent?: EventListener | undefined;
   streaming?: boolean | undefined;
-  profile?: ProfileName | Profile | undefined;
+  profile?: ProfileName | Profile | readonly (ProfileName | Profile)[] | undefined;
   approve?: Approve | undefined;
 }
 
@@ -77,7 +77,7 @@ export class Turns {
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
     }
-    const parent = currentFrame();
+    const parent = lastFrame();
     const isOwn = parent !== undefined && this.isOn;
     if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve) return work(parent);
     if (!isOwn) this.#refuseCycle(parent);
@@ -91,12 +91,12 @@ export class Turns {
     const frame: RunFrame = {
       owner: this,
       parent,
-      path: isOwn ? parent.path : [...(parent?.path ?? []), name],
+      path: isOwn ? parent.path : [...(parent && !parent.finished ? parent.path : []), name],
       signal: deadline.signal,
       budget: isOwn ? parent.budget : new Budget(name, this.#limits, parent?.budget, this.#ledger.lifetime),
       prices: this.#ledger.prices,
       gate: this.#owner.gate,
-      profile: profile === undefined ? undefined : readProfile(profile),
+      profiles: profile === undefined ? [] : [profile].flat().map(readProfile),
       approve: approve ?? (isOwn ? undefined : this.#owner.approve),
       listener: onEvent,
       streaming: streaming || (parent?.streaming ?? false),
@@ -173,7 +173,8 @@ export class Turns {
 
   #refuseCycle(parent: RunFrame | undefined): void {
     for (let frame = parent; frame; frame = frame.parent) {
-      if (frame.owner === this) throw this.#cycle({ path: [...(parent?.path ?? []), this.#owner.name] }, 'its own run');
+      if (frame.owner === this && !frame.finished)
+        throw this.#cycle({ path: [...(parent?.path ?? []), this.#owner.name] }, 'its own run');
     }
   }
 
@@ -199,7 +200,7 @@ export class Turns {
 
 function ownersAbove(frame: RunFrame): Set<Turns> {
   const owners = new Set<Turns>();
-  for (let above = frame.parent; above; above = above.parent) owners.add(above.owner);
+  for (let above = frame.parent; above; above = above.parent) if (!above.finished) owners.add(above.owner);
   return owners;
 }
 
