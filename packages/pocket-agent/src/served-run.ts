@@ -28,6 +28,8 @@ const answerSchema = {
   required: ['approve'],
 };
 const KEPT_MS = 900_000;
+/** Clients that never come back must not fill the memory of the others. */
+const MOST_WAITING = 1_000;
 
 /** The runs of one server that wait for an answer of their client. */
 export class ServedRuns {
@@ -56,15 +58,20 @@ export class ServedRuns {
     this.#waiting.clear();
   }
 
+  #drop(requestState: string): void {
+    this.#waiting.get(requestState)?.run.abort();
+    this.#waiting.delete(requestState);
+  }
+
   async #serve(run: ServedRun, owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const outcome = await run.next(context);
     if ('result' in outcome) return outcome.result;
     const requestState = randomUUID();
+    const [oldest] = this.#waiting.keys();
+    if (this.#waiting.size >= MOST_WAITING && oldest !== undefined) this.#drop(oldest);
     this.#waiting.set(requestState, { run, owner });
     // a client that never comes back must not be waited for
-    setTimeout(() => {
-      if (this.#waiting.delete(requestState)) run.abort();
-    }, KEPT_MS).unref();
+    setTimeout(() => this.#drop(requestState), KEPT_MS).unref();
     const inputRequests = Object.fromEntries(
       outcome.questions.map(({ id, request }) => [
         id,
