@@ -1,24 +1,24 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import { startDeadline, within } from './abort.ts';
 import type { Profile, ProfileName } from './access.ts';
+import { agentClientOptions } from './agent-client.ts';
 import {
   type AgentSettings,
   type CompletionOptions,
-  clientOptions,
   modelOptions,
   type PocketAgentOptions,
   readHistory,
   readSettings,
 } from './agent-config.ts';
 import type { Approve } from './approval.ts';
-import { type AuditRecord, redact } from './audit.ts';
+import type { CallRecord } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
-import { approverOf, Gate, gatesAbove, visibleIn } from './gate.ts';
+import { Gate, keepsRecords, recordCall, visibleIn } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
@@ -26,13 +26,13 @@ import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
-import { currentFrame, type RunFrame } from './run-frame.ts';
+import type { RunFrame } from './run-frame.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
-import { type CallRecord, type RequestedCall, runToolCalls } from './tool-runner.ts';
+import { type RequestedCall, runToolCalls } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { Turns } from './turns.ts';
@@ -92,7 +92,19 @@ export class PocketAgent<Answer = string> {
     this.approve = options.approve;
     this.#ledger = new Ledger(this.name, options.prices ?? {});
     this.#turns = new Turns(this, this.#settings, this.#ledger);
-    this.mcpClient = options.mcpClient ?? new PocketAgentClient(this.#clientOptions());
+    this.mcpClient =
+      options.mcpClient ??
+      new PocketAgentClient(
+        agentClientOptions({
+          options,
+          logger: this.logger,
+          client: () => this.mcpClient,
+          turns: this.#turns,
+          ledger: this.#ledger,
+          model: () => this.#resolveModel(),
+          toolRenamed: (change) => this.#toolRenamed(change),
+        }),
+      );
     const servers = options.mcpClient ? borrow(options.mcpClient) : this.mcpClient;
     const tools = [
       ...(this.mcpClient.serverNames.length > 0 ? [servers] : []),
@@ -338,7 +350,7 @@ export class PocketAgent<Answer = string> {
         frame,
         table,
         entry: (name) => this.#toolbox.entry(name, frame.signal),
-        audit: this.#isAudited(frame) ? (record) => this.#audit(frame, record) : undefined,
+        audit: this.#turns.isObserved || keepsRecords(frame) ? (record) => this.#audit(frame, record) : undefined,
         metadata: {
           context_id: this.agentId,
           agent_name: this.name,
@@ -382,36 +394,8 @@ export class PocketAgent<Answer = string> {
     }
   }
 
-  #isAudited(frame: RunFrame): boolean {
-    return this.#turns.isObserved || [...gatesAbove(frame)].some((gate) => gate.keepsRecords);
-  }
-
-  /** A record for whoever watches, and for the files of this agent and of those above. */
-  #audit(frame: RunFrame, { call, ...record }: CallRecord): void {
-    const gates = [...gatesAbove(frame)];
-    const data: AuditRecord = {
-      time: new Date().toISOString(),
-      agentId: this.agentId,
-      path: frame.path,
-      toolCallId: call.id,
-      tool: call.name,
-      arguments: redact(
-        call.arguments,
-        gates.flatMap((gate) => gate.redacts),
-      ),
-      ...record,
-    };
-    this.emit({ type: 'audit', data });
-    for (const gate of gates) {
-      gate
-        .record(data)
-        ?.catch((error) => this.logger.error(`An audit record could not be written: ${errorText(error)}`));
-    }
-  }
-
-  /** The run that a server speaks to us about. A fork calls through the same client. */
-  #callingFrame(): RunFrame | undefined {
-    return this.#turns.active ?? [...this.mcpClient.callers].at(-1);
+  #audit(frame: RunFrame, record: CallRecord): void {
+    this.emit({ type: 'audit', data: recordCall(frame, this.agentId, record, this.logger) });
   }
 
   #toolRenamed(change: RenamedTool): void {
@@ -428,43 +412,5 @@ export class PocketAgent<Answer = string> {
     } finally {
       grace.release();
     }
-  }
-
-  #clientOptions(): ConstructorParameters<typeof PocketAgentClient>[0] {
-    const { samplingHandler } = this.#options;
-    const ownModel: typeof samplingHandler = async (params, { signal }) => {
-      const { sample } = await import('./sampling.ts');
-      const model = await this.#resolveModel();
-      const frame = this.#callingFrame();
-      if (frame) await this.#ledger.beforeModelCall(frame, model);
-      return sample(model, params, signal, async (answer) => frame && this.#ledger.enter(frame, model, answer));
-    };
-    const handler = samplingHandler === 'agent-model' ? ownModel : samplingHandler;
-    const { elicitationHandler } = this.#options;
-    // a question of another agent of ours goes to whoever approves for this one
-    const elicit: typeof elicitationHandler = async (params, from) => {
-      const { answerApproval } = await import('./remote-approval.ts');
-      const { callers } = this.mcpClient;
-      // with several runs under way nobody knows whose call it is about
-      const frame = callers.size === 1 ? [...callers][0] : undefined;
-      const answer = this.mcpClient.asksApproval(from.server)
-        ? await answerApproval(params, from.server, frame)
-        : undefined;
-      return answer ?? elicitationHandler?.(params, from) ?? { action: 'decline' };
-    };
-    return {
-      ...clientOptions(this.#options),
-      elicitationHandler: elicit,
-      canElicit: () => {
-        const frame = currentFrame() ?? this.#turns.active;
-        return elicitationHandler !== undefined || (frame !== undefined && approverOf(frame) !== undefined);
-      },
-      ...(handler ? { samplingHandler: handler } : {}),
-      logger: this.logger,
-      onServerStatus: (server, status, reason) =>
-        this.emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
-      onServerLog: (log) => this.emit({ type: 'server_log', data: log }),
-      onToolRenamed: (change) => this.#toolRenamed(change),
-    };
   }
 }

@@ -2,6 +2,7 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Capability } from './access.ts';
+import type { ToolCall } from './tools.ts';
 
 export interface AuditRecord {
   time: string;
@@ -18,6 +19,12 @@ export interface AuditRecord {
   outcome: 'done' | 'failed' | 'not run';
   durationMs: number;
 }
+
+/** What the gate said of a call, and what came of it. */
+export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs'> & {
+  call: ToolCall;
+  reason?: string;
+};
 
 const DEEPEST = 20;
 const secretKeys =

@@ -9,8 +9,10 @@ import {
   needsApproval,
   type Remember,
 } from './approval.ts';
-import { AuditFile, type AuditRecord } from './audit.ts';
+import { AuditFile, type AuditRecord, type CallRecord, redact } from './audit.ts';
+import { errorText } from './errors.ts';
 import { Fingerprints } from './fingerprints.ts';
+import type { Logger } from './logger.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolCall, ToolTable } from './tools.ts';
 
@@ -175,8 +177,38 @@ export function approverOf(frame: RunFrame): Approve | undefined {
 }
 
 /** All gates from a frame up, each once. */
-export function gatesAbove(frame: RunFrame): Set<Gate> {
+function gatesAbove(frame: RunFrame): Set<Gate> {
   const gates = new Set<Gate>();
   for (let above: RunFrame | undefined = frame; above; above = above.parent) gates.add(above.gate);
   return gates;
+}
+
+/** What an agent knows of a call, as a record that can be kept: in the files of this agent and of those above. */
+export function recordCall(
+  frame: RunFrame,
+  agentId: string,
+  { call, ...decided }: CallRecord,
+  logger: Logger,
+): AuditRecord {
+  const gates = [...gatesAbove(frame)];
+  const record: AuditRecord = {
+    time: new Date().toISOString(),
+    agentId,
+    path: frame.path,
+    toolCallId: call.id,
+    tool: call.name,
+    arguments: redact(
+      call.arguments,
+      gates.flatMap((gate) => gate.redacts),
+    ),
+    ...decided,
+  };
+  for (const gate of gates) {
+    gate.record(record)?.catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
+  }
+  return record;
+}
+
+export function keepsRecords(frame: RunFrame): boolean {
+  return [...gatesAbove(frame)].some((gate) => gate.keepsRecords);
 }

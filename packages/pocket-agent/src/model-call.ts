@@ -4,6 +4,7 @@ import { abortable, delay } from './abort.ts';
 import { errorText, PocketError } from './errors.ts';
 import { StreamCollector } from './model-stream.ts';
 import { hasUrls } from './prompt.ts';
+import { headersOf, retryAfterMs } from './provider-errors.ts';
 import { inlineImages } from './remote-images.ts';
 
 /** What a model answered, before it becomes a message. */
@@ -96,7 +97,7 @@ async function streamed(
 function retryDelay(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof Error) || error instanceof PocketError) return undefined;
   if (!isRetryable(error)) return undefined;
-  const asked = retryAfterMs(error);
+  const asked = retryAfterMs(headersOf(error));
   if (asked !== undefined) return asked <= LONGEST_WAIT_MS ? asked : undefined;
   const exponential = 500 * 2 ** (attempt - 1);
   return Math.min(exponential, LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
@@ -116,19 +117,6 @@ function isRetryable(error: Error): boolean {
 
 function errorFact(error: object, ...names: string[]): string {
   return names.map((name) => String(Reflect.get(error, name) ?? '')).join(' ');
-}
-
-function retryAfterMs(error: Error): number | undefined {
-  const headers = 'responseHeaders' in error ? error.responseHeaders : undefined;
-  if (typeof headers !== 'object' || headers === null) return undefined;
-  const read = (name: string) => Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
-  const ms = Number.parseFloat(String(read('retry-after-ms')));
-  if (ms >= 0) return ms;
-  const value = read('retry-after');
-  if (typeof value !== 'string') return undefined;
-  const seconds = Number(value);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }
 
 function modelError(model: LanguageModelV4, error: unknown, attempts: number, text: string): unknown {

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
+import { streamError } from './provider-errors.ts';
 
 type Part<Type extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: Type }>;
 type Growing = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
@@ -100,14 +101,4 @@ export class StreamCollector {
     block.text += delta;
     if (part.providerMetadata) block.providerMetadata = part.providerMetadata;
   }
-}
-
-/** Providers put plain objects into their streams in place of errors. */
-function streamError(error: unknown): Error {
-  if (error instanceof Error) return error;
-  if (typeof error !== 'object' || error === null) return new Error(String(error));
-  const { message, ...facts } = { message: undefined, code: undefined, ...error };
-  const text = typeof message === 'string' ? message : JSON.stringify(error);
-  const status = Number(facts.code);
-  return Object.assign(new Error(text), status >= 400 && status < 600 ? { statusCode: status } : {}, facts);
 }

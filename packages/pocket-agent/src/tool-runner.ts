@@ -1,7 +1,7 @@
 // The tool calls of one step: all at once, each through its hooks, each with exactly one result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { abortable, within } from './abort.ts';
-import type { AuditRecord } from './audit.ts';
+import type { CallRecord } from './audit.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
 import { refusalIn } from './gate.ts';
@@ -30,12 +30,6 @@ export interface ToolRun {
   metadata: Record<string, unknown>;
   emit(event: UnsignedEvent): void;
 }
-
-/** What the gate said of a call, and what came of it. */
-export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs'> & {
-  call: ToolCall;
-  reason?: string;
-};
 
 export interface ToolRunOutcome {
   /** In the order of the calls. */

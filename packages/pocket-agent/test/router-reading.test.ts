@@ -2,7 +2,8 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { PocketError } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { failureOf, retryAfterMs } from '../src/router/failure.ts';
+import { retryAfterMs } from '../src/provider-errors.ts';
+import { failureOf } from '../src/router/failure.ts';
 import { durationMs, providerCounts } from '../src/router/rate-headers.ts';
 import { estimateInputTokens } from '../src/router/token-estimate.ts';
 import { ask } from './router-calls.ts';

@@ -1,5 +1,6 @@
 // Why a call of a deployment failed, as far as the router must know.
 import { errorText, isPocketError } from '../errors.ts';
+import { headersOf, retryAfterMs } from '../provider-errors.ts';
 
 export type FailureKind =
   | 'rate-limit'
@@ -30,23 +31,6 @@ export function isLasting(kind: FailureKind): boolean {
 export function failureOf(error: unknown): Failure {
   const headers = headersOf(error);
   return { kind: kindOf(error), reason: errorText(error), retryAfterMs: retryAfterMs(headers) };
-}
-
-export function headersOf(source: unknown): Record<string, string> {
-  const headers =
-    typeof source === 'object' && source !== null && 'responseHeaders' in source ? source.responseHeaders : undefined;
-  if (typeof headers !== 'object' || headers === null) return {};
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
-}
-
-export function retryAfterMs(headers: Record<string, string>): number | undefined {
-  const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
-  if (ms >= 0) return ms;
-  const value = headers['retry-after'];
-  if (value === undefined) return undefined;
-  const seconds = Number(value);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }
 
 function kindOf(error: unknown): FailureKind {

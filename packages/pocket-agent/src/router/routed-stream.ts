@@ -2,6 +2,7 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import { abortable, type Deadline } from '../abort.ts';
 import { PocketError } from '../errors.ts';
+import { streamError } from '../provider-errors.ts';
 
 /** Node fires a timer at once that is set for longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -37,7 +38,7 @@ export async function startStream(
     while (!held.some(isShown)) {
       const { value, done } = await abortable(reader.read(), deadline.signal);
       if (done) throw endedEarly();
-      if (value.type === 'error') throw asError(value.error);
+      if (value.type === 'error') throw streamError(value.error);
       if (isInterrupted(value)) throw endedEarly();
       held.push(value);
     }
@@ -72,7 +73,7 @@ function rest(
     over = true;
   };
   const pass = (part: Part): Part => {
-    if (part.type === 'error') end(asError(part.error));
+    if (part.type === 'error') end(streamError(part.error));
     if (isInterrupted(part)) end(endedEarly());
     if (part.type !== 'finish') return part;
     if (!over) watcher.finished(part);
@@ -134,13 +135,4 @@ function isInterrupted(part: Part): boolean {
 
 function endedEarly(): PocketError {
   return new PocketError('MODEL_FAILED', 'The stream ended before its answer did.');
-}
-
-/** Providers put plain objects into their streams in place of errors. */
-function asError(error: unknown): Error {
-  if (error instanceof Error) return error;
-  const facts: object = typeof error === 'object' && error !== null ? error : { message: String(error) };
-  const message = 'message' in facts && typeof facts.message === 'string' ? facts.message : JSON.stringify(facts);
-  const status = 'code' in facts ? Number(facts.code) : Number.NaN;
-  return Object.assign(new Error(message), facts, status >= 400 && status < 600 ? { statusCode: status } : {});
 }
