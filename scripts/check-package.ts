@@ -1,6 +1,6 @@
 // Packs pocket-agent, installs it in an empty folder, and compiles and runs the README's first example there.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,11 +15,13 @@ function run(command: string, args: string[], cwd: string): string {
 
 try {
   run('npm', ['run', '--silent', 'build'], root);
-  run('npm', ['pack', '--silent', '--pack-destination', folder, '-w', 'pocket-agent'], root);
-  const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  const pack = (name: string) =>
+    `./${run('npm', ['pack', '--silent', '--pack-destination', folder, '-w', name], root).trim().split('\n').at(-1)}`;
+  const tarball = pack('pocket-agent');
+  const shared = pack('@pocket-agent/http');
 
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
-  run('npm', ['install', '--silent', '--no-audit', '--no-fund', `./${tarball}`], folder);
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball, shared], folder);
   const installed = run('npm', ['ls', '--all', '--parseable'], folder).trim().split('\n').length - 1;
   console.log(`${tarball}: ${installed} packages on disk`);
   if (installed > MOST_PACKAGES)

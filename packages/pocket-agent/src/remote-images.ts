@@ -1,15 +1,11 @@
 // Images given by URL, fetched for models whose provider does not fetch them itself.
-import { lookup } from 'node:dns';
-import { get as getHttp, type IncomingMessage, type RequestOptions } from 'node:http';
-import { get as getHttps } from 'node:https';
-import { BlockList, isIP, isIPv6 } from 'node:net';
 import type {
   LanguageModelV4,
   LanguageModelV4FilePart,
   LanguageModelV4Prompt,
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider';
-import { abortable, startDeadline } from './abort.ts';
+import type { HttpFetch } from '@pocket-agent/http/fetch';
 import { errorText } from './errors.ts';
 
 interface InlineOptions {
@@ -18,9 +14,13 @@ interface InlineOptions {
   allowPrivate: boolean;
 }
 
-const LARGEST_IMAGE_BYTES = 20 * 1024 * 1024;
-const TIME_LIMIT_MS = 10_000;
-const MOST_REDIRECTS = 3;
+interface Image {
+  mediaType: string;
+  bytes: Buffer;
+}
+
+const bounds = { redirects: 'follow', timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 } as const;
+const fetches: { public?: HttpFetch; none?: HttpFetch } = {};
 
 type UserMessage = Extract<LanguageModelV4Prompt[number], { role: 'user' }>;
 type RemotePart = LanguageModelV4FilePart & { data: { type: 'url' } };
@@ -64,113 +64,46 @@ function takesUrl(supported: Record<string, RegExp[]>, part: RemotePart): boolea
   });
 }
 
-async function inline(part: RemotePart, { signal, allowPrivate }: InlineOptions): Promise<InlinedPart> {
+async function inline(part: RemotePart, options: InlineOptions): Promise<InlinedPart> {
   const known = fetched.get(part);
   if (known) return known;
   const { url } = part.data;
-  const deadline = startDeadline('Fetching it', [signal], TIME_LIMIT_MS);
   let result: InlinedPart;
   try {
-    const { mediaType, bytes } = await fetchImage(url, { signal: deadline.signal, allowPrivate });
+    const { mediaType, bytes } = await fetchImage(url, options);
     result = { ...part, mediaType, data: { type: 'data', data: bytes.toString('base64') } };
   } catch (error) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     // a dead link must not end the conversation; a query often holds a signature, which is a secret
-    const reason = errorText(error).replaceAll(url.href, url.host);
+    const reason = reasonOf(error).replaceAll(url.href, url.host);
     result = { type: 'text', text: `[The image ${url.host}${url.pathname} could not be fetched: ${reason}]` };
-  } finally {
-    deadline.release();
   }
   fetched.set(part, result);
   return result;
 }
 
-async function fetchImage(from: URL, options: InlineOptions): Promise<{ mediaType: string; bytes: Buffer }> {
-  let url = from;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const response = await open(url, options);
-    try {
-      const { statusCode = 0, headers } = response;
-      if (statusCode >= 300 && statusCode < 400 && headers.location) {
-        url = new URL(headers.location, url);
-        continue;
-      }
-      if (statusCode !== 200) throw new Error(`HTTP ${statusCode}`);
-      const mediaType = headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
-      if (!mediaType.startsWith('image/')) throw new Error(`it is no image but "${mediaType}"`);
-      return { mediaType, bytes: await abortable(readBounded(response), options.signal) };
-    } finally {
-      response.destroy();
-    }
+async function fetchImage(url: URL, { signal, allowPrivate }: InlineOptions): Promise<Image> {
+  const { makeFetch } = await import('@pocket-agent/http/fetch');
+  const guard = allowPrivate ? 'none' : 'public';
+  fetches[guard] ??= makeFetch({ ...bounds, guard });
+  const response = await fetches[guard](url, { signal });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`HTTP ${response.status}`);
   }
-  throw new Error(`it was redirected more than ${MOST_REDIRECTS} times`);
+  const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!mediaType.startsWith('image/')) {
+    await response.body?.cancel();
+    throw new Error(`it is no image but "${mediaType}"`);
+  }
+  return { mediaType, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** Not with `fetch`: only here the address that was checked is surely the one that is connected to. */
-function open(url: URL, { signal, allowPrivate }: InlineOptions): Promise<IncomingMessage> {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error('only http and https are fetched');
-  if (!allowPrivate && isIP(host) && isPrivate(host)) throw new PrivateAddress();
-  const get = url.protocol === 'https:' ? getHttps : getHttp;
-  return new Promise((resolve, reject) => {
-    get(url, { signal, agent: false, ...(allowPrivate ? {} : { lookup: lookupPublic }) }, resolve).once(
-      'error',
-      reject,
-    );
-  });
-}
-
-const lookupPublic: NonNullable<RequestOptions['lookup']> = (hostname, options, callback) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error) return callback(error, '');
-    if (addresses.some(({ address }) => isPrivate(address))) return callback(new PrivateAddress(), '');
-    if (options.all) return callback(null, addresses);
-    const [first] = addresses;
-    return callback(null, first?.address ?? '', first?.family);
-  });
+const REFUSED: Record<string, string> = {
+  PRIVATE_ADDRESS: 'its address is private (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows that)',
 };
 
-class PrivateAddress extends Error {
-  constructor() {
-    super('its address is private (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows that)');
-  }
-}
-
-const privateAddresses = new BlockList();
-for (const network of [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '224.0.0.0/3',
-  '::/96',
-  '64:ff9b::/96',
-  '2002::/16',
-  'fc00::/7',
-  'fe80::/10',
-  'ff00::/8',
-]) {
-  const [address = '', prefix] = network.split('/');
-  privateAddresses.addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4');
-}
-
-function isPrivate(found: string): boolean {
-  const address = found.replace(/%.*$/, ''); // without the name of a network card
-  return privateAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-}
-
-async function readBounded(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response) {
-    size += chunk.byteLength;
-    if (size > LARGEST_IMAGE_BYTES) throw new Error(`it is larger than ${LARGEST_IMAGE_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return REFUSED[code] ?? errorText(error);
 }

@@ -6,7 +6,7 @@ import {
   McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serveStdio } from '@pocket-agent/http/mcp';
 import type { Profile, ProfileName } from './access.ts';
 import type { PocketAgent } from './agent.ts';
 import { errorText } from './errors.ts';
@@ -29,8 +29,6 @@ export interface AgentServerOptions {
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
   maxConversations?: number;
 }
-
-const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export class AgentServer {
   readonly #agent: Agent;
@@ -85,27 +83,10 @@ export class AgentServer {
 
   /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the agent. */
   async serveStdio(): Promise<void> {
-    const transport = new StdioServerTransport();
-    const stopped = Promise.withResolvers<NodeJS.Signals | undefined>();
-    const { log, info, debug } = console;
-    // stdout belongs to the protocol, whatever a tool may want to print
-    Object.assign(console, { log: console.error, info: console.error, debug: console.error });
-    for (const signal of STOP_SIGNALS) process.once(signal, stopped.resolve);
-    const handle = serveStdio(() => this.createServer(), { transport, onerror: (error) => this.#logError(error) });
-    const { onclose } = transport;
-    transport.onclose = () => {
-      onclose?.();
-      stopped.resolve(undefined);
-    };
-    const signal = await stopped.promise;
-    try {
-      await handle.close();
-    } finally {
-      await this.#agent.close();
-      Object.assign(console, { log, info, debug });
-      for (const name of STOP_SIGNALS) process.off(name, stopped.resolve);
-    }
-    if (signal) process.kill(process.pid, signal);
+    await serveStdio(() => this.createServer(), {
+      onError: (error) => this.#logError(error),
+      close: () => this.#agent.close(),
+    });
   }
 
   /** Serves HTTP until `close()`. */

@@ -17,10 +17,10 @@ const layers = [
   ['connection', 'served-run'],
   ['client', 'agent-client'],
   ['agent'],
-  ['http-sessions', 'testing'],
-  ['http-server'],
+  ['testing', 'http-server'],
   ['serve'],
-  ['index', 'cli/'],
+  ['a2a/', 'tool-folder/'],
+  ['index', 'folders/', 'cli/'],
 ];
 
 function layerOf(file: string): number {

@@ -1,0 +1,32 @@
+// Web pages of an allowed origin may read the answers. Which origins are allowed was decided before.
+
+const READABLE = 'mcp-session-id, mcp-protocol-version, www-authenticate, retry-after';
+const DAY_S = 86_400;
+
+/** The answer to a browser that asks before it sends; undefined for any other request. */
+export function answerPreflight(request: Request): Response | undefined {
+  const method = request.headers.get('access-control-request-method');
+  if (request.method !== 'OPTIONS' || method === null) return undefined;
+  return letOriginRead(
+    request,
+    new Response(null, {
+      status: 204,
+      headers: {
+        'access-control-allow-methods': 'GET, POST, DELETE',
+        'access-control-allow-headers': request.headers.get('access-control-request-headers') ?? '',
+        'access-control-max-age': String(DAY_S),
+      },
+    }),
+  );
+}
+
+export function letOriginRead(request: Request, response: Response): Response {
+  const origin = request.headers.get('origin');
+  if (origin === null) return response;
+  const headers = new Headers(response.headers);
+  headers.set('access-control-allow-origin', origin);
+  headers.set('access-control-expose-headers', READABLE);
+  headers.append('vary', 'Origin');
+  const { status, statusText } = response;
+  return new Response(response.body, { status, statusText, headers });
+}

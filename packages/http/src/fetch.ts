@@ -1,0 +1,237 @@
+// A `fetch` on node:http: connections are kept, addresses are checked where they are connected to, and size and time
+// are bounded to the last byte of the body. It does with less than half the work of the built-in one.
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
+import { FetchError } from './fetch-error.ts';
+import { isPrivateAddress, lookupPublic, privateAddress } from './public-address.ts';
+import { bodyOf } from './response-body.ts';
+
+export { FetchError, type FetchErrorCode } from './fetch-error.ts';
+
+export interface FetchOptions {
+  /** public (default): only addresses that belong to everybody, so that strangers who give URLs reach nothing inside. */
+  guard?: 'public' | 'none';
+  /** Hosts that may have a private address: `name`, `name:port` or an address. */
+  allowHosts?: readonly string[];
+  /** Default refuse. Followed ones are checked like the first, and carry no credentials to another origin. */
+  redirects?: 'refuse' | 'follow';
+  /** From the call to the last byte of the body. Default: no limit but that of the signal. */
+  timeoutMs?: number;
+  /** Of the body, after decompression. */
+  maxBytes?: number;
+  /** Certificates to trust instead of the usual ones; whether to check at all. */
+  tls?: { ca?: string | readonly string[]; rejectUnauthorized?: boolean };
+  /** Connections to one host. Default 64. */
+  maxConnections?: number;
+}
+
+export interface HttpFetch {
+  (input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Ends all connections. */
+  close(): void;
+}
+
+const MOST_REDIRECTS = 5;
+const IDLE_MS = 30_000;
+const NEVER_ACROSS = ['authorization', 'cookie', 'proxy-authorization'];
+
+export function makeFetch(options: FetchOptions = {}): HttpFetch {
+  const { guard = 'public', allowHosts = [], redirects = 'refuse', tls = {}, maxConnections = 64 } = options;
+  const pool = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections, timeout: IDLE_MS };
+  const { ca, rejectUnauthorized = true } = tls;
+  const agents = {
+    http: new HttpAgent(pool),
+    https: new HttpsAgent({ ...pool, rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) }),
+  };
+  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
+
+  const open = (url: URL, exchange: Exchange): Promise<IncomingMessage> => {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw new FetchError('SCHEME', `Only http and https are fetched, not ${url.protocol}`);
+    if (url.username || url.password) throw new TypeError('A URL with credentials in it is not fetched');
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const isFree = guard === 'none' || allowed.has(host) || allowed.has(url.host);
+    if (!isFree && isIP(host) && isPrivateAddress(host)) throw privateAddress(host);
+    const lookup = isFree ? {} : { lookup: lookupPublic };
+    const { method, headers } = exchange;
+    const request =
+      url.protocol === 'https:'
+        ? requestHttps(url, { method, headers, agent: agents.https, ...lookup })
+        : requestHttp(url, { method, headers, agent: agents.http, ...lookup });
+    return exchange.send(request);
+  };
+
+  const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    let url = new URL(input instanceof Request ? input.url : input);
+    const exchange = await prepare(input, init, options);
+    try {
+      for (let count = 0; ; count++) {
+        const message = await open(url, exchange);
+        const { location } = message.headers;
+        if (!isRedirect(message.statusCode) || location === undefined) return exchange.respond(message, url);
+        message.resume();
+        if (redirects === 'refuse') throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
+        if (count >= MOST_REDIRECTS)
+          throw new FetchError('REDIRECT', `${url.host} redirects more than ${MOST_REDIRECTS} times`);
+        const next = new URL(location, url);
+        exchange.redirect(message.statusCode ?? 0, next.origin === url.origin);
+        url = next;
+      }
+    } catch (error) {
+      exchange.release();
+      throw error;
+    }
+  };
+  return Object.assign(fetch, {
+    close() {
+      agents.http.destroy();
+      agents.https.destroy();
+    },
+  });
+}
+
+/** One call: what is sent, and what ends it early. */
+class Exchange {
+  method: string;
+  headers: Record<string, string>;
+  #body: string | Uint8Array | Readable | undefined;
+  readonly #options: FetchOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #decodes: boolean;
+  #request: ClientRequest | undefined;
+  #ended: { reason: unknown } | undefined;
+
+  constructor(parts: ExchangeParts, options: FetchOptions) {
+    const { method, headers, body, signal } = parts;
+    this.method = method;
+    this.headers = headers;
+    this.#body = body;
+    this.#options = options;
+    this.#signal = signal;
+    this.#decodes = headers['accept-encoding'] === undefined;
+    if (this.#decodes) headers['accept-encoding'] = 'gzip, deflate, br';
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined) {
+      const late = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
+      this.#timer = setTimeout(late, timeoutMs);
+    }
+    signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  send(request: ClientRequest): Promise<IncomingMessage> {
+    this.#request = request;
+    const body = this.#body;
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) =>
+        reject(this.#ended ? this.#ended.reason : error instanceof FetchError ? error : networkError(error));
+      request.once('error', fail);
+      request.once('response', (message) => {
+        request.off('error', fail);
+        request.on('error', () => {}); // from here on the body tells
+        resolve(message);
+      });
+      if (this.#ended) request.destroy();
+      else if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
+      else request.end(body);
+    });
+  }
+
+  respond(message: IncomingMessage, url: URL): Response {
+    const headers = headersOf(message);
+    const status = message.statusCode ?? 0;
+    const body = bodyOf(message, {
+      isEmpty: this.method === 'HEAD' || status === 204 || status === 205 || status === 304,
+      encoding: this.#decodes ? headers.get('content-encoding') : null,
+      maxBytes: this.#options.maxBytes,
+      reason: () => this.#ended?.reason,
+      over: () => this.release(),
+    });
+    if (this.#decodes && headers.has('content-encoding')) {
+      headers.delete('content-encoding');
+      headers.delete('content-length');
+    }
+    const response = new Response(body, { status, statusText: message.statusMessage ?? '', headers });
+    return Object.defineProperty(response, 'url', { value: url.href });
+  }
+
+  redirect(status: number, isSameOrigin: boolean): void {
+    if (!isSameOrigin) for (const name of NEVER_ACROSS) delete this.headers[name];
+    const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
+    if (!becomesGet) {
+      if (this.#body instanceof Readable)
+        throw new FetchError('REDIRECT', 'A streamed request was redirected and cannot be sent again');
+      return;
+    }
+    this.method = this.method === 'HEAD' ? 'HEAD' : 'GET';
+    this.#body = undefined;
+    delete this.headers['content-type'];
+    delete this.headers['content-length'];
+  }
+
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#abort);
+  }
+
+  readonly #abort = () => this.#end(this.#signal?.reason);
+
+  #end(reason: unknown): void {
+    this.#ended ??= { reason };
+    this.release();
+    this.#request?.destroy();
+  }
+}
+
+interface ExchangeParts {
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | Readable | undefined;
+  signal: AbortSignal | undefined;
+}
+
+async function prepare(input: string | URL | Request, init: RequestInit, options: FetchOptions): Promise<Exchange> {
+  const given = input instanceof Request ? input : undefined;
+  const signal = init.signal ?? given?.signal;
+  signal?.throwIfAborted();
+  const headers: Record<string, string> = {};
+  new Headers(init.headers ?? given?.headers).forEach((value, name) => {
+    headers[name] = value;
+  });
+  const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
+  const body = readBody(init.body ?? given?.body ?? undefined, headers);
+  return new Exchange({ method, headers, body, signal }, options);
+}
+
+function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): ExchangeParts['body'] {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
+    headers['content-length'] = String(Buffer.byteLength(body));
+    return body;
+  }
+  if (body instanceof Readable) return body;
+  // forms, blobs and streams: the built-in Response knows how they are written
+  const written = new Response(body);
+  const type = written.headers.get('content-type');
+  if (type !== null) headers['content-type'] ??= type;
+  return written.body ? Readable.fromWeb(written.body) : undefined;
+}
+
+function headersOf(message: IncomingMessage): Headers {
+  const headers = new Headers();
+  const { rawHeaders } = message;
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
+  return headers;
+}
+
+function isRedirect(status: number | undefined): boolean {
+  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
+}
+
+function networkError(error: Error): TypeError {
+  return new TypeError('fetch failed', { cause: error });
+}

@@ -1,0 +1,114 @@
+// An MCP server over HTTP: both protocol eras on one address, guarded against other people's web pages.
+import { createServer, type Server as NodeServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import {
+  type AuthInfo,
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  type McpServerFactory,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import { answerPreflight, letOriginRead } from './cross-origin.ts';
+import { HttpSessions } from './mcp-sessions.ts';
+
+export interface McpHttpOptions {
+  /** Default 127.0.0.1: only this machine. */
+  host?: string;
+  /** Default 0: any free port, see `url`. */
+  port?: number;
+  /** Default /mcp. */
+  path?: string;
+  /** Who calls, or the response that refuses. Without it the server is open to everybody who gets there. */
+  authorize?: Authorize;
+  /** What is served beside `path`, without `authorize`; undefined for what is not found. */
+  routes?: (request: Request) => Promise<Response | undefined> | Response | undefined;
+  /** Host names under which the server may be addressed. Default: those of this machine and `host`. */
+  allowedHosts?: readonly string[];
+  /** Host names of web pages that may call. Default: those of this machine. */
+  allowedOrigins?: readonly string[];
+  /** A session of the 2025 era ends after this long without a request. Default 30 minutes. */
+  sessionIdleMs?: number;
+  /** Sessions of the 2025 era at a time. One more ends the one idle longest, or is refused (503) when all are in use. Default 1,000. */
+  maxSessions?: number;
+  onError?: (error: Error) => void;
+}
+
+export type Authorize = (request: Request) => Promise<AuthInfo | Response>;
+
+export interface HttpServer {
+  readonly url: string;
+  /** Tells clients of both eras that what the server offers has changed. */
+  listChanged(what: 'tools' | 'prompts' | 'resources'): void;
+  /** Tells clients of the 2026 era that listen for it; those of the 2025 era have subscribed at their own server. */
+  resourceUpdated(uri: string): void;
+  /** Ends every session and what runs in it, and stops listening. */
+  close(): Promise<void>;
+}
+
+export async function serveHttp(factory: McpServerFactory, options: McpHttpOptions = {}): Promise<HttpServer> {
+  const { host = '127.0.0.1', port = 0, path = '/mcp', authorize, routes, onError = () => {} } = options;
+  const { sessionIdleMs = 1_800_000, maxSessions = 1_000 } = options;
+  const shownHost = host.includes(':') ? `[${host}]` : host;
+  const guard = makeGuard(shownHost, options);
+  const modern = createMcpHandler(factory, { legacy: 'reject', onerror: onError });
+  const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
+
+  const answer = async (request: Request): Promise<Response> => {
+    if (new URL(request.url).pathname !== path)
+      return (await routes?.(request)) ?? new Response('Not found', { status: 404 });
+    const auth = await authorize?.(request);
+    if (auth instanceof Response) return auth;
+    const passed = auth ? { authInfo: auth } : {};
+    return (await isLegacyRequest(request)) ? sessions.handle(request, passed) : modern.fetch(request, passed);
+  };
+  const fetch = async (request: Request): Promise<Response> =>
+    guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request));
+
+  const server = createServer(toNodeHandler({ fetch }, { onerror: onError }));
+  try {
+    await startListening(server, host, port);
+  } catch (error) {
+    await sessions.close();
+    throw error;
+  }
+  server.on('error', onError);
+  return {
+    url: `http://${shownHost}:${(server.address() as AddressInfo).port}${path}`,
+    listChanged(what) {
+      modern.notify[`${what}Changed`]();
+      sessions.listChanged(what);
+    },
+    resourceUpdated(uri) {
+      modern.notify.resourceUpdated(uri);
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      await Promise.all([modern.close(), sessions.close()]);
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
+  const started = Promise.withResolvers<void>();
+  server.once('error', started.reject);
+  server.listen(port, host, started.resolve);
+  try {
+    await started.promise;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot listen on ${host} port ${port}: ${reason}`, { cause: error });
+  }
+  server.off('error', started.reject);
+}
+
+function makeGuard(host: string, options: McpHttpOptions): (request: Request) => Response | undefined {
+  const hosts = [...(options.allowedHosts ?? [...localhostAllowedHostnames(), host])];
+  const origins = [...(options.allowedOrigins ?? localhostAllowedOrigins())];
+  return (request) => hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
+}

@@ -1,0 +1,36 @@
+// An MCP server on stdin and stdout, both protocol eras, until the client goes away or the process is told to stop.
+import type { McpServerFactory } from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
+
+export interface McpStdioOptions {
+  onError?: (error: Error) => void;
+  /** Runs when the connection has ended, before the signal that ended it takes its course. */
+  close?: () => void | Promise<void>;
+}
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+export async function serveStdio(factory: McpServerFactory, options: McpStdioOptions = {}): Promise<void> {
+  const { onError, close } = options;
+  const transport = new StdioServerTransport();
+  const stopped = Promise.withResolvers<NodeJS.Signals | undefined>();
+  const { log, info, debug } = console;
+  // stdout belongs to the protocol, whatever a tool may want to print
+  Object.assign(console, { log: console.error, info: console.error, debug: console.error });
+  for (const signal of STOP_SIGNALS) process.once(signal, stopped.resolve);
+  const handle = serveSdk(factory, { transport, ...(onError ? { onerror: onError } : {}) });
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    stopped.resolve(undefined);
+  };
+  const signal = await stopped.promise;
+  try {
+    await handle.close();
+  } finally {
+    await close?.();
+    Object.assign(console, { log, info, debug });
+    for (const name of STOP_SIGNALS) process.off(name, stopped.resolve);
+  }
+  if (signal) process.kill(process.pid, signal);
+}

@@ -1,0 +1,51 @@
+// Which addresses belong to everybody, and a lookup that finds no others.
+import { lookup } from 'node:dns';
+import type { RequestOptions } from 'node:http';
+import { BlockList, isIPv6 } from 'node:net';
+import { FetchError } from './fetch-error.ts';
+
+const privateAddresses = new BlockList();
+for (const network of [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/3',
+  '::/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '2002::/16',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+]) {
+  const [address = '', prefix] = network.split('/');
+  privateAddresses.addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** True for this machine, its network, and what routers and clouds keep for themselves. */
+export function isPrivateAddress(found: string): boolean {
+  const address = found.replace(/%.*$/, ''); // without the name of a network card
+  return privateAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** For `http.request`: what it answers is what is connected to, so that no second answer of the DNS can differ. */
+export const lookupPublic: NonNullable<RequestOptions['lookup']> = (hostname, options, callback) => {
+  lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, '');
+    if (addresses.some(({ address }) => isPrivateAddress(address))) return callback(privateAddress(hostname), '');
+    if (options.all) return callback(null, addresses);
+    const [first] = addresses;
+    return callback(null, first?.address ?? '', first?.family);
+  });
+};
+
+export function privateAddress(host: string): FetchError {
+  return new FetchError('PRIVATE_ADDRESS', `The address of ${host} is private`);
+}

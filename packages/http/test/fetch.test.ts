@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch.ts';
+
+const servers: Server[] = [];
+const fetches: HttpFetch[] = [];
+
+afterEach(async () => {
+  for (const fetch of fetches.splice(0)) fetch.close();
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  }
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function open(options: FetchOptions = {}): HttpFetch {
+  const fetch = makeFetch({ guard: 'none', ...options });
+  fetches.push(fetch);
+  return fetch;
+}
+
+async function echo(request: IncomingMessage): Promise<string> {
+  return JSON.stringify({ method: request.method, headers: request.headers, body: await text(request) });
+}
+
+const echoing: RequestListener = async (request, response) => response.end(await echo(request));
+
+test('sends text, bytes, forms and streams as the built-in fetch does', async () => {
+  const base = await serve(echoing);
+  const fetch = open();
+  const form = new FormData();
+  form.set('file', new Blob(['content']), 'name.txt');
+  const bodies = ['plain', new TextEncoder().encode('bytes'), new URLSearchParams({ a: '1 2' }), form];
+  for (const body of bodies) {
+    const ours = JSON.parse(await (await fetch(base, { method: 'POST', body })).text());
+    const theirs = JSON.parse(await (await globalThis.fetch(base, { method: 'POST', body })).text());
+    const type = (value: string | undefined) => value?.replace(/boundary=.*/, '');
+    expect(type(ours.headers['content-type'])).toBe(type(theirs.headers['content-type']));
+    const inside = (sent: { body: string }) => sent.body.replace(/-{4,}[\w-]+/g, '--');
+    expect(inside(ours)).toBe(inside(theirs));
+  }
+});
+
+test('takes a Request, and header pairs in any form', async () => {
+  const base = await serve(echoing);
+  const request = new Request(base, { method: 'PUT', body: 'x', headers: { 'x-one': '1' } });
+  const answer = await (await open()(request)).json();
+  expect(answer).toMatchObject({ method: 'PUT', body: 'x', headers: { 'x-one': '1' } });
+});
+
+test('uses one connection for calls that follow each other', async () => {
+  const ports = new Set<number | undefined>();
+  const base = await serve((request, response) => {
+    ports.add(request.socket.remotePort);
+    response.end('ok');
+  });
+  const fetch = open();
+  for (let count = 0; count < 5; count++) await (await fetch(base)).text();
+  expect(ports.size).toBe(1);
+});
+
+test('refuses private addresses, also behind a name, and says so', async () => {
+  const base = await serve(echoing);
+  const { port } = new URL(base);
+  const fetch = open({ guard: 'public' });
+  for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '169.254.1.1'])
+    await expect(fetch(`http://${host}:${port}`)).rejects.toMatchObject({ code: 'PRIVATE_ADDRESS' });
+});
+
+test('hosts that are allowed may be private, with or without a port', async () => {
+  const base = await serve(echoing);
+  const { host, port } = new URL(base);
+  expect((await open({ guard: 'public', allowHosts: ['127.0.0.1'] })(base)).status).toBe(200);
+  expect((await open({ guard: 'public', allowHosts: [host] })(base)).status).toBe(200);
+  await expect(open({ guard: 'public', allowHosts: [`127.0.0.1:1${port}`] })(base)).rejects.toThrow(/private/);
+});
+
+test('a redirect is refused, or followed without credentials for another origin', async () => {
+  const target = await serve(echoing);
+  const base = await serve((_request, response) => response.writeHead(302, { location: target }).end());
+  await expect(open()(base)).rejects.toMatchObject({ code: 'REDIRECT' });
+  const init = { method: 'POST', body: 'x', headers: { authorization: 'Bearer secret', 'x-kept': '1' } };
+  const answer = await (await open({ redirects: 'follow' })(base, init)).json();
+  expect(answer).toMatchObject({ method: 'GET', body: '', headers: { 'x-kept': '1' } });
+  expect(answer.headers.authorization).toBeUndefined();
+});
+
+test('a redirect to a private address is refused like the first address', async () => {
+  const target = await serve(echoing);
+  const base = await serve((_request, response) => response.writeHead(302, { location: target }).end());
+  const fetch = open({ guard: 'public', allowHosts: [new URL(base).host], redirects: 'follow' });
+  await expect(fetch(base)).rejects.toMatchObject({ code: 'PRIVATE_ADDRESS' });
+});
+
+test('redirects in a circle end', async () => {
+  const base = await serve((_request, response) => response.writeHead(307, { location: '/' }).end());
+  await expect(open({ redirects: 'follow' })(base)).rejects.toThrow(/more than 5 times/);
+});
+
+test('decompresses, and bounds what comes out of a small body', async () => {
+  const body = gzipSync(Buffer.alloc(10_000_000, 'a'));
+  const base = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(body));
+  expect((await (await open()(base)).text()).length).toBe(10_000_000);
+  await expect((await open({ maxBytes: 100_000 })(base)).text()).rejects.toMatchObject({ code: 'TOO_LARGE' });
+});
+
+test('the time limit holds for headers and for a body that never ends', async () => {
+  const silent = await serve(() => {});
+  await expect(open({ timeoutMs: 50 })(silent)).rejects.toMatchObject({ code: 'TIMEOUT' });
+  const endless = await serve((_request, response) => void response.writeHead(200).write('a'));
+  const response = await open({ timeoutMs: 100 })(endless);
+  await expect(response.text()).rejects.toMatchObject({ code: 'TIMEOUT' });
+});
+
+test('an abort ends the call with its reason, before the answer and in the middle of it', async () => {
+  const reason = new Error('enough');
+  const silent = await serve(() => {});
+  const early = new AbortController();
+  const waiting = open()(silent, { signal: early.signal });
+  early.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  const gone = Promise.withResolvers<void>();
+  const endless = await serve((_request, response) => {
+    response.on('close', gone.resolve);
+    response.writeHead(200).write('a');
+  });
+  const late = new AbortController();
+  const body = (await open()(endless, { signal: late.signal })).text();
+  late.abort(reason);
+  await expect(body).rejects.toBe(reason);
+  await gone.promise;
+});
+
+test('a connection cut off in the body is an error, not a short answer', async () => {
+  const base = await serve((_request, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('half', () => response.socket?.destroy());
+  });
+  await expect((await open()(base)).text()).rejects.toThrow(TypeError);
+});
+
+test('a server that is not there gives the error of fetch, with the cause', async () => {
+  const base = await serve(echoing);
+  const [server] = servers.splice(0);
+  server?.close();
+  await expect(open()(base)).rejects.toMatchObject({ message: 'fetch failed', cause: { code: 'ECONNREFUSED' } });
+});
+
+test('a body nobody wants is let go when it is cancelled', async () => {
+  const gone = Promise.withResolvers<void>();
+  const base = await serve((_request, response) => {
+    response.on('close', gone.resolve);
+    response.writeHead(200).write('a');
+  });
+  await (await open()(base)).body?.cancel();
+  await gone.promise;
+});
+
+test('answers without a body have none, and their connection is used again', async () => {
+  const base = await serve((_request, response) => response.writeHead(204).end());
+  const fetch = open();
+  const response = await fetch(base, { method: 'DELETE' });
+  expect([response.status, response.body]).toEqual([204, null]);
+});
+
+test('only http and https, and no credentials in the address', async () => {
+  const fetch = open();
+  await expect(fetch('file:///etc/passwd')).rejects.toMatchObject({ code: 'SCHEME' });
+  await expect(fetch('http://name:word@127.0.0.1')).rejects.toThrow('credentials');
+});
+
+test('a reader that is slow slows the sender down', async () => {
+  let written = 0;
+  const base = await serve((_request, response) => {
+    response.writeHead(200);
+    const chunk = Buffer.alloc(65_536);
+    const write = () => {
+      while (written < 100_000_000 && response.write(chunk)) written += chunk.length;
+      if (written >= 100_000_000) response.end();
+    };
+    response.on('drain', write);
+    write();
+  });
+  const response = await open()(base);
+  const socket = connect(Number(new URL(base).port), '127.0.0.1'); // time enough for the sender to fill what it can
+  await once(socket, 'connect');
+  socket.destroy();
+  expect(written).toBeLessThan(50_000_000);
+  await response.body?.cancel();
+});
