@@ -41,26 +41,30 @@ const DEFAULT_APPROVAL_MS = 300_000;
 
 export class Gate {
   readonly independent: boolean;
+  readonly profile: Profile | undefined;
   readonly #options: AccessOptions;
-  readonly #profile: Profile | undefined;
   readonly #fingerprints: Fingerprints;
   readonly #audit: AuditFile | undefined;
   readonly #remembered = new Set<string>();
 
   constructor(options: AccessOptions) {
     this.#options = { ...options };
-    this.#profile = options.profile === undefined ? undefined : readProfile(options.profile);
+    this.profile = options.profile === undefined ? undefined : readProfile(options.profile);
     this.#fingerprints = new Fingerprints(options.fingerprintFile);
     this.#audit = options.auditFile === undefined ? undefined : new AuditFile(options.auditFile);
     this.independent = options.independent ?? false;
   }
 
   get isOpen(): boolean {
-    return this.#profile === undefined && this.#options.filter === undefined;
+    return this.profile === undefined && !this.hasFilter;
+  }
+
+  get hasFilter(): boolean {
+    return this.#options.filter !== undefined;
   }
 
   refusal(tool: JudgedTool): string | undefined {
-    const reason = this.#profile && refusalBy(this.#profile, tool);
+    const reason = this.profile && refusalBy(this.profile, tool);
     if (reason !== undefined) return reason;
     return this.#options.filter && this.#options.filter(tool) !== true
       ? 'the filter of the agent leaves it out'
@@ -140,11 +144,32 @@ export function refusalIn(frame: RunFrame, tool: JudgedTool): string | undefined
   return undefined;
 }
 
-/** The tools of a table that may be seen in a frame. */
+const visibleTables = new WeakMap<ToolTable, { rules: readonly Profile[]; visible: ToolTable }>();
+
+/** The tools of a table that may be seen in a frame. Worked out once for the same rules, unless a filter is among them. */
 export function visibleIn(frame: RunFrame, table: ToolTable): ToolTable {
   if (isOpen(frame)) return table;
+  const rules = profilesOf(frame);
+  const known = visibleTables.get(table);
+  if (rules && known?.rules.length === rules.length && known.rules.every((rule, index) => rule === rules[index]))
+    return known.visible;
+  const visible = keepVisible(frame, table);
+  if (rules) visibleTables.set(table, { rules, visible });
+  return visible;
+}
+
+function keepVisible(frame: RunFrame, table: ToolTable): ToolTable {
   const byName = new Map([...table.byName].filter(([, entry]) => refusalIn(frame, entry) === undefined));
   return { byName, definitions: table.definitions.filter(({ name }) => byName.has(name)) };
+}
+
+/** Undefined when a filter decides too: it may answer differently each time. */
+function profilesOf(frame: RunFrame): readonly Profile[] | undefined {
+  const gates = gatesOf(frame).map(({ gate }) => gate);
+  if (gates.some((gate) => gate.hasFilter)) return undefined;
+  const found = gates.flatMap((gate) => gate.profile ?? []);
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) found.push(...above.profiles);
+  return found;
 }
 
 function isOpen(frame: RunFrame): boolean {

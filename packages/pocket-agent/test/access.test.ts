@@ -210,6 +210,24 @@ describe('a profile on an agent', () => {
     await agent.run('x', { profile: 'writer' });
     expect(Object.values(all).map(({ ran }) => ran.times)).toEqual([1, 1, 0, 0]);
   });
+
+  test('each run shows the model what that run may do, whatever the one before it showed', async () => {
+    const { tools } = byCapability();
+    const { agent, model } = scriptedAgent(['a', 'b', 'c', 'd'], { tools, access: { profile: 'manager' } });
+    for (const profile of ['reader', 'writer', 'reader', 'admin'] as const) await agent.run('x', { profile });
+    expect(model.calls.map((call) => call.tools?.length)).toEqual([1, 2, 1, 3]);
+  });
+
+  test('a filter is asked at every step, since what it answers may change', async () => {
+    const { tools } = byCapability();
+    let isOpen = false;
+    const access = { profile: 'reader' as const, filter: () => isOpen };
+    const { agent, model } = scriptedAgent(['a', 'b'], { tools, access });
+    await agent.run('x');
+    isOpen = true;
+    await agent.run('x');
+    expect(model.calls.map((call) => call.tools?.length)).toEqual([undefined, 1]);
+  });
 });
 
 describe('a hostile server', () => {
