@@ -23,7 +23,7 @@ export interface FetchOptions {
   maxBytes?: number;
   /** Certificates to trust instead of the usual ones; whether to check at all. */
   tls?: { ca?: string | readonly string[]; rejectUnauthorized?: boolean };
-  /** Connections to one host. Default 64. */
+  /** Connections to one host. Default: no limit. */
   maxConnections?: number;
 }
 
@@ -38,8 +38,14 @@ const IDLE_MS = 30_000;
 const NEVER_ACROSS = ['authorization', 'cookie', 'proxy-authorization'];
 
 export function makeFetch(options: FetchOptions = {}): HttpFetch {
-  const { guard = 'public', allowHosts = [], redirects = 'refuse', tls = {}, maxConnections = 64 } = options;
-  const pool = { keepAlive: true, maxSockets: maxConnections, maxFreeSockets: maxConnections, timeout: IDLE_MS };
+  const {
+    guard = 'public',
+    allowHosts = [],
+    redirects = 'refuse',
+    tls = {},
+    maxConnections = Number.POSITIVE_INFINITY,
+  } = options;
+  const pool = { keepAlive: true, maxSockets: maxConnections, timeout: IDLE_MS, ...proxy(guard) };
   const { ca, rejectUnauthorized = true } = tls;
   const agents = {
     http: new HttpAgent(pool),
@@ -226,6 +232,11 @@ function headersOf(message: IncomingMessage): Headers {
   for (let index = 0; index < rawHeaders.length; index += 2)
     headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
   return headers;
+}
+
+/** A proxy looks names up by itself, so it is no way out where addresses are checked. */
+function proxy(guard: 'public' | 'none'): { proxyEnv?: NodeJS.ProcessEnv } {
+  return guard === 'none' && process.env.NODE_USE_ENV_PROXY === '1' ? { proxyEnv: process.env } : {};
 }
 
 function isRedirect(status: number | undefined): boolean {

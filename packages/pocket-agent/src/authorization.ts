@@ -55,7 +55,7 @@ class Authorization {
   }
 
   /** For requests to `serverUrl`: a refused one is sent once more when the tokens could be renewed without a person. */
-  fetchFor(serverUrl: URL, requestInit: RequestInit): FetchLike {
+  fetchFor(serverUrl: URL, fetch: FetchLike, requestInit: RequestInit): FetchLike {
     const fetchFn = createFetchWithInit(fetch, requestInit);
     return async (url, init) => {
       const response = await fetch(url, init);

@@ -11,6 +11,7 @@ import {
   type Transport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
+import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, startDeadline } from './abort.ts';
 import { authorizationOf } from './authorization.ts';
 import { errorText, PocketError } from './errors.ts';
@@ -90,6 +91,9 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
   }
 }
 
+/** One pool for all servers. The addresses are the owner's own, so none is refused. */
+const httpFetch = makeFetch({ guard: 'none', redirects: 'follow' });
+
 async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<Connected> {
   const url = serverUrl(request.name, entry, request.queryParams);
   const sent = new Headers(basicAuthorization(url));
@@ -99,9 +103,9 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const headers = Object.fromEntries(sent);
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
-  const options = { requestInit: { headers }, ...(authProvider ? { authProvider } : {}) };
+  const options = { requestInit: { headers }, fetch: httpFetch, ...(authProvider ? { authProvider } : {}) };
   const renewing = sharesTokens(authProvider)
-    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, options.requestInit) }
+    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, httpFetch, options.requestInit) }
     : {};
   try {
     const overSse = () =>

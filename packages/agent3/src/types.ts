@@ -1,0 +1,320 @@
+// The shapes Agent3 speaks in: one interface, `Agent3`, in this process or at the other end of an HTTP API.
+
+/** Everything the tools, the HTTP API and the web page stand on. `caller` is whoever asks; see `Caller`. */
+export interface Agent3 {
+  search(query: SearchQuery, caller: Caller): Promise<SearchPage>;
+  select(agentId: string, caller: Caller): Promise<AgentDetails>;
+  /** The public card and what a call needs; never a secret. */
+  invoke(agentId: string, caller: Caller): Promise<Invocation>;
+  call(request: CallRequest, caller: Caller, options?: CallOptions): Promise<CallResponse>;
+  task(request: TaskRequest, caller: Caller, options?: CallOptions): Promise<CallResponse>;
+  feedback(feedback: Feedback, caller: Caller): Promise<FeedbackResult>;
+  register(registration: Registration, caller: Caller): Promise<AgentDetails>;
+  unregister(agentId: string, caller: Caller): Promise<void>;
+  health(): Promise<HubHealth>;
+  close(): Promise<void>;
+}
+
+/** Who asks. `id` scopes tasks, receipts, rate limits and what may be changed. */
+export interface Caller {
+  id: string;
+  /** May change and remove what others have registered. */
+  isAdmin?: boolean;
+}
+
+export interface SearchQuery {
+  query: string;
+  /** 1 to 50, default 10. */
+  limit?: number;
+  /** From `nextCursor` of the page before. */
+  cursor?: string;
+  filters?: {
+    /** 1 to 5, the one scale. */
+    minReputation?: number;
+    protocols?: readonly string[];
+    /** Only agents whose card carries a signature that was verified. */
+    verified?: boolean;
+    tags?: readonly string[];
+    /** US dollars a call. */
+    maxPricePerCall?: number;
+    /** Only those that answered their last health check. */
+    healthy?: boolean;
+  };
+}
+
+export interface SearchPage {
+  agents: AgentSummary[];
+  totalFound: number;
+  /** Milliseconds. */
+  searchTime: number;
+  nextCursor?: string;
+}
+
+export interface AgentSummary {
+  id: string;
+  name: string;
+  description: string;
+  /** Mean rating, 1 to 5; absent until somebody rated. */
+  reputation?: number;
+  totalReviews: number;
+  protocols: string[];
+  verified: boolean;
+  tags: string[];
+  price?: Price;
+  health: 'up' | 'down' | 'unknown';
+  metrics?: AgentMetrics;
+}
+
+export interface AgentMetrics {
+  /** Milliseconds, median of recent calls. */
+  avgResponseTime: number;
+  /** 0 to 1. */
+  successRate: number;
+  totalCalls: number;
+}
+
+export interface AgentDetails extends AgentSummary {
+  owner: string;
+  version: string;
+  provider?: { organization: string; url: string };
+  skills: { id: string; name: string; description: string; tags: string[]; examples: string[] }[];
+  inputModes: string[];
+  outputModes: string[];
+  cardUrl?: string;
+  registeredAt: string;
+  refreshedAt: string;
+  rateLimit?: RateLimit;
+  recentReviews: Review[];
+}
+
+export interface Review {
+  rater: string;
+  rating: number;
+  feedback: string;
+  timestamp: string;
+}
+
+export interface Price {
+  perCall?: number;
+  perMinute?: number;
+  perToken?: number;
+  currency: string;
+}
+
+export interface RateLimit {
+  calls: number;
+  perSeconds: number;
+}
+
+/** A card in its JSON form, as it came over the wire. */
+export type CardJson = Record<string, unknown>;
+
+/** What the directory knows of an agent that is to be called. */
+export interface ListedAgent {
+  agentId: string;
+  card: CardJson;
+  cardUrl?: string;
+  /** sha256 of the canonical card. */
+  digest: string;
+  verified: boolean;
+  owner: string;
+  price?: Price;
+  rateLimit?: RateLimit;
+  /** Its calls may be sent again when the outcome of one is unknown. */
+  idempotent: boolean;
+}
+
+export interface Invocation {
+  agentId: string;
+  name: string;
+  card: CardJson;
+  digest: string;
+  verified: boolean;
+  authentication: { schemes: string[]; required: boolean; available: boolean };
+  price?: Price;
+  metrics?: AgentMetrics;
+}
+
+export interface CallRequest {
+  agentId: string;
+  message: string;
+  /** Default text/plain; application/json sends `message` parsed, as data. */
+  inputMode?: string;
+  files?: readonly { name: string; mediaType: string; base64: string }[];
+  skillId?: string;
+  taskId?: string;
+  contextId?: string;
+  /** wait (default): until there is an answer. start: return as soon as there is a task. */
+  mode?: 'wait' | 'start';
+  metadata?: {
+    userAgentId?: string;
+    /** Milliseconds over everything, default 30,000. */
+    timeout?: number;
+    streaming?: boolean;
+    /** Default 1; 0 is allowed. */
+    retries?: number;
+    /** US dollars; a call whose declared price is more, or unknown, is refused. */
+    maxCost?: number;
+  };
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** Told of what streams in. */
+  onProgress?: (update: CallProgress) => void;
+}
+
+export interface CallProgress {
+  message: string;
+  state?: TaskStateName;
+}
+
+export type TaskStateName =
+  | 'submitted'
+  | 'working'
+  | 'completed'
+  | 'failed'
+  | 'canceled'
+  | 'rejected'
+  | 'input-required'
+  | 'auth-required';
+
+export type TaskRequest =
+  | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
+  | { action: 'reply'; taskHandle: string; message: string; timeout?: number };
+
+export interface CallResponse {
+  success: boolean;
+  /** Bounded and cleaned; `untrusted` says that a stranger wrote it. */
+  result?: CallResult;
+  error?: string;
+  errorCode?: CallErrorCode;
+  metadata: {
+    responseTime: number;
+    tokensUsed?: number;
+    /** US dollars by the declared price; absent when there is none. */
+    cost?: number;
+    statusCode?: number;
+    retryCount: number;
+    /** Seconds, when the agent or a limit of ours says so. */
+    retryAfter?: number;
+  };
+  /** To continue, wait, reply or cancel with `task`; also when a deadline passed. */
+  task?: { taskHandle: string; state: TaskStateName; taskId?: string; contextId?: string; question?: string };
+  /** Proof of the call, for `feedback`. */
+  receipt?: string;
+}
+
+export interface CallResult {
+  untrusted: true;
+  text: string;
+  data?: unknown[];
+  files?: { name?: string; mediaType: string; base64?: string; url?: string }[];
+  truncated: boolean;
+}
+
+export type CallErrorCode =
+  | 'AGENT_UNKNOWN'
+  | 'INPUT_INVALID'
+  | 'REFUSED'
+  | 'BUDGET'
+  | 'RATE_LIMITED'
+  | 'AUTH_MISSING'
+  | 'AUTH_FAILED'
+  | 'ADDRESS_REFUSED'
+  | 'UNREACHABLE'
+  | 'TIMEOUT'
+  | 'TOO_LARGE'
+  | 'PROTOCOL'
+  | 'AGENT_ERROR'
+  | 'TASK_FAILED'
+  | 'TASK_UNKNOWN'
+  | 'CANCELED';
+
+export interface Feedback {
+  agentId: string;
+  /** 1 to 5. */
+  rating: number;
+  feedback: string;
+  receipt: string;
+  userAgentId?: string;
+}
+
+export interface FeedbackResult {
+  success: true;
+  timestamp: string;
+  message: string;
+  reputation: number;
+}
+
+export interface Registration {
+  cardUrl?: string;
+  card?: CardJson;
+  price?: Price;
+  rateLimit?: RateLimit;
+  tags?: readonly string[];
+  idempotent?: boolean;
+  credentials?: readonly Credential[];
+}
+
+/** Kept encrypted; sent only to the host of the agent, in the scheme its card asks for. */
+export type Credential = { scheme?: string } & (
+  | { type: 'bearer'; token: string }
+  | { type: 'apiKey'; key: string }
+  | { type: 'basic'; username: string; password: string }
+  | { type: 'oauth2'; clientId: string; clientSecret: string; tokenUrl?: string; scopes?: readonly string[] }
+);
+
+/** What the bridge tells the directory of every call; kept as the audit log. */
+export interface CallRecord {
+  callId: string;
+  agentId: string;
+  caller: string;
+  startedAt: number;
+  responseTime: number;
+  success: boolean;
+  errorCode?: CallErrorCode;
+  statusCode?: number;
+  retryCount: number;
+  cost?: number;
+  tokensUsed?: number;
+  state?: TaskStateName;
+  requestDigest: string;
+  responseDigest?: string;
+}
+
+/** What the bridge needs of the registry. */
+export interface Directory {
+  find(agentId: string): Promise<ListedAgent | undefined>;
+  /** Fetched again when it is stale; the old one when that fails and it is not too old. */
+  fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
+  credentials(agentId: string): Promise<readonly Credential[]>;
+  /** Seconds to wait, or undefined when the call may go out (and is counted). */
+  admit(agent: ListedAgent, caller: string): Promise<number | undefined>;
+  /** Returns a receipt. */
+  record(call: CallRecord): Promise<string>;
+  saveTask(task: KnownTask): Promise<void>;
+  task(taskHandle: string): Promise<KnownTask | undefined>;
+}
+
+/** A task at an agent that somebody may come back to. */
+export interface KnownTask {
+  taskHandle: string;
+  agentId: string;
+  caller: string;
+  taskId: string;
+  contextId?: string;
+  state: TaskStateName;
+  /** The last word of a push notification, as JSON. */
+  pushed?: string;
+  updatedAt: number;
+}
+
+export interface HubHealth {
+  status: 'healthy' | 'degraded' | 'unhealthy';
+  timestamp: string;
+  store: { kind: 'sqlite' | 'postgres'; responseTime: number };
+  network: { totalAgents: number; activeAgents: number; recentCalls: number; totalFeedback: number };
+  performance: { searchLatency?: number; callLatency?: number };
+  version: string;
+}
