@@ -1,0 +1,69 @@
+// One page as text that a model can read: HTML without its markup, text as it is, pictures as pictures.
+import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { htmlToText } from './html-text.ts';
+
+interface PageOptions {
+  url: string;
+  start: number;
+  most: number;
+  fetch: HttpFetch;
+  signal: AbortSignal;
+}
+
+const accept = 'text/html, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5';
+const textual = /^(text\/|application\/(json|xml|javascript|[\w.+-]*\+(json|xml)))/;
+const viewable = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+export async function readPage({ url, start, most, fetch, signal }: PageOptions) {
+  const response = await fetch(url, { signal, headers: { accept, 'user-agent': 'pocket-agent-web/1' } });
+  const type = response.headers.get('content-type') ?? 'text/plain';
+  const mediaType = type.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!response.ok || !(textual.test(mediaType) || viewable.has(mediaType))) {
+    await response.body?.cancel();
+    throw new Error(
+      response.ok ? `${host(url)} sent ${mediaType}, which is no text` : `${host(url)} answered ${response.status}`,
+    );
+  }
+  const bytes = Buffer.from(await response.arrayBuffer());
+  if (viewable.has(mediaType))
+    return { content: [{ type: 'image' as const, mimeType: mediaType, data: bytes.toString('base64') }] };
+  const source = decode(bytes, type);
+  const isHtml = mediaType === 'text/html' || mediaType === 'application/xhtml+xml';
+  const { title, text } = isHtml ? htmlToText(source, response.url) : { title: '', text: source };
+  return part({ title, text, url: response.url, start, most });
+}
+
+function part({
+  title,
+  text,
+  url,
+  start,
+  most,
+}: {
+  title: string;
+  text: string;
+  url: string;
+  start: number;
+  most: number;
+}): string {
+  if (start > 0 && start >= text.length) throw new Error(`The page has only ${text.length} characters.`);
+  const end = Math.min(text.length, start + most);
+  const heading = `[${url}${title ? `, “${title}”` : ''}: written by strangers]`;
+  const rest = end < text.length ? `\n[${text.length - end} characters more: start=${end}]` : '';
+  return `${heading}\n${text.slice(start, end) || 'The page has no text.'}${rest}`;
+}
+
+/** By what the server says, else by what the page says of itself, else UTF-8. */
+function decode(bytes: Buffer, contentType: string): string {
+  const said = /charset=["']?([\w-]+)/i.exec(contentType)?.[1];
+  const inside = /<meta[^>]{0,200}charset=["']?([\w-]+)/i.exec(bytes.toString('latin1', 0, 2_048))?.[1];
+  try {
+    return new TextDecoder(said ?? inside ?? 'utf-8').decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes); // a charset that nobody knows
+  }
+}
+
+function host(url: string): string {
+  return new URL(url).host;
+}

@@ -1,0 +1,99 @@
+// Search providers: what each is asked, and where its answer has the results.
+import type { HttpFetch } from '@pocket-agent/http/fetch';
+
+interface SearchOptions {
+  query: string;
+  count: number;
+  env: Readonly<Record<string, string>>;
+  signal: AbortSignal;
+  fetch: HttpFetch;
+}
+
+export interface Found {
+  title: string;
+  url: string;
+  description: string;
+}
+
+interface Provider {
+  name: string;
+  variable: string;
+  request(value: string, options: SearchOptions): [url: URL, init?: RequestInit];
+  /** The way to the list of results, and the name of the text in each. */
+  results: readonly string[];
+  text: string;
+}
+
+const LONGEST_TEXT = 500;
+
+const providers: readonly Provider[] = [
+  {
+    name: 'Brave Search',
+    variable: 'BRAVE_API_KEY',
+    request(key, { query, count }) {
+      const url = new URL('https://api.search.brave.com/res/v1/web/search');
+      url.search = String(new URLSearchParams({ q: query, count: String(count) }));
+      return [url, { headers: { 'x-subscription-token': key, accept: 'application/json' } }];
+    },
+    results: ['web', 'results'],
+    text: 'description',
+  },
+  {
+    name: 'Tavily',
+    variable: 'TAVILY_API_KEY',
+    request: (key, { query, count }) => [
+      new URL('https://api.tavily.com/search'),
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ query, max_results: count }),
+      },
+    ],
+    results: ['results'],
+    text: 'content',
+  },
+  {
+    name: 'SearXNG',
+    variable: 'SEARXNG_URL',
+    request(base, { query }) {
+      const url = new URL('search', base.endsWith('/') ? base : `${base}/`);
+      url.search = String(new URLSearchParams({ q: query, format: 'json' }));
+      return [url];
+    },
+    results: ['results'],
+    text: 'content',
+  },
+];
+
+export async function search(options: SearchOptions): Promise<{ provider: string; results: Found[] }> {
+  const provider = providers.find(({ variable }) => options.env[variable]);
+  if (!provider) {
+    const ways = providers.map(({ name, variable }) => `${variable} (${name})`).join(', ');
+    throw new Error(`There is no search provider. Set one of ${ways}; web_fetch works without.`);
+  }
+  const { name, variable } = provider;
+  const [url, init] = provider.request(options.env[variable] ?? '', options);
+  const response = await options.fetch(url, { ...init, signal: options.signal });
+  if (!response.ok) {
+    await response.body?.cancel();
+    const hint = response.status === 401 || response.status === 403 ? `; check ${variable}` : '';
+    throw new Error(`${name} answered ${response.status}${hint}`);
+  }
+  return { provider: name, results: readResults(await response.json(), provider).slice(0, options.count) };
+}
+
+function readResults(answer: unknown, { results, text }: Provider): Found[] {
+  let list: unknown = answer;
+  for (const key of results) list = isRecord(list) ? list[key] : undefined;
+  if (!Array.isArray(list)) return [];
+  return list.filter(isRecord).flatMap((entry) => {
+    const { title, url } = entry;
+    if (typeof url !== 'string') return [];
+    const description = String(entry[text] ?? '').replace(/<[^>]{0,200}>/g, '');
+    return [{ title: String(title ?? url), url, description: description.slice(0, LONGEST_TEXT) }];
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
