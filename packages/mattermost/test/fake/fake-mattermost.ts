@@ -1,0 +1,205 @@
+// A Mattermost server for tests: real HTTP and WebSocket, stateful, wrong on command.
+import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { bookmarkRoutes } from './bookmarks.ts';
+import { channelMemberRoutes } from './channel-members.ts';
+import { channelRoutes } from './channels.ts';
+import type { Fault, FaultHandle } from './faults.ts';
+import { fileRoutes } from './files.ts';
+import { HttpCore, type RecordedRequest } from './http-core.ts';
+import type { Channel, Post, Team, User } from './model.ts';
+import { type OAuthApp, oauthRoutes } from './oauth.ts';
+import { type Names, named, plant } from './plant.ts';
+import { postListRoutes } from './post-lists.ts';
+import { deletePost, postRoutes } from './posts.ts';
+import { preferenceRoutes } from './preferences.ts';
+import { reactionRoutes } from './reactions.ts';
+import { RouteTable } from './routes.ts';
+import { searchRoutes } from './search.ts';
+import { defaultSeed, type Seed } from './seed.ts';
+import { storePost } from './store-post.ts';
+import { openSystemRoutes } from './system.ts';
+import { teamRoutes } from './teams.ts';
+import { threadRoutes } from './threads.ts';
+import { userRoutes } from './users.ts';
+import { Sockets } from './websocket.ts';
+import { World, type WorldOptions } from './world.ts';
+
+export interface FakeOptions extends Partial<WorldOptions> {
+  /** Replaces parts of the default seed. */
+  seed?: Partial<Seed>;
+  /** Adds a channel `big` of alice and bob in the first team, with this many posts. */
+  postCount?: number;
+  /** HTTPS with this key and certificate. */
+  tls?: { key: string; cert: string };
+  /** The OAuth application; a public one has no secret. */
+  oauthApp?: Partial<OAuthApp>;
+}
+
+export class FakeMattermost {
+  readonly world: World;
+  readonly url: string;
+  readonly oauthApp: OAuthApp;
+  readonly #core: HttpCore;
+  readonly #sockets: Sockets;
+  readonly #names: Names;
+  readonly #stop: () => Promise<void>;
+
+  constructor(parts: {
+    world: World;
+    url: string;
+    oauthApp: OAuthApp;
+    core: HttpCore;
+    sockets: Sockets;
+    names: Names;
+    stop: () => Promise<void>;
+  }) {
+    this.world = parts.world;
+    this.url = parts.url;
+    this.oauthApp = parts.oauthApp;
+    this.#core = parts.core;
+    this.#sockets = parts.sockets;
+    this.#names = parts.names;
+    this.#stop = parts.stop;
+  }
+
+  /** Every request so far, in the order of arrival; emptied by setting its length to 0. */
+  get requests(): RecordedRequest[] {
+    return this.#core.requests;
+  }
+
+  /** Requests to addresses that the fake does not know; for tests to find empty. */
+  get unanswered(): string[] {
+    return this.#core.unanswered;
+  }
+
+  get inFlight(): number {
+    return this.#core.inFlight;
+  }
+
+  get maxInFlight(): number {
+    return this.#core.maxInFlight;
+  }
+
+  /** WebSocket connections that have logged in. */
+  get socketCount(): number {
+    return this.#sockets.count;
+  }
+
+  user(name: string): User {
+    return named(this.#names.users, name);
+  }
+
+  token(name: string): string {
+    return named(this.#names.tokens, name);
+  }
+
+  team(name: string): Team {
+    return named(new Map([...this.world.teams.values()].map((team) => [team.name, team])), name);
+  }
+
+  /** By name, or by the users of a conversation in the order of the alphabet: `alice,bob`. */
+  channel(name: string): Channel {
+    return named(this.#names.channels, name);
+  }
+
+  /** A post of the seed by its key. */
+  post(key: string): Post {
+    return named(this.#names.posts, key);
+  }
+
+  /** A user writes something; the channel by name or id. */
+  say(user: string, channel: string, message: string, { root = '' }: { root?: string } = {}): Post {
+    const target = this.world.channels.get(channel) ?? this.channel(channel);
+    return storePost(this.world, target, { user: this.user(user), message, rootId: root });
+  }
+
+  /** A user takes a post back; by id. */
+  unsay(user: string, postId: string): void {
+    deletePost(this.world, this.world.post(postId), this.user(user).id);
+  }
+
+  fail(fault: Fault): FaultHandle {
+    return this.#core.faults.add(fault);
+  }
+
+  /** The token is valid no longer; sockets of its user end. */
+  revoke(token: string): void {
+    const userId = this.world.tokens.get(token);
+    this.world.tokens.delete(token);
+    if (userId) this.#sockets.logOut(userId);
+  }
+
+  /** Without a code the connections just end. */
+  disconnectSockets(code?: number): void {
+    this.#sockets.disconnect(code);
+  }
+
+  /** Sockets stay open but are dead, until told otherwise. */
+  freezeSockets(frozen = true): void {
+    this.#sockets.freeze(frozen);
+  }
+
+  close(): Promise<void> {
+    return this.#stop();
+  }
+}
+
+export async function startFakeMattermost(options: FakeOptions = {}): Promise<FakeMattermost> {
+  const world = new World({
+    version: options.version ?? '10.11',
+    publicLinks: options.publicLinks ?? false,
+    licensed: options.licensed ?? true,
+    collapsedThreads: options.collapsedThreads ?? true,
+    searchEngine: options.searchEngine ?? 'elasticsearch',
+    maxFileSize: options.maxFileSize ?? 104_857_600,
+  });
+  const names = plantPast(world, options);
+  const oauthApp: OAuthApp = {
+    clientId: world.newId(),
+    clientSecret: world.newId(),
+    redirectUris: [],
+    expiresIn: 2_592_000,
+    user: options.seed?.users?.[0]?.username ?? 'alice',
+    ...options.oauthApp,
+  };
+  const routes = new RouteTable();
+  const groups = [userRoutes, teamRoutes, channelRoutes, channelMemberRoutes, postRoutes, postListRoutes];
+  const more = [fileRoutes, reactionRoutes, searchRoutes, threadRoutes, preferenceRoutes];
+  for (const group of [...groups, ...more]) routes.add('/api/v4', group);
+  if (world.atLeast(9, 5)) routes.add('/api/v4', bookmarkRoutes);
+  routes.add('/api/v4', openSystemRoutes, { open: true });
+  routes.add('', oauthRoutes(oauthApp), { open: true });
+  const core = new HttpCore(world, routes);
+  const sockets = new Sockets(world, (authorization) => core.userOf(authorization));
+  const server = options.tls ? createSecureServer(options.tls, core.listener) : createServer(core.listener);
+  server.on('upgrade', sockets.upgrade);
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The fake Mattermost has no port.');
+  const stop = async () => {
+    core.close();
+    sockets.close();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
+  };
+  const url = `${options.tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
+  return new FakeMattermost({ world, url, oauthApp, core, sockets, names, stop });
+}
+
+function plantPast(world: World, options: FakeOptions): Names {
+  const seed = { ...defaultSeed, ...options.seed };
+  const count = options.postCount ?? 0;
+  if (count > 0) {
+    const team = seed.teams[0]?.name ?? '';
+    const posts = Array.from({ length: count }, (_, index) => ({
+      channel: 'big',
+      user: index % 2 === 0 ? 'alice' : 'bob',
+      message: `Message ${index + 1}`,
+    }));
+    seed.channels = [...seed.channels, { name: 'big', team, displayName: 'Big', members: ['alice', 'bob'] }];
+    seed.posts = [...seed.posts, ...posts];
+  }
+  return world.inThePast(3_600_000 + count * 4, () => plant(world, seed));
+}

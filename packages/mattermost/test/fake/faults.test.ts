@@ -1,0 +1,121 @@
+// Faults of the fake come when told, as told, and leave nothing behind.
+import { get } from 'node:https';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type FakeMattermost, startFakeMattermost } from './fake-mattermost.ts';
+import { selfSigned } from './self-signed.ts';
+import { userOf } from './test-client.ts';
+
+let fake: FakeMattermost;
+
+beforeEach(async () => {
+  fake = await startFakeMattermost();
+});
+
+afterEach(() => fake.close());
+
+function me(init: RequestInit = {}): Promise<Response> {
+  return fetch(`${fake.url}/api/v4/users/me`, { headers: { Authorization: `Bearer ${fake.token('alice')}` }, ...init });
+}
+
+test('a fault strikes the requests it fits, as often as told', async () => {
+  const fault = fake.fail({ path: /\/users\/me$/, status: 429, headers: { 'Retry-After': '3' }, times: 2 });
+  const first = await me();
+  expect([first.status, first.headers.get('retry-after'), await first.text()]).toEqual([429, '3', 'limit exceeded\n']);
+  expect((await userOf(fake, 'alice').get('/users/me/teams')).status).toBe(200);
+  expect((await me()).status).toBe(429);
+  expect((await me()).status).toBe(200);
+  expect(fault.hits).toBe(2);
+  fake.fail({ status: 503, times: Infinity }).cancel();
+  expect((await me()).status).toBe(200);
+});
+
+test('a post may be stored and its answer be a failure', async () => {
+  const post = { channel_id: fake.channel('town-square').id, message: 'stored', pending_post_id: 'p' };
+  const alice = userOf(fake, 'alice');
+  const stored = () => [...fake.world.posts.values()].filter(({ message }) => message === 'stored').length;
+  fake.fail({ method: 'POST', status: 503 });
+  expect((await alice.post('/posts', post)).status).toBe(503);
+  expect(stored()).toBe(0);
+  fake.fail({ method: 'POST', status: 503, afterHandling: true });
+  expect((await alice.post('/posts', post)).status).toBe(503);
+  expect(stored()).toBe(1);
+  fake.fail({ method: 'POST', reset: 'before', afterHandling: true });
+  await expect(alice.post('/posts', { ...post, message: 'stored', pending_post_id: 'q' })).rejects.toThrow();
+  expect(stored()).toBe(2);
+});
+
+test('connections break before the answer, after the headers, or in the body', async () => {
+  fake.fail({ reset: 'before' });
+  await expect(me()).rejects.toThrow('fetch failed');
+  for (const reset of ['headers', 'mid-body'] as const) {
+    fake.fail({ reset });
+    const response = await me();
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
+  }
+  expect((await me()).status).toBe(200);
+});
+
+test('bodies may be slow, wrong or late', async () => {
+  fake.fail({ slowBodyMs: 100 });
+  const slow = await me();
+  const began = performance.now();
+  expect(await slow.json()).toMatchObject({ username: 'alice' });
+  expect(performance.now() - began).toBeGreaterThan(50);
+  fake.fail({ status: 200, body: '<html>', headers: { 'Content-Type': 'text/html' } });
+  expect(await (await me()).text()).toBe('<html>');
+  fake.fail({ delayMs: 60_000 });
+  await expect(me({ signal: AbortSignal.timeout(30) })).rejects.toThrow();
+});
+
+test('every request is on record, without its token', async () => {
+  const alice = userOf(fake, 'alice');
+  await alice.post('/users/ids?since=5', [fake.user('bob').id]);
+  await fetch(`${fake.url}/api/v4/users/me`, { headers: { Authorization: 'Bearer wrong' } });
+  expect(fake.requests).toMatchObject([
+    { method: 'POST', path: '/api/v4/users/ids', query: { since: '5' }, user: 'alice', status: 200 },
+    { method: 'GET', path: '/api/v4/users/me', user: undefined, status: 401 },
+  ]);
+  expect(fake.requests[0]?.json).toEqual([fake.user('bob').id]);
+  expect(JSON.stringify(fake.requests)).not.toMatch(new RegExp(`${fake.token('alice')}|wrong`));
+});
+
+test('an address that the fake does not know is a 404 and on record', async () => {
+  expect((await userOf(fake, 'alice').get('/users/me/nonsense')).status).toBe(404);
+  expect(fake.unanswered).toEqual(['GET /api/v4/users/me/nonsense']);
+});
+
+test('requests under way are counted', async () => {
+  fake.fail({ delayMs: 50, times: 5 });
+  const all = Array.from({ length: 5 }, () => me().then((response) => response.text()));
+  await Promise.all(all);
+  expect(fake.maxInFlight).toBe(5);
+  await expect.poll(() => fake.inFlight).toBe(0);
+});
+
+test('over TLS it is trusted by those who trust its certificate, and by nobody else', async () => {
+  const tls = selfSigned();
+  const secure = await startFakeMattermost({ tls });
+  const status = (ca?: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const options = { agent: false, ...(ca ? { ca } : {}) };
+      get(`${secure.url}/api/v4/system/ping`, options, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode));
+      }).once('error', reject);
+    });
+  expect(await status(tls.cert)).toBe(200);
+  await expect(status()).rejects.toThrow('self-signed certificate');
+  await secure.close();
+});
+
+test('closing ends what is under way and leaves nothing open', async () => {
+  const own = await startFakeMattermost();
+  own.fail({ delayMs: 60_000 });
+  const pending = fetch(`${own.url}/api/v4/system/ping`);
+  const failed = expect(pending).rejects.toThrow();
+  await expect.poll(() => own.inFlight).toBe(1);
+  await own.close();
+  await failed;
+  await expect(fetch(`${own.url}/api/v4/system/ping`)).rejects.toThrow();
+  expect(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap')).toHaveLength(1);
+});

@@ -1,0 +1,153 @@
+// What the fake stores: the records of the API, in the names of the wire.
+
+export interface Team {
+  id: string;
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+  display_name: string;
+  name: string;
+  description: string;
+  email: string;
+  type: 'O' | 'I';
+  company_name: string;
+  allowed_domains: string;
+  invite_id: string;
+  allow_open_invite: boolean;
+}
+
+export interface User {
+  id: string;
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+  username: string;
+  first_name: string;
+  last_name: string;
+  nickname: string;
+  position: string;
+  email: string;
+  email_verified: boolean;
+  auth_service: string;
+  roles: string;
+  locale: string;
+  is_bot?: boolean;
+}
+
+export type UserStatus = 'online' | 'away' | 'offline' | 'dnd';
+
+export interface TeamMember {
+  team_id: string;
+  user_id: string;
+  roles: string;
+  delete_at: number;
+  scheme_user: boolean;
+  scheme_admin: boolean;
+}
+
+export type ChannelType = 'O' | 'P' | 'D' | 'G';
+
+export interface Channel {
+  id: string;
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+  team_id: string;
+  type: ChannelType;
+  display_name: string;
+  name: string;
+  header: string;
+  purpose: string;
+  last_post_at: number;
+  last_root_post_at: number;
+  total_msg_count: number;
+  total_msg_count_root: number;
+  creator_id: string;
+}
+
+export interface ChannelMember {
+  channel_id: string;
+  user_id: string;
+  roles: string;
+  last_viewed_at: number;
+  msg_count: number;
+  mention_count: number;
+  msg_count_root: number;
+  mention_count_root: number;
+  notify_props: Record<string, string>;
+  last_update_at: number;
+  scheme_user: boolean;
+  scheme_admin: boolean;
+}
+
+export interface Post {
+  id: string;
+  create_at: number;
+  update_at: number;
+  edit_at: number;
+  delete_at: number;
+  is_pinned: boolean;
+  user_id: string;
+  channel_id: string;
+  root_id: string;
+  original_id: string;
+  message: string;
+  type: string;
+  props: Record<string, unknown>;
+  hashtags: string;
+  file_ids: string[];
+}
+
+export interface Reaction {
+  user_id: string;
+  post_id: string;
+  emoji_name: string;
+  create_at: number;
+}
+
+export interface FileInfo {
+  id: string;
+  user_id: string;
+  post_id: string;
+  channel_id: string;
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+  name: string;
+  extension: string;
+  size: number;
+  mime_type: string;
+  width: number;
+  height: number;
+  has_preview_image: boolean;
+}
+
+export interface Bookmark {
+  id: string;
+  create_at: number;
+  update_at: number;
+  delete_at: number;
+  channel_id: string;
+  owner_id: string;
+  file_id: string;
+  display_name: string;
+  sort_order: number;
+  link_url?: string;
+  image_url?: string;
+  emoji?: string;
+  type: 'link' | 'file';
+}
+
+export interface Preference {
+  user_id: string;
+  category: string;
+  name: string;
+  value: string;
+}
+
+/** How one user stands to one thread. */
+export interface ThreadMembership {
+  following: boolean;
+  last_viewed_at: number;
+  unread_mentions: number;
+}

@@ -1,0 +1,174 @@
+// Everything the fake server knows, and who may see what of it.
+import { createHash } from 'node:crypto';
+import { forbidden, notFound } from './api-error.ts';
+import type {
+  Bookmark,
+  Channel,
+  ChannelMember,
+  FileInfo,
+  Post,
+  Preference,
+  Reaction,
+  Team,
+  TeamMember,
+  ThreadMembership,
+  User,
+  UserStatus,
+} from './model.ts';
+
+export interface WorldOptions {
+  version: string;
+  publicLinks: boolean;
+  licensed: boolean;
+  collapsedThreads: boolean;
+  /** The database finds at most 100 posts and knows no second page; a search engine pages. */
+  searchEngine: 'database' | 'elasticsearch';
+  maxFileSize: number;
+}
+
+/** Who hears an event, as it stands on the wire. */
+export interface Broadcast {
+  omit_users: Record<string, true> | null;
+  user_id: string;
+  channel_id: string;
+  team_id: string;
+}
+
+export type Publish = (event: string, data: Record<string, unknown>, to: Partial<Broadcast>) => void;
+
+export class World {
+  readonly options: WorldOptions;
+  readonly teams = new Map<string, Team>();
+  readonly users = new Map<string, User>();
+  readonly statuses = new Map<string, UserStatus>();
+  /** Session and personal access tokens, to user ids. */
+  readonly tokens = new Map<string, string>();
+  readonly teamMembers: TeamMember[] = [];
+  readonly channels = new Map<string, Channel>();
+  /** By channel, then by user. */
+  readonly members = new Map<string, Map<string, ChannelMember>>();
+  readonly posts = new Map<string, Post>();
+  /** By channel, oldest first. */
+  readonly timeline = new Map<string, Post[]>();
+  /** Replies by the id of their root, oldest first. */
+  readonly replies = new Map<string, Post[]>();
+  readonly threadMemberships = new Map<string, ThreadMembership>();
+  readonly reactions: Reaction[] = [];
+  readonly files = new Map<string, { info: FileInfo; content: Buffer }>();
+  readonly bookmarks = new Map<string, Bookmark>();
+  readonly preferences: Preference[] = [];
+  readonly pendingPosts = new Map<string, { postId: string; until: number }>();
+  /** Set by the WebSocket; nobody listens while the world is seeded. */
+  publish: Publish = () => {};
+  #ids = 0;
+  #clock = 0;
+  #past = false;
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+  }
+
+  /** Milliseconds, never the same twice, so that an order by time is an order. */
+  now(): number {
+    this.#clock = this.#past ? this.#clock + 1 : Math.max(Date.now(), this.#clock + 1);
+    return this.#clock;
+  }
+
+  /** What `build` makes happened up to `span` milliseconds ago, one millisecond after the other. */
+  inThePast<Made>(span: number, build: () => Made): Made {
+    this.#clock = Date.now() - span;
+    this.#past = true;
+    const made = build();
+    this.#past = false;
+    return made;
+  }
+
+  newId(): string {
+    const digest = createHash('sha256')
+      .update(`fake mattermost ${this.#ids++}`)
+      .digest();
+    let id = '';
+    for (let index = 0; index < 26; index++) id += 'ybndrfg8ejkmcpqxot1uwisza345h769'[(digest[index] ?? 0) % 32];
+    return id;
+  }
+
+  /** Whether the server is at least this version, as in `atLeast(9, 5)`. */
+  atLeast(major: number, minor = 0): boolean {
+    const [ownMajor = 0, ownMinor = 0] = this.options.version.split('.').map(Number);
+    return ownMajor > major || (ownMajor === major && ownMinor >= minor);
+  }
+
+  isAdmin(user: User): boolean {
+    return user.roles.split(' ').includes('system_admin');
+  }
+
+  user(id: string): User {
+    const user = this.users.get(id);
+    if (user) return user;
+    throw notFound('app.user.missing_account.const', 'Unable to find the user.');
+  }
+
+  team(id: string): Team {
+    const team = this.teams.get(id);
+    if (team) return team;
+    throw notFound('app.team.get.find.app_error', 'Unable to find the existing team.');
+  }
+
+  channel(id: string): Channel {
+    const channel = this.channels.get(id);
+    if (channel) return channel;
+    throw notFound('app.channel.get.existing.app_error', 'Unable to find the existing channel.');
+  }
+
+  /** A post that is not deleted. */
+  post(id: string): Post {
+    const post = this.posts.get(id);
+    if (post && post.delete_at === 0) return post;
+    throw notFound('app.post.get.app_error', 'Unable to get the post.');
+  }
+
+  teamMember(teamId: string, userId: string): TeamMember | undefined {
+    return this.teamMembers.find(
+      (member) => member.team_id === teamId && member.user_id === userId && !member.delete_at,
+    );
+  }
+
+  member(channelId: string, userId: string): ChannelMember | undefined {
+    return this.members.get(channelId)?.get(userId);
+  }
+
+  membersOf(channelId: string): ChannelMember[] {
+    return [...(this.members.get(channelId)?.values() ?? [])];
+  }
+
+  /** Members read; so does everybody of the team where the channel is public. */
+  mayRead(user: User, channel: Channel): boolean {
+    if (this.isAdmin(user) || this.member(channel.id, user.id)) return true;
+    return channel.type === 'O' && this.teamMember(channel.team_id, user.id) !== undefined;
+  }
+
+  readable(user: User, channelId: string): Channel {
+    const channel = this.channel(channelId);
+    if (!this.mayRead(user, channel)) throw forbidden('read_channel');
+    return channel;
+  }
+
+  /** For what even a public channel shows to its members only. */
+  joined(user: User, channelId: string): Channel {
+    const channel = this.channel(channelId);
+    if (!this.isAdmin(user) && !this.member(channelId, user.id)) throw forbidden('read_channel');
+    return channel;
+  }
+
+  teamFor(user: User, teamId: string, permission = 'view_team'): Team {
+    const team = this.team(teamId);
+    if (!this.isAdmin(user) && !this.teamMember(teamId, user.id)) throw forbidden(permission);
+    return team;
+  }
+
+  /** One acts for oneself; an administrator for everybody. */
+  self(user: User, userId: string): User {
+    if (userId !== user.id && !this.isAdmin(user)) throw forbidden('edit_other_users');
+    return this.user(userId);
+  }
+}
