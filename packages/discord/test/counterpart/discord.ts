@@ -1,0 +1,250 @@
+// A local Discord that an unmodified discord.js client logs in to; README.md beside it says what tests can do with it.
+import { createServer, type Server } from 'node:http';
+import { GatewayIntentBits } from 'discord-api-types/v10';
+import { type DropOptions, Gateway } from './gateway.ts';
+import { PRIVILEGED } from './intents.ts';
+import { type ChannelRef, Person } from './person.ts';
+import { RateLimiter, type RateLimits, USUAL_RATE_LIMITS, type Violation } from './rate-limits.ts';
+import { reactionRoutes } from './reactions.ts';
+import type { Channel, Guild, StoredMessage, TypingRecord } from './records.ts';
+import { type PlayedFailure, Rest, type SeenRequest } from './rest.ts';
+import { commandRoutes } from './routes-commands.ts';
+import { guildRoutes } from './routes-guilds.ts';
+import { interactionRoutes } from './routes-interactions.ts';
+import { messageRoutes } from './routes-messages.ts';
+import { userRoutes } from './routes-users.ts';
+import { addGuild, type GuildSeed, USUAL_USERS, type UserSeed } from './seed.ts';
+import { Stage } from './stage.ts';
+import { threadRoutes } from './threads.ts';
+import { transcript } from './transcript.ts';
+import { type WaitOptions, waitFor } from './wait-for.ts';
+import { type Sight, World } from './world.ts';
+
+export interface DiscordOptions {
+  token?: string;
+  botName?: string;
+  users?: UserSeed[];
+  guilds?: GuildSeed[];
+  /** Over the usual ones; `'none'` for tests with more traffic than Discord allows. */
+  rateLimits?: RateLimits | 'none';
+  interactionTimeoutMs?: number;
+  interactionTokenMs?: number;
+  heartbeatIntervalMs?: number;
+  maxFileBytes?: number;
+  /** What `/gateway/bot` recommends. */
+  shards?: number;
+  maxConcurrency?: number;
+  /** All three when left out. */
+  privilegedIntents?: (keyof typeof GatewayIntentBits)[];
+  port?: number;
+}
+
+export class LocalDiscord {
+  readonly token: string;
+  readonly gateway: Gateway;
+  /** Changes who and what is there while the bot looks on. */
+  readonly stage: Stage;
+  readonly #world: World;
+  readonly #rest: Rest;
+  readonly #limiter: RateLimiter;
+  readonly #server: Server;
+  readonly #people = new Map<string, Person>();
+  #url = '';
+
+  constructor(options: DiscordOptions = {}) {
+    const { interactionTimeoutMs = 3000, interactionTokenMs = 900_000, maxFileBytes = 10 * 1024 * 1024 } = options;
+    this.token = options.token ?? 'bG9jYWw.local.discord-counterpart';
+    this.#world = new World({
+      botName: options.botName ?? 'pocket',
+      limits: { interactionTimeoutMs, interactionTokenMs, maxFileBytes },
+    });
+    for (const user of options.users ?? USUAL_USERS) this.#world.addUser(user);
+    for (const guild of options.guilds ?? [{}]) addGuild(this.#world, guild);
+    this.stage = new Stage(this.#world);
+    const { rateLimits = {} } = options;
+    this.#limiter = new RateLimiter(rateLimits === 'none' ? {} : { ...USUAL_RATE_LIMITS, ...rateLimits });
+    this.gateway = new Gateway(this.#world, {
+      token: this.token,
+      heartbeatIntervalMs: options.heartbeatIntervalMs ?? 41_250,
+      privilegedIntents:
+        options.privilegedIntents?.reduce((sum, name) => sum | GatewayIntentBits[name], 0) ?? PRIVILEGED,
+    });
+    this.#rest = new Rest({
+      world: this.#world,
+      token: this.token,
+      limiter: this.#limiter,
+      routes: {
+        ...userRoutes(this.#world),
+        ...guildRoutes(this.#world),
+        ...messageRoutes(this.#world),
+        ...reactionRoutes(this.#world),
+        ...threadRoutes(this.#world),
+        ...commandRoutes(this.#world),
+        ...interactionRoutes(this.#world),
+        'GET /gateway': () => ({ url: this.gateway.url }),
+        'GET /gateway/bot': () => ({
+          url: this.gateway.url,
+          shards: options.shards ?? 1,
+          session_start_limit: {
+            total: 1000,
+            remaining: 1000,
+            reset_after: 0,
+            max_concurrency: options.maxConcurrency ?? 16,
+          },
+        }),
+      },
+    });
+    this.#server = createServer((request, response) => void this.#rest.handle(request, response));
+    this.#server.on('upgrade', (request, socket, head) => this.gateway.upgrade(request, socket, head));
+  }
+
+  async listen(port = 0): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject).listen(port, '127.0.0.1', resolve);
+    });
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('The server has no port.');
+    this.#url = `http://127.0.0.1:${address.port}`;
+    this.#world.cdnUrl = this.#url;
+    this.gateway.url = `ws://127.0.0.1:${address.port}/gateway`;
+  }
+
+  /** For the option `rest.api` of a discord.js client, and for `DISCORD_API_URL`. */
+  get apiUrl(): string {
+    return `${this.#url}/api`;
+  }
+
+  /** The bot, as others see it: its id and how it is mentioned. */
+  get bot(): { id: string; mention: string; name: string } {
+    const { id, username } = this.#world.bot;
+    return { id, mention: `<@${id}>`, name: username };
+  }
+
+  get guilds(): Guild[] {
+    return [...this.#world.guilds.values()];
+  }
+
+  /** By name; the first one when none is given. */
+  guild(name?: string): Guild {
+    const guild = this.guilds.find(
+      (candidate) => name === undefined || candidate.name === name || candidate.id === name,
+    );
+    if (!guild) throw new Error(`There is no guild "${name}".`);
+    return guild;
+  }
+
+  user(name: string): Person {
+    const known = this.#people.get(name);
+    if (known) return known;
+    const user = [...this.#world.users.values()].find(({ username, id }) => username === name || id === name);
+    if (!user) throw new Error(`There is no user "${name}"; name them in the option users, or call stage.addUser.`);
+    const person = new Person(this.#world, user, (ref) => this.channel(ref));
+    this.#people.set(name, person);
+    return person;
+  }
+
+  channel(ref: ChannelRef): Channel {
+    if (typeof ref === 'object') return ref;
+    const byId = this.#world.channels.get(ref);
+    if (byId) return byId;
+    const slash = ref.lastIndexOf('/');
+    const guildId = slash < 0 ? undefined : this.guild(ref.slice(0, slash)).id;
+    for (const channel of this.#world.channels.values()) {
+      const here = guildId === undefined || channel.guildId === guildId;
+      if (here && channel.name === ref.slice(slash + 1)) return channel;
+    }
+    throw new Error(`There is no channel "${ref}".`);
+  }
+
+  /** All that is or was in a channel, ephemeral and deleted messages too, the oldest first. */
+  messages(ref: ChannelRef): StoredMessage[] {
+    return [...this.channel(ref).messages.values()];
+  }
+
+  /** What the bot wrote in a channel and did not delete, ephemeral messages not counted. */
+  botMessages(ref: ChannelRef): StoredMessage[] {
+    return this.messages(ref).filter(
+      ({ author, deletedAt, onlyFor }) => author.id === this.bot.id && deletedAt === undefined && !onlyFor,
+    );
+  }
+
+  threads(ref: ChannelRef): Channel[] {
+    const { id } = this.channel(ref);
+    return [...this.#world.channels.values()].filter(({ thread, parentId }) => thread && parentId === id);
+  }
+
+  get typing(): readonly TypingRecord[] {
+    return this.#world.typing;
+  }
+
+  get requests(): readonly SeenRequest[] {
+    return this.#rest.requests;
+  }
+
+  /** Requests for which there is no route here. */
+  get unknownRequests(): SeenRequest[] {
+    return this.#rest.requests.filter(({ route, status }) => route === undefined && status === 404);
+  }
+
+  /** Requests that came while their bucket was empty. */
+  get violations(): readonly Violation[] {
+    return this.#limiter.violations;
+  }
+
+  /** Names of the registered commands, of all guilds or of one. */
+  commands(guild?: Guild): string[] {
+    return [...this.#world.commands.values()].flatMap(({ guildId, json }) => (guildId === guild?.id ? json.name : []));
+  }
+
+  waitFor<Found>(look: () => Found | undefined | null | false, options: WaitOptions = {}): Promise<Found> {
+    return waitFor(this.#world, look, { seen: () => this.transcript(), ...options });
+  }
+
+  /** The next message of the bot in a channel that fits, also one that is there already. */
+  waitForBotMessage(
+    ref: ChannelRef,
+    fits: (message: StoredMessage) => boolean = () => true,
+    options: WaitOptions = {},
+  ): Promise<StoredMessage> {
+    const { name } = this.channel(ref);
+    const what = `a message of the bot in ${name}`;
+    return this.waitFor(() => this.botMessages(ref).find(fits), { what, ...options });
+  }
+
+  /** Everything that was written, as text. */
+  transcript(ref?: ChannelRef): string {
+    if (ref !== undefined) return transcript(this.channel(ref));
+    const used = [...this.#world.channels.values()].filter(({ messages }) => messages.size > 0);
+    return used.map(transcript).join('\n\n');
+  }
+
+  /** Calls back for everything a person would see; returns what ends it. */
+  watch(listener: (sight: Sight) => void): () => void {
+    return this.#world.onSight(listener);
+  }
+
+  dropGateway(options?: DropOptions): void {
+    this.gateway.drop(options);
+  }
+
+  failNext(failure: PlayedFailure): void {
+    this.#rest.fail(failure);
+  }
+
+  async close(): Promise<void> {
+    for (const { timer } of this.#world.interactions.values()) clearTimeout(timer);
+    this.gateway.close();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+export async function startDiscord(options: DiscordOptions = {}): Promise<LocalDiscord> {
+  const discord = new LocalDiscord(options);
+  await discord.listen(options.port);
+  return discord;
+}

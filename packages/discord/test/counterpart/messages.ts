@@ -1,0 +1,207 @@
+// Messages are made, changed and removed here, whoever does it: the bot, an interaction or a person.
+import {
+  type APIEmbed,
+  type APIPoll,
+  type APIUser,
+  EmbedType,
+  GatewayDispatchEvents,
+  MessageFlags,
+  MessageType,
+  PollLayoutType,
+  type RESTAPIMessageReference,
+  type RESTAPIPoll,
+} from 'discord-api-types/v10';
+import { invalidForm } from './api-error.ts';
+import { pingedBy } from './mentions.ts';
+import { checkFiles, checkMessage, checkNotEmpty, type MessageBody } from './message-rules.ts';
+import type { Channel, StoredFile, StoredInteraction, StoredMessage, UploadedFile } from './records.ts';
+import { channelJson, messageEventJson, messageJson } from './to-json.ts';
+import type { World } from './world.ts';
+
+export interface NewMessage {
+  channel: Channel;
+  author: APIUser;
+  body: MessageBody;
+  files?: readonly UploadedFile[];
+  interaction?: StoredInteraction;
+  /** Set by a deferred answer: nothing to show yet. */
+  loading?: boolean;
+  type?: MessageType;
+}
+
+/** Flags that a sender may set. */
+const SENDABLE =
+  MessageFlags.SuppressEmbeds |
+  MessageFlags.SuppressNotifications |
+  MessageFlags.IsComponentsV2 |
+  MessageFlags.IsVoiceMessage;
+
+export function createMessage(world: World, draft: NewMessage): StoredMessage {
+  const { channel, author, body, files = [], interaction, loading = false } = draft;
+  const again = repeated(channel, author, body);
+  if (again) return again;
+  checkMessage(body);
+  checkFiles(files, world.limits.maxFileBytes);
+  if (!loading) {
+    const lists = [body.embeds, body.components, files, body.poll ? [body.poll] : [], body.sticker_ids];
+    checkNotEmpty({ content: body.content, lists });
+  }
+  const repliedTo = replyTarget(channel, body.message_reference);
+  const ephemeral = interaction && ((body.flags ?? 0) & MessageFlags.Ephemeral) !== 0;
+  const content = (body.content ?? '').trim();
+  const now = Date.now();
+  const pinged = pingedBy(world, {
+    channel,
+    authorId: author.id,
+    content,
+    allowed: body.allowed_mentions,
+    isAnswer: interaction !== undefined,
+    repliedTo,
+  });
+  const message: StoredMessage = {
+    id: world.ids.next(),
+    channelId: channel.id,
+    type: draft.type ?? (repliedTo ? MessageType.Reply : MessageType.Default),
+    author,
+    content,
+    embeds: richEmbeds(body.embeds),
+    components: body.components ?? [],
+    files: files.map((file, index) => storedFile(world, file, body.attachments?.[index]?.description)),
+    flags:
+      ((body.flags ?? 0) & SENDABLE) | (loading ? MessageFlags.Loading : 0) | (ephemeral ? MessageFlags.Ephemeral : 0),
+    createdAt: now,
+    pinned: false,
+    votes: new Map(),
+    reactions: new Map(),
+    pinged,
+    mentioned: pinged,
+    history: [],
+    ...(body.nonce !== undefined && { nonce: body.nonce }),
+    ...(body.poll && { poll: startedPoll(body.poll, now) }),
+    ...(repliedTo && { replyTo: { messageId: repliedTo.id, channelId: repliedTo.channelId } }),
+    ...(interaction && { interaction }),
+    ...(ephemeral && { onlyFor: interaction.user.id }),
+  };
+  remember(message);
+  channel.messages.set(message.id, message);
+  wakeThread(world, channel);
+  tell(world, message, GatewayDispatchEvents.MessageCreate);
+  world.show({ kind: 'message', channel, message });
+  return message;
+}
+
+export function editMessage(
+  world: World,
+  message: StoredMessage,
+  { body, files = [] }: { body: MessageBody; files?: readonly UploadedFile[] },
+): StoredMessage {
+  const merged = { ...body, flags: (body.flags ?? 0) | (message.flags & MessageFlags.IsComponentsV2) };
+  checkMessage(merged);
+  checkFiles(files, world.limits.maxFileBytes);
+  const channel = world.channel(message.channelId);
+  const kept = body.attachments
+    ? message.files.filter((file) => body.attachments?.some(({ id }) => String(id) === file.id))
+    : message.files;
+  const fresh = files.map((file, index) => storedFile(world, file, body.attachments?.[index]?.description));
+  const next = {
+    content: body.content === undefined ? message.content : (body.content ?? '').trim(),
+    embeds: body.embeds === undefined ? message.embeds : richEmbeds(body.embeds),
+    components: body.components === undefined ? message.components : (body.components ?? []),
+    files: [...kept, ...fresh],
+  };
+  const poll = body.poll ? startedPoll(body.poll, Date.now()) : message.poll;
+  checkNotEmpty({ content: next.content, lists: [next.embeds, next.components, next.files, poll ? [poll] : []] });
+  Object.assign(message, next, { editedAt: Date.now() });
+  if (poll) message.poll = poll;
+  message.flags = (message.flags & ~MessageFlags.Loading) | (merged.flags & SENDABLE);
+  const repliedTo = message.replyTo && channel.messages.get(message.replyTo.messageId);
+  message.mentioned = pingedBy(world, {
+    channel,
+    authorId: message.author.id,
+    content: message.content,
+    allowed: body.allowed_mentions,
+    isAnswer: message.interaction !== undefined,
+    repliedTo,
+  });
+  remember(message);
+  tell(world, message, GatewayDispatchEvents.MessageUpdate);
+  world.show({ kind: 'edit', channel, message });
+  return message;
+}
+
+export function deleteMessage(world: World, message: StoredMessage): void {
+  const channel = world.channel(message.channelId);
+  message.deletedAt = Date.now();
+  if (!message.onlyFor) {
+    world.dispatch({
+      event: GatewayDispatchEvents.MessageDelete,
+      data: {
+        id: message.id,
+        channel_id: channel.id,
+        ...(channel.guildId !== undefined && { guild_id: channel.guildId }),
+      },
+      guildId: channel.guildId,
+      channel,
+    });
+  }
+  world.show({ kind: 'delete', channel, message });
+}
+
+/** The gateway says how the message is now; of an ephemeral one as if it were a direct message, as Discord does. */
+export function tell(world: World, message: StoredMessage, event: GatewayDispatchEvents): void {
+  if (message.onlyFor !== undefined) {
+    world.dispatch({ event, data: messageJson(world, message) });
+    return;
+  }
+  const channel = world.channel(message.channelId);
+  world.dispatch({ event, data: messageEventJson(world, message), guildId: channel.guildId, channel });
+}
+
+/** With `enforce_nonce` the same message sent twice is one message. */
+function repeated(channel: Channel, author: APIUser, { nonce, enforce_nonce }: MessageBody): StoredMessage | undefined {
+  if (!enforce_nonce || nonce === undefined) return undefined;
+  return [...channel.messages.values()].find((message) => message.nonce === nonce && message.author.id === author.id);
+}
+
+function replyTarget(channel: Channel, reference: RESTAPIMessageReference | undefined): StoredMessage | undefined {
+  if (reference?.message_id === undefined) return undefined;
+  const target = channel.messages.get(reference.message_id);
+  if (target && target.deletedAt === undefined && !target.onlyFor) return target;
+  if (reference.fail_if_not_exists === false) return undefined;
+  throw invalidForm({ message_reference: 'REPLIES_UNKNOWN_MESSAGE: Unknown message' });
+}
+
+function remember(message: StoredMessage): void {
+  const { content, embeds, components, files } = message;
+  message.history.push({ at: message.editedAt ?? message.createdAt, content, embeds, components, files });
+}
+
+function richEmbeds(embeds: readonly APIEmbed[] | null | undefined): APIEmbed[] {
+  return (embeds ?? []).map((embed) => ({ ...embed, type: EmbedType.Rich }));
+}
+
+function storedFile(world: World, file: UploadedFile, description: string | null | undefined): StoredFile {
+  return world.addFile({ ...file, ...(description != null && { description }) });
+}
+
+function startedPoll(poll: RESTAPIPoll, now: number): APIPoll {
+  return {
+    question: poll.question,
+    answers: poll.answers.map((answer, index) => ({ answer_id: index + 1, poll_media: answer.poll_media })),
+    expiry: new Date(now + (poll.duration ?? 24) * 3_600_000).toISOString(),
+    allow_multiselect: poll.allow_multiselect ?? false,
+    layout_type: poll.layout_type ?? PollLayoutType.Default,
+    results: { is_finalized: false, answer_counts: [] },
+  };
+}
+
+function wakeThread(world: World, channel: Channel): void {
+  if (!channel.thread?.archived) return;
+  channel.thread.archived = false;
+  world.dispatch({
+    event: GatewayDispatchEvents.ThreadUpdate,
+    data: channelJson(world, channel),
+    guildId: channel.guildId,
+    channel,
+  });
+}

@@ -1,0 +1,79 @@
+// Who may do what where, computed as Discord documents it.
+import { ChannelType, PermissionFlagsBits } from 'discord-api-types/v10';
+import { missingAccess, missingPermissions } from './api-error.ts';
+import type { Channel, Guild } from './records.ts';
+import type { World } from './world.ts';
+
+export type PermissionName = keyof typeof PermissionFlagsBits;
+
+const ALL = Object.values(PermissionFlagsBits).reduce((sum, bit) => sum | bit, 0n);
+
+export function permissionBits(names: readonly PermissionName[]): bigint {
+  return names.reduce((sum, name) => sum | PermissionFlagsBits[name], 0n);
+}
+
+/** What everybody may do in a channel for text, unless somebody changed it. */
+export const TEXT_PERMISSIONS: readonly PermissionName[] = [
+  'ViewChannel',
+  'SendMessages',
+  'EmbedLinks',
+  'AttachFiles',
+  'ReadMessageHistory',
+  'AddReactions',
+  'UseApplicationCommands',
+  'UseExternalEmojis',
+  'SendPolls',
+];
+
+const DIRECT_PERMISSIONS = permissionBits([...TEXT_PERMISSIONS, 'PinMessages']);
+
+export function guildPermissions(guild: Guild, userId: string): bigint {
+  const member = guild.members.get(userId);
+  if (!member) return 0n;
+  if (guild.ownerId === userId) return ALL;
+  let bits = 0n;
+  for (const id of [guild.id, ...member.roles]) bits |= BigInt(guild.roles.get(id)?.permissions ?? 0);
+  return (bits & PermissionFlagsBits.Administrator) === 0n ? bits : ALL;
+}
+
+export function channelPermissions(world: World, channel: Channel, userId: string): bigint {
+  const guild = world.guildOf(channel);
+  if (!guild) return userId === world.bot.id || userId === channel.recipient?.id ? DIRECT_PERMISSIONS : 0n;
+  const base = guildPermissions(guild, userId);
+  if (base === ALL) return ALL;
+  const { overwrites } = channel.thread && channel.parentId ? world.channel(channel.parentId) : channel;
+  const roles = guild.members.get(userId)?.roles ?? [];
+  let bits = base;
+  const apply = (ids: readonly string[]) => {
+    const chosen = overwrites.filter(({ id }) => ids.includes(id));
+    for (const { deny } of chosen) bits &= ~BigInt(deny);
+    for (const { allow } of chosen) bits |= BigInt(allow);
+  };
+  apply([guild.id]);
+  apply(roles);
+  apply([userId]);
+  const hidden = (bits & PermissionFlagsBits.ViewChannel) === 0n;
+  const foreign =
+    channel.type === ChannelType.PrivateThread &&
+    !channel.thread?.members.has(userId) &&
+    (bits & PermissionFlagsBits.ManageThreads) === 0n;
+  return hidden || foreign ? 0n : bits;
+}
+
+export function can(
+  world: World,
+  { userId, channel, permission }: { userId: string; channel: Channel; permission: PermissionName },
+): boolean {
+  return (channelPermissions(world, channel, userId) & PermissionFlagsBits[permission]) !== 0n;
+}
+
+/** Throws what Discord answers to a bot that may not see the channel, or may see it and lacks a permission. */
+export function demand(world: World, channel: Channel, ...permissions: PermissionName[]): void {
+  const userId = world.bot.id;
+  if (!can(world, { userId, channel, permission: 'ViewChannel' })) throw missingAccess();
+  for (const permission of permissions) if (!can(world, { userId, channel, permission })) throw missingPermissions();
+}
+
+export function sendPermission(channel: Channel): PermissionName {
+  return channel.thread ? 'SendMessagesInThreads' : 'SendMessages';
+}

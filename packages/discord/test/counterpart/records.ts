@@ -1,0 +1,142 @@
+// What a local Discord remembers.
+import type {
+  APIApplicationCommand,
+  APIEmbed,
+  APIMessageTopLevelComponent,
+  APIModalInteractionResponseCallbackData,
+  APIOverwrite,
+  APIPoll,
+  APIRole,
+  APIUser,
+  ChannelType,
+  InteractionResponseType,
+  InteractionType,
+  MessageType,
+} from 'discord-api-types/v10';
+
+export interface Member {
+  user: APIUser;
+  nick: string | null;
+  roles: string[];
+  joinedAt: string;
+}
+
+export interface Guild {
+  id: string;
+  name: string;
+  ownerId: string;
+  roles: Map<string, APIRole>;
+  members: Map<string, Member>;
+}
+
+export interface ThreadState {
+  ownerId: string;
+  archived: boolean;
+  locked: boolean;
+  invitable: boolean;
+  autoArchiveMinutes: number;
+  archivedAt: string;
+  members: Set<string>;
+}
+
+export interface Channel {
+  id: string;
+  type: ChannelType;
+  name: string;
+  guildId?: string;
+  parentId?: string;
+  position: number;
+  topic: string | null;
+  nsfw: boolean;
+  overwrites: APIOverwrite[];
+  /** The person a direct message channel is shared with. */
+  recipient?: APIUser;
+  thread?: ThreadState;
+  messages: Map<string, StoredMessage>;
+}
+
+export interface UploadedFile {
+  name: string;
+  contentType: string;
+  bytes: Buffer;
+  description?: string;
+}
+
+export interface StoredFile extends UploadedFile {
+  id: string;
+}
+
+/** Who a text calls: in the text, or who really is notified. */
+export interface Pinged {
+  users: string[];
+  roles: string[];
+  everyone: boolean;
+}
+
+/** One state of a message, from `at` until the next. */
+export interface MessageVersion {
+  at: number;
+  content: string;
+  embeds: APIEmbed[];
+  components: APIMessageTopLevelComponent[];
+  files: StoredFile[];
+}
+
+export interface StoredMessage extends Omit<MessageVersion, 'at'> {
+  id: string;
+  channelId: string;
+  type: MessageType;
+  author: APIUser;
+  flags: number;
+  createdAt: number;
+  editedAt?: number;
+  deletedAt?: number;
+  pinned: boolean;
+  nonce?: string | number;
+  replyTo?: { messageId: string; channelId: string };
+  poll?: APIPoll;
+  votes: Map<number, Set<string>>;
+  reactions: Map<string, Set<string>>;
+  /** Who was notified when it was sent. An edit notifies nobody. */
+  pinged: Pinged;
+  /** Whom it mentions now. */
+  mentioned: Pinged;
+  /** An ephemeral message: the only person who sees it. */
+  onlyFor?: string;
+  interaction?: StoredInteraction;
+  /** All its states, the first one first, the present one last. */
+  history: MessageVersion[];
+}
+
+export interface StoredInteraction {
+  id: string;
+  token: string;
+  type: InteractionType;
+  user: APIUser;
+  channel: Channel;
+  createdAt: number;
+  commandName?: string;
+  /** The message whose button or menu was used. */
+  source?: StoredMessage;
+  response?: InteractionResponseType;
+  respondedAt?: number;
+  /** Nobody answered in time; the person sees "The application did not respond". */
+  failed: boolean;
+  original?: StoredMessage;
+  followUps: StoredMessage[];
+  /** Runs until the interaction is answered or has failed. */
+  timer?: NodeJS.Timeout;
+  choices?: { name: string; value: string | number }[];
+  modal?: APIModalInteractionResponseCallbackData;
+}
+
+export interface StoredCommand {
+  guildId?: string;
+  json: APIApplicationCommand;
+}
+
+export interface TypingRecord {
+  channelId: string;
+  userId: string;
+  at: number;
+}

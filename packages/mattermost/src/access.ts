@@ -1,0 +1,20 @@
+// What a tool does in one word, and which words a profile allows. Each profile has all of the one before it.
+
+export const capabilities = ['read', 'write', 'create', 'delete'] as const;
+export type Capability = (typeof capabilities)[number];
+
+export const profiles = ['reader', 'writer', 'manager', 'admin'] as const;
+export type Profile = (typeof profiles)[number];
+
+export function isProfile(value: unknown): value is Profile {
+  return profiles.some((profile) => profile === value);
+}
+
+export function allows(profile: Profile, capability: Capability): boolean {
+  return capabilities.indexOf(capability) <= profiles.indexOf(profile);
+}
+
+/** The one that allows less. */
+export function narrower(one: Profile, other: Profile): Profile {
+  return profiles.indexOf(one) < profiles.indexOf(other) ? one : other;
+}

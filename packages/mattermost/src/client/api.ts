@@ -1,0 +1,233 @@
+// The Mattermost API for one caller: JSON in and out, sent again where that is safe, every failure a MattermostError.
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { MattermostConfig } from '../config.ts';
+import { errorText, MattermostError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { delay } from './deadline.ts';
+import type { HttpPool, Outgoing } from './http-pool.ts';
+import { type Query, withQuery } from './path.ts';
+import {
+  backoff,
+  isCertificateFault,
+  isNetworkFault,
+  mayRepeatFault,
+  mayRepeatStatus,
+  neverArrived,
+  readRetryAfter,
+  type Safety,
+} from './retry.ts';
+import { statusError } from './status-error.ts';
+
+const LARGEST_JSON = 32_000_000;
+const LARGEST_REFUSAL = 64_000;
+/** Mattermost remembers a `pending_post_id` for 30 s; after that the same post would be a second one. */
+const DEDUPLICATED_MS = 25_000;
+/** What it says while the first of two is not stored yet. */
+const STILL_PENDING = 'api.post.deduplicate_create_post.pending';
+const MAY_HAVE_HAPPENED = ' It may have been carried out all the same: look before you repeat it.';
+
+export interface ApiOptions {
+  pool: HttpPool;
+  config: MattermostConfig;
+  /** Without one the request says nothing of who asks. */
+  token: string | undefined;
+  signal: AbortSignal;
+  log: Log;
+}
+
+interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH';
+  path: string;
+  query?: Query | undefined;
+  json?: unknown;
+  /** Instead of JSON: a file. */
+  stream?: { type: string; length: number; open: () => Readable };
+  safety: Safety;
+  /** Mattermost itself drops the second of two; any fault may be repeated for a while. */
+  isDeduplicated?: boolean;
+}
+
+export class MattermostApi {
+  readonly #options: ApiOptions;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+  }
+
+  get<Shape extends object>(path: string, query?: Query): Promise<Shape> {
+    return this.#object({ method: 'GET', path, query, safety: 'read' });
+  }
+
+  list<Item>(path: string, query?: Query): Promise<Item[]> {
+    return this.#list({ method: 'GET', path, query, safety: 'read' });
+  }
+
+  /** A POST that only asks. */
+  ask<Shape extends object>(path: string, json: unknown): Promise<Shape> {
+    return this.#object({ method: 'POST', path, json, safety: 'read' });
+  }
+
+  askList<Item>(path: string, json: unknown): Promise<Item[]> {
+    return this.#list({ method: 'POST', path, json, safety: 'read' });
+  }
+
+  post<Shape extends object>(path: string, json?: unknown): Promise<Shape> {
+    return this.#object({ method: 'POST', path, json, safety: 'once' });
+  }
+
+  postList<Item>(path: string, json: unknown): Promise<Item[]> {
+    return this.#list({ method: 'POST', path, json, safety: 'once' });
+  }
+
+  /** The body must carry a `pending_post_id`. */
+  createPost<Shape extends object>(json: { pending_post_id: string; [field: string]: unknown }): Promise<Shape> {
+    return this.#object({ method: 'POST', path: '/posts', json, safety: 'idempotent', isDeduplicated: true });
+  }
+
+  put<Shape extends object>(path: string, json: unknown): Promise<Shape> {
+    return this.#object({ method: 'PUT', path, json, safety: 'idempotent' });
+  }
+
+  patch<Shape extends object>(path: string, json: unknown): Promise<Shape> {
+    return this.#object({ method: 'PATCH', path, json, safety: 'idempotent' });
+  }
+
+  delete<Shape extends object>(path: string): Promise<Shape> {
+    return this.#object({ method: 'DELETE', path, safety: 'idempotent' });
+  }
+
+  upload<Shape extends object>(path: string, stream: NonNullable<ApiRequest['stream']>): Promise<Shape> {
+    return this.#object({ method: 'POST', path, stream, safety: 'once' });
+  }
+
+  /** Hands the answer to `read` as it comes; `read` is called again from the start when the answer breaks off. */
+  download<Result>(path: string, read: (response: IncomingMessage) => Promise<Result>): Promise<Result> {
+    const { transferTimeoutMs } = this.#options.config;
+    return this.#send({ method: 'GET', path, safety: 'read' }, transferTimeoutMs, read);
+  }
+
+  async #object<Shape extends object>(request: ApiRequest): Promise<Shape> {
+    const value = await this.#json(request);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Shape;
+    throw unexpected(request, 'is no object');
+  }
+
+  async #list<Item>(request: ApiRequest): Promise<Item[]> {
+    const value = await this.#json(request);
+    if (value === null) return []; // how Mattermost writes an empty list at times
+    if (Array.isArray(value)) return value;
+    throw unexpected(request, 'is no list');
+  }
+
+  #json(request: ApiRequest): Promise<unknown> {
+    const { timeoutMs, transferTimeoutMs } = this.#options.config;
+    return this.#send(request, request.stream ? transferTimeoutMs : timeoutMs, async (response) => {
+      const body = await readBody(response, LARGEST_JSON);
+      if (body.length === 0) return {};
+      try {
+        return JSON.parse(body.toString('utf8'));
+      } catch (error) {
+        const type = response.headers['content-type']?.split(';', 1)[0] ?? 'no type';
+        throw unexpected(request, `is no JSON (${type}); see that MATTERMOST_URL is its own address`, error);
+      }
+    });
+  }
+
+  async #send<Result>(
+    request: ApiRequest,
+    timeoutMs: number,
+    read: (response: IncomingMessage) => Promise<Result>,
+  ): Promise<Result> {
+    const { pool, config, signal, log } = this.#options;
+    const outgoing = this.#outgoing(request, timeoutMs);
+    const started = Date.now();
+    const isLate = () => request.isDeduplicated === true && Date.now() - started > DEDUPLICATED_MS;
+    for (let attempt = 0; ; attempt++) {
+      const isLast = attempt >= config.maxRetries;
+      let wait = backoff(attempt, config.backoffMs);
+      try {
+        const answer = await pool.exchange(outgoing, async (response) => {
+          const status = response.statusCode ?? 0;
+          log.debug('mattermost_request', {
+            method: request.method,
+            endpoint: withoutNames(request.path),
+            status,
+            attempt,
+          });
+          if (status >= 200 && status < 300) return { result: await read(response) };
+          const retryAfterMs = readRetryAfter(response.headers['retry-after']);
+          const body = await readBody(response, LARGEST_REFUSAL).catch(() => Buffer.alloc(0));
+          return {
+            error: statusError({ status, body, location: response.headers.location, retryAfterMs }),
+            retryAfterMs,
+          };
+        });
+        if (answer.error === undefined) return answer.result;
+        const { error, retryAfterMs } = answer;
+        wait = retryAfterMs ?? wait;
+        const isPending = request.isDeduplicated === true && error.errorId === STILL_PENDING;
+        const isRepeatable = isPending || mayRepeatStatus(error.status ?? 0, request.safety);
+        if (isLast || isLate() || !isRepeatable || wait > config.longestRetryWaitMs) throw error;
+      } catch (error) {
+        const safety = request.isDeduplicated ? 'deduplicated' : request.safety;
+        if (isLast || isLate() || !mayRepeatFault(error, safety)) throw asMattermostError(error, request);
+      }
+      await delay(wait, signal);
+    }
+  }
+
+  #outgoing({ method, path, query, json, stream }: ApiRequest, timeoutMs: number): Outgoing {
+    const { token, signal, config } = this.#options;
+    const headers: Record<string, string> = { accept: 'application/json' };
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
+    const body = stream?.open ?? (json === undefined ? undefined : Buffer.from(JSON.stringify(json)));
+    if (stream) Object.assign(headers, { 'content-type': stream.type, 'content-length': String(stream.length) });
+    else if (body instanceof Buffer) {
+      Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(body.length) });
+    }
+    return { method, path: `${config.apiPath}${withQuery(path, query)}`, headers, body, timeoutMs, signal };
+  }
+}
+
+/** For the log, where ids may stand but not what people are called. */
+function withoutNames(path: string): string {
+  return path.replace(/\/(name|username)\/[^/]+/g, '/$1/…');
+}
+
+export async function readBody(response: IncomingMessage, largest: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    size += chunk.length;
+    if (size > largest) {
+      throw new MattermostError('TOO_LARGE', `The answer of Mattermost is larger than ${largest} bytes; ask for less.`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function unexpected({ method, path }: ApiRequest, what: string, cause?: unknown): MattermostError {
+  return new MattermostError('ANSWER_INVALID', `The answer of Mattermost to ${method} ${path} ${what}.`, { cause });
+}
+
+/** Says of a change whose fate is not known that it may have been made. */
+function asMattermostError(error: unknown, { safety, method, path }: ApiRequest): unknown {
+  const isWrite = safety !== 'read';
+  if (error instanceof MattermostError) {
+    const isUnclear =
+      isWrite && (error.code === 'TIMEOUT' || error.code === 'SERVER_ERROR' || error.code === 'ANSWER_INVALID');
+    if (!isUnclear) return error;
+    const { code, message, status, errorId, cause } = error;
+    return new MattermostError(code, message + MAY_HAVE_HAPPENED, { status, errorId, cause });
+  }
+  if (!isNetworkFault(error)) return error;
+  const isUntrusted = isCertificateFault(error);
+  const advice = isUntrusted
+    ? 'Have MATTERMOST_EXTRA_CA_CERTS set to the certificate of its authority.'
+    : 'Try again after a while.';
+  const text = `Mattermost could not be reached (${method} ${path}): ${errorText(error)}. ${advice}`;
+  const unclear = isWrite && !isUntrusted && !neverArrived(error) ? MAY_HAVE_HAPPENED : '';
+  return new MattermostError('UNREACHABLE', text + unclear, { cause: error });
+}

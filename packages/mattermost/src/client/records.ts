@@ -1,0 +1,139 @@
+// What Mattermost sends, as far as we read it. Fields may be missing or null, by version and settings; more may come.
+
+type Maybe<Value> = Value | null | undefined;
+
+export interface UserRecord {
+  id: string;
+  username?: Maybe<string>;
+  first_name?: Maybe<string>;
+  last_name?: Maybe<string>;
+  nickname?: Maybe<string>;
+  email?: Maybe<string>;
+  position?: Maybe<string>;
+  roles?: Maybe<string>;
+  is_bot?: Maybe<boolean>;
+  delete_at?: Maybe<number>;
+}
+
+export interface TeamRecord {
+  id: string;
+  name?: Maybe<string>;
+  display_name?: Maybe<string>;
+  description?: Maybe<string>;
+  type?: Maybe<string>;
+  delete_at?: Maybe<number>;
+}
+
+export interface ChannelRecord {
+  id: string;
+  team_id?: Maybe<string>;
+  type?: Maybe<string>;
+  name?: Maybe<string>;
+  display_name?: Maybe<string>;
+  header?: Maybe<string>;
+  purpose?: Maybe<string>;
+  last_post_at?: Maybe<number>;
+  total_msg_count?: Maybe<number>;
+  total_msg_count_root?: Maybe<number>;
+  delete_at?: Maybe<number>;
+}
+
+export interface MemberRecord {
+  channel_id?: Maybe<string>;
+  team_id?: Maybe<string>;
+  user_id: string;
+  roles?: Maybe<string>;
+  last_viewed_at?: Maybe<number>;
+  msg_count?: Maybe<number>;
+  mention_count?: Maybe<number>;
+  msg_count_root?: Maybe<number>;
+  mention_count_root?: Maybe<number>;
+  notify_props?: Maybe<Record<string, string>>;
+  delete_at?: Maybe<number>;
+}
+
+export interface FileRecord {
+  id: string;
+  name?: Maybe<string>;
+  size?: Maybe<number>;
+  mime_type?: Maybe<string>;
+  extension?: Maybe<string>;
+  channel_id?: Maybe<string>;
+  post_id?: Maybe<string>;
+  width?: Maybe<number>;
+  height?: Maybe<number>;
+  create_at?: Maybe<number>;
+}
+
+export interface ReactionRecord {
+  user_id: string;
+  post_id: string;
+  emoji_name: string;
+  create_at?: Maybe<number>;
+}
+
+export interface PostRecord {
+  id: string;
+  create_at?: Maybe<number>;
+  update_at?: Maybe<number>;
+  edit_at?: Maybe<number>;
+  delete_at?: Maybe<number>;
+  is_pinned?: Maybe<boolean>;
+  user_id?: Maybe<string>;
+  channel_id?: Maybe<string>;
+  root_id?: Maybe<string>;
+  message?: Maybe<string>;
+  type?: Maybe<string>;
+  props?: Maybe<Record<string, unknown>>;
+  file_ids?: Maybe<string[]>;
+  reply_count?: Maybe<number>;
+  last_reply_at?: Maybe<number>;
+  metadata?: Maybe<{ files?: Maybe<FileRecord[]>; reactions?: Maybe<ReactionRecord[]> }>;
+}
+
+export interface PostListRecord {
+  order?: Maybe<string[]>;
+  posts?: Maybe<Record<string, PostRecord>>;
+  next_post_id?: Maybe<string>;
+  prev_post_id?: Maybe<string>;
+  has_next?: Maybe<boolean>;
+}
+
+export interface ThreadRecord {
+  id: string;
+  reply_count?: Maybe<number>;
+  last_reply_at?: Maybe<number>;
+  last_viewed_at?: Maybe<number>;
+  unread_replies?: Maybe<number>;
+  unread_mentions?: Maybe<number>;
+  participants?: Maybe<{ id: string }[]>;
+  post?: Maybe<PostRecord>;
+}
+
+export interface ThreadListRecord {
+  total?: Maybe<number>;
+  total_unread_threads?: Maybe<number>;
+  total_unread_mentions?: Maybe<number>;
+  threads?: Maybe<ThreadRecord[]>;
+}
+
+export interface BookmarkRecord {
+  id: string;
+  channel_id?: Maybe<string>;
+  owner_id?: Maybe<string>;
+  display_name?: Maybe<string>;
+  type?: Maybe<string>;
+  link_url?: Maybe<string>;
+  image_url?: Maybe<string>;
+  emoji?: Maybe<string>;
+  file_id?: Maybe<string>;
+  sort_order?: Maybe<number>;
+  delete_at?: Maybe<number>;
+}
+
+export interface StatusRecord {
+  user_id: string;
+  status?: Maybe<string>;
+  manual?: Maybe<boolean>;
+  last_activity_at?: Maybe<number>;
+}

@@ -1,0 +1,221 @@
+// What the server is made from: environment variables, a .env file and the command line, checked all at once.
+import { type Profile, profiles } from './access.ts';
+import { Settings } from './config-settings.ts';
+import { MattermostError } from './errors.ts';
+import { type LogFormat, type LogLevel, logFormats, logLevels } from './log.ts';
+
+export const authModes = ['static_token', 'client_token', 'oauth_proxy'] as const;
+export type AuthMode = (typeof authModes)[number];
+
+/** Channels and teams by id or name; a channel also as `team/channel`, or `@direct` and `@group` for all of a kind. */
+export interface AccessLists {
+  allowChannels: readonly string[];
+  denyChannels: readonly string[];
+  allowTeams: readonly string[];
+  denyTeams: readonly string[];
+}
+
+/** A token that clients of our own HTTP endpoint show. */
+export interface ClientToken {
+  token: string;
+  profile: Profile;
+}
+
+export interface OAuthConfig {
+  clientId: string;
+  clientType: 'public' | 'confidential';
+  clientSecret: string | undefined;
+  callbackPath: string;
+  jwtSigningKey: string | undefined;
+  mcpPublicUrl: string;
+  mattermostPublicUrl: string;
+  allowedRedirectUris: readonly string[];
+  requireConsent: boolean;
+  fallbackAccessTokenExpirySeconds: number | undefined;
+}
+
+export interface MattermostConfig {
+  url: string;
+  apiPath: string;
+  authMode: AuthMode;
+  token: string | undefined;
+  profile: Profile;
+  /** For one request and its whole answer. */
+  timeoutMs: number;
+  /** For one file, up or down. */
+  transferTimeoutMs: number;
+  maxRetries: number;
+  /** The wait before the first repetition; it doubles. */
+  backoffMs: number;
+  /** Who is told to wait longer is told so instead. */
+  longestRetryWaitMs: number;
+  maxConnections: number;
+  keepAliveMs: number;
+  /** A WebSocket that is silent this long after a ping is given up. */
+  pingMs: number;
+  verifyTls: boolean;
+  /** PEM text, beside the certificates Node trusts. */
+  extraCaCerts: string | undefined;
+  defaultTeam: string | undefined;
+  fileRoots: readonly string[];
+  maxFileBytes: number;
+  read: AccessLists;
+  /** Beside those for reading. */
+  write: AccessLists;
+  logLevel: LogLevel;
+  logFormat: LogFormat;
+  transport: 'stdio' | 'http';
+  host: string;
+  port: number;
+  clientTokens: readonly ClientToken[];
+  allowedHosts: readonly string[] | undefined;
+  allowedOrigins: readonly string[] | undefined;
+  oauth: OAuthConfig | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Throws one error that names every fault. */
+export function readConfig(environment: Environment): MattermostConfig {
+  const settings = new Settings(environment);
+  const authMode = readAuthMode(settings);
+  const transport = settings.oneOf('MCP_TRANSPORT', ['stdio', 'http'] as const, 'stdio');
+  const profile = settings.oneOf('MATTERMOST_PROFILE', profiles, 'admin');
+  const url = settings.url('MATTERMOST_URL', 'such as https://chat.example.com');
+  const config: MattermostConfig = {
+    url,
+    apiPath: `/api/${settings.matching('MATTERMOST_API_VERSION', /^v\d+$/, 'v4')}`,
+    authMode,
+    token: settings.secret('MATTERMOST_TOKEN'),
+    profile,
+    timeoutMs: settings.number('MATTERMOST_TIMEOUT', { least: 1, most: 300, otherwise: 30 }) * 1000,
+    transferTimeoutMs: settings.number('MATTERMOST_TRANSFER_TIMEOUT', { least: 1, most: 3600, otherwise: 300 }) * 1000,
+    maxRetries: settings.integer('MATTERMOST_MAX_RETRIES', { least: 0, most: 10, otherwise: 3 }),
+    backoffMs: 500,
+    longestRetryWaitMs: 30_000,
+    maxConnections: settings.integer('MATTERMOST_MAX_CONNECTIONS', { least: 1, most: 1000, otherwise: 20 }),
+    keepAliveMs: settings.number('MATTERMOST_KEEPALIVE_EXPIRY', { least: 1, most: 300, otherwise: 30 }) * 1000,
+    pingMs: 30_000,
+    verifyTls: settings.boolean('MATTERMOST_VERIFY_SSL', true),
+    extraCaCerts: settings.certificates('MATTERMOST_EXTRA_CA_CERTS'),
+    defaultTeam: settings.text('MATTERMOST_DEFAULT_TEAM') ?? settings.text('MATTERMOST_DEFAULT_TEAM_ID'),
+    fileRoots: settings.folders('MATTERMOST_FILE_ROOTS'),
+    maxFileBytes: settings.integer('MATTERMOST_MAX_FILE_MB', { least: 1, most: 10_000, otherwise: 100 }) * 1_000_000,
+    read: readLists(settings, 'READ'),
+    write: readLists(settings, 'WRITE'),
+    logLevel: settings.oneOf('MATTERMOST_LOG_LEVEL', logLevels, 'info'),
+    logFormat: settings.oneOf('MATTERMOST_LOG_FORMAT', logFormats, 'json'),
+    transport,
+    host: settings.text('MCP_HOST') ?? '127.0.0.1',
+    port: settings.integer('MCP_PORT', { least: 0, most: 65_535, otherwise: 8000 }),
+    clientTokens: readClientTokens(settings, profile),
+    allowedHosts: settings.optionalList('MATTERMOST_HTTP_ALLOWED_HOSTS'),
+    allowedOrigins: settings.optionalList('MATTERMOST_HTTP_ALLOWED_ORIGINS'),
+    oauth: authMode === 'oauth_proxy' ? readOAuth(settings, url) : undefined,
+  };
+  checkTogether(settings, config);
+  if (settings.faults.length > 0) {
+    const list = settings.faults.map((fault) => `\n- ${fault}`).join('');
+    throw new MattermostError('CONFIG_INVALID', `The configuration cannot be used:${list}`);
+  }
+  return config;
+}
+
+function readAuthMode(settings: Settings): AuthMode {
+  const mode = settings.oneOf('MATTERMOST_AUTH_MODE', authModes, 'static_token');
+  if (!settings.boolean('MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS', false)) return mode;
+  if (settings.text('MATTERMOST_AUTH_MODE') !== undefined && mode !== 'client_token') {
+    settings.fault('MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS', `contradicts MATTERMOST_AUTH_MODE=${mode}; remove it`);
+  }
+  return 'client_token';
+}
+
+function readLists(settings: Settings, purpose: 'READ' | 'WRITE'): AccessLists {
+  return {
+    allowChannels: settings.list(`MATTERMOST_${purpose}_ALLOW_CHANNELS`),
+    denyChannels: settings.list(`MATTERMOST_${purpose}_DENY_CHANNELS`),
+    allowTeams: settings.list(`MATTERMOST_${purpose}_ALLOW_TEAMS`),
+    denyTeams: settings.list(`MATTERMOST_${purpose}_DENY_TEAMS`),
+  };
+}
+
+const SHORTEST_CLIENT_TOKEN = 16;
+
+/** `MATTERMOST_HTTP_TOKEN=secret` and `MATTERMOST_HTTP_TOKENS=reader=secret1,writer=secret2`. */
+function readClientTokens(settings: Settings, profile: Profile): ClientToken[] {
+  const single = settings.secret('MATTERMOST_HTTP_TOKEN');
+  const tokens: ClientToken[] = single === undefined ? [] : [{ token: single, profile }];
+  settings.list('MATTERMOST_HTTP_TOKENS').forEach((entry, index) => {
+    const [name = '', ...rest] = entry.split('=');
+    const found = profiles.find((candidate) => candidate === name);
+    if (found && rest.length > 0) tokens.push({ token: rest.join('='), profile: found });
+    else {
+      settings.fault('MATTERMOST_HTTP_TOKENS', `entry ${index + 1} must be profile=token, with ${profiles.join(', ')}`);
+    }
+  });
+  if (tokens.some(({ token }) => token.length < SHORTEST_CLIENT_TOKEN)) {
+    settings.fault('MATTERMOST_HTTP_TOKEN(S)', `a token must have at least ${SHORTEST_CLIENT_TOKEN} characters`);
+  }
+  return tokens;
+}
+
+function checkTogether(settings: Settings, config: MattermostConfig): void {
+  if (config.authMode === 'static_token') {
+    if (config.token === undefined) {
+      settings.fault(
+        'MATTERMOST_TOKEN',
+        'is missing: the access token of a bot or a person, or choose another MATTERMOST_AUTH_MODE',
+      );
+    }
+    if (config.transport === 'http' && config.clientTokens.length === 0) {
+      settings.fault(
+        'MATTERMOST_HTTP_TOKEN',
+        'is missing: over HTTP everybody who reaches the server would act with MATTERMOST_TOKEN; set a token that clients must show',
+      );
+    }
+  } else if (config.transport === 'stdio') {
+    settings.fault('MATTERMOST_AUTH_MODE', `${config.authMode} needs HTTP; start with --http or use static_token`);
+  }
+}
+
+const SHORTEST_SIGNING_KEY = 32;
+
+function readOAuth(settings: Settings, mattermostUrl: string): OAuthConfig {
+  const clientType = settings.oneOf(
+    'MATTERMOST_OAUTH_CLIENT_TYPE',
+    ['public', 'confidential'] as const,
+    'confidential',
+  );
+  const clientSecret = settings.secret('MATTERMOST_OAUTH_CLIENT_SECRET');
+  const jwtSigningKey = settings.secret('MATTERMOST_OAUTH_JWT_SIGNING_KEY');
+  if (clientType === 'confidential' && clientSecret === undefined) {
+    settings.fault(
+      'MATTERMOST_OAUTH_CLIENT_SECRET',
+      'is missing; a public client needs none (MATTERMOST_OAUTH_CLIENT_TYPE=public)',
+    );
+  }
+  if (clientType === 'public' && jwtSigningKey === undefined) {
+    settings.fault(
+      'MATTERMOST_OAUTH_JWT_SIGNING_KEY',
+      'is missing: a long random text that a public client signs with',
+    );
+  }
+  if (jwtSigningKey !== undefined && jwtSigningKey.length < SHORTEST_SIGNING_KEY) {
+    settings.fault('MATTERMOST_OAUTH_JWT_SIGNING_KEY', `must have at least ${SHORTEST_SIGNING_KEY} characters`);
+  }
+  return {
+    clientId: settings.required('MATTERMOST_OAUTH_CLIENT_ID', 'the id of the OAuth application in Mattermost'),
+    clientType,
+    clientSecret,
+    callbackPath: settings.matching('MATTERMOST_OAUTH_CALLBACK_PATH', /^\//, '/oauth/callback/mm'),
+    jwtSigningKey,
+    mcpPublicUrl: settings.browserUrl('MATTERMOST_OAUTH_MCP_PUBLIC_URL'),
+    mattermostPublicUrl: settings.browserUrl('MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL', mattermostUrl),
+    allowedRedirectUris: settings.jsonList('MATTERMOST_OAUTH_ALLOWED_REDIRECT_URIS', [
+      'http://localhost:*',
+      'http://127.0.0.1:*',
+    ]),
+    requireConsent: settings.boolean('MATTERMOST_OAUTH_REQUIRE_CONSENT', true),
+    fallbackAccessTokenExpirySeconds: settings.optionalInteger('MATTERMOST_OAUTH_FALLBACK_ACCESS_TOKEN_EXPIRY_SECONDS'),
+  };
+}

@@ -1,0 +1,27 @@
+// Every tool of the server.
+import type { Tool } from '../tool.ts';
+import { bookmarkTools } from './bookmarks.ts';
+import { channelTools } from './channels.ts';
+import { fileTools } from './files.ts';
+import { inboxTools } from './inbox.ts';
+import { messageTools } from './messages.ts';
+import { postTools } from './posts.ts';
+import { resolveTools } from './resolve.ts';
+import { savedTools } from './saved.ts';
+import { teamTools } from './teams.ts';
+import { threadTools } from './threads.ts';
+import { userTools } from './users.ts';
+
+export const allTools: readonly Tool[] = [
+  ...inboxTools,
+  ...resolveTools,
+  ...teamTools,
+  ...channelTools,
+  ...messageTools,
+  ...threadTools,
+  ...postTools,
+  ...savedTools,
+  ...userTools,
+  ...fileTools,
+  ...bookmarkTools,
+];

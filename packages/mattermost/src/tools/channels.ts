@@ -1,0 +1,263 @@
+// Channels: finding, making, joining and leaving them, and who is in them.
+import { z } from 'zod';
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { ChannelRecord, MemberRecord } from '../client/records.ts';
+import { tidy, time } from '../compact.ts';
+import { channelName, full, id, listOf, page, pageOf, perPage, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { readPage } from './paging.ts';
+import { paged, presentChannel, presentChannels, presentMembers } from './present.ts';
+import { readMyChannels, unreadCounts } from './unread.ts';
+
+const channel = record(
+  'id',
+  'team_id',
+  'type',
+  'name',
+  'display_name',
+  'purpose',
+  'header',
+  'last_post',
+  'total_msg_count',
+);
+const member = record('user_id', 'username', 'roles', 'channel_id');
+const done = record('channel_id', 'ok');
+const channelType = z.enum(['O', 'P', 'D', 'G']);
+
+export const channelTools = [
+  defineTool({
+    name: 'list_public_channels',
+    title: 'List public channels',
+    description: 'Public channels of a team, joined or not.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel'],
+    hasTeam: true,
+    input: { page: page(), per_page: perPage(), full: full() },
+    output: pageOf('channels', channel),
+    async run({ team_id, page, per_page, full }, context) {
+      const team = await context.team(team_id);
+      const { items, isTruncated } = await readPage<ChannelRecord>(context, path`/teams/${team}/channels`, {
+        page,
+        per_page,
+      });
+      const readable = await readableChannels(context, items);
+      return { channels: await presentChannels(context, readable, full), ...paged(isTruncated, { page: page + 1 }) };
+    },
+  }),
+  defineTool({
+    name: 'list_my_channels',
+    title: 'List my channels',
+    description: 'Channels of a team that this account is in, direct and group messages included, with unread counts.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel'],
+    hasTeam: true,
+    input: {
+      channel_types: z.array(channelType).min(1).nullish().describe('O public, P private, D direct, G group'),
+      only_unread: z.boolean().default(false),
+      collapsed_threads: z.boolean().default(false).describe('Replies do not make a channel unread'),
+      full: full(),
+    },
+    output: listOf('channels', record('id', 'display_name', 'unread_msg_count', 'mention_count', 'last_viewed')),
+    async run({ team_id, channel_types, only_unread, collapsed_threads, full }, context) {
+      const mine = await readMyChannels(context, await context.team(team_id));
+      const wanted = mine.filter((one) => {
+        if (channel_types && !channel_types.some((type) => type === one.channel.type)) return false;
+        return !only_unread || unreadCounts(one, collapsed_threads).isUnread;
+      });
+      const presented = await presentChannels(
+        context,
+        wanted.map(({ channel }) => channel),
+        full,
+      );
+      const channels = wanted.map((one, index) => {
+        const { isUnread: _, ...counts } = unreadCounts(one, collapsed_threads);
+        const viewed = full
+          ? { last_viewed_at: one.member?.last_viewed_at }
+          : tidy({ last_viewed: time(one.member?.last_viewed_at) });
+        return { ...presented[index], ...counts, ...viewed };
+      });
+      return { channels };
+    },
+  }),
+  defineTool({
+    name: 'get_channel',
+    title: 'Get channel',
+    description: 'One channel by id.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel'],
+    input: { channel_id: id(), full: full() },
+    output: channel,
+    async run({ channel_id, full }, context) {
+      await context.policy.requireChannel(channel_id, 'read');
+      return presentChannel(context, await context.api.get<ChannelRecord>(path`/channels/${channel_id}`), full);
+    },
+  }),
+  defineTool({
+    name: 'get_channel_by_name',
+    title: 'Get channel by name',
+    description: 'One channel by its name in the address (town-square), not its display name.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel'],
+    hasTeam: true,
+    input: { channel_name: channelName(), full: full() },
+    output: channel,
+    async run({ team_id, channel_name, full }, context) {
+      const team = await context.team(team_id);
+      const found = await context.api.get<ChannelRecord>(path`/teams/${team}/channels/name/${channel_name}`);
+      await context.policy.requireListed(found, 'read');
+      return presentChannel(context, found, full);
+    },
+  }),
+  defineTool({
+    name: 'create_channel',
+    title: 'Create channel',
+    description: 'Make a public (O) or private (P) channel.',
+    capability: 'create',
+    effect: 'additive',
+    tags: ['channel'],
+    hasTeam: true,
+    input: {
+      name: channelName(),
+      display_name: z.string().min(1).max(64),
+      channel_type: z.enum(['O', 'P']).default('O'),
+      purpose: z.string().max(250).default(''),
+      header: z.string().max(1024).default(''),
+      full: full(),
+    },
+    output: channel,
+    async run({ team_id, name, display_name, channel_type: type, purpose, header, full }, context) {
+      const team = await context.team(team_id);
+      await context.policy.requireListed({ team_id: team, name, type }, 'write');
+      const body = { team_id: team, name, display_name, type, purpose, header };
+      return presentChannel(context, await context.api.post<ChannelRecord>('/channels', body), full);
+    },
+  }),
+  defineTool({
+    name: 'create_direct_channel',
+    title: 'Open direct channel',
+    description:
+      'The direct channel of two people, made if there is none; one of them is usually this account (get_me).',
+    capability: 'create',
+    effect: 'idempotent',
+    tags: ['channel'],
+    input: { user_id_1: id(), user_id_2: id(), full: full() },
+    output: channel,
+    async run({ user_id_1, user_id_2, full }, context) {
+      await context.policy.requireListed({ type: 'D', name: [user_id_1, user_id_2].sort().join('__') }, 'write');
+      return presentChannel(
+        context,
+        await context.api.post<ChannelRecord>('/channels/direct', [user_id_1, user_id_2]),
+        full,
+      );
+    },
+  }),
+  defineTool({
+    name: 'create_group_channel',
+    title: 'Open group channel',
+    description: 'The group message channel of this account and 2 to 7 others, made if there is none.',
+    capability: 'create',
+    effect: 'idempotent',
+    tags: ['channel'],
+    input: { user_ids: z.array(id()).min(2).max(8), full: full() },
+    output: channel,
+    async run({ user_ids: others, full }, context) {
+      await context.policy.requireListed({ type: 'G' }, 'write');
+      const user_ids = [...new Set([(await context.names.me()).id, ...others])];
+      return presentChannel(context, await context.api.post<ChannelRecord>('/channels/group', user_ids), full);
+    },
+  }),
+  defineTool({
+    name: 'join_channel',
+    title: 'Join channel',
+    description: 'Make this account a member of a public channel.',
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['channel'],
+    input: { channel_id: id(), full: full() },
+    output: member,
+    async run({ channel_id, full }, context) {
+      await context.policy.requireChannel(channel_id, 'write');
+      return addMember(context, { channel_id, user_id: (await context.names.me()).id, full });
+    },
+  }),
+  defineTool({
+    name: 'leave_channel',
+    title: 'Leave channel',
+    description: 'End the membership of this account.',
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['channel'],
+    input: { channel_id: id() },
+    output: done,
+    async run({ channel_id }, context) {
+      await context.policy.requireChannel(channel_id, 'write');
+      const me = await context.names.me();
+      await context.api.delete(path`/channels/${channel_id}/members/${me.id}`);
+      return { ok: true, channel_id };
+    },
+  }),
+  defineTool({
+    name: 'mark_channel_viewed',
+    title: 'Mark channel as read',
+    description: 'Move the read marker of this account to now. Nothing else here moves it.',
+    capability: 'write',
+    effect: 'additive',
+    tags: ['channel'],
+    input: { channel_id: id() },
+    output: done,
+    async run({ channel_id }, context) {
+      await context.policy.requireChannel(channel_id, 'write');
+      await context.api.post('/channels/members/me/view', { channel_id });
+      return { ok: true, channel_id };
+    },
+  }),
+  defineTool({
+    name: 'get_channel_members',
+    title: 'List channel members',
+    description: 'Who is in a channel.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel', 'user'],
+    input: { channel_id: id(), page: page(), per_page: perPage(), full: full() },
+    output: pageOf('members', member),
+    async run({ channel_id, page, per_page, full }, context) {
+      await context.policy.requireChannel(channel_id, 'read');
+      const members = path`/channels/${channel_id}/members`;
+      const { items, isTruncated } = await readPage<MemberRecord>(context, members, { page, per_page });
+      return { members: await presentMembers(context, items, full), ...paged(isTruncated, { page: page + 1 }) };
+    },
+  }),
+  defineTool({
+    name: 'add_user_to_channel',
+    title: 'Add user to channel',
+    description: 'Make somebody a member of a channel.',
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['channel', 'user'],
+    input: { channel_id: id(), user_id: id(), full: full() },
+    output: member,
+    async run(args, context) {
+      await context.policy.requireChannel(args.channel_id, 'write');
+      return addMember(context, args);
+    },
+  }),
+];
+
+async function addMember(
+  context: ToolContext,
+  { channel_id, user_id, full }: { channel_id: string; user_id: string; full: boolean },
+): Promise<object> {
+  const added = await context.api.post<MemberRecord>(path`/channels/${channel_id}/members`, { user_id });
+  const [presented = {}] = await presentMembers(context, [added], full);
+  return presented;
+}
+
+async function readableChannels(context: ToolContext, channels: readonly ChannelRecord[]): Promise<ChannelRecord[]> {
+  context.names.rememberChannels(channels);
+  return context.policy.readable(channels, (one) => one.id);
+}

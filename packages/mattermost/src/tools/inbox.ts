@@ -1,0 +1,177 @@
+// What is new for this account, in one call: unread channels with their messages, mentions and threads.
+import { z } from 'zod';
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
+import { type Compact, tidy, time } from '../compact.ts';
+import { errorText, isMattermostError } from '../errors.ts';
+import { full, id, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { LISTED_CHARACTERS, postsOf, presentPosts } from './present.ts';
+import { readMyTeams } from './teams.ts';
+import { presentThreads, readThreads } from './threads.ts';
+import { type MyChannel, readMyChannels, unreadCounts } from './unread.ts';
+
+const list = (items: object) => ({ type: 'array', items });
+
+export const inboxTools = [
+  defineTool({
+    name: 'get_unread_inbox',
+    title: 'Unread inbox',
+    description:
+      'Everything unread in one call: channels (mentions first), their first unread messages, and followed threads; of all teams, or of team_id. Muted channels come only with mentions. Marks nothing as read.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['message', 'channel', 'post'],
+    input: {
+      team_id: id().optional(),
+      max_channels: z.int().min(1).max(50).default(20),
+      messages_per_channel: z.int().min(0).max(50).default(5),
+      collapsed_threads: z.boolean().default(false).describe('Replies do not make a channel unread'),
+      full: full(),
+    },
+    output: {
+      type: 'object',
+      properties: {
+        channels: list(record('id', 'name', 'type', 'unread', 'mentions', 'last_viewed', 'messages', 'truncated')),
+        threads: list(record('id', 'root', 'unread_replies', 'unread_mentions', 'participants')),
+        total_unread_channels: { type: 'integer' },
+        total_mentions: { type: 'integer' },
+        truncated: { type: 'boolean' },
+        failures: list({ type: 'object' }),
+      },
+      required: ['channels', 'threads', 'truncated'],
+    },
+    async run({ team_id, max_channels, messages_per_channel, collapsed_threads, full }, context) {
+      const failures: Failure[] = [];
+      const teams = team_id ? [team_id] : (await readMyTeams(context)).map((team) => team.id);
+      const unread = await readUnreadChannels(context, { teams, collapsed_threads, failures });
+      const shown = unread.slice(0, max_channels);
+      const characters = Math.floor(LISTED_CHARACTERS / Math.max(1, shown.length));
+      const channels = await Promise.all(
+        shown.map((one) =>
+          presentUnread(context, one, { count: messages_per_channel, collapsed_threads, full, characters, failures }),
+        ),
+      );
+      const threads = await readUnreadThreads(context, { teams, full, failures });
+      return {
+        channels,
+        threads: threads.items,
+        total_unread_channels: unread.length,
+        total_mentions: unread.reduce((sum, { mentions }) => sum + mentions, 0),
+        truncated: unread.length > shown.length || threads.isTruncated,
+        ...(failures.length > 0 ? { failures } : {}),
+      };
+    },
+  }),
+];
+
+interface Failure {
+  what: string;
+  error: string;
+}
+
+interface UnreadChannel extends MyChannel {
+  messages: number;
+  mentions: number;
+}
+
+const THREADS_PER_TEAM = 25;
+
+interface ChannelsRequest {
+  teams: readonly string[];
+  collapsed_threads: boolean;
+  failures: Failure[];
+}
+
+async function readUnreadChannels(
+  context: ToolContext,
+  { teams, collapsed_threads, failures }: ChannelsRequest,
+): Promise<UnreadChannel[]> {
+  const found = new Map<string, UnreadChannel>();
+  const lists = await Promise.all(
+    teams.map((team) => orFailure(failures, `team ${team}`, () => readMyChannels(context, team))),
+  );
+  // direct channels are listed with every team
+  for (const one of lists.flatMap((channels) => channels ?? [])) {
+    const counts = unreadCounts(one, collapsed_threads);
+    const mentions = collapsed_threads ? counts.mention_count_root : counts.mention_count;
+    const messages = collapsed_threads ? counts.unread_msg_count_root : counts.unread_msg_count;
+    const isMuted = one.member?.notify_props?.mark_unread === 'mention';
+    if (isMuted ? mentions > 0 : counts.isUnread) found.set(one.channel.id, { ...one, messages, mentions });
+  }
+  const lastPost = ({ channel }: UnreadChannel) => channel.last_post_at ?? 0;
+  return [...found.values()].sort((left, right) => right.mentions - left.mentions || lastPost(right) - lastPost(left));
+}
+
+interface PresentRequest {
+  count: number;
+  collapsed_threads: boolean;
+  full: boolean;
+  characters: number;
+  failures: Failure[];
+}
+
+async function presentUnread(
+  context: ToolContext,
+  { channel, member, messages: unread, mentions }: UnreadChannel,
+  { count, collapsed_threads, full, characters, failures }: PresentRequest,
+): Promise<Compact> {
+  const name = await context.names.label(channel);
+  const head = {
+    ...tidy({ id: channel.id, name, type: channel.type, team_id: channel.team_id }),
+    unread,
+    mentions,
+    ...tidy({ last_viewed: time(member?.last_viewed_at) }),
+  };
+  if (count === 0) return head;
+  const posts = await orFailure(failures, `channel ${channel.id}`, () =>
+    readFirstUnread(context, channel.id, { count, collapsed_threads }),
+  );
+  if (!posts) return head;
+  const messages = await presentPosts(context, posts, { full, characters });
+  return { ...head, messages, ...tidy({ truncated: unread > messages.length }) };
+}
+
+/** Oldest first. Of a channel that was never opened Mattermost says nothing, so its newest messages are taken. */
+async function readFirstUnread(
+  { api }: ToolContext,
+  channelId: string,
+  { count, collapsed_threads }: { count: number; collapsed_threads: boolean },
+): Promise<PostRecord[]> {
+  const query = { limit_before: 0, limit_after: count, collapsedThreads: collapsed_threads || undefined };
+  const unread = postsOf(await api.get<PostListRecord>(path`/users/me/channels/${channelId}/posts/unread`, query));
+  if (unread.length > 0) return unread.reverse();
+  return postsOf(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { per_page: count })).reverse();
+}
+
+async function readUnreadThreads(
+  context: ToolContext,
+  { teams, full, failures }: { teams: readonly string[]; full: boolean; failures: Failure[] },
+): Promise<{ items: Compact[]; isTruncated: boolean }> {
+  const found = await Promise.all(
+    teams.map((team) =>
+      orFailure(failures, `threads of team ${team}`, async () => {
+        const { threads, isTruncated } = await readThreads(context, team, { unread: true, per_page: THREADS_PER_TEAM });
+        return { items: await presentThreads(context, threads, full), isTruncated };
+      }),
+    ),
+  );
+  const items = new Map(found.flatMap((one) => one?.items ?? []).map((item) => [item.id, item]));
+  return { items: [...items.values()], isTruncated: found.some((one) => one?.isTruncated === true) };
+}
+
+/** A part that cannot be had is told beside those that can; a token that is refused is refused for all. */
+async function orFailure<Value>(
+  failures: Failure[],
+  what: string,
+  read: () => Promise<Value>,
+): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isMattermostError(error) || error.code === 'AUTHENTICATION_FAILED' || error.code === 'ABORTED') throw error;
+    failures.push({ what, error: errorText(error) });
+    return undefined;
+  }
+}

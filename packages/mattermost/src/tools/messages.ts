@@ -1,0 +1,195 @@
+// Messages: writing, reading a channel in one of several ways, searching, editing, deleting.
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
+import { MattermostError } from '../errors.ts';
+import { attachments, full, id, message, page, pageOf, perPage, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { readChannelMessages } from './channel-messages.ts';
+import { paged, postsOf, presentPost, presentPosts } from './present.ts';
+
+export const post = record(
+  'id',
+  'time',
+  'user',
+  'user_id',
+  'channel',
+  'channel_id',
+  'root_id',
+  'message',
+  'files',
+  'reactions',
+);
+const item = record('id', 'time', 'user', 'message');
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+/** What a search in the database gives at most, whatever page is asked for. */
+const DATABASE_SEARCH_LIMIT = 100;
+
+export const messageTools = [
+  defineTool({
+    name: 'post_message',
+    title: 'Post message',
+    description: 'Write in a channel, or with root_id in a thread (any post of the thread will do).',
+    capability: 'write',
+    effect: 'additive',
+    tags: ['message'],
+    input: {
+      channel_id: id(),
+      message: message(),
+      root_id: id().optional(),
+      file_ids: z.array(id()).max(10).optional().describe('From upload_file'),
+      attachments: attachments().optional(),
+      full: full(),
+    },
+    check: ({ message, file_ids, attachments }) =>
+      message.trim() === '' && !file_ids?.length && !attachments?.length
+        ? 'message is empty; write something, or give file_ids or attachments'
+        : undefined,
+    output: post,
+    async run({ channel_id, message, root_id, file_ids, attachments, full }, context) {
+      const { policy, names, api } = context;
+      await policy.requireChannel(channel_id, 'write');
+      for (const file of file_ids ?? []) await policy.requireFile(file, 'read');
+      const root = root_id === undefined ? undefined : await findRoot(context, root_id, channel_id);
+      const me = await names.me();
+      const created = await api.createPost<PostRecord>({
+        channel_id,
+        message,
+        ...(root ? { root_id: root } : {}),
+        ...(file_ids ? { file_ids } : {}),
+        ...(attachments ? { props: { attachments } } : {}),
+        // the same for every attempt, so that Mattermost stores the post once
+        pending_post_id: `${me.id}:${randomBytes(10).toString('hex')}`,
+      });
+      return presentPost(context, created, full);
+    },
+  }),
+  defineTool({
+    name: 'get_channel_messages',
+    title: 'Read channel',
+    description:
+      'Messages of a channel, oldest first. By default the newest page; "next" leads to older ones. unread_only: what this account has not read (empty for a channel never opened). since: what was written, edited or deleted after a time. before/after: around a message.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['message', 'channel'],
+    input: {
+      channel_id: id(),
+      unread_only: z.boolean().default(false),
+      since: z
+        .union([z.int().min(1_000_000_000_000).max(9_999_999_999_999), z.string().regex(ISO_TIME)])
+        .optional()
+        .describe('Milliseconds or ISO time'),
+      before: id().optional(),
+      after: id().optional(),
+      page: z.int().min(0).max(1_000_000).optional(),
+      per_page: z.int().min(1).max(200).optional().describe('Default 60'),
+      limit_before: z.int().min(0).max(200).optional().describe('Read ones before the first unread; default 0'),
+      limit_after: z.int().min(1).max(200).optional().describe('Unread ones; default 60'),
+      collapsed_threads: z.boolean().default(false).describe('Leave replies out'),
+      full: full(),
+    },
+    check(args) {
+      if (args.since !== undefined && Number.isNaN(Number(new Date(args.since))))
+        return `since "${args.since}" is no time`;
+      const modes = (['unread_only', 'since', 'before', 'after'] as const).filter((mode) => args[mode]);
+      if (modes.length > 1) return `${modes.join(' and ')} exclude each other; give one`;
+      const [mode] = modes;
+      const isPaged = args.page !== undefined || args.per_page !== undefined;
+      if (isPaged && (mode === 'unread_only' || mode === 'since')) return `page and per_page do not go with ${mode}`;
+      if (args.page !== undefined && mode) return `page does not go with ${mode}`;
+      if (mode !== 'unread_only' && (args.limit_before !== undefined || args.limit_after !== undefined)) {
+        return 'limit_before and limit_after go with unread_only';
+      }
+      if (args.collapsed_threads && mode !== 'unread_only' && mode !== 'since') {
+        return 'collapsed_threads goes with unread_only or since';
+      }
+      return undefined;
+    },
+    output: pageOf('messages', item, { channel: {}, channel_id: {} }),
+    async run({ full, ...request }, context) {
+      await context.policy.requireChannel(request.channel_id, 'read');
+      const { posts, isTruncated, next } = await readChannelMessages(context, request);
+      const messages = await presentPosts(context, posts, { full });
+      const channel = (await context.names.labels([request.channel_id])).get(request.channel_id);
+      return { channel_id: request.channel_id, channel, messages, ...paged(isTruncated, next) };
+    },
+  }),
+  defineTool({
+    name: 'search_messages',
+    title: 'Search messages',
+    description:
+      'Search a team, newest first. terms takes "a phrase", from:name, in:channel, before:/after:/on:2026-01-31, -word and word*.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['message'],
+    hasTeam: true,
+    input: {
+      terms: z.string().min(1).max(512),
+      is_or_search: z.boolean().default(false).describe('Any word instead of all'),
+      page: page(),
+      per_page: perPage(),
+      full: full(),
+    },
+    output: pageOf('messages', item, { note: {} }),
+    async run({ team_id, terms, is_or_search, page, per_page, full }, context) {
+      const team = await context.team(team_id);
+      await context.policy.requireTeamNotDenied(team);
+      const search = async (number: number) => {
+        const body = { terms, is_or_search, page: number, per_page, time_zone_offset: 0 };
+        return postsOf(await context.api.ask<PostListRecord>(path`/teams/${team}/posts/search`, body));
+      };
+      const found = await search(page);
+      const isFull = found.length === per_page && (await search(page + 1)).length > 0;
+      const isCut = !isFull && found.length >= DATABASE_SEARCH_LIMIT;
+      const readable = await context.policy.readable(found, ({ channel_id }) => channel_id);
+      const messages = await presentPosts(context, readable, { full, withChannel: true });
+      if (isCut) return { messages, truncated: true, note: 'There may be more: narrow it with before:, in: or from:.' };
+      return { messages, ...paged(isFull, { page: page + 1 }) };
+    },
+  }),
+  defineTool({
+    name: 'update_message',
+    title: 'Edit message',
+    description: 'Replace the text of a message; attachments, when given, replace those it has. The rest stays.',
+    capability: 'write',
+    effect: 'additive',
+    tags: ['message'],
+    input: { post_id: id(), message: message(), attachments: attachments().optional(), full: full() },
+    check: ({ message, attachments }) =>
+      message.trim() === '' && !attachments ? 'message is empty; use delete_message to remove it' : undefined,
+    output: post,
+    async run({ post_id, message, attachments, full }, context) {
+      await context.policy.requirePost(post_id, 'write');
+      const { props } = attachments ? await context.api.get<PostRecord>(path`/posts/${post_id}`) : {};
+      const body = attachments ? { message, props: { ...props, attachments } } : { message };
+      return presentPost(context, await context.api.put<PostRecord>(path`/posts/${post_id}/patch`, body), full);
+    },
+  }),
+  defineTool({
+    name: 'delete_message',
+    title: 'Delete message',
+    description: 'Delete a message for everybody; with a first message its whole thread goes. Cannot be undone.',
+    capability: 'delete',
+    effect: 'destructive',
+    tags: ['message'],
+    input: { post_id: id() },
+    output: record('post_id', 'ok'),
+    async run({ post_id }, context) {
+      await context.policy.requirePost(post_id, 'write');
+      await context.api.delete(path`/posts/${post_id}`);
+      return { ok: true, post_id };
+    },
+  }),
+];
+
+/** Models give the last post of a thread; Mattermost takes only the first. */
+async function findRoot({ api }: ToolContext, postId: string, channelId: string): Promise<string> {
+  const found = await api.get<PostRecord>(path`/posts/${postId}`);
+  if (found.channel_id && found.channel_id !== channelId) {
+    const text = `root_id ${postId} is in channel ${found.channel_id}, not in ${channelId}; use the channel of the thread.`;
+    throw new MattermostError('ARGUMENTS_INVALID', text);
+  }
+  return found.root_id || found.id;
+}

@@ -1,0 +1,141 @@
+// Single posts: reading, reactions, pins.
+
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { PostListRecord, PostRecord, ReactionRecord } from '../client/records.ts';
+import { tidy, time } from '../compact.ts';
+import { emojiName, full, id, listOf, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { post } from './messages.ts';
+import { postsOf, presentPost, presentPosts } from './present.ts';
+
+const reaction = record('emoji_name', 'user', 'user_id', 'post_id', 'time');
+
+export const postTools = [
+  defineTool({
+    name: 'get_post',
+    title: 'Get message',
+    description: 'One message by id, whole.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['post', 'message'],
+    input: { post_id: id(), full: full() },
+    output: post,
+    async run({ post_id, full }, context) {
+      await context.policy.requirePost(post_id, 'read');
+      return presentPost(context, await context.api.get<PostRecord>(path`/posts/${post_id}`), full);
+    },
+  }),
+  defineTool({
+    name: 'add_reaction',
+    title: 'Add reaction',
+    description: 'React to a message with an emoji.',
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['post'],
+    input: { post_id: id(), emoji_name: emojiName(), full: full() },
+    output: reaction,
+    async run({ post_id, emoji_name, full }, context) {
+      await context.policy.requirePost(post_id, 'write');
+      const { id: user_id } = await context.names.me();
+      const body = { user_id, post_id, emoji_name: withoutColons(emoji_name) };
+      const [added = {}] = await presentReactions(
+        context,
+        [await context.api.post<ReactionRecord>('/reactions', body)],
+        full,
+      );
+      return added;
+    },
+  }),
+  defineTool({
+    name: 'remove_reaction',
+    title: 'Remove reaction',
+    description: 'Take back a reaction of this account.',
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['post'],
+    input: { post_id: id(), emoji_name: emojiName() },
+    output: record('post_id', 'ok'),
+    async run({ post_id, emoji_name }, context) {
+      await context.policy.requirePost(post_id, 'write');
+      await context.api.delete(path`/users/me/posts/${post_id}/reactions/${withoutColons(emoji_name)}`);
+      return { ok: true, post_id };
+    },
+  }),
+  defineTool({
+    name: 'get_reactions',
+    title: 'List reactions',
+    description: 'Who reacted to a message, and how.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['post'],
+    input: { post_id: id(), full: full() },
+    output: listOf('reactions', reaction),
+    async run({ post_id, full }, context) {
+      await context.policy.requirePost(post_id, 'read');
+      const reactions = await context.api.list<ReactionRecord>(path`/posts/${post_id}/reactions`);
+      return { reactions: await presentReactions(context, reactions, full) };
+    },
+  }),
+  definePin('pin_message', { title: 'Pin message', description: 'Pin a message to its channel.', endpoint: 'pin' }),
+  definePin('unpin_message', { title: 'Unpin message', description: 'Unpin a message.', endpoint: 'unpin' }),
+  defineTool({
+    name: 'list_pinned_messages',
+    title: 'List pinned messages',
+    description: 'All pinned messages of a channel, newest first.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['post', 'channel'],
+    input: { channel_id: id(), full: full() },
+    output: listOf('messages', record('id', 'time', 'user', 'message')),
+    async run({ channel_id, full }, context) {
+      await context.policy.requireChannel(channel_id, 'read');
+      const list = await context.api.get<PostListRecord>(path`/channels/${channel_id}/pinned`);
+      return { messages: await presentPosts(context, postsOf(list), { full }) };
+    },
+  }),
+];
+
+function definePin(
+  name: string,
+  { title, description, endpoint }: { title: string; description: string; endpoint: string },
+) {
+  return defineTool({
+    name,
+    title,
+    description,
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['post'],
+    input: { post_id: id(), full: full() },
+    output: post,
+    async run({ post_id, full }, context) {
+      await context.policy.requirePost(post_id, 'write');
+      await context.api.post(path`/posts/${post_id}/${endpoint}`);
+      return presentPost(context, await context.api.get<PostRecord>(path`/posts/${post_id}`), full);
+    },
+  });
+}
+
+async function presentReactions(
+  { names }: ToolContext,
+  reactions: readonly ReactionRecord[],
+  full: boolean,
+): Promise<object[]> {
+  const users = await names.users(reactions.map(({ user_id }) => user_id));
+  return reactions.map((one) => {
+    const user = users.get(one.user_id);
+    if (full) return { ...one, ...tidy({ user }) };
+    return tidy({
+      emoji_name: one.emoji_name,
+      user,
+      user_id: one.user_id,
+      post_id: one.post_id,
+      time: time(one.create_at),
+    });
+  });
+}
+
+function withoutColons(name: string): string {
+  return name.replaceAll(':', '');
+}

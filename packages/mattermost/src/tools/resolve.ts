@@ -1,0 +1,163 @@
+// What people write (a #channel, a @name, a link) to the ids that tools take. Never makes anything.
+import { z } from 'zod';
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { ChannelRecord, PostRecord, TeamRecord, UserRecord } from '../client/records.ts';
+import { tidy } from '../compact.ts';
+import { isMattermostError, MattermostError } from '../errors.ts';
+import { id, isId, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { presentChannel, presentPost, presentUsers } from './present.ts';
+import { readMyTeams } from './teams.ts';
+
+export const resolveTools = [
+  defineTool({
+    name: 'resolve',
+    title: 'Resolve a reference',
+    description:
+      'Ids for what people write: #channel, ~channel, team/channel, @username (with the direct channel, if there is one), a permalink or any address of this Mattermost.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel', 'user', 'post', 'team'],
+    input: { reference: z.string().min(1).max(1000), team_id: id().optional() },
+    output: record(
+      'kind',
+      'channel_id',
+      'user_id',
+      'post_id',
+      'team_id',
+      'direct_channel_id',
+      'channel',
+      'user',
+      'post',
+      'team',
+    ),
+    async run({ team_id, reference }, context) {
+      const text = reference.trim();
+      if (/^https?:\/\//i.test(text)) return resolveAddress(context, text);
+      if (text.startsWith('@')) return resolveUser(context, text.slice(1), team_id);
+      const [first = '', second] = text.replace(/^[#~]/, '').split('/');
+      return second === undefined ? resolveChannel(context, first, team_id) : resolveIn(context, first, second);
+    },
+  }),
+];
+
+async function resolveAddress(context: ToolContext, text: string): Promise<object> {
+  const url = URL.parse(text);
+  const own = [context.config.url, context.config.oauth?.mattermostPublicUrl].flatMap((one) => one ?? []);
+  const base = own
+    .map((one) => new URL(one))
+    .find((one) => url?.host === one.host && url.pathname.startsWith(one.pathname));
+  if (!url || !base) throw invalid(`"${text.slice(0, 200)}" is no address of this Mattermost (${own[0]})`);
+  const parts = url.pathname.slice(base.pathname.replace(/\/$/, '').length).split('/').filter(Boolean).map(decode);
+  const [team = '', kind, name] = parts;
+  if (kind === 'pl' && name && isId(name)) return resolvePost(context, name);
+  if (kind === 'channels' && name) return resolveIn(context, team, name);
+  if (kind === 'messages' && name?.startsWith('@'))
+    return resolveUser(context, name.slice(1), (await findTeam(context, team)).id);
+  if (kind === 'messages' && name) return resolveIn(context, team, name);
+  if (kind === undefined && team) return resolveTeam(context, team);
+  throw invalid(`"${text.slice(0, 200)}" leads to no channel, person, message or team`);
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+async function resolvePost(context: ToolContext, id: string): Promise<object> {
+  await context.policy.requirePost(id, 'read');
+  const post = await context.api.get<PostRecord>(path`/posts/${id}`);
+  const presented = await presentPost(context, post, false);
+  return {
+    kind: 'post',
+    ...tidy({ post_id: post.id, channel_id: post.channel_id, root_id: post.root_id }),
+    post: presented,
+  };
+}
+
+async function resolveTeam(context: ToolContext, name: string): Promise<object> {
+  const team = await findTeam(context, name);
+  await context.policy.requireTeam(team.id, 'read');
+  return { kind: 'team', team_id: team.id, team: tidy({ name: team.name, display_name: team.display_name }) };
+}
+
+async function resolveIn(context: ToolContext, team: string, channel: string): Promise<object> {
+  return presentFound(context, await findChannel(context, (await findTeam(context, team)).id, channel));
+}
+
+/** Looks in the team that was named, else in the default one, else in all of this account. */
+async function resolveChannel(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
+  const hasTeam = teamId !== undefined || context.config.defaultTeam !== undefined;
+  const teams = hasTeam ? [await context.team(teamId)] : (await readMyTeams(context)).map(({ id }) => id);
+  const found = await Promise.all(teams.map((id) => orUnknown(findChannel(context, id, name))));
+  const channels = [...new Map(found.flatMap((one) => one ?? []).map((one) => [one.id, one])).values()];
+  const [channel, ...others] = channels;
+  if (!channel) throw unknown(`No channel "${name}" in ${hasTeam ? 'the team' : 'any team'} of this account`);
+  if (others.length > 0) {
+    throw invalid(
+      `"${name}" is a channel of several teams (${channels.map((one) => one.team_id).join(', ')}); give team_id`,
+    );
+  }
+  return presentFound(context, channel);
+}
+
+async function resolveUser(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
+  const user = await context.api.get<UserRecord>(path`/users/username/${name.toLowerCase()}`);
+  const me = await context.names.me();
+  const [presented = {}] = presentUsers(context, [user], false);
+  const direct = await findDirect(context, [me.id, user.id].sort().join('__'), teamId);
+  return { kind: 'user', user_id: user.id, ...tidy({ direct_channel_id: direct }), user: presented };
+}
+
+/** Direct channels are listed with those of any team. */
+async function findDirect(
+  { api, policy }: ToolContext,
+  name: string,
+  teamId: string | undefined,
+): Promise<string | undefined> {
+  const [team] = teamId ? [teamId] : (await api.list<TeamRecord>('/users/me/teams')).map(({ id }) => id);
+  if (team === undefined) return undefined;
+  const channels = await api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`);
+  const direct = channels.filter((channel) => channel.type === 'D' && channel.name === name);
+  return (await policy.readable(direct, ({ id }) => id))[0]?.id;
+}
+
+async function presentFound(context: ToolContext, channel: ChannelRecord): Promise<object> {
+  await context.policy.requireListed(channel, 'read');
+  const presented = await presentChannel(context, channel, false);
+  return { kind: 'channel', channel_id: channel.id, ...tidy({ team_id: channel.team_id }), channel: presented };
+}
+
+function findTeam({ names }: ToolContext, name: string): Promise<TeamRecord> {
+  return isId(name) ? names.team(name) : names.teamByName(name.toLowerCase());
+}
+
+function findChannel({ api }: ToolContext, team: string, name: string): Promise<ChannelRecord> {
+  return isId(name)
+    ? api.get(path`/channels/${name}`)
+    : api.get(path`/teams/${team}/channels/name/${name.toLowerCase()}`);
+}
+
+async function orUnknown<Value>(value: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await value;
+  } catch (error) {
+    if (isMattermostError(error, 'NOT_FOUND') || isMattermostError(error, 'CLIENT_ERROR')) return undefined;
+    throw error;
+  }
+}
+
+function invalid(text: string): MattermostError {
+  return new MattermostError('ARGUMENTS_INVALID', `${text}.`);
+}
+
+function unknown(text: string): MattermostError {
+  return new MattermostError(
+    'NOT_FOUND',
+    `Resource not found: ${text}. Look at list_my_channels or list_public_channels.`,
+  );
+}

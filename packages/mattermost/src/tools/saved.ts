@@ -1,0 +1,76 @@
+// Messages this account has saved for later.
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { PostListRecord } from '../client/records.ts';
+import { full, id, page, pageOf, perPage, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { paged, postsOf, presentPosts } from './present.ts';
+
+export const savedTools = [
+  defineTool({
+    name: 'list_saved_messages',
+    title: 'List saved messages',
+    description: 'Messages this account saved, newest first; of one team or channel if given.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['post', 'message'],
+    input: { team_id: id().optional(), channel_id: id().optional(), page: page(), per_page: perPage(), full: full() },
+    output: pageOf('messages', record('id', 'time', 'user', 'message', 'channel', 'channel_id')),
+    async run({ team_id, channel_id, page, per_page, full }, context) {
+      if (channel_id) await context.policy.requireChannel(channel_id, 'read');
+      const me = await context.names.me();
+      const read = async (number: number, size: number) => {
+        const query = { team_id, channel_id, page: number, per_page: size };
+        return postsOf(await context.api.get<PostListRecord>(path`/users/${me.id}/posts/flagged`, query));
+      };
+      const posts = await read(page, per_page);
+      const isTruncated = posts.length >= per_page && (await read((page + 1) * per_page, 1)).length > 0;
+      const readable = await context.policy.readable(posts, (post) => post.channel_id);
+      const messages = await presentPosts(context, readable, { full, withChannel: true });
+      return { messages, ...paged(isTruncated, { page: page + 1 }) };
+    },
+  }),
+  defineFlag('save_message', {
+    title: 'Save message',
+    description: 'Save a message for later, for this account only.',
+    change: ({ api }, flag) => api.put(path`/users/${flag.user_id}/preferences`, [flag]),
+  }),
+  defineFlag('unsave_message', {
+    title: 'Unsave message',
+    description: 'Take a message off the saved ones.',
+    change: ({ api }, flag) => api.post(path`/users/${flag.user_id}/preferences/delete`, [flag]),
+  }),
+];
+
+interface Flag {
+  user_id: string;
+  category: string;
+  name: string;
+  value: string;
+}
+
+interface FlagTool {
+  title: string;
+  description: string;
+  change(context: ToolContext, flag: Flag): Promise<object>;
+}
+
+/** Mattermost keeps saved messages among the preferences of an account. */
+function defineFlag(name: string, { title, description, change }: FlagTool) {
+  return defineTool({
+    name,
+    title,
+    description,
+    capability: 'write',
+    effect: 'idempotent',
+    tags: ['post', 'message'],
+    input: { post_id: id() },
+    output: record('post_id', 'ok'),
+    async run({ post_id }, context) {
+      await context.policy.requirePost(post_id, 'read');
+      const { id: user_id } = await context.names.me();
+      await change(context, { user_id, category: 'flagged_post', name: post_id, value: 'true' });
+      return { ok: true, post_id };
+    },
+  });
+}

@@ -1,0 +1,83 @@
+// Teams: those of this account, and who is in them.
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { MemberRecord, TeamRecord } from '../client/records.ts';
+import { compactTeam } from '../compact.ts';
+import { isMattermostError } from '../errors.ts';
+import { full, listOf, page, pageOf, perPage, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { readPage } from './paging.ts';
+import { paged, presentMembers } from './present.ts';
+
+const team = record('id', 'name', 'display_name', 'description', 'type');
+
+export const teamTools = [
+  defineTool({
+    name: 'list_teams',
+    title: 'List my teams',
+    description: 'Teams of this account.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['team'],
+    input: { full: full() },
+    output: listOf('teams', team),
+    async run({ full }, context) {
+      const teams = await readMyTeams(context);
+      return { teams: teams.map((one) => (full ? one : compactTeam(one))) };
+    },
+  }),
+  defineTool({
+    name: 'get_team',
+    title: 'Get team',
+    description: 'One team by id.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['team'],
+    hasTeam: true,
+    input: { full: full() },
+    output: team,
+    async run({ team_id, full }, context) {
+      const id = await context.team(team_id);
+      await context.policy.requireTeam(id, 'read');
+      const found = await context.api.get<TeamRecord>(path`/teams/${id}`);
+      return full ? found : compactTeam(found);
+    },
+  }),
+  defineTool({
+    name: 'get_team_members',
+    title: 'List team members',
+    description: 'Who is in a team.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['team', 'user'],
+    hasTeam: true,
+    input: { page: page(), per_page: perPage(), full: full() },
+    output: pageOf('members', record('user_id', 'username', 'roles', 'team_id')),
+    async run({ team_id, page, per_page, full }, context) {
+      const id = await context.team(team_id);
+      await context.policy.requireTeam(id, 'read');
+      const { items, isTruncated } = await readPage<MemberRecord>(context, path`/teams/${id}/members`, {
+        page,
+        per_page,
+      });
+      return { members: await presentMembers(context, items, full), ...paged(isTruncated, { page: page + 1 }) };
+    },
+  }),
+];
+
+/** Without those that may not be read. */
+export async function readMyTeams({ api, policy }: ToolContext): Promise<TeamRecord[]> {
+  const teams = await api.list<TeamRecord>('/users/me/teams');
+  const isReadable = await Promise.all(
+    teams.map(async ({ id }) => {
+      try {
+        await policy.requireTeam(id, 'read');
+        return true;
+      } catch (error) {
+        if (isMattermostError(error, 'REFUSED')) return false;
+        throw error;
+      }
+    }),
+  );
+  return teams.filter((_, index) => isReadable[index]);
+}

@@ -1,0 +1,132 @@
+// Threads: one with its replies, page by page, and those this account follows.
+import { z } from 'zod';
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { PostListRecord, PostRecord, ThreadListRecord, ThreadRecord } from '../client/records.ts';
+import { type Compact, compactThread } from '../compact.ts';
+import { full, id, pageOf, perPage, record } from '../schemas.ts';
+import { defineTool } from '../tool.ts';
+import { paged, postsOf, presentPosts } from './present.ts';
+
+export const threadTools = [
+  defineTool({
+    name: 'get_thread',
+    title: 'Read thread',
+    description:
+      'A thread by any of its messages: the first one, then its replies, oldest first. Give from_post and from_create_at of "next" for more.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['post', 'message'],
+    input: {
+      post_id: id(),
+      per_page: perPage(),
+      from_post: id().optional(),
+      from_create_at: z.int().min(1).max(9_999_999_999_999).optional(),
+      full: full(),
+    },
+    check: ({ from_post, from_create_at }) =>
+      (from_post === undefined) === (from_create_at === undefined)
+        ? undefined
+        : 'from_post and from_create_at go together',
+    output: pageOf('messages', record('id', 'time', 'user', 'message'), { root_id: {}, channel_id: {} }),
+    async run({ post_id, per_page, from_post, from_create_at, full }, context) {
+      await context.policy.requirePost(post_id, 'read');
+      const list = await context.api.get<PostListRecord>(path`/posts/${post_id}/thread`, {
+        perPage: per_page,
+        direction: 'down',
+        fromPost: from_post,
+        fromCreateAt: from_create_at,
+      });
+      const { posts, isTruncated } = readThread(list, { perPage: per_page, fromPost: from_post });
+      const last = posts.at(-1);
+      const messages = await presentPosts(context, posts, { full });
+      const next = { per_page, from_post: last?.id, from_create_at: last?.create_at };
+      return { root_id: rootOf(list) ?? post_id, channel_id: last?.channel_id, messages, ...paged(isTruncated, next) };
+    },
+  }),
+  defineTool({
+    name: 'list_threads',
+    title: 'List threads',
+    description: 'Threads of a team that this account follows, last active first, with unread counts.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['post', 'message'],
+    hasTeam: true,
+    input: {
+      unread: z.boolean().default(false).describe('Only those with unread replies'),
+      before: id().optional().describe('Thread to go on after'),
+      per_page: z.int().min(1).max(100).default(25),
+      full: full(),
+    },
+    output: pageOf(
+      'threads',
+      record('id', 'root', 'reply_count', 'unread_replies', 'unread_mentions', 'last_reply', 'participants'),
+    ),
+    async run({ team_id, unread, before, per_page, full }, context) {
+      const team = await context.team(team_id);
+      await context.policy.requireTeamNotDenied(team);
+      const { threads, isTruncated } = await readThreads(context, team, { unread, before, per_page });
+      const next = { before: threads.at(-1)?.id, per_page };
+      return { threads: await presentThreads(context, threads, full), ...paged(isTruncated, next) };
+    },
+  }),
+];
+
+interface ThreadsRequest {
+  unread: boolean;
+  before?: string | undefined;
+  per_page: number;
+}
+
+/** One more than wanted is asked for, to know whether there is more. */
+export async function readThreads(
+  { api }: ToolContext,
+  team: string,
+  { unread, before, per_page }: ThreadsRequest,
+): Promise<{ threads: ThreadRecord[]; isTruncated: boolean }> {
+  const list = await api.get<ThreadListRecord>(path`/users/me/teams/${team}/threads`, {
+    per_page: per_page + 1,
+    unread: unread || undefined,
+    before,
+    threadsOnly: true,
+  });
+  const threads = list.threads ?? [];
+  return { threads: threads.slice(0, per_page), isTruncated: threads.length > per_page };
+}
+
+export async function presentThreads(
+  context: ToolContext,
+  threads: readonly ThreadRecord[],
+  full: boolean,
+): Promise<Compact[]> {
+  const readable = await context.policy.readable(threads, ({ post }) => post?.channel_id);
+  const people = readable.flatMap(({ participants }) => participants?.map(({ id }) => id) ?? []);
+  const users = await context.names.users(people);
+  const roots = await presentPosts(
+    context,
+    readable.flatMap(({ post }) => post ?? []),
+    { full, withChannel: true },
+  );
+  return readable.map((thread) => {
+    const root = roots.find(({ id }) => id === thread.post?.id);
+    if (full) return { ...thread, post: root };
+    return compactThread(thread, root, thread.participants?.flatMap(({ id }) => users.get(id) ?? []) ?? []);
+  });
+}
+
+/** A server before paging sends the whole thread, which is then paged here. */
+function readThread(
+  list: PostListRecord,
+  { perPage, fromPost }: { perPage: number; fromPost: string | undefined },
+): { posts: PostRecord[]; isTruncated: boolean } {
+  const posts = postsOf(list).sort((left, right) => (left.create_at ?? 0) - (right.create_at ?? 0));
+  const start = posts.findIndex(({ id }) => id === fromPost) + 1;
+  // the first post comes along with every page, and belongs only to the first
+  const page = fromPost === undefined ? posts : posts.slice(start).filter(({ root_id }) => root_id);
+  const wanted = fromPost === undefined ? perPage + 1 : perPage;
+  return { posts: page.slice(0, wanted), isTruncated: page.length > wanted || list.has_next === true };
+}
+
+function rootOf({ posts }: PostListRecord): string | undefined {
+  return Object.values(posts ?? {}).find(({ root_id }) => !root_id)?.id;
+}

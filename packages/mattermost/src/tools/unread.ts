@@ -1,0 +1,48 @@
+// The channels of this account in a team, with what is unread in each.
+import type { ToolContext } from '../caller.ts';
+import { path } from '../client/path.ts';
+import type { ChannelRecord, MemberRecord } from '../client/records.ts';
+
+export interface MyChannel {
+  channel: ChannelRecord;
+  /** Missing when Mattermost knows of none, which counts as nothing unread. */
+  member: MemberRecord | undefined;
+}
+
+export async function readMyChannels({ api, names, policy }: ToolContext, team: string): Promise<MyChannel[]> {
+  const [channels, members] = await Promise.all([
+    api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`),
+    api.list<MemberRecord>(path`/users/me/teams/${team}/channels/members`),
+  ]);
+  names.rememberChannels(channels);
+  const memberOf = new Map(members.map((member) => [member.channel_id, member]));
+  const readable = await policy.readable(channels, ({ id }) => id);
+  return readable.map((channel) => ({ channel, member: memberOf.get(channel.id) }));
+}
+
+export interface UnreadCounts {
+  unread_msg_count: number;
+  mention_count: number;
+  unread_msg_count_root: number;
+  mention_count_root: number;
+  isUnread: boolean;
+}
+
+/** With collapsed threads only posts that start a thread count for the channel. */
+export function unreadCounts({ channel, member }: MyChannel, collapsedThreads: boolean): UnreadCounts {
+  const counts = {
+    unread_msg_count: member ? remaining(channel.total_msg_count, member.msg_count) : 0,
+    mention_count: member?.mention_count ?? 0,
+    unread_msg_count_root: member ? remaining(channel.total_msg_count_root, member.msg_count_root) : 0,
+    mention_count_root: member?.mention_count_root ?? 0,
+  };
+  const isUnread = collapsedThreads
+    ? counts.unread_msg_count_root + counts.mention_count_root > 0
+    : counts.unread_msg_count + counts.mention_count > 0;
+  return { ...counts, isUnread };
+}
+
+/** Counters of Mattermost drift; less than nothing is nothing. */
+function remaining(total: number | null | undefined, seen: number | null | undefined): number {
+  return Math.max(0, (total ?? 0) - (seen ?? 0));
+}

@@ -1,0 +1,130 @@
+// The configuration: what it defaults to, and what it says when it cannot be used.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MattermostError, readConfig } from '@pocket-agent/mattermost';
+import { afterAll, expect, test } from 'vitest';
+
+const folder = mkdtempSync(join(tmpdir(), 'mattermost-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const TOKEN = 'planted-secret-token-1234';
+const usable = { MATTERMOST_URL: 'https://chat.example.com', MATTERMOST_TOKEN: TOKEN };
+const http = { ...usable, MCP_TRANSPORT: 'http', MATTERMOST_HTTP_TOKEN: 'a-client-token-of-its-own' };
+
+test('two variables are enough', () => {
+  expect(readConfig(usable)).toMatchObject({
+    url: 'https://chat.example.com',
+    apiPath: '/api/v4',
+    authMode: 'static_token',
+    profile: 'admin',
+    timeoutMs: 30_000,
+    maxRetries: 3,
+    verifyTls: true,
+    transport: 'stdio',
+    host: '127.0.0.1',
+    port: 8000,
+    fileRoots: [],
+    logLevel: 'info',
+    logFormat: 'json',
+  });
+});
+
+test('everything can be set', () => {
+  const config = readConfig({
+    ...usable,
+    MATTERMOST_URL: 'https://chat.example.com/sub/path//',
+    MATTERMOST_PROFILE: 'Writer',
+    MATTERMOST_TIMEOUT: '5',
+    MATTERMOST_MAX_RETRIES: '0',
+    MATTERMOST_VERIFY_SSL: 'false',
+    MATTERMOST_LOG_LEVEL: 'WARNING',
+    MATTERMOST_LOG_FORMAT: 'text',
+    MATTERMOST_DEFAULT_TEAM_ID: 'main',
+    MATTERMOST_FILE_ROOTS: folder,
+    MATTERMOST_MAX_FILE_MB: '7',
+    MATTERMOST_READ_DENY_CHANNELS: 'one, main/two ,',
+    MATTERMOST_WRITE_ALLOW_TEAMS: 'main',
+    MCP_TRANSPORT: 'http',
+    MCP_PORT: '0',
+    MATTERMOST_HTTP_TOKENS: 'reader=aaaaaaaaaaaaaaaa,writer=bbbbbbbbbbbbbbbb=',
+    MATTERMOST_HTTP_ALLOWED_HOSTS: 'mcp.example.com',
+  });
+  expect(config).toMatchObject({
+    url: 'https://chat.example.com/sub/path',
+    profile: 'writer',
+    timeoutMs: 5000,
+    maxRetries: 0,
+    verifyTls: false,
+    logLevel: 'warning',
+    logFormat: 'text',
+    defaultTeam: 'main',
+    fileRoots: [folder],
+    maxFileBytes: 7_000_000,
+    read: { denyChannels: ['one', 'main/two'], allowChannels: [] },
+    write: { allowTeams: ['main'] },
+    port: 0,
+    clientTokens: [
+      { token: 'aaaaaaaaaaaaaaaa', profile: 'reader' },
+      { token: 'bbbbbbbbbbbbbbbb=', profile: 'writer' },
+    ],
+    allowedHosts: ['mcp.example.com'],
+  });
+});
+
+writeFileSync(join(folder, 'no-certificate.pem'), 'hello');
+
+test.each([
+  [{}, 'MATTERMOST_URL: is missing'],
+  [{}, 'MATTERMOST_TOKEN: is missing'],
+  [{ ...usable, MATTERMOST_URL: 'chat.example.com' }, 'no http or https address'],
+  [{ ...usable, MATTERMOST_URL: 'ftp://chat.example.com' }, 'no http or https address'],
+  [{ ...usable, MATTERMOST_URL: 'https://user:pass@chat.example.com' }, 'user name or a password'],
+  [{ ...usable, MATTERMOST_URL: 'https://chat.example.com/?x=1' }, 'without ? and #'],
+  [{ ...usable, MATTERMOST_TOKEN: `${TOKEN} two` }, 'MATTERMOST_TOKEN: has spaces'],
+  [{ ...usable, MATTERMOST_TIMEOUT: '0' }, 'MATTERMOST_TIMEOUT: is "0", but must be a number from 1 to 300'],
+  [{ ...usable, MATTERMOST_TIMEOUT: 'soon' }, 'MATTERMOST_TIMEOUT'],
+  [{ ...usable, MATTERMOST_MAX_RETRIES: '1.5' }, 'whole number'],
+  [{ ...usable, MATTERMOST_VERIFY_SSL: 'maybe' }, 'true or false'],
+  [{ ...usable, MATTERMOST_PROFILE: 'boss' }, 'reader, writer, manager, admin'],
+  [{ ...usable, MATTERMOST_EXTRA_CA_CERTS: '/nowhere.pem' }, 'MATTERMOST_EXTRA_CA_CERTS'],
+  [{ ...usable, MATTERMOST_EXTRA_CA_CERTS: join(folder, 'no-certificate.pem') }, 'no readable PEM'],
+  [{ ...usable, MATTERMOST_FILE_ROOTS: '/nowhere-at-all' }, '"/nowhere-at-all" is no folder'],
+  [{ ...usable, MCP_PORT: 'eighty' }, 'MCP_PORT'],
+  [{ ...usable, MCP_TRANSPORT: 'pigeon' }, 'stdio, http'],
+  [{ ...usable, MCP_TRANSPORT: 'http' }, 'MATTERMOST_HTTP_TOKEN: is missing'],
+  [{ ...http, MATTERMOST_HTTP_TOKEN: 'short' }, 'at least 16 characters'],
+  [{ ...http, MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' }, 'entry 1 must be profile=token'],
+  [{ ...usable, MATTERMOST_AUTH_MODE: 'client_token' }, 'needs HTTP'],
+  [{ ...usable, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS: 'true' }, 'contradicts'],
+  [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_ID: is missing'],
+  [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_SECRET: is missing'],
+  [
+    { ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_OAUTH_CLIENT_TYPE: 'public' },
+    'JWT_SIGNING_KEY: is missing',
+  ],
+  [
+    { ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_OAUTH_MCP_PUBLIC_URL: 'http://mcp.example.com' },
+    'https',
+  ],
+])('%j is refused: %s', (environment, expected) => {
+  const failure = catchError(() => readConfig(environment));
+  expect(failure).toMatchObject({ code: 'CONFIG_INVALID' });
+  expect(failure.message).toContain(expected);
+  expect(failure.message).not.toContain(TOKEN);
+});
+
+test('all faults are told at once', () => {
+  const { message } = catchError(() => readConfig({ MATTERMOST_TIMEOUT: 'x', MCP_PORT: 'y', MATTERMOST_PROFILE: 'z' }));
+  expect(message.split('\n- ')).toHaveLength(6);
+});
+
+function catchError(run: () => unknown): MattermostError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof MattermostError) return error;
+    throw error;
+  }
+  throw new Error('Nothing was thrown');
+}

@@ -1,0 +1,216 @@
+// Reading channels and threads to their true ends, and writing what was meant.
+import { afterEach, expect, test } from 'vitest';
+import { type Connection, type ConnectOptions, connect } from './connect.ts';
+
+const open: Connection[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((connection) => connection.close()));
+});
+
+async function start(options: ConnectOptions = {}): Promise<Connection> {
+  const connection = await connect(options);
+  open.push(connection);
+  return connection;
+}
+
+/** All messages, following `next` until nothing is truncated. */
+async function readAll(connection: Connection, name: string, args: Record<string, unknown>) {
+  const texts: string[][] = [];
+  for (let next: Record<string, unknown> | undefined = {}; next; ) {
+    const { data, isError, text }: Awaited<ReturnType<Connection['call']>> = await connection.call(name, {
+      ...args,
+      ...next,
+    });
+    if (isError) throw new Error(text);
+    texts.push(data.messages.map((message: { message: string }) => message.message));
+    next = data.truncated ? data.next : undefined;
+  }
+  return texts;
+}
+
+test('a channel of 10,000 messages is read whole, page by page, without a gap or a repetition', async () => {
+  const connection = await start({ fake: { postCount: 10_000 } });
+  const pages = await readAll(connection, 'get_channel_messages', {
+    channel_id: connection.fake.channel('big').id,
+    per_page: 200,
+  });
+  expect(pages).toHaveLength(50); // the last page is full, and known to be the last
+  expect(pages.toReversed().flat()).toEqual(Array.from({ length: 10_000 }, (_, index) => `Message ${index + 1}`));
+});
+
+test('messages that arrive between two pages shift nothing', async () => {
+  const connection = await start({ fake: { postCount: 10 } });
+  const channel_id = connection.fake.channel('big').id;
+  const first = await connection.call('get_channel_messages', { channel_id, per_page: 5 });
+  connection.fake.say('bob', 'big', 'In between');
+  const second = await connection.call('get_channel_messages', { channel_id, ...first.data.next });
+  expect(second.data.messages.at(-1).message).toBe('Message 5');
+  expect(second.data.truncated).toBe(false);
+});
+
+test('more than 1,000 changes since a time come in parts that together are all', async () => {
+  const connection = await start({ fake: { postCount: 2500 } });
+  const channel_id = connection.fake.channel('big').id;
+  const since = new Date(connection.fake.world.timeline.get(channel_id)?.[0]?.create_at ?? 0).toISOString();
+  const parts = await readAll(connection, 'get_channel_messages', { channel_id, since });
+  expect(parts.map((part) => part.length)).toEqual([1000, 1000, 499]);
+  expect(new Set(parts.flat()).size).toBe(2499);
+});
+
+test('exactly 1,000 changes are not called truncated', async () => {
+  const connection = await start({ fake: { postCount: 1001 } });
+  const channel_id = connection.fake.channel('big').id;
+  const since = connection.fake.world.timeline.get(channel_id)?.[0]?.create_at;
+  const { data } = await connection.call('get_channel_messages', { channel_id, since });
+  expect(data.messages).toHaveLength(1000);
+  expect(data.truncated).toBe(false);
+});
+
+test('unread messages come from the first, and the rest after it', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const channel_id = fake.channel('town-square').id;
+  for (let number = 1; number <= 8; number++) fake.say('bob', 'town-square', `New ${number}`);
+  const pages = await readAll(connection, 'get_channel_messages', { channel_id, unread_only: true, limit_after: 10 });
+  expect(pages).toHaveLength(1);
+  const first = await connection.call('get_channel_messages', { channel_id, unread_only: true, limit_after: 4 });
+  expect(first.data).toMatchObject({ truncated: true });
+  const rest = await connection.call('get_channel_messages', { channel_id, ...first.data.next });
+  expect(rest.data.messages.map(({ message }: { message: string }) => message)).toEqual(
+    [3, 4, 5, 6, 7, 8].map((number) => `New ${number}`),
+  );
+  expect(rest.data.truncated).toBe(false);
+});
+
+test.each(['10.11', '6.7'])('a thread is read page by page on %s, its first message once', async (version) => {
+  const connection = await start({ fake: { version } });
+  const { fake } = connection;
+  const root = fake.say('alice', 'off-topic', 'Root');
+  for (let number = 1; number <= 7; number++) fake.say('bob', 'off-topic', `Reply ${number}`, { root: root.id });
+  const pages = await readAll(connection, 'get_thread', { post_id: root.id, per_page: 3 });
+  expect(pages.flat()).toEqual(['Root', ...[1, 2, 3, 4, 5, 6, 7].map((number) => `Reply ${number}`)]);
+});
+
+test('threads are listed to their end', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  for (let number = 1; number <= 5; number++) {
+    const root = fake.say('alice', 'off-topic', `Root ${number}`);
+    fake.say('bob', 'off-topic', 'Reply', { root: root.id });
+  }
+  const seen: string[] = [];
+  for (let next: Record<string, unknown> | undefined = { per_page: 2 }; next; ) {
+    const { data }: Awaited<ReturnType<Connection['call']>> = await connection.call('list_threads', {
+      team_id: fake.team('main').id,
+      ...next,
+    });
+    seen.push(...data.threads.map((thread: { root: { message: string } }) => thread.root.message));
+    next = data.truncated ? data.next : undefined;
+  }
+  expect(seen).toEqual(['Root 5', 'Root 4', 'Root 3', 'Root 2', 'Root 1', 'The plan for the release']);
+});
+
+test.each([
+  ['elasticsearch', 120, { truncated: true, next: { page: 1 } }],
+  ['elasticsearch', 60, { truncated: false }],
+  ['database', 150, { truncated: true, note: expect.stringContaining('narrow') }],
+  ['database', 80, { truncated: false }],
+] as const)('a search by %s with %d hits says whether there is more', async (searchEngine, count, expected) => {
+  const connection = await start({ fake: { searchEngine } });
+  for (let number = 0; number < count; number++) connection.fake.say('bob', 'off-topic', `needle ${number}`);
+  const { data } = await connection.call('search_messages', {
+    team_id: connection.fake.team('main').id,
+    terms: 'needle',
+  });
+  expect(data).toMatchObject(expected);
+  expect(data.next).toEqual('next' in expected ? expected.next : undefined);
+});
+
+test('a reply to a reply goes to the root of the thread', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const channel_id = fake.channel('town-square').id;
+  const { data } = await connection.call('post_message', {
+    channel_id,
+    message: 'Me too',
+    root_id: fake.post('plan-2').id,
+  });
+  expect(fake.world.post(data.id).root_id).toBe(fake.post('plan').id);
+});
+
+test('a reply to a thread of another channel is refused and nothing is written', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const { isError, text } = await connection.call('post_message', {
+    channel_id: fake.channel('off-topic').id,
+    message: 'Here?',
+    root_id: fake.post('plan').id,
+  });
+  expect(isError).toBe(true);
+  expect(text).toContain('use the channel of the thread');
+  expect(fake.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+});
+
+test('editing keeps what was not edited: other props, the pin, the files', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const post = fake.say('alice', 'off-topic', 'Before');
+  post.props = { from_bot: 'true', attachments: [{ text: 'old' }] };
+  post.is_pinned = true;
+  await connection.call('update_message', { post_id: post.id, message: 'After', attachments: [{ text: 'new' }] });
+  expect(fake.world.post(post.id)).toMatchObject({
+    message: 'After',
+    is_pinned: true,
+    props: { from_bot: 'true', attachments: [{ text: 'new' }] },
+  });
+  await connection.call('update_message', { post_id: post.id, message: 'Later' });
+  expect(fake.world.post(post.id)).toMatchObject({ message: 'Later', props: { from_bot: 'true' } });
+});
+
+test('a very long message is cut in a list, which says so, and whole by itself', async () => {
+  const connection = await start();
+  const { id } = connection.fake.say('bob', 'off-topic', 'x'.repeat(10_000));
+  const { data } = await connection.call('get_channel_messages', {
+    channel_id: connection.fake.channel('off-topic').id,
+  });
+  expect(data.messages.at(-1)).toMatchObject({ id, characters_cut: 6000 });
+  expect((await connection.call('get_post', { post_id: id })).data.message).toHaveLength(10_000);
+});
+
+test('a page of long messages is cut so far that a client takes it, and short ones stay whole', async () => {
+  const connection = await start();
+  for (let number = 0; number < 100; number++) connection.fake.say('bob', 'off-topic', `${number} ${'x'.repeat(8000)}`);
+  connection.fake.say('bob', 'off-topic', 'short');
+  const channel_id = connection.fake.channel('off-topic').id;
+  const { data, text } = await connection.call('get_channel_messages', { channel_id, per_page: 101 });
+  expect(data.messages).toHaveLength(101);
+  expect(data.messages.at(-1).message).toBe('short');
+  expect(text.length).toBeLessThan(80_000);
+});
+
+test('names of people are asked for once, not for every call', async () => {
+  const connection = await start();
+  const channel_id = connection.fake.channel('town-square').id;
+  for (let time = 0; time < 3; time++) await connection.call('get_channel_messages', { channel_id });
+  expect(connection.fake.requests.filter(({ path }) => path.endsWith('/users/ids'))).toHaveLength(1);
+});
+
+test('a result without names is better than none', async () => {
+  const connection = await start({ config: { maxRetries: 0 } });
+  connection.fake.fail({ path: /users\/ids/, status: 500, times: 9 });
+  const { data } = await connection.call('get_channel_messages', {
+    channel_id: connection.fake.channel('town-square').id,
+  });
+  expect(data.messages[0]).toMatchObject({ user_id: connection.fake.user('bob').id });
+  expect(data.messages[0].user).toBeUndefined();
+});
+
+test('a part of the inbox that fails is told beside the rest', async () => {
+  const connection = await start({ config: { maxRetries: 0 } });
+  connection.fake.fail({ path: /threads/, status: 500 });
+  const { data } = await connection.call('get_unread_inbox');
+  expect(data.channels.length).toBeGreaterThan(0);
+  expect(data.failures).toEqual([
+    { what: expect.stringContaining('threads'), error: expect.stringContaining('Server error') },
+  ]);
+});

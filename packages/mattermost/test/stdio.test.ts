@@ -1,0 +1,145 @@
+// The command itself: a process on stdio or HTTP, its output, and its end.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterEach, expect, test } from 'vitest';
+import { callTool, eras, newClient } from './connect.ts';
+import { startFakeMattermost } from './fake/fake-mattermost.ts';
+
+const TIMEOUT = { timeout: 30_000 };
+const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))];
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+interface Run {
+  child: ChildProcessWithoutNullStreams;
+  output(): string;
+  errors(): string;
+  ended: Promise<[number | null, NodeJS.Signals | null]>;
+}
+
+function run(args: string[], environment: Record<string, string> = {}, cwd = tmpdir()): Run {
+  const child = spawn(process.execPath, [...main, ...args], { env: { ...environment }, cwd });
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const ended = once(child, 'close') as Run['ended'];
+  endings.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { child, output: () => output, errors: () => errors, ended };
+}
+
+async function startFake() {
+  const fake = await startFakeMattermost();
+  endings.push(() => fake.close());
+  return { fake, environment: { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('alice') } };
+}
+
+test.each(eras)('a client of %s starts it, asks it, and ends it', TIMEOUT, async (era) => {
+  const { fake, environment } = await startFake();
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: main,
+    env: environment,
+    cwd: tmpdir(),
+    stderr: 'pipe',
+  });
+  let errors = '';
+  transport.stderr?.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const client = newClient(era);
+  await client.connect(transport);
+  expect((await client.listTools()).tools).toHaveLength(49);
+  const post = { channel_id: fake.channel('off-topic').id, message: 'Hello from my agent!' };
+  expect((await callTool(client, { name: 'post_message', args: post })).data.message).toBe('Hello from my agent!');
+  await client.close();
+  expect(errors).toContain('tool_call_success');
+  expect(errors).not.toContain(environment.MATTERMOST_TOKEN);
+  expect(errors).not.toContain('Hello from my agent!');
+});
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+};
+
+test('stdout has nothing but the protocol, and SIGTERM ends it also in the middle of a call', TIMEOUT, async () => {
+  const { fake, environment } = await startFake();
+  fake.fail({ path: /users\/me/, delayMs: 60_000 });
+  const { child, output, ended } = run([], { ...environment, MATTERMOST_LOG_LEVEL: 'debug' });
+  const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'get_me', arguments: {} } };
+  child.stdin.write(`${JSON.stringify(initialize)}\n`);
+  await expect.poll(output, { timeout: 20_000 }).toContain('"id":1');
+  child.stdin.write(
+    `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n${JSON.stringify(call)}\n`,
+  );
+  await expect.poll(() => fake.inFlight).toBe(1);
+  child.kill('SIGTERM');
+  await ended;
+  await expect.poll(() => fake.inFlight).toBe(0);
+  for (const line of output().trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
+});
+
+test('it ends when its client is gone', TIMEOUT, async () => {
+  const { environment } = await startFake();
+  const { child, output, ended } = run([], environment);
+  child.stdin.write(`${JSON.stringify(initialize)}\n`);
+  await expect.poll(output, { timeout: 20_000 }).toContain('"id":1');
+  child.stdin.end();
+  expect(await ended).toEqual([0, null]);
+});
+
+test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end', TIMEOUT, async () => {
+  const { environment } = await startFake();
+  const folder = await mkdtemp(join(tmpdir(), 'mattermost-env-'));
+  endings.push(() => rm(folder, { recursive: true }));
+  const secret = 'planted-client-token-42';
+  const lines = [...Object.entries(environment), ['MATTERMOST_HTTP_TOKEN', secret], ['MCP_PORT', '1']];
+  await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
+  const { child, output, errors, ended } = run(['--http', '--port', '0'], {}, folder);
+  await expect.poll(errors, { timeout: 20_000 }).toContain('listening');
+  const url = /http:\/\/[^"]+/.exec(errors())?.[0] ?? '';
+  expect((await fetch(new URL('/ready', url))).status).toBe(200);
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(output()).toBe('');
+  expect(errors()).not.toContain(secret);
+  expect(errors()).not.toContain(environment.MATTERMOST_TOKEN);
+});
+
+test('a configuration that cannot be used ends it at once, with all that is wrong and no secret', TIMEOUT, async () => {
+  const secret = 'planted secret with spaces';
+  const { errors, output, ended } = run(['--port', 'x'], { MATTERMOST_TOKEN: secret });
+  expect(await ended).toEqual([2, null]);
+  expect(errors()).toContain('MATTERMOST_URL: is missing');
+  expect(errors()).toContain('MCP_PORT');
+  expect(errors()).not.toContain(secret);
+  expect(output()).toBe('');
+});
+
+test('--version and --help print and end; anything else is refused', TIMEOUT, async () => {
+  const runs = [run(['--version']), run(['--help']), run(['--nope'])];
+  const codes = await Promise.all(runs.map(async ({ ended }) => (await ended)[0]));
+  expect(codes).toEqual([0, 0, 2]);
+  expect(runs[0]?.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(runs[1]?.output()).toContain('--http');
+  expect(runs[2]?.errors()).toContain('--help');
+});
