@@ -1,9 +1,11 @@
 // An MCP server on stdin and stdout, both protocol eras, until the client goes away or the process is told to stop.
-import type { McpServerFactory } from '@modelcontextprotocol/server';
+import type { JSONRPCMessage, McpServerFactory } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio';
 
 export interface McpStdioOptions {
   onError?: (error: Error) => void;
+  /** Sees every message of the client before it is served. */
+  onMessage?: (message: JSONRPCMessage) => void;
   /** Runs when the connection has ended, before the signal that ended it takes its course. */
   close?: () => void | Promise<void>;
 }
@@ -11,7 +13,7 @@ export interface McpStdioOptions {
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 export async function serveStdio(factory: McpServerFactory, options: McpStdioOptions = {}): Promise<void> {
-  const { onError, close } = options;
+  const { onError, onMessage, close } = options;
   const transport = new StdioServerTransport();
   const stopped = Promise.withResolvers<NodeJS.Signals | undefined>();
   const { log, info, debug } = console;
@@ -19,7 +21,11 @@ export async function serveStdio(factory: McpServerFactory, options: McpStdioOpt
   Object.assign(console, { log: console.error, info: console.error, debug: console.error });
   for (const signal of STOP_SIGNALS) process.once(signal, stopped.resolve);
   const handle = serveSdk(factory, { transport, ...(onError ? { onerror: onError } : {}) });
-  const { onclose } = transport;
+  const { onclose, onmessage } = transport;
+  transport.onmessage = (message) => {
+    onMessage?.(message);
+    onmessage?.(message);
+  };
   transport.onclose = () => {
     onclose?.();
     stopped.resolve(undefined);

@@ -29,7 +29,8 @@ export function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions
     elicitationHandler: elicit(owner),
     canElicit: () => {
       const frame = currentFrame() ?? turns.active;
-      return options.elicitationHandler !== undefined || (frame !== undefined && approverOf(frame) !== undefined);
+      if (options.elicitationHandler !== undefined || frame?.elicit !== undefined) return true;
+      return frame !== undefined && approverOf(frame) !== undefined;
     },
     logger,
     onServerStatus: (server, status, reason) =>
@@ -62,6 +63,7 @@ function elicit({ options, client }: ClientOwner): NonNullable<ServerHandlers['e
       const answer = await answerApproval(params, from.server, frame);
       if (answer) return answer;
     }
-    return options.elicitationHandler?.(params, from) ?? { action: 'decline' };
+    const ask = frame?.elicit ?? options.elicitationHandler;
+    return ask?.(params, from) ?? { action: 'decline' };
   };
 }

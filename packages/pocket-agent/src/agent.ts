@@ -1,6 +1,8 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
+import type { A2aServer } from './a2a/server.ts';
+import type { A2aServerOptions } from './a2a/server-options.ts';
 import { startDeadline, within } from './abort.ts';
-import type { Profile, ProfileName } from './access.ts';
+import type { JudgedTool, Profile, ProfileName } from './access.ts';
 import { agentClientOptions } from './agent-client.ts';
 import {
   type AgentSettings,
@@ -28,6 +30,7 @@ import { callModel, type ModelResponse } from './model-call.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
+import type { ServerHandlers } from './server-requests.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, readAnswer } from './tool-calls.ts';
@@ -54,6 +57,8 @@ export interface RunOptions {
   profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
   /** Asked instead of the agent's own `approve`. */
   approve?: Approve;
+  /** Asked instead of the agent's own `elicitationHandler`. */
+  elicit?: ServerHandlers['elicitationHandler'];
 }
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
@@ -75,7 +80,7 @@ export class PocketAgent<Answer = string> {
   readonly #prompt = new PromptBuilder();
   readonly #turns: Turns;
   readonly #ledger: Ledger;
-  readonly #servers: AgentServer[] = [];
+  readonly #servers: { close(): Promise<void> }[] = [];
   readonly #callIds: Set<string>;
   #messages: Message[];
   #model: Promise<LanguageModel> | undefined;
@@ -264,6 +269,20 @@ export class PocketAgent<Answer = string> {
     const server = new AgentServer(this, options);
     this.#servers.push(server);
     return server;
+  }
+
+  /** This agent as an A2A server, over HTTP. Needs the package `@a2a-js/sdk`. */
+  async asA2aServer(options: A2aServerOptions = {}): Promise<A2aServer> {
+    const { makeA2aServer } = await import('./a2a/make-server.ts');
+    const server = await makeA2aServer(this, options);
+    this.#servers.push(server);
+    return server;
+  }
+
+  /** The tools that the model of this agent may see, its MCP servers' included. */
+  async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
+    const { byName } = await this.#toolbox.table(signal);
+    return [...byName.values()].filter((tool) => this.gate.refusal(tool) === undefined);
   }
 
   /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */

@@ -1,12 +1,12 @@
 // Events on their way to somebody who reads them with `for await`.
 import type { AgentEvent } from './events.ts';
 
-export class EventQueue implements AsyncIterable<AgentEvent> {
-  #events: AgentEvent[] = [];
+export class EventQueue<Event = AgentEvent> implements AsyncIterable<Event> {
+  #events: Event[] = [];
   #ended = false;
   #wake: (() => void) | undefined;
 
-  push(event: AgentEvent): void {
+  push(event: Event): void {
     this.#events.push(event);
     this.#wake?.();
   }
@@ -16,7 +16,7 @@ export class EventQueue implements AsyncIterable<AgentEvent> {
     this.#wake?.();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<AgentEvent, void> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event, void> {
     for (;;) {
       const events = this.#events;
       this.#events = [];

@@ -31,7 +31,7 @@ export async function serveHttp(factory: McpServerFactory, options: HttpServerOp
 }
 
 /** Undefined when the server is open to everybody. */
-function bearerGate(token: string | undefined, tokens: HttpServerOptions['tokens']): Authorize | undefined {
+export function bearerGate(token: string | undefined, tokens: HttpServerOptions['tokens']): Authorize | undefined {
   if (token === undefined && tokens === undefined) return undefined;
   const known = Object.entries(tokens ?? {}).map(([text, profile]) => ({
     token: text,
@@ -42,4 +42,8 @@ function bearerGate(token: string | undefined, tokens: HttpServerOptions['tokens
     throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
   }
   return bearerTokens(all);
+}
+
+export function isLocal(host = '127.0.0.1'): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

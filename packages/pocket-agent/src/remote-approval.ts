@@ -25,26 +25,48 @@ export function describeApproval({
   return { tool, capability, arguments: args, path, changed, toolCallId, ...(description ? { description } : {}) };
 }
 
+/** What a person must know to say yes; the hash ties the answer to this call. */
+export function approvalText(request: ApprovalRequest): string {
+  const { path, tool, capability, arguments: args, description, changed, hash } = request;
+  const shown = JSON.stringify(args, null, 2);
+  return [
+    `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
+    ...(description ? [description] : []),
+    ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
+    `Arguments: ${shown.length > 2_000 ? `${shown.slice(0, 2_000)}…` : shown}`,
+    `Call ${hash.slice(0, 16)}`,
+  ].join('\n');
+}
+
 /** The answer of the root, or undefined when the question is no approval, or nobody here can give one. */
 export async function answerApproval(
   params: ElicitRequest['params'],
   server: string,
   frame: RunFrame | undefined,
 ): Promise<ElicitResult | undefined> {
-  const described = readApproval(params._meta?.[APPROVAL_META_KEY]);
-  const approve = frame && approverOf(frame);
-  if (!described || !approve) return undefined;
-  const asked = { ...request(described, server, frame), signal: frame.signal };
-  const decision = readAnswer(await approve(asked), asked.hash, described.arguments);
-  // arguments cannot be edited across a protocol: a yes to others is a no to these
-  if (decision.allowed && !decision.edited) return { action: 'accept', content: { approve: true } };
-  const reason = decision.allowed ? 'its arguments would have to be others' : decision.reason;
-  return { action: 'accept', content: { approve: false, reason } };
+  const answer = await askRoot(params._meta?.[APPROVAL_META_KEY], `MCP server ${server}`, frame);
+  return answer && { action: 'accept', content: answer };
 }
 
-function request(described: Described, server: string, frame: RunFrame): Omit<ApprovalRequest, 'signal'> {
+/** `from` is our name for whoever asks, `described` what it says the question is about. */
+export async function askRoot(
+  described: unknown,
+  from: string,
+  frame: RunFrame | undefined,
+): Promise<{ approve: true } | { approve: false; reason: string } | undefined> {
+  const read = readApproval(described);
+  const approve = frame && approverOf(frame);
+  if (!read || !approve) return undefined;
+  const asked = { ...request(read, from, frame), signal: frame.signal };
+  const decision = readAnswer(await approve(asked), asked.hash, read.arguments);
+  // arguments cannot be edited across a protocol: a yes to others is a no to these
+  if (decision.allowed && !decision.edited) return { approve: true };
+  return { approve: false, reason: decision.allowed ? 'its arguments would have to be others' : decision.reason };
+}
+
+function request(described: Described, from: string, frame: RunFrame): Omit<ApprovalRequest, 'signal'> {
   // the name of the server is ours, whatever path it claims
-  const path = [...frame.path, `MCP server ${server}`, ...described.path];
+  const path = [...frame.path, from, ...described.path];
   const hash = callHash(path, described.tool, described.arguments);
   return { ...described, path, hash, description: described.description, annotations: undefined };
 }

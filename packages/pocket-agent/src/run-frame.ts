@@ -7,6 +7,7 @@ import type { Budget } from './budget.ts';
 import type { EventListener } from './events.ts';
 import type { Gate } from './gate.ts';
 import type { Prices } from './prices.ts';
+import type { ServerHandlers } from './server-requests.ts';
 import type { Turns } from './turns.ts';
 
 export interface RunFrame {
@@ -21,6 +22,8 @@ export interface RunFrame {
   /** What this run was narrowed to. */
   readonly profiles: readonly Profile[];
   readonly approve: Approve | undefined;
+  /** Answers what MCP servers want to know in this run. */
+  readonly elicit: ServerHandlers['elicitationHandler'];
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
   /** Somebody watches live, so the model is asked to stream. */

@@ -11,7 +11,8 @@ import type { Profile, ProfileName } from './access.ts';
 import type { PocketAgent } from './agent.ts';
 import { errorText } from './errors.ts';
 import type { AgentEvent } from './events.ts';
-import { type HttpServer, type HttpServerOptions, serveHttp } from './http-server.ts';
+import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
+import { Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
 
@@ -151,63 +152,6 @@ export class AgentServer {
   }
 }
 
-interface ConversationsOptions {
-  most: number;
-  make(): Agent;
-  onError(error: unknown): void;
-}
-
-/** The conversations used last; older ones that nobody waits for are forgotten. */
-class Conversations {
-  readonly #options: ConversationsOptions;
-  readonly #kept = new Map<string, { agent: Agent; uses: number }>();
-
-  constructor(options: ConversationsOptions) {
-    this.#options = options;
-  }
-
-  async use<Result>(key: string, work: (agent: Agent) => Promise<Result>): Promise<Result> {
-    const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), uses: 0 };
-    this.#kept.delete(key);
-    this.#kept.set(key, conversation); // the last one is the one used last
-    conversation.uses++;
-    this.#forgetOldest();
-    try {
-      return await work(conversation.agent);
-    } finally {
-      conversation.uses--;
-    }
-  }
-
-  /** A conversation of one message. */
-  async useOnce<Result>(work: (agent: Agent) => Promise<Result>): Promise<Result> {
-    const agent = this.#options.make();
-    try {
-      return await work(agent);
-    } finally {
-      this.#end(agent);
-    }
-  }
-
-  close(): void {
-    for (const { agent } of this.#kept.values()) this.#end(agent);
-    this.#kept.clear();
-  }
-
-  #forgetOldest(): void {
-    for (const [key, { agent, uses }] of this.#kept) {
-      if (this.#kept.size <= this.#options.most) return;
-      if (uses > 0) continue;
-      this.#kept.delete(key);
-      this.#end(agent);
-    }
-  }
-
-  #end(agent: Agent): void {
-    agent.close().catch(this.#options.onError);
-  }
-}
-
 /** Whether the client has somebody who can answer a question. */
 function clientCanBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
   const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
@@ -219,10 +163,6 @@ function clientCanBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerCon
 function profileOf({ http }: ServerContext): ProfileName | Profile | undefined {
   const profile = http?.authInfo?.extra?.profile;
   return profile === undefined ? undefined : (profile as ProfileName | Profile);
-}
-
-function isLocal(host = '127.0.0.1'): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
 /** Progress for a client that asked for it: one tick for each thing worth telling. */

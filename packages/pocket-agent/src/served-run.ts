@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from './approval.ts';
 import { PocketError } from './errors.ts';
-import { APPROVAL_META_KEY, describeApproval } from './remote-approval.ts';
+import { APPROVAL_META_KEY, approvalText, describeApproval } from './remote-approval.ts';
 
 interface Question {
   id: string;
@@ -76,7 +76,7 @@ export class ServedRuns {
       outcome.questions.map(({ id, request }) => [
         id,
         inputRequired.elicit({
-          message: wording(request),
+          message: approvalText(request),
           requestedSchema: answerSchema,
           _meta: { [APPROVAL_META_KEY]: describeApproval(request) },
         }),
@@ -158,18 +158,6 @@ class ServedRun {
       this.#asked.resolve();
     });
   }
-}
-
-/** What a person must know to say yes; the hash ties the answer to this call. */
-function wording({ path, tool, capability, arguments: args, description, changed, hash }: ApprovalRequest): string {
-  const shown = JSON.stringify(args, null, 2);
-  return [
-    `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
-    ...(description ? [description] : []),
-    ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
-    `Arguments: ${shown.length > 2_000 ? `${shown.slice(0, 2_000)}…` : shown}`,
-    `Call ${hash.slice(0, 16)}`,
-  ].join('\n');
 }
 
 function failed(text: string): CallToolResult {

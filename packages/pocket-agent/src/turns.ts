@@ -9,6 +9,7 @@ import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
 import { currentFrame, inFrame, lastFrame, type RunFrame } from './run-frame.ts';
+import type { ServerHandlers } from './server-requests.ts';
 
 export interface TurnOptions {
   signal?: AbortSignal | undefined;
@@ -18,6 +19,7 @@ export interface TurnOptions {
   streaming?: boolean | undefined;
   profile?: ProfileName | Profile | readonly (ProfileName | Profile)[] | undefined;
   approve?: Approve | undefined;
+  elicit?: ServerHandlers['elicitationHandler'];
 }
 
 export interface TurnOwner {
@@ -73,13 +75,23 @@ export class Turns {
 
   /** Runs `work` as a turn of this agent: at once within its own turn, otherwise when the turns before are over. */
   async take<Value>(options: TurnOptions, work: (frame: RunFrame) => Promise<Value>): Promise<Value> {
-    const { signal, timeoutMs, traceparent, onEvent, streaming = onEvent !== undefined, profile, approve } = options;
+    const {
+      signal,
+      timeoutMs,
+      traceparent,
+      onEvent,
+      streaming = onEvent !== undefined,
+      profile,
+      approve,
+      elicit,
+    } = options;
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
     }
     const parent = lastFrame();
     const isOwn = parent !== undefined && this.isOn;
-    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve) return work(parent);
+    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve && !elicit)
+      return work(parent);
     if (!isOwn) this.#refuseCycle(parent);
     const { name } = this.#owner;
     const deadline = startDeadline(
@@ -98,6 +110,7 @@ export class Turns {
       gate: this.#owner.gate,
       profiles: profile === undefined ? [] : [profile].flat().map(readProfile),
       approve: approve ?? (isOwn ? undefined : this.#owner.approve),
+      elicit: elicit ?? parent?.elicit,
       listener: onEvent,
       streaming: streaming || (parent?.streaming ?? false),
       traceparent: traceparent ?? parent?.traceparent,

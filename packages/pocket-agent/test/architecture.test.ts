@@ -14,7 +14,7 @@ const layers = [
   ['tool-result', 'turns', 'sampling', 'step-result', 'router/', 'gate'],
   ['function-tool', 'tool-runner', 'transports', 'authorization', 'agent-config', 'remote-approval'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],
-  ['connection', 'served-run'],
+  ['connection', 'served-run', 'served-conversations'],
   ['client', 'agent-client'],
   ['agent'],
   ['testing', 'http-server'],
@@ -59,6 +59,6 @@ test('AGENTS.md names every source file, and none that is gone', () => {
     listed.indexOf('packages/pocket-agent/src'),
     listed.indexOf('packages/pocket-agent/test'),
   );
-  const named = [...section.matchAll(/^ {2,}([a-z-]+(?:\/[a-z-]+)*\.ts) /gm)].map(([, name]) => name);
+  const named = [...section.matchAll(/^ {2,}([a-z0-9-]+(?:\/[a-z0-9-]+)*\.ts) /gm)].map(([, name]) => name);
   expect(named.sort()).toEqual([...files].sort());
 });

@@ -1,0 +1,49 @@
+// An agent as an A2A server, and a remote A2A agent as a tool: a call that needs a yes is asked for at the root.
+import assert from 'node:assert/strict';
+import { PocketAgent, tool } from 'pocket-agent';
+import { remoteAgent } from 'pocket-agent/a2a';
+import { ScriptedModel } from 'pocket-agent/testing';
+
+const files = new Set(['a.log', 'b.log']);
+await using janitor = new PocketAgent({
+  agentConfig: {
+    llmModel: new ScriptedModel([
+      { toolCalls: [...files].map((name) => ({ name: 'delete_file', arguments: { name } })) },
+      'What may go is gone.',
+    ]),
+    name: 'Janitor',
+    roleDescription: 'Tidies up files',
+  },
+  tools: [
+    tool({
+      name: 'delete_file',
+      description: 'Deletes a file',
+      run: ({ name }) => (files.delete(String(name)) ? `${name} is gone` : `There is no ${name}`),
+    }),
+  ],
+  access: { confirm: 'destructive' },
+});
+const server = await janitor.asA2aServer({ tokens: { 'a-secret-of-both': 'admin' } });
+const { url, cardUrl } = await server.listen();
+const card = (await (await fetch(cardUrl)).json()) as { name: string; skills: { description: string }[] };
+console.log(`${card.name} is at ${url}: ${card.skills[0]?.description}`);
+
+await using boss = new PocketAgent({
+  agentConfig: {
+    llmModel: new ScriptedModel([
+      { toolCalls: [{ name: 'Janitor-message', arguments: { message: 'Tidy up.' } }] },
+      'It is tidy now.',
+    ]),
+    name: 'Boss',
+  },
+  tools: [remoteAgent({ url, token: 'a-secret-of-both', approvals: true })],
+  approve: ({ path, tool: name, arguments: args }) => {
+    console.log(`${path.join(' → ')} wants ${name} ${JSON.stringify(args)}`); // a real program would ask a person
+    return args.name === 'a.log' ? 'allow' : { deny: 'that one is still needed' };
+  },
+});
+console.log(await boss.run('Have the files tidied up.'));
+
+assert.equal(card.name, 'Janitor');
+assert.deepEqual([...files], ['b.log']);
+assert.match(JSON.stringify(boss.messages), /What may go is gone/);

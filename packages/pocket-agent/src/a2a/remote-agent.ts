@@ -1,0 +1,249 @@
+// A remote A2A agent as a tool: `{name}-message`, with the conversation kept here.
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { abortable, startDeadline } from '../abort.ts';
+import type { Capability, Judgement } from '../access.ts';
+import { errorText, isPocketError, PocketError } from '../errors.ts';
+import { type Logger, stderrLogger } from '../logger.ts';
+import { APPROVAL_META_KEY, askRoot } from '../remote-approval.ts';
+import { currentFrame, type RunFrame } from '../run-frame.ts';
+import { type ToolCallContext, type ToolSource, validToolName } from '../tools.ts';
+import type { RemoteCall } from './remote-call.ts';
+import type { RemoteLink } from './remote-link.ts';
+import { remoteResult } from './remote-result.ts';
+import { withSdk } from './sdk.ts';
+import { type Message, type Part, userMessage } from './wire.ts';
+
+export interface RemoteAgentOptions {
+  /** Where the agent is, or its card. */
+  url: string;
+  /** Instead of the name in the card. */
+  name?: string;
+  /** Sent as a bearer token, to the host of `url` only. */
+  token?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Time for one message and all that comes of it. Default 600,000. */
+  timeoutMs?: number;
+  /** Hosts that the card may lead to although their address is private; they are sent the credentials as well. */
+  allowHosts?: readonly string[];
+  /** What sending a message can do at most. Default delete, the most careful. */
+  capability?: Capability;
+  /** True for an agent of ours: what it wants a yes for is put to whoever approves for the agent that calls. */
+  approvals?: boolean;
+  /** Longer answers are cut. Default 262,144. */
+  maxResultBytes?: number;
+  /** Told when the agent is away. Default: stderr. */
+  logger?: Logger;
+}
+
+interface Conversation {
+  contextId?: string | undefined;
+  /** Tasks that wait for an answer, with their contexts. */
+  waiting: Map<string, string | undefined>;
+}
+
+const CARD_MS = 30_000;
+const RETRY_MS = 5_000;
+const MOST_CONVERSATIONS = 1_000;
+const MOST_QUESTIONS = 100;
+
+/** One line: `tools: [remoteAgent('https://agents.example.com')]`. */
+export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
+  return new RemoteAgent(typeof where === 'string' ? { url: where } : { ...where });
+}
+
+class RemoteAgent implements ToolSource {
+  readonly name: string;
+  readonly #options: RemoteAgentOptions;
+  readonly #conversations = new Map<string, Conversation>();
+  /** Calls, and what is to be done after them. */
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
+  #link: Promise<RemoteLink> | undefined;
+  #tool: Tool | undefined;
+  /** When it was last looked for in vain. */
+  #failedAt: number | undefined;
+  #revision = 0;
+
+  constructor(options: RemoteAgentOptions) {
+    if (!URL.canParse(options.url))
+      throw new PocketError('CONFIG_INVALID', `remoteAgent needs the address of an A2A agent, got "${options.url}".`);
+    this.#options = { logger: stderrLogger(), ...options };
+    this.name = options.name ?? new URL(options.url).host;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  refresh(): void {
+    if (this.#failedAt === undefined || Date.now() - this.#failedAt < RETRY_MS) return;
+    this.#failedAt = Date.now();
+    this.#open().then(
+      () => this.#revision++,
+      () => {}, // it stays away
+    );
+  }
+
+  /** An agent that is away has no tools; it is looked for again later. */
+  async listTools(signal = this.#closing.signal): Promise<Tool[]> {
+    try {
+      await abortable(this.#open(), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isPocketError(error, 'CONFIG_INVALID')) throw error;
+      this.#failedAt = Date.now();
+      this.#options.logger?.warn(errorText(error));
+    }
+    return this.#tool ? [this.#tool] : [];
+  }
+
+  judge(): Judgement {
+    const { capability } = this.#options;
+    return capability ? { capability, from: 'config' } : { capability: 'delete', from: 'nothing' };
+  }
+
+  async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    const { message, taskId } = args;
+    if (typeof message !== 'string')
+      throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.name} needs a text "message".`);
+    const conversation = this.#conversation(context);
+    const to = taskId === undefined ? conversation : this.#waitingTask(conversation, String(taskId));
+    const { timeoutMs = 600_000 } = this.#options;
+    const what = `The message to ${this.name}`;
+    const deadline = startDeadline(what, [context.signal, this.#closing.signal], timeoutMs);
+    const sent = userMessage([{ text: message }], to);
+    try {
+      return await this.#track(this.#converse(conversation, sent, { ...context, signal: deadline.signal }));
+    } finally {
+      deadline.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new PocketError('AGENT_CLOSED', `The way to ${this.name} was closed.`));
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+    (await this.#link?.catch(() => undefined))?.close();
+  }
+
+  async #converse(conversation: Conversation, message: Message, context: ToolCallContext): Promise<CallToolResult> {
+    const { RemoteCall } = await import('./remote-call.ts');
+    let progress = 0;
+    const tell = (text: string) => context.progress({ progress: ++progress, message: text });
+    const link = await abortable(this.#open(), context.signal);
+    const call = new RemoteCall(link, context.signal, tell);
+    try {
+      await call.send(message);
+      if (this.#options.approvals) await abortable(this.#answerApprovals(call, currentFrame()), context.signal);
+    } catch (error) {
+      if (context.signal.aborted) void this.#track(call.cancel());
+      else if (!isPocketError(error)) this.#forget(link);
+      throw this.#explain(error, context.signal);
+    }
+    conversation.contextId = call.contextId ?? conversation.contextId;
+    if (message.taskId) conversation.waiting.delete(message.taskId);
+    if (call.taskId && call.status?.state === 'TASK_STATE_INPUT_REQUIRED')
+      conversation.waiting.set(call.taskId, call.contextId);
+    return remoteResult(call, { name: this.name, maxBytes: this.#options.maxResultBytes ?? 262_144 });
+  }
+
+  /** What the agent wants a yes for is asked where people are, as often as it asks. */
+  async #answerApprovals(call: RemoteCall, frame: RunFrame | undefined): Promise<void> {
+    for (let round = 0; round < MOST_QUESTIONS && call.status?.state === 'TASK_STATE_INPUT_REQUIRED'; round++) {
+      const questions = approvalsIn(call.status.message?.parts ?? []);
+      const answered = await Promise.all(
+        questions.map(async ({ question, described }) => {
+          const answer = await askRoot(described, `A2A agent ${this.name}`, frame);
+          if (answer) await call.reply(userMessage([{ data: { question, ...answer } }], call));
+          return answer !== undefined;
+        }),
+      );
+      if (!answered.includes(true)) return;
+      await call.refresh();
+      await call.follow();
+    }
+  }
+
+  #open(): Promise<RemoteLink> {
+    const { url, token, headers = {}, allowHosts = [] } = this.#options;
+    const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
+    this.#link ??= withSdk(() => import('./remote-link.ts'))
+      .then(({ openLink }) => {
+        const late = startDeadline(`Reading the card of ${this.name}`, [this.#closing.signal], CARD_MS);
+        return openLink({ url, headers: all, allowHosts }, late.signal).finally(() => late.release());
+      })
+      .then((link) => {
+        this.#failedAt = undefined;
+        this.#tool = this.#describe(link);
+        return link;
+      })
+      .catch((error) => {
+        this.#link = undefined;
+        throw this.#explain(error, this.#closing.signal);
+      });
+    return this.#link;
+  }
+
+  /** The card is read again before the next message: the agent may have moved. */
+  #forget(link: RemoteLink): void {
+    if (this.#pending.size > 1) return; // others are speaking through it
+    this.#link = undefined;
+    link.close();
+  }
+
+  #waitingTask({ waiting }: Conversation, taskId: string): { taskId: string; contextId: string | undefined } {
+    if (waiting.has(taskId)) return { taskId, contextId: waiting.get(taskId) };
+    throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.name} has no task "${taskId}" that waits for an answer.`);
+  }
+
+  #describe({ name: ownName, description }: RemoteLink): Tool {
+    const name = this.#options.name ?? ownName;
+    return {
+      name: validToolName(`${name}-message`),
+      description: `Send a message to the ${name} agent. Purpose of the ${name} agent: ${description}`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          message: { type: 'string', description: `The message to send to the ${name} agent` },
+          taskId: { type: 'string', description: 'Only to answer a question of the agent: the task that asked it' },
+        },
+        required: ['message'],
+        additionalProperties: false,
+      },
+    };
+  }
+
+  #conversation({ meta }: ToolCallContext): Conversation {
+    // the forks of an agent share its sources, and must not hear each other
+    const key = String(meta.context_id ?? '');
+    const found = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
+    this.#conversations.delete(key);
+    this.#conversations.set(key, found);
+    const [oldest] = this.#conversations.keys();
+    if (this.#conversations.size > MOST_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
+    return found;
+  }
+
+  #track<Value>(work: Promise<Value>): Promise<Value> {
+    const done = () => this.#pending.delete(work);
+    this.#pending.add(work);
+    work.then(done, done);
+    return work;
+  }
+
+  #explain(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (isPocketError(error)) return error;
+    const { host } = new URL(this.#options.url);
+    return new PocketError('TOOL_FAILED', `The A2A agent ${this.name} at ${host} did not answer: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function approvalsIn(parts: readonly Part[]): { question: string; described: unknown }[] {
+  return parts.flatMap(({ data }) => {
+    if (typeof data !== 'object' || data === null || !(APPROVAL_META_KEY in data)) return [];
+    const question = 'question' in data ? String(data.question) : '';
+    return [{ question, described: data[APPROVAL_META_KEY] }];
+  });
+}

@@ -1,0 +1,147 @@
+// The way to a remote A2A agent: its card, the interface to use, and what can be asked of it.
+import {
+  AgentCard,
+  CancelTaskRequest,
+  GetTaskRequest,
+  Message,
+  SendMessageRequest,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+} from '@a2a-js/sdk';
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client';
+import { makeFetch } from '@pocket-agent/http/fetch';
+import { PocketError } from '../errors.ts';
+import type * as wire from './wire.ts';
+import { CARD_PATH } from './wire.ts';
+
+/** Of a card, and of everything that is answered to one request. */
+const MOST_BYTES = 16_777_216;
+
+export interface RemoteLinkOptions {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Hosts that may have a private address, and are sent the headers, beside that of `url`. */
+  allowHosts: readonly string[];
+}
+
+export interface RemoteLink {
+  readonly name: string;
+  readonly description: string;
+  readonly isStreaming: boolean;
+  send(message: wire.Message, signal: AbortSignal): AsyncIterable<wire.StreamUpdate>;
+  /** Sends, and does not wait for what comes of it. */
+  post(message: wire.Message, signal: AbortSignal): Promise<wire.StreamUpdate>;
+  subscribe(id: string, signal: AbortSignal): AsyncIterable<wire.StreamUpdate>;
+  get(id: string, signal: AbortSignal): Promise<wire.Task>;
+  cancel(id: string, signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+export async function openLink(options: RemoteLinkOptions, signal: AbortSignal): Promise<RemoteLink> {
+  const { fetch, close } = guardedFetch(options);
+  try {
+    const card = await readCard(options.url, fetch, signal);
+    const legacyCompat = { enabled: true };
+    const factory = new ClientFactory({
+      transports: [
+        new JsonRpcTransportFactory({ fetchImpl: fetch, legacyCompat }),
+        new RestTransportFactory({ fetchImpl: fetch, legacyCompat }),
+      ],
+      cardResolver: { resolve: async () => card, normalizeAgentCard: () => card },
+      clientConfig: { polling: true },
+    });
+    const client = await factory.createFromAgentCard(card);
+    const request = (message: wire.Message) => SendMessageRequest.fromJSON({ message });
+    const post: RemoteLink['post'] = async (message, ended) => {
+      const result = await client.sendMessage(request(message), { signal: ended });
+      // the SDK tells the two apart by this as well
+      return 'messageId' in result
+        ? { message: Message.toJSON(result) as wire.Message }
+        : { task: Task.toJSON(result) as wire.Task };
+    };
+    const isStreaming = card.capabilities?.streaming === true;
+    return {
+      name: card.name,
+      description: card.description,
+      isStreaming,
+      async *send(message, ended) {
+        if (isStreaming) yield* updates(client.sendMessageStream(request(message), { signal: ended }));
+        else yield await post(message, ended);
+      },
+      post,
+      subscribe: (id, ended) =>
+        updates(client.resubscribeTask(SubscribeToTaskRequest.fromJSON({ id }), { signal: ended })),
+      async get(id, ended) {
+        return Task.toJSON(await client.getTask(GetTaskRequest.fromJSON({ id }), { signal: ended })) as wire.Task;
+      },
+      async cancel(id, ended) {
+        await client.cancelTask(CancelTaskRequest.fromJSON({ id }), { signal: ended });
+      },
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+async function* updates(events: AsyncIterable<StreamResponse>): AsyncGenerator<wire.StreamUpdate> {
+  for await (const event of events) yield StreamResponse.toJSON(event) as wire.StreamUpdate;
+}
+
+/** Our credentials go to the host they are meant for, whatever addresses a card names. */
+function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
+  const own = new URL(url).host;
+  const guarded = makeFetch({
+    guard: 'public',
+    allowHosts: [own, ...allowHosts],
+    redirects: 'refuse',
+    maxBytes: MOST_BYTES,
+  });
+  const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const { host, hostname } = new URL(input instanceof Request ? input.url : input);
+    const isTrusted = host === own || allowHosts.includes(host) || allowHosts.includes(hostname);
+    const sent = new Headers(init.headers);
+    if (isTrusted) for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+    const response = await guarded(input, { ...init, headers: sent });
+    const { status } = response;
+    if (status !== 401 && status !== 403 && status !== 429) return response;
+    await response.body?.cancel();
+    if (status === 429) throw new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`);
+    throw new PocketError('TOOL_FAILED', `${host} refused our credentials (${status}): set "token" or "headers".`);
+  };
+  return { fetch, close: () => guarded.close() };
+}
+
+async function readCard(url: string, fetch: typeof globalThis.fetch, signal: AbortSignal): Promise<AgentCard> {
+  const address = url.endsWith('.json') ? url : new URL(CARD_PATH, url.endsWith('/') ? url : `${url}/`).href;
+  const response = await fetch(address, { headers: { 'a2a-version': '1.0', accept: 'application/json' }, signal });
+  if (!response.ok) throw new PocketError('TOOL_FAILED', `There is no agent card at ${address}: ${response.status}.`);
+  const raw: unknown = await response.json().catch(() => undefined);
+  if (typeof raw !== 'object' || raw === null || !('name' in raw))
+    throw new PocketError('TOOL_FAILED', `What is at ${address} is no agent card.`);
+  const isModern = 'supportedInterfaces' in raw && Array.isArray(raw.supportedInterfaces);
+  const card = isModern
+    ? AgentCard.fromJSON(raw)
+    : new DefaultAgentCardResolver({ legacyCompat: { enabled: true } }).normalizeAgentCard(raw);
+  return { ...card, supportedInterfaces: [usableInterface(card, address)] };
+}
+
+/** The first one that we speak, the newer version before the older. */
+function usableInterface({ supportedInterfaces }: AgentCard, address: string) {
+  const known = supportedInterfaces.filter(({ protocolBinding }) => /^(jsonrpc|http\+json)$/i.test(protocolBinding));
+  const found =
+    known.find(({ protocolVersion }) => protocolVersion.startsWith('1.')) ??
+    known.find(({ protocolVersion }) => protocolVersion.startsWith('0.3'));
+  if (found) return found;
+  throw new PocketError(
+    'TOOL_FAILED',
+    `The agent at ${address} offers neither JSON-RPC nor REST in version 1.0 or 0.3.`,
+  );
+}

@@ -1,0 +1,332 @@
+import { PocketAgent } from 'pocket-agent';
+import { type RemoteAgentOptions, remoteAgent } from 'pocket-agent/a2a';
+import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ForeignAgent, type Reply } from './fixtures/a2a-foreign-agent.ts';
+import { World } from './fixtures/a2a-world.ts';
+import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
+
+const world = new World();
+afterEach(() => world.close());
+
+async function foreign(...args: ConstructorParameters<typeof ForeignAgent>): Promise<ForeignAgent> {
+  return world.keep(await new ForeignAgent(...args).start());
+}
+
+/** Calls the only tool of a remote agent as an agent would. */
+async function call(options: RemoteAgentOptions, args: object = { message: 'hello' }, more: object = {}) {
+  const source = world.keep(remoteAgent({ logger: silent, ...options }) as Required<ReturnType<typeof remoteAgent>>);
+  const [found] = await source.listTools();
+  const told: string[] = [];
+  const context = {
+    toolCallId: 'call-1',
+    signal: new AbortController().signal,
+    progress: ({ message = '' }) => void told.push(message),
+    meta: {},
+    ...more,
+  };
+  const again = (given = args) => source.callTool(found?.name ?? '', { ...given }, context);
+  return { result: again(), again, told, source, found };
+}
+
+const task = (state: string, more: object = {}) => ({ id: 't1', contextId: 'c1', status: { state, ...more } });
+const ofTask = { taskId: 't1', contextId: 'c1' };
+const said = (text: string) => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] } });
+const chunk = (text: string, more: object = {}) => ({
+  artifactUpdate: { ...ofTask, artifact: { artifactId: 'a', parts: [{ text }] }, ...more },
+});
+const justSays =
+  (text: string) =>
+  (_params: object, reply: Reply): void => {
+    reply.event(said(text));
+    reply.end();
+  };
+const status = (state: string, more: object = {}) => ({ statusUpdate: { ...ofTask, status: { state, ...more } } });
+
+test('an agent of ours behind A2A is a tool, which keeps the conversation and shows what it does', async () => {
+  const model = new ScriptedModel(['the first answer', 'the second']);
+  const poet = world.keep(
+    new PocketAgent({ agentConfig: { llmModel: model, name: 'Poet', roleDescription: 'Writes verse' } }),
+  );
+  const { url } = await world.serve(poet, {}, { token: 'secret' });
+  const say = (text: string) => ({ toolCalls: [{ name: 'Poet-message', arguments: { message: text } }] });
+  const recorded = recordEvents();
+  const { agent, model: own } = scriptedAgent([say('one'), say('two'), 'done'], {
+    tools: [remoteAgent({ url, token: 'secret' })],
+    hooks: recorded,
+  });
+  world.keep(agent);
+  expect(await agent.run('go')).toBe('done');
+  expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['the first answer', 'the second']);
+  expect(model.calls.map(({ prompt }) => prompt.length)).toEqual([1, 3]);
+  expect(own.calls[0]?.tools?.[0]).toMatchObject({ description: expect.stringContaining('Writes verse') });
+  const progress = recorded.events.flatMap(({ type, data }) =>
+    type === 'tool_progress' ? [Object(data).message] : [],
+  );
+  expect(progress.join('')).toContain('the first answer');
+  expectValidHistory(agent);
+});
+
+test('it is taken for something that can delete unless told otherwise', async () => {
+  const { agent } = world.cleaner();
+  const { url } = await world.serve(agent);
+  const careful = world.agent([], { tools: [remoteAgent(url)] });
+  expect((await careful.listTools()).map(({ capability }) => capability)).toEqual(['delete']);
+  const told = world.agent([], { tools: [remoteAgent({ url, capability: 'read' })] });
+  expect((await told.listTools()).map(({ capability, from }) => [capability, from])).toEqual([['read', 'config']]);
+});
+
+test('the forks of an agent have conversations of their own', async () => {
+  const model = new ScriptedModel(['for one', 'for the other']);
+  const poet = world.keep(new PocketAgent({ agentConfig: { llmModel: model, name: 'Poet' } }));
+  const { url } = await world.serve(poet);
+  const say = { toolCalls: [{ name: 'Poet-message', arguments: { message: 'hi' } }] };
+  const { agent } = scriptedAgent([say, 'a', say, 'b'], { tools: [remoteAgent(url)] });
+  world.keep(agent);
+  await agent.run('x');
+  const fork = world.keep(agent.fork());
+  await fork.run('x');
+  expect(model.calls.map(({ prompt }) => prompt.length)).toEqual([1, 1]);
+});
+
+test('a question is answered by naming its task', async () => {
+  const { agent, erased } = world.cleaner();
+  const { url } = await world.serve(agent);
+  const { result, again } = await call({ url });
+  const asked = JSON.stringify((await result).content);
+  const taskId = /taskId \\"([0-9a-f-]{36})/.exec(asked)?.[1];
+  const answer = (args: object) => again({ message: 'yes', ...args });
+  await expect(answer({ taskId: 'another' })).rejects.toThrow(/no task "another" that waits/);
+  expect((await answer({ taskId })).content).toMatchObject([{ text: 'cleaned up' }]);
+  expect(erased).toEqual([{ id: 7 }]);
+});
+
+describe('an agent of strangers', () => {
+  test('may answer with a message instead of a task', async () => {
+    const { url } = await foreign({
+      SendStreamingMessage: justSays('just so'),
+    });
+    const { result, found } = await call({ url });
+    expect(found?.name).toBe('Foreigner-message');
+    expect(await result).toEqual({ content: [{ type: 'text', text: 'just so' }] });
+  });
+
+  test('is read by what it made, not by what it said on the way', async () => {
+    const { url } = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        reply.event({ task: task('TASK_STATE_SUBMITTED') });
+        reply.event(status('TASK_STATE_WORKING', said('thinking')));
+        reply.event(chunk('the '));
+        reply.event(chunk('result', { append: true, lastChunk: true }));
+        reply.event(status('TASK_STATE_COMPLETED', said('All done!')));
+        reply.end();
+      },
+    });
+    const { result, told } = await call({ url });
+    expect((await result).content).toEqual([{ type: 'text', text: 'the result' }]);
+    expect(told).toEqual(['thinking', 'the ', 'result']);
+  });
+
+  test('is followed on when its stream is cut, and nothing is sent twice', async () => {
+    const made = { artifacts: [{ artifactId: 'a', parts: [{ text: 'half ' }] }] };
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        reply.event({ task: task('TASK_STATE_WORKING') });
+        reply.event(chunk('half '));
+        setImmediate(() => reply.cut());
+      },
+      GetTask: (_params, reply) => reply.result({ ...task('TASK_STATE_WORKING'), ...made }),
+      SubscribeToTask: (_params, reply) => {
+        reply.event({ task: { ...task('TASK_STATE_WORKING'), ...made } });
+        reply.event(chunk('and half', { append: true, lastChunk: true }));
+        reply.event(status('TASK_STATE_COMPLETED'));
+        reply.end();
+      },
+    });
+    const { result } = await call({ url: agent.url });
+    expect((await result).content).toEqual([{ type: 'text', text: 'half and half' }]);
+    expect(agent.methods()).toEqual(['SendStreamingMessage', 'GetTask', 'SubscribeToTask']);
+  });
+
+  test('is asked again and again when it does not stream', async () => {
+    let asked = 0;
+    const agent = await foreign(
+      {
+        SendMessage: (_params, reply) => reply.result({ task: task('TASK_STATE_SUBMITTED') }),
+        GetTask: (_params, reply) =>
+          reply.result(
+            ++asked < 2
+              ? task('TASK_STATE_WORKING')
+              : {
+                  ...task('TASK_STATE_COMPLETED'),
+                  artifacts: [{ artifactId: 'a', parts: [{ data: { answer: 42 } }] }],
+                },
+          ),
+      },
+      { capabilities: {} },
+    );
+    const { result } = await call({ url: agent.url });
+    expect(await result).toEqual({
+      content: [{ type: 'text', text: '{"answer":42}' }],
+      structuredContent: { answer: 42 },
+    });
+    expect(agent.calls[0]?.params).toMatchObject({ configuration: { returnImmediately: true } });
+  });
+
+  test('of version 0.3 is spoken to in its own way', async () => {
+    const agent = await foreign(
+      {
+        'message/send': (_params, reply) =>
+          reply.result({
+            kind: 'task',
+            id: 't1',
+            contextId: 'c1',
+            status: { state: 'completed' },
+            artifacts: [{ artifactId: 'a', parts: [{ kind: 'text', text: 'as ever' }] }],
+          }),
+      },
+      (url: string) => ({
+        name: 'Elder',
+        description: 'Speaks 0.3',
+        version: '1',
+        protocolVersion: '0.3.0',
+        url: `${url}/rpc`,
+        preferredTransport: 'JSONRPC',
+        capabilities: {},
+        defaultInputModes: ['text/plain'],
+        defaultOutputModes: ['text/plain'],
+        skills: [],
+      }),
+    );
+    const { result, found } = await call({ url: agent.url });
+    expect((await result).content).toEqual([{ type: 'text', text: 'as ever' }]);
+    expect(found?.name).toBe('Elder-message');
+    expect(agent.calls[0]?.params).toMatchObject({ message: { parts: [{ kind: 'text', text: 'hello' }] } });
+  });
+
+  test('is addressed by the exact url, version and tenant of its card', async () => {
+    const agent = await foreign({ SendStreamingMessage: justSays('x') }, (url: string) => ({
+      name: 'Tenant',
+      description: 'x',
+      version: '1',
+      supportedInterfaces: [
+        { url: `${url}/grpc`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+        { url: `${url}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+        { url: `${url}/exact/path`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: 'acme' },
+      ],
+      capabilities: { streaming: true },
+      skills: [],
+    }));
+    await (await call({ url: agent.url })).result;
+    expect(agent.calls[0]?.headers['a2a-version']).toBe('1.0');
+    expect(agent.calls[0]?.params.tenant).toBe('acme');
+  });
+
+  test('that wants a login, or fails, is told so', async () => {
+    const answer = (state: string, text: string) => ({
+      SendStreamingMessage: (_params: object, reply: Reply) => {
+        reply.event({ task: task(state, said(text)) });
+        reply.end();
+      },
+    });
+    const login = await foreign(answer('TASK_STATE_AUTH_REQUIRED', 'see https://login.example'));
+    await expect((await call({ url: login.url })).result).rejects.toThrow(/wants somebody to log in.*login\.example/);
+    const failed = await foreign(answer('TASK_STATE_FAILED', 'no paper'));
+    expect(await (await call({ url: failed.url })).result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('failed') }, { text: 'no paper' }],
+    });
+    const none = await foreign({ SendStreamingMessage: (_params, reply) => reply.error(-32_603, 'on fire') });
+    await expect((await call({ url: none.url, name: 'None' })).result).rejects.toThrow(/None at 127.* on fire/);
+  });
+
+  test('cannot fill the memory of who asks', async () => {
+    const { url } = await foreign({
+      SendStreamingMessage: justSays('x'.repeat(5_000)),
+    });
+    const { content } = await (await call({ url, maxResultBytes: 1_000 })).result;
+    expect(JSON.stringify(content).length).toBeLessThan(1_200);
+    expect(JSON.stringify(content)).toContain('cut');
+  });
+
+  test('does not get our credentials at an address of its choice', async () => {
+    const other = await foreign({ SendStreamingMessage: justSays('x') });
+    const { host } = new URL(other.url);
+    const liar = await foreign(
+      {},
+      { supportedInterfaces: [{ url: other.url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] },
+    );
+    await expect((await call({ url: liar.url, token: 'secret' })).result).rejects.toThrow();
+    expect(other.calls).toEqual([]);
+    await (await call({ url: liar.url, token: 'secret', allowHosts: [host] })).result;
+    expect(other.calls[0]?.headers.authorization).toBe('Bearer secret');
+  });
+
+  test('is told to stop when we do, also when it takes too long', async () => {
+    const cancelled: string[] = [];
+    const reached = Promise.withResolvers<void>();
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        reply.event({ task: task('TASK_STATE_WORKING') });
+        reached.resolve();
+      },
+      CancelTask: ({ id }, reply) => {
+        cancelled.push(String(id));
+        reply.result(task('TASK_STATE_CANCELED'));
+      },
+    });
+    const controller = new AbortController();
+    const stopped = await call({ url: agent.url }, { message: 'x' }, { signal: controller.signal });
+    stopped.result.catch(() => {});
+    await reached.promise;
+    controller.abort();
+    await expect(stopped.result).rejects.toMatchObject({ code: 'ABORTED' });
+    const late = await call({ url: agent.url, timeoutMs: 100 });
+    await expect(late.result).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await Promise.all([stopped.source.close(), late.source.close()]);
+    expect(cancelled).toEqual(['t1', 't1']);
+  });
+
+  test('that is away has no tools, and the agent that wanted it runs without', async () => {
+    const warned: string[] = [];
+    const gone = await foreign({});
+    await gone.close();
+    const logger = { ...silent, warn: (text: string) => void warned.push(text) };
+    const { agent } = scriptedAgent(['alone'], { tools: [remoteAgent({ url: gone.url, logger })] });
+    world.keep(agent);
+    expect(await agent.run('x')).toBe('alone');
+    expect(warned.join()).toMatch(/127\.0\.0\.1:\d+ did not answer: .*ECONNREFUSED/);
+  });
+
+  test('that has moved is found again by its card', async () => {
+    const other = await foreign({ SendStreamingMessage: justSays('over here') });
+    const { host } = new URL(other.url);
+    const places = ['http://127.0.0.1:9/rpc', other.url];
+    const { url } = await foreign({}, () => ({
+      name: 'Nomad',
+      description: 'Moves',
+      version: '1',
+      supportedInterfaces: [{ url: places.shift(), protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      capabilities: { streaming: true },
+      skills: [],
+    }));
+    const { result, again } = await call({ url, allowHosts: ['127.0.0.1:9', host] });
+    await expect(result).rejects.toThrow(/did not answer/);
+    expect((await again()).content).toEqual([{ type: 'text', text: 'over here' }]);
+  });
+
+  test('whose token is wrong says so, without the token', async () => {
+    const { url } = await world.serve(world.agent([]), {}, { token: 'right' });
+    const { result } = await call({ url, token: 'wrong-secret' });
+    const error: Error = await result.then(
+      () => new Error('was let in'),
+      (reason) => reason,
+    );
+    expect(error.message).toMatch(/refused our credentials \(401\): set "token"/);
+    expect(error.message).not.toContain('wrong-secret');
+  });
+});
+
+test('an address that is none is refused when it is given', () => {
+  expect(() => remoteAgent('not a url')).toThrow(/needs the address of an A2A agent/);
+});
