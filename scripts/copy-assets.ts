@@ -1,15 +1,24 @@
-// After the compiler: files of `src` that are no TypeScript (manifests, their schema, pages) go to `dist` as they are.
+// After the compiler: what packages need beside their code. Files of `src` that are no TypeScript (manifests, their
+// schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them.
 import { cpSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const packages = fileURLToPath(new URL('../packages', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const packages = join(root, 'packages');
 
 for (const name of readdirSync(packages)) {
+  cpSync(join(root, 'LICENSE'), join(packages, name, 'LICENSE'));
   const src = join(packages, name, 'src');
   for (const entry of readdirSync(src, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || extname(entry.name) === '.ts') continue;
     const file = join(entry.parentPath, entry.name);
     cpSync(file, file.replace(src, join(packages, name, 'dist')));
   }
+}
+
+const agent = join(packages, 'pocket-agent');
+cpSync(join(root, 'README.md'), join(agent, 'README.md'));
+for (const name of readdirSync(join(root, 'docs'))) {
+  if (extname(name) === '.md') cpSync(join(root, 'docs', name), join(agent, 'docs', name));
 }

@@ -183,15 +183,16 @@ describe('a question at the terminal', () => {
     expect(ran).toEqual([]);
   });
 
-  test('lines printed meanwhile come after it', async () => {
+  test('an always that was taken back is asked for again', async () => {
     const person = new Person();
-    const asked = person.approval.approve(request({}));
-    await person.reads(QUESTION);
-    person.approval.print('news');
-    expect(person.seen).not.toContain('news');
-    person.input.write('y\n');
-    await asked;
-    await person.reads('news\n');
+    const first = person.approval.approve(request({}));
+    await person.answers('a');
+    await first;
+    expect(await person.approval.approve(request({}))).toEqual({ allow: true, remember: 'conversation' });
+    person.approval.forget();
+    const second = person.approval.approve(request({}));
+    await person.answers('n');
+    expect(await second).toHaveProperty('deny');
   });
 
   test('the end of input is a no, for this and all that follow', async () => {

@@ -1,72 +1,70 @@
-import { type ExecFileException, execFile, spawn } from 'node:child_process';
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { API_KEY } from './fixtures/fake-dialect.ts';
-import { FakeProviders } from './fixtures/fake-providers.ts';
+import { CommandFolder, commandLine, SCRIPTED, scriptedBy, started, stdioServer } from './fixtures/cli-command.ts';
+import type { FakeAnswer } from './fixtures/fake-dialect.ts';
+import { FakeProviders, PIXEL } from './fixtures/fake-providers.ts';
 
-const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-const stdioServer = fileURLToPath(new URL('./fixtures/stdio-server.ts', import.meta.url));
-const oddServer = fileURLToPath(new URL('./fixtures/stdio-odd.ts', import.meta.url));
+type Script = readonly (string | FakeAnswer)[];
 
-const started = (file: string, ...args: string[]) => ({
-  command: process.execPath,
-  args: ['-C', 'pocket-agent/source', file, ...args],
-});
+const folder = new CommandFolder();
+const command = folder.command.bind(folder);
 
-let folder: string;
+let providers: FakeProviders;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'pocket-cli-'));
+  providers = await FakeProviders.start();
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => providers.close());
 
-async function configFile(name: string, mcpServers: object): Promise<string> {
-  const file = join(folder, name);
-  await writeFile(file, JSON.stringify({ mcpServers }));
-  return file;
+/** Asks the scripted model, and gives what it was last sent. */
+async function scripted(script: Script, ...args: string[]) {
+  return scriptedWith('', script, ...args);
 }
 
-interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
+async function scriptedWith(input: string, script: Script, ...args: string[]) {
+  providers.script(...script);
+  const hasServers = args.includes('--mcp') || args.includes('--config');
+  const servers = hasServers ? [] : ['--mcp', await folder.servers('none.json', {})]; // to start none is quicker
+  const outcome = await command([...SCRIPTED, ...servers, ...args], { env: scriptedBy(providers), input });
+  const sent = providers.lastBody;
+  expect(providers.refused).toEqual([]);
+  providers.reset();
+  return { ...outcome, sent };
 }
 
-/** Runs the command with only what a bare machine has in its environment. */
-function command(
-  args: string[],
-  { env = {}, input = '', cwd }: { env?: Record<string, string>; input?: string; cwd?: string } = {},
-): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const bare = { PATH: process.env.PATH ?? '', OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1', ...env };
-    const done = (error: ExecFileException | null, stdout: string, stderr: string) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-    const child = execFile(
-      process.execPath,
-      ['-C', 'pocket-agent/source', main, ...args],
-      { env: bare, ...(cwd ? { cwd } : {}) },
-      done,
-    );
-    child.stdin?.end(input);
-  });
-}
-
-describe('pocket-agent "question"', () => {
+describe('pocket-agent "prompt"', () => {
   test('answers with real MCP tools and without a key, and says that it is no LLM', async () => {
     const { code, stdout, stderr } = await command(['What is 17% of 2380, and what time is it in Tokyo?']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/not an LLM.*404\.6.*Asia\/Tokyo/s);
     expect(stderr).toMatch(/model: demo \(no key is set.*→ calculate.*← .*404\.6/s);
+    expect(stderr).toMatch(/2 model calls, 2 tool calls · \d+ tokens in, \d+ out · cost unknown\n$/);
   });
 
-  test('--quiet prints the answer only, and a question may come on stdin', async () => {
+  test('--quiet prints the answer only, and a prompt may come on stdin', async () => {
     const { stdout, stderr } = await command(['--quiet'], { input: 'What is 6 * 7?\n' });
     expect(stdout).toContain('42');
     expect(stderr).toBe('');
+  });
+
+  test('what is piped in comes after the prompt, a blank line between them', async () => {
+    const { sent } = await scriptedWith('line one\nline two\n', ['Done.'], 'Summarize', 'this');
+    expect(sent.at('messages', 1, 'content').text).toBe('Summarize this\n\nline one\nline two');
+  });
+
+  test('in a pipe stdout has the answer alone, as it was given: what was said on the way goes to stderr', async () => {
+    const file = await folder.servers('one.json', { one: started(stdioServer) });
+    const script = [{ text: 'Let me look.', toolCalls: [{ name: 'pid', arguments: {} }] }, '# It is **done**.\n\n- a'];
+    const { stdout, stderr } = await scripted(script, '--mcp', file, 'Go');
+    expect(stdout).toBe('# It is **done**.\n\n- a\n');
+    expect(stderr).toMatch(/Let me look\.\n→ pid/);
+  });
+
+  test('a word that is nearly a command is asked, with a hint', async () => {
+    const { stdout, stderr } = await scripted(['Yes?'], 'docter');
+    expect(stdout).toBe('Yes?\n');
+    expect(stderr).toContain('"docter" is no command, so the model is asked. Did you mean "doctor"?');
   });
 
   test('a key that is set chooses the model, --model goes before it', async () => {
@@ -102,54 +100,101 @@ describe('pocket-agent "question"', () => {
     }
   });
 
-  test('no question, and an unknown option, show the usage and exit with 2', async () => {
-    expect(await command([])).toMatchObject({ code: 2, stderr: expect.stringContaining('Usage: pocket-agent') });
-    expect(await command(['--wat'])).toMatchObject({ code: 2, stderr: expect.stringContaining("'--wat'") });
-  });
-
-  test('--help and --version go to stdout', async () => {
-    expect((await command(['--help'])).stdout).toContain('Usage: pocket-agent');
-    expect((await command(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
-  });
-
-  test('an interrupt ends it at once with 130, its server too', async () => {
-    const hanging = createServer(() => {});
-    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
-    const { port } = hanging.address() as AddressInfo;
-    const env = { PATH: process.env.PATH ?? '', OPENAI_COMPATIBLE_BASE_URL: `http://127.0.0.1:${port}` };
-    const asked = new Promise<void>((resolve) => hanging.once('request', () => resolve()));
-    const child = spawn(process.execPath, ['-C', 'pocket-agent/source', main, '-m', 'openai-compatible/x', 'Hi'], {
-      env,
-      stdio: 'ignore',
+  test('--image sends pictures by what they are, whatever they are called', async () => {
+    const file = await folder.file('cat.txt', Buffer.from(PIXEL, 'base64'));
+    const { sent } = await scripted(['A cat.'], '--image', file, '--image', file, 'What is this?');
+    const parts = sent.at('messages', 1, 'content').list;
+    expect(parts.map((part) => part.at('image_url', 'url').text.slice(0, 22))).toEqual([
+      '',
+      'data:image/png;base64,',
+      'data:image/png;base64,',
+    ]);
+    const text = await folder.file('dog.png', 'not a picture');
+    expect(await command(['--image', text, 'Hi'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('dog.png is no picture'),
     });
+  });
+
+  test('text of models and tools can draw nothing on the screen: on stderr it is made visible', async () => {
+    const file = await folder.servers('one.json', { one: started(stdioServer) });
+    const evil = '\u001b[2J\u001b]0;owned\u0007\u202e';
+    const script = [{ text: evil, toolCalls: [{ name: 'echo', arguments: { text: evil } }] }, 'ok'];
+    const { stderr } = await scripted(script, '--mcp', file, 'Go');
+    expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(stderr).toContain('← �[2J�]0;owned��');
+  });
+});
+
+describe('exit codes (more for 2: cli-help.test.ts)', () => {
+  test.each([
+    ['a limit that is none', ['--max-cost', 'free', 'Hi'], '--max-cost must be a number greater than 0'],
+    ['half a step', ['--max-steps', '1.5', 'Hi'], '--max-steps must be a whole number'],
+    ['a price that nobody knows', [...SCRIPTED, '--max-cost', '1', 'Hi'], 'price'],
+  ])('2: %s', async (_what, args, message) => {
+    const { code, stdout, stderr } = await command(args, { env: scriptedBy(providers) });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test('1: a model that fails', async () => {
+    const { code, stdout, stderr } = await scripted([{ status: 401, message: 'Your key is \u001b[31mwrong' }], 'Hi');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/pocket-agent: .*wrong/);
+    expect(stderr).not.toContain('\u001b');
+  });
+
+  test('3: a limit that was reached', async () => {
+    const file = await folder.servers('one.json', { one: started(stdioServer) });
+    const { code, stderr } = await scripted(
+      [{ toolCalls: [{ name: 'pid', arguments: {} }] }],
+      '--mcp',
+      file,
+      '--max-steps',
+      '1',
+      'Hi',
+    );
+    expect(code).toBe(3);
+    expect(stderr).toContain('stopped after 1 steps');
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends it at once with %i', async (signal, code) => {
+    providers.script({ hang: 'at-once' });
+    const [node = '', ...args] = [...commandLine, ...SCRIPTED, 'Hi'];
+    const child = spawn(node, args, { env: { ...folder.cachedEnv, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    await asked;
-    child.kill('SIGINT');
-    expect(await ended).toBe(130);
-    hanging.closeAllConnections();
-    hanging.close();
+    await providers.arrived;
+    child.kill(signal);
+    expect(await ended).toBe(code);
+    providers.reset();
+  });
+
+  test('141: whoever read the answer has gone', async () => {
+    const [node = '', ...args] = [...commandLine, 'dump'];
+    const child = spawn(node, args, { env: folder.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    child.stdout.once('data', () => child.stdout.destroy());
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    expect(await ended).toBe(141);
+    expect(stderr).toBe('');
   });
 });
 
 describe('calls that need a yes, without a terminal', { timeout: 20_000 }, () => {
   const asked = async (...args: string[]) => {
-    const file = await configFile('erase.json', {
+    const file = await folder.servers('erase.json', {
       one: { ...started(stdioServer), capabilities: { echo: 'delete', pid: 'read' } },
     });
-    const providers = await FakeProviders.start();
-    providers.script({ toolCalls: [{ name: 'echo', arguments: { text: 'gone' } }] }, 'Done.');
-    const env = {
-      OPENAI_COMPATIBLE_BASE_URL: providers.baseUrl('openai-compatible'),
-      OPENAI_COMPATIBLE_API_KEY: API_KEY,
-    };
-    try {
-      const outcome = await command(['-m', 'openai-compatible/x', '--config', file, ...args, 'Erase it'], { env });
-      expect(providers.refused).toEqual([]);
-      const shown = providers.lastBody.at('tools').list.map((tool) => tool.at('function', 'name').text);
-      return { ...outcome, shown, sent: JSON.stringify(providers.lastBody.value) };
-    } finally {
-      await providers.close();
-    }
+    const script = [{ toolCalls: [{ name: 'echo', arguments: { text: 'gone' } }] }, 'Done.'];
+    const { sent, ...outcome } = await scripted(script, '--config', file, ...args, 'Erase it');
+    const shown = sent.at('tools').list.map((tool) => tool.at('function', 'name').text);
+    return { ...outcome, shown, sent: JSON.stringify(sent.value) };
   };
 
   test('are refused, the model reads why, and the way out is told', async () => {
@@ -173,110 +218,5 @@ describe('calls that need a yes, without a terminal', { timeout: 20_000 }, () =>
     expect(shown).toContain('pid');
     expect(shown).not.toContain('echo');
     expect(stderr).toMatch(/✗ .*may not be called here/);
-  });
-
-  test('a profile, a policy or a file that does not exist is a mistake of whoever called: 2', async () => {
-    expect(await command(['--profile', 'king', 'Hi'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('There is no profile "king"'),
-    });
-    expect(await command(['--confirm', 'maybe', 'Hi'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--confirm must be one of never'),
-    });
-    expect(await command(['--config', 'absent.json', 'Hi'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('Cannot read absent.json'),
-    });
-  });
-});
-
-describe('pocket-agent tools', { timeout: 20_000 }, () => {
-  const rowsOf = (stdout: string) =>
-    new Map(stdout.split('\n').map((line) => [line.split(/ {2,}/)[0], line.split(/ {2,}/).slice(1)]));
-
-  test('lists the built-in tools in columns that stand below each other', async () => {
-    const { code, stdout, stderr } = await command(['tools', '--profile', 'reader'], { cwd: folder });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const rows = rowsOf(stdout);
-    expect(rows.get('tool')).toEqual(['capability', 'from', 'allowed']);
-    expect(rows.get('calculate')).toEqual(['read', 'meta', 'yes']);
-    const starts = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.search(/(capability|read) /));
-    expect(new Set(starts).size).toBe(1);
-  });
-
-  test('tells what each judgement was concluded from, and why a profile says no', async () => {
-    const file = await configFile('two.json', {
-      known: { ...started(stdioServer), capabilities: { meta: 'write' } },
-      strange: { ...started(stdioServer), trust: false },
-    });
-    const { code, stdout } = await command(['tools', '--profile', 'writer', '--config', file]);
-    expect(code).toBe(0);
-    const rows = rowsOf(stdout);
-    expect(rows.get('known_echo')).toEqual(['read', 'annotations', 'yes']);
-    expect(rows.get('known_meta')).toEqual(['write', 'config', 'yes']);
-    const no = 'no: it can delete, and only read, write is allowed';
-    expect(rows.get('known_wait')).toEqual(['delete', 'nothing', no]);
-    expect(rows.get('strange_echo')).toEqual(['delete', 'distrust', no]);
-  });
-
-  test('a file that lies in the folder is not used unless it is named: it may be a stranger’s', async () => {
-    const home = await mkdtemp(join(folder, 'home-'));
-    const touch = { command: process.execPath, args: ['-e', `require('fs').writeFileSync('touched', '')`] };
-    await writeFile(join(home, 'mcp.json'), JSON.stringify({ mcpServers: { touch } }));
-    const { stdout } = await command(['tools'], { cwd: home });
-    expect(stdout).toContain('calculate');
-    await expect(access(join(home, 'touched'))).rejects.toThrow();
-  });
-
-  test('--json gives one object per line', async () => {
-    const home = await mkdtemp(join(folder, 'home-'));
-    await writeFile(join(home, '.mcp.json'), JSON.stringify({ mcpServers: { one: started(stdioServer) } }));
-    const { stdout } = await command(['tools', '--json', '--profile', 'reader', '--config', '.mcp.json'], {
-      cwd: home,
-    });
-    const rows = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(rows).toContainEqual({ tool: 'echo', capability: 'read', from: 'annotations', allowed: true });
-    expect(rows).toContainEqual({
-      tool: 'wait',
-      capability: 'delete',
-      from: 'nothing',
-      allowed: false,
-      reason: 'it can delete, and only read is allowed',
-    });
-  });
-
-  test('a server that fails is reported; only when none answers is that a failure', async () => {
-    const broken = started(oddServer, 'exits');
-    const some = await command([
-      'tools',
-      '--config',
-      await configFile('some.json', { broken, one: started(stdioServer) }),
-    ]);
-    expect(some.code).toBe(0);
-    expect(some.stdout).toContain('one_echo');
-    expect(some.stderr).toMatch(/^server broken: .*API_TOKEN is wrong/m);
-    const none = await command(['tools', '--config', await configFile('none.json', { broken })]);
-    expect(none).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('No MCP server answered') });
-  });
-
-  test('a file that is no JSON, or holds no servers, is named', async () => {
-    const file = join(folder, 'broken.json');
-    await writeFile(file, '{ nope');
-    expect(await command(['tools', '--config', file])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('broken.json is not JSON'),
-    });
-    await writeFile(file, '{ "tests": 3 }');
-    expect(await command(['tools', '--config', file])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('broken.json must hold an object "mcpServers"'),
-    });
   });
 });

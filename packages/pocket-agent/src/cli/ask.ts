@@ -1,109 +1,113 @@
-// One question from the command line: the answer goes to stdout, what happens on the way to stderr.
-import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
-import { type ProfileName, readProfile } from '../access.ts';
-import { PocketAgent } from '../agent.ts';
-import { PocketError } from '../errors.ts';
-import type { AgentEvent } from '../events.ts';
-import type { AccessOptions } from '../gate.ts';
+// One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
+import { type AgentRequest, agentOptions, readAgentRequest } from './agent-options.ts';
+import { makeApprover } from './approver.ts';
+import { readArguments } from './arguments.ts';
 import { chooseModel } from './choose-model.ts';
-import { bounded, printable, printableJson } from './printable.ts';
-import { chooseServers } from './servers.ts';
-import { TerminalApproval } from './terminal-approval.ts';
+import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { commandNames, usageOf } from './help.ts';
+import { readImage } from './images.ts';
+import type { Interrupts } from './interrupts.ts';
+import { JsonEvents } from './json-events.ts';
+import { makeAgent } from './make-agent.ts';
+import { joinPrompt, readPipedInput } from './piped-input.ts';
+import { printable } from './printable.ts';
+import { type Display, RunDisplay } from './run-display.ts';
+import { Screen } from './screen.ts';
+import { screenLogger } from './screen-logger.ts';
+import { countedMessages, Session } from './sessions.ts';
+import { hasColour } from './style.ts';
+import { didYouMean } from './suggest.ts';
+import { loadFolders } from './tool-sources.ts';
+import { usageLine } from './usage-line.ts';
 
-export interface AskOptions {
-  signal: AbortSignal;
-  interrupt(): void;
-}
+export const askOptions = {
+  ...agentOptions,
+  yes: { type: 'boolean', default: false },
+  quiet: { type: 'boolean', short: 'q', default: false },
+  json: { type: 'boolean', default: false },
+  session: { type: 'string' },
+  image: { type: 'string', multiple: true },
+} as const;
 
-const confirmPolicies = ['never', 'destructive', 'write', 'always'] as const;
+type AskValues = ReturnType<typeof readArguments<typeof askOptions>>['values'];
 
-const systemPrompt =
-  'You are a helpful assistant in a terminal. Use the tools you have whenever they give a more certain answer than you could. Answer briefly.';
-
-/** False when there is no question. */
-export async function ask(args: readonly string[], { signal, interrupt }: AskOptions): Promise<boolean> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      model: { type: 'string', short: 'm' },
-      config: { type: 'string' },
-      profile: { type: 'string' },
-      confirm: { type: 'string', default: 'destructive' },
-      yes: { type: 'boolean', default: false },
-      quiet: { type: 'boolean', short: 'q', default: false },
-    },
-  });
-  const access = readAccess(values);
-  const question = positionals.join(' ').trim() || (process.stdin.isTTY ? '' : (await text(process.stdin)).trim());
-  if (!question) return false;
-  const servers = await chooseServers(values.config);
-  const chosen = await chooseModel(values.model);
-  const hasTerminal = process.stdin.isTTY && process.stderr.isTTY;
-  const terminal = new TerminalApproval({ input: process.stdin, output: process.stderr, interrupt });
-  const approve = values.yes ? () => 'allow' as const : hasTerminal ? terminal.approve : undefined;
-  const tell = (line: string) => void (values.quiet || terminal.print(line));
-  tell(`model: ${chosen.model} (${chosen.because})`);
-  if (servers.from !== 'built in') tell(`servers: ${servers.from}`);
-  await using agent = new PocketAgent({
-    agentConfig: { llmModel: chosen.model, name: 'Pocket', systemPrompt },
-    mcpConfig: servers.mcpConfig,
-    access,
-    ...(approve ? { approve } : {}),
-  });
-  let atLineStart = true;
-  for await (const event of agent.stream(question, { signal })) {
-    if (event.type === 'text_delta' && !event.meta.isSubAgent) {
-      process.stdout.write(event.data.delta);
-      atLineStart = event.data.delta.endsWith('\n');
-    } else if (event.type === 'step_finished' && !atLineStart) {
-      process.stdout.write('\n');
-      atLineStart = true;
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, askOptions);
+  const { signal } = interrupts.listen();
+  const json = values.json ? new JsonEvents((line) => process.stdout.write(line)) : undefined;
+  try {
+    const request = await readAgentRequest(values);
+    const words = positionals.filter((word) => word !== '-').join(' ');
+    const isNeeded = words === '' || positionals.includes('-');
+    const prompt = joinPrompt(words, await readPipedInput({ isNeeded, signal }));
+    const images = await Promise.all((values.image ?? []).map(readImage));
+    if (prompt === '' && process.stdin.isTTY && process.stdout.isTTY && !json) {
+      const { chat } = await import('./chat.ts');
+      return await chat({ ...values, request, images }, interrupts);
     }
-    const line = describe(event);
-    if (line) tell(line);
-  }
-  return true;
-}
-
-function readAccess({ profile, confirm }: { profile?: string; confirm: string }): AccessOptions {
-  const policy = confirmPolicies.find((name) => name === confirm);
-  if (!policy) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `--confirm must be one of ${confirmPolicies.join(', ')}, not "${confirm}".`,
-    );
-  }
-  return { confirm: policy, ...(profile === undefined ? {} : { profile: readProfile(profile as ProfileName) }) };
-}
-
-function describe(event: AgentEvent): string | undefined {
-  switch (event.type) {
-    case 'tool_call':
-      return `→ ${printable(event.data.name)} ${printableJson(event.data.arguments)}`;
-    case 'tool_result': {
-      const [first] = event.data.toolResultContent;
-      const content = first?.type === 'text' ? first.text : `[${first?.mediaType}]`;
-      return `${event.data.isError ? '✗' : '←'} ${bounded(
-        content
-          .split('\n')
-          .map((line) => printable(line))
-          .join('\n'),
-        200,
-      )}`;
+    if (prompt === '') {
+      process.stderr.write(`There is no question.\n\n${usageOf('ask')}`);
+      return exitCodes.mistake;
     }
-    case 'audit':
-      return event.data.by === 'nobody'
-        ? 'Without a terminal there is nobody to ask; --yes allows every call.'
-        : undefined;
-    case 'server_status':
-      return event.data.status === 'failed'
-        ? printable(`server ${event.data.server}: ${event.data.reason}`)
-        : undefined;
-    case 'model_retry':
-      return printable(`the model is asked again in ${Math.round(event.data.delayMs)} ms: ${event.data.reason}`);
-    default:
-      return undefined;
+    await answer({ values, request, prompt, images, json, interrupts });
+    return exitCodes.answered;
+  } catch (error) {
+    json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
+    throw error;
+  }
+}
+
+interface Question {
+  values: AskValues;
+  request: AgentRequest;
+  prompt: string;
+  images: readonly Uint8Array[];
+  json: JsonEvents | undefined;
+  interrupts: Interrupts;
+}
+
+async function answer({ values, request, prompt, images, json, interrupts }: Question): Promise<void> {
+  const { quiet, yes } = values;
+  const { signal } = interrupts;
+  const { isTTY } = process.stdout;
+  const screen = new Screen(process.stdout, process.stderr);
+  const colours = { out: isTTY && hasColour(process.stdout), err: hasColour(process.stderr) };
+  const display: Display = json ?? new RunDisplay({ screen, quiet, isLive: isTTY, hasColour: colours });
+  const tell = (line: string) => void (quiet || screen.line(printable(line)));
+  const logger = screenLogger(tell);
+  const session = values.session === undefined ? undefined : await Session.open(values.session);
+  try {
+    const chosen = await chooseModel(request.model);
+    const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+    for (const problem of problems) tell(problem);
+    if (/^[a-z-]+$/.test(prompt)) {
+      const meant = didYouMean(prompt, commandNames);
+      if (meant) tell(`"${prompt}" is no command, so the model is asked.${meant}`);
+    }
+    tell(`model: ${chosen.model} (${chosen.because})`);
+    if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);
+    if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)} so far`);
+    await using agent = makeAgent(request, {
+      model: chosen.model,
+      folders,
+      ...(images.length > 0 ? { allowImages: true } : {}),
+      ...(session ? { messages: session.messages } : {}),
+      approve: makeApprover({ screen, interrupts, yes })?.approve,
+      logger,
+    });
+    json?.start({ model: chosen.model, ...(session ? { session: session.name } : {}) });
+    try {
+      const run = agent.stream({ text: prompt, images }, { signal });
+      let next = await run.next();
+      for (; !next.done; next = await run.next()) display.show(next.value);
+      json?.answer(next.value, agent.totals);
+    } finally {
+      display.end();
+      await session?.save(agent.messages);
+      if (agent.totals.usage.modelCalls > 0) tell(usageLine(agent.totals.usage));
+    }
+  } finally {
+    screen.close();
+    session?.close();
   }
 }

@@ -1,42 +1,54 @@
-// Which MCP servers a command connects: those of a file that was named, or the built-in one.
-import { readFile } from 'node:fs/promises';
+// Which MCP servers a command connects: those of files that were named, or the built-in one.
 import { fileURLToPath } from 'node:url';
 import { errorText, PocketError } from '../errors.ts';
-import type { McpConfig } from '../mcp-config.ts';
+import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
+import { isObject, readJsonFile } from './json-file.ts';
 
-export interface ChosenServers {
-  mcpConfig: McpConfig;
-  from: string;
+type Servers = ReadonlyMap<string, McpServerEntry>;
+
+/**
+ * The servers of all files, and of `others` by the file they are from. A file that lies in the folder is not taken by
+ * itself: it names programs to start, and the folder may be a stranger's.
+ */
+export async function readServerFiles(
+  files: readonly string[],
+  others: Record<string, Servers> = {},
+): Promise<Servers> {
+  const all = new Map<string, McpServerEntry>();
+  const from = new Map<string, string>();
+  const add = (file: string, servers: Servers) => {
+    for (const [name, entry] of servers) {
+      const other = from.get(name);
+      if (other !== undefined) {
+        throw new PocketError(
+          'CONFIG_INVALID',
+          `There is a server "${name}" in ${other} and in ${file}: rename one of them.`,
+        );
+      }
+      from.set(name, file);
+      all.set(name, entry);
+    }
+  };
+  for (const [file, servers] of Object.entries(others)) add(file, servers);
+  for (const file of files) add(file, readServers(file, await readJsonFile(file)));
+  return all;
 }
 
-/** A file that lies in the folder is not taken by itself: it names programs to start, and the folder may be a stranger's. */
-export async function chooseServers(asked: string | undefined): Promise<ChosenServers> {
-  if (asked !== undefined) return { mcpConfig: await readConfig(asked), from: asked };
-  const builtin = { command: process.execPath, args: [builtinServer()] };
-  return { mcpConfig: { mcpServers: { builtin } }, from: 'built in' };
-}
-
-async function readConfig(file: string): Promise<McpConfig> {
-  let content: string;
-  try {
-    content = await readFile(file, 'utf8');
-  } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `Cannot read ${file}: ${errorText(error)}`, { cause: error });
+/** The servers in what a file holds, checked. */
+export function readServers(file: string, content: unknown): Servers {
+  if (!isObject(content) || !('mcpServers' in content || 'servers' in content)) {
+    throw new PocketError('CONFIG_INVALID', `${file} must hold an object "mcpServers".`);
   }
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(content);
+    return readMcpConfig(content);
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `${file} is not JSON: ${errorText(error)}`, { cause: error });
+    throw new PocketError('CONFIG_INVALID', `${file}: ${errorText(error)}`, { cause: error });
   }
-  // the client checks what is in it
-  if (typeof parsed === 'object' && parsed !== null && ('mcpServers' in parsed || 'servers' in parsed))
-    return parsed as McpConfig;
-  throw new PocketError('CONFIG_INVALID', `${file} must hold an object "mcpServers".`);
 }
 
-/** The server is a .ts file in the repository and a .js file in the published package, like this one. */
-function builtinServer(): string {
+export function builtinServer(): McpServerEntry {
+  // a .ts file in the repository and a .js file in the published package, like this one
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  return fileURLToPath(new URL(`../builtin-server/main${extension}`, import.meta.url));
+  const main = fileURLToPath(new URL(`../builtin-server/main${extension}`, import.meta.url));
+  return { command: process.execPath, args: [main] };
 }

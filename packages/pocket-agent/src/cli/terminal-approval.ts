@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
 import { errorText } from '../errors.ts';
+import { isObject } from './json-file.ts';
 import { bounded, printable, printableJson } from './printable.ts';
 
 export interface Terminal {
@@ -24,9 +25,7 @@ const nobody = { deny: 'nobody answered at the terminal' };
 export class TerminalApproval {
   readonly #terminal: Terminal;
   readonly #always = new Set<string>();
-  readonly #held: string[] = [];
   #last: Promise<unknown> = Promise.resolve();
-  #isAsking = false;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -38,10 +37,9 @@ export class TerminalApproval {
     return answer;
   };
 
-  /** Writes a line, after the question if one is open. */
-  print(line: string): void {
-    if (this.#isAsking) this.#held.push(line);
-    else this.#terminal.output.write(`${line}\n`);
+  /** Every `always` is taken back. */
+  forget(): void {
+    this.#always.clear();
   }
 
   async #answer(request: ApprovalRequest): Promise<ApprovalAnswer> {
@@ -49,15 +47,9 @@ export class TerminalApproval {
     // the agent remembers too, but not for calls that were already waiting here
     const key = JSON.stringify([request.path, request.tool]);
     if (this.#always.has(key) && !request.changed) return always;
-    this.#isAsking = true;
-    try {
-      const answer = await this.#open(request);
-      if (answer === always) this.#always.add(key);
-      return answer;
-    } finally {
-      this.#isAsking = false;
-      for (const line of this.#held.splice(0)) this.print(line);
-    }
+    const answer = await this.#open(request);
+    if (answer === always) this.#always.add(key);
+    return answer;
   }
 
   async #open(request: ApprovalRequest): Promise<ApprovalAnswer> {
@@ -145,10 +137,6 @@ async function edit(
     output.write(`That is not JSON: ${printable(errorText(error))}\n`);
   }
   return undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function describe({ tool, capability, description, path, changed, arguments: args }: ApprovalRequest): string {

@@ -1,69 +1,47 @@
-// The command `pocket-agent tools`: every tool of the servers, what it can do, who says so, and whether it is allowed.
-import { parseArgs } from 'node:util';
-import { type Judgement, type ProfileName, readProfile, refusalBy } from '../access.ts';
+// The command `pocket-agent tools`: every tool of servers and folders, what it can do, and whether it is allowed.
+
+import { readProfile } from '../access.ts';
 import { PocketAgentClient } from '../client.ts';
-import { stderrLogger } from '../logger.ts';
+import { accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
+import { readArguments } from './arguments.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { Interrupts } from './interrupts.ts';
 import { printable, printableJson } from './printable.ts';
-import { chooseServers } from './servers.ts';
+import { screenLogger } from './screen-logger.ts';
+import { closeFolders, loadFolders } from './tool-sources.ts';
+import { toolRows, toolTable } from './tool-table.ts';
 
-interface Row extends Judgement {
-  tool: string;
-  allowed: boolean;
-  reason?: string;
-}
-
-export async function tools(args: readonly string[], signal: AbortSignal): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      profile: { type: 'string' },
-      config: { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
-  });
-  const profile = values.profile === undefined ? undefined : readProfile(values.profile as ProfileName);
-  const { mcpConfig, from } = await chooseServers(values.config);
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { profile } = accessOptions;
+  const { values } = readArguments(args, { ...sourceOptions, profile, json: { type: 'boolean', default: false } });
+  const { signal } = interrupts.listen();
+  const request = await readAgentRequest(values);
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
+  const logger = screenLogger(tell);
+  const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+  for (const problem of problems) tell(problem);
   const client = new PocketAgentClient({
-    mcpConfig,
-    // a server that fails is reported below
-    logger: stderrLogger(process.env.POCKET_AGENT_LOG_LEVEL ? undefined : 'error'),
+    mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
+    logger,
     onToolRenamed: ({ source, tool, name, reason }) =>
       tell(`tool "${tool}" of ${source} is called "${name}" here: ${reason}`),
   });
   try {
-    const rows = (await client.listTools(signal)).map((tool): Row => {
-      const judgement = client.judge(tool);
-      const reason = profile && refusalBy(profile, { name: tool.name, ...judgement });
-      return { tool: tool.name, ...judgement, allowed: reason === undefined, ...(reason ? { reason } : {}) };
-    });
+    const allowed = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
+    const rows = await toolRows([client, ...folders], allowed, signal);
     const states = [...client.status];
     for (const [server, { status, reason }] of states) {
       if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
     }
-    const hasAnswer = states.some(([, { status }]) => status === 'connected');
-    if (hasAnswer) process.stdout.write(values.json ? jsonLines(rows) : table(rows));
-    else tell(`No MCP server answered (${from}).`);
-    return hasAnswer ? 0 : 1;
+    const hasAnswer = rows.length > 0 || states.some(([, { status }]) => status === 'connected');
+    if (!hasAnswer) tell(`No MCP server answered (${[...request.servers.keys()].join(', ') || 'there is none'}).`);
+    else
+      process.stdout.write(
+        (values.json ? rows.map(printableJson) : toolTable(rows)).map((line) => `${line}\n`).join(''),
+      );
+    return hasAnswer ? exitCodes.answered : exitCodes.failed;
   } finally {
     await client.close();
+    await closeFolders(folders);
   }
-}
-
-function jsonLines(rows: readonly Row[]): string {
-  return rows.map((row) => `${printableJson(row)}\n`).join('');
-}
-
-function table(rows: readonly Row[]): string {
-  const cells = [
-    ['tool', 'capability', 'from', 'allowed'],
-    ...rows.map(({ tool, capability, from, allowed, reason }) => [
-      printable(tool),
-      capability,
-      from,
-      allowed ? 'yes' : `no: ${reason}`,
-    ]),
-  ];
-  const widths = [0, 1, 2].map((column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0));
-  return cells.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}\n`).join('');
 }

@@ -1,0 +1,83 @@
+// An agent in one JSON file: its configuration, servers, tool folders, access and limits. Paths start at the file.
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { AgentConfig, AgentLimits } from '../agent-config.ts';
+import { PocketError } from '../errors.ts';
+import type { AccessOptions } from '../gate.ts';
+import type { McpServerEntry } from '../mcp-config.ts';
+import { isObject, readJsonFile, readObject } from './json-file.ts';
+import { readServers } from './servers.ts';
+import { isShippedFolder } from './tool-sources.ts';
+
+export interface AgentFile {
+  agentConfig: Partial<AgentConfig>;
+  servers: ReadonlyMap<string, McpServerEntry>;
+  tools: readonly string[];
+  access: AccessOptions;
+  limits: AgentLimits;
+}
+
+const keys = ['$schema', 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
+const configKeys = [
+  'llmModel',
+  'modelSettings',
+  'name',
+  'roleDescription',
+  'agentId',
+  'systemPrompt',
+  'messages',
+  'allowImages',
+  'completionOptions',
+];
+const accessKeys = ['profile', 'confirm', 'remember', 'approvalTimeoutMs', 'fingerprintFile', 'auditFile'];
+const limitKeys = [
+  'maxSteps',
+  'timeoutMs',
+  'maxTokens',
+  'maxCostUsd',
+  'maxToolCalls',
+  'maxParallelToolCalls',
+  'modelRetries',
+];
+
+export async function readAgentFile(file: string): Promise<AgentFile> {
+  const content = await readJsonFile(file);
+  if (!isObject(content)) throw new PocketError('CONFIG_INVALID', `${file} must hold an object.`);
+  const { agentConfig, mcpServers, tools = [], access, limits } = readObject(file, content, keys);
+  const folder = dirname(resolve(file));
+  if (!Array.isArray(tools) || !tools.every((entry) => typeof entry === 'string')) {
+    throw new PocketError('CONFIG_INVALID', `${file}: "tools" must be a list of folders, each as text.`);
+  }
+  const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
+  // the agent checks what the values are
+  return {
+    agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configKeys),
+    servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
+    tools: tools.map((entry) => (isShippedFolder(entry) ? entry : pathFrom(folder, entry))),
+    access: accessFrom(folder, readObject(`${file}: "access"`, access, accessKeys)),
+    limits: readObject(`${file}: "limits"`, limits, limitKeys),
+  };
+}
+
+/** A server of the file runs in the folder of the file unless it says otherwise. */
+function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
+  if (!('command' in entry)) return entry;
+  const isPath = /^\.{1,2}[\\/]/.test(entry.command);
+  return {
+    ...entry,
+    command: isPath ? join(folder, entry.command) : entry.command,
+    cwd: entry.cwd === undefined ? folder : pathFrom(folder, entry.cwd),
+  };
+}
+
+function accessFrom(folder: string, access: AccessOptions): AccessOptions {
+  const { fingerprintFile, auditFile } = access;
+  return {
+    ...access,
+    ...(fingerprintFile === undefined ? {} : { fingerprintFile: pathFrom(folder, fingerprintFile) }),
+    ...(auditFile === undefined ? {} : { auditFile: pathFrom(folder, auditFile) }),
+  };
+}
+
+function pathFrom(folder: string, path: string): string {
+  return isAbsolute(path) ? path : join(folder, path);
+}

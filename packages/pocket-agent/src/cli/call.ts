@@ -1,0 +1,188 @@
+// The command `pocket-agent call`: one tool, called once, through the same gate as in a run.
+import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
+import { type JudgedTool, judge, readProfile, refusalBy } from '../access.ts';
+import { type Approve, ask, needsApproval } from '../approval.ts';
+import { PocketAgentClient } from '../client.ts';
+import { errorText, PocketError } from '../errors.ts';
+import type { AccessOptions } from '../gate.ts';
+import type { ToolSource } from '../tools.ts';
+import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
+import { makeApprover } from './approver.ts';
+import { readArguments } from './arguments.ts';
+import { exitCodes } from './exit-codes.ts';
+import type { Interrupts } from './interrupts.ts';
+import { isObject } from './json-file.ts';
+import { printable, printableJson, printableText } from './printable.ts';
+import { ProgressBars } from './progress-bars.ts';
+import { Screen } from './screen.ts';
+import { screenLogger } from './screen-logger.ts';
+import { builtinServer } from './servers.ts';
+import { didYouMean } from './suggest.ts';
+import { loadFolders } from './tool-sources.ts';
+
+const callOptions = {
+  ...sourceOptions,
+  ...accessOptions,
+  yes: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const;
+
+const APPROVAL_MS = 300_000;
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, callOptions);
+  const [server, toolName, ...words] = positionals;
+  if (server === undefined || toolName === undefined) {
+    throw new PocketError('CONFIG_INVALID', 'Which tool? pocket-agent call SERVER TOOL [ARGS]');
+  }
+  const { signal } = interrupts.listen();
+  const request = await readAgentRequest(values);
+  const screen = new Screen(process.stdout, process.stderr);
+  const source = await findSource(request, server, (line) => screen.line(line));
+  try {
+    const tools = await source.listTools(signal);
+    const tool = tools.find(({ name }) => name === toolName);
+    if (!tool)
+      throw unknown(
+        'tool',
+        toolName,
+        tools.map(({ name }) => name),
+      );
+    const judged = { name: toolName, tool, ...(source.judge?.(tool) ?? judge(tool)) };
+    const asked = readToolArguments(words, tool);
+    const approve = makeApprover({ screen, interrupts, yes: values.yes })?.approve;
+    const toSend = await permitted(judged, asked, { access: request.access, approve, signal });
+    const bars = new ProgressBars();
+    const result = await source.callTool(toolName, toSend, {
+      toolCallId: toolName,
+      signal,
+      meta: {},
+      progress: (update) => {
+        bars.update({ ...update, toolCallId: toolName, toolName });
+        screen.status(bars.lines());
+      },
+    });
+    screen.status([]);
+    show(result, values.json, screen);
+    return result.isError ? exitCodes.failed : exitCodes.answered;
+  } finally {
+    screen.close();
+    await source.close?.();
+  }
+}
+
+interface Permission {
+  access: AccessOptions;
+  approve: Approve | undefined;
+  signal: AbortSignal;
+}
+
+/** The arguments to call with, which may be others than were asked for; throws when the call is refused. */
+async function permitted(
+  judged: JudgedTool,
+  args: Record<string, unknown>,
+  { access, approve, signal }: Permission,
+): Promise<Record<string, unknown>> {
+  const { name, capability, tool } = judged;
+  const { profile, confirm = 'never' } = access;
+  const refusal = profile === undefined ? undefined : refusalBy(readProfile(profile), judged);
+  if (refusal) throw new PocketError('ACCESS_DENIED', `${name} may not be called here: ${refusal}.`);
+  if (!needsApproval(confirm, judged, args)) return args;
+  const { description, annotations } = tool;
+  const call = { tool: name, capability, arguments: args, toolCallId: name, path: ['pocket-agent'], changed: false };
+  const about = { ...call, description, annotations };
+  const decision = await ask({ about, approve, signal, timeoutMs: APPROVAL_MS });
+  if (decision.allowed) return decision.arguments;
+  throw new PocketError('ACCESS_DENIED', `${name} was not called: ${decision.reason}; --yes allows it.`);
+}
+
+/** One server alone, so that its tools have the names it gives them. */
+async function findSource(request: AgentRequest, name: string, tell: (line: string) => void): Promise<ToolSource> {
+  const logger = screenLogger(tell);
+  const servers = new Map([['builtin', builtinServer()], ...request.servers]);
+  const entry = servers.get(name);
+  if (entry) return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, logger });
+  const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+  for (const problem of problems) tell(printable(problem));
+  const names = folders.map((folder) => folder.folders.map((state) => state.name));
+  const found = folders.find((_folder, index) => names[index]?.includes(name));
+  await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));
+  if (!found) throw unknown('server or tool folder', name, [...servers.keys(), ...names.flat()]);
+  await found.activate([name]);
+  return found;
+}
+
+function unknown(what: string, name: string, known: readonly string[]): PocketError {
+  return new PocketError(
+    'CONFIG_INVALID',
+    `There is no ${what} "${name}".${didYouMean(name, known)} There are: ${known.join(', ') || 'none'}.`,
+  );
+}
+
+/** A JSON object, or `key=value` pairs, read as the schema of the tool wants them. */
+export function readToolArguments(words: readonly string[], tool: Pick<Tool, 'inputSchema'>): Record<string, unknown> {
+  const [first = ''] = words;
+  if (first.trimStart().startsWith('{')) {
+    if (words.length > 1) throw wrongArguments('the JSON object must be one argument: put it in quotes');
+    return parseObject(first);
+  }
+  return Object.fromEntries(
+    words.map((word) => {
+      const equals = word.indexOf('=');
+      if (equals < 1) throw wrongArguments(`"${word}" is neither a JSON object nor key=value`);
+      const key = word.slice(0, equals);
+      return [key, readValue(word.slice(equals + 1), tool.inputSchema.properties?.[key])];
+    }),
+  );
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw wrongArguments(errorText(error));
+  }
+  if (isObject(value)) return value;
+  throw wrongArguments('they must be a JSON object');
+}
+
+function wrongArguments(reason: string): PocketError {
+  return new PocketError('CONFIG_INVALID', `The arguments cannot be read: ${reason}.`);
+}
+
+function readValue(text: string, schema: unknown): unknown {
+  if (isObject(schema) && schema.type === 'string') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function show(result: CallToolResult, isJson: boolean, screen: Screen): void {
+  if (isJson) {
+    screen.answer(`${printableJson(result)}\n`);
+    return;
+  }
+  const blocks = (result.content ?? []).map(describe);
+  if (result.structuredContent !== undefined && blocks.length === 0)
+    blocks.push(printableJson(result.structuredContent));
+  const text = blocks.join('\n') || '(the tool returned no content)';
+  if (result.isError) screen.line(printableText(text));
+  else screen.answer(`${process.stdout.isTTY ? printableText(text) : text}\n`);
+}
+
+function describe(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+    case 'audio':
+      return `[${block.mimeType}, ${Buffer.from(block.data, 'base64').length} bytes]`;
+    case 'resource_link':
+      return `[${block.name}: ${block.uri}]`;
+    case 'resource':
+      return 'text' in block.resource ? block.resource.text : `[${block.resource.uri}]`;
+  }
+}

@@ -1,0 +1,33 @@
+// The user's data folder of this command, and files in it that nobody else may read.
+import { randomUUID } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+
+export function dataFolder(env: NodeJS.ProcessEnv = process.env, platform: NodeJS.Platform = process.platform): string {
+  return join(dataHome(env, platform), 'pocket-agent');
+}
+
+function dataHome(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
+  if (env.XDG_DATA_HOME && isAbsolute(env.XDG_DATA_HOME)) return env.XDG_DATA_HOME;
+  if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
+  if (platform === 'win32') return env.LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');
+  return join(homedir(), '.local', 'share');
+}
+
+/** The whole new file or the whole old one is there at any moment. */
+export async function writePrivately(file: string, content: string): Promise<void> {
+  await makePrivateFolder(dirname(file));
+  const next = `${file}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(next, content, { mode: 0o600, flag: 'wx', flush: true });
+    await rename(next, file);
+  } catch (error) {
+    await rm(next, { force: true });
+    throw error;
+  }
+}
+
+export async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+}

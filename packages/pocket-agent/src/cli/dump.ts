@@ -1,0 +1,94 @@
+// The command `pocket-agent dump`: documentation and source of this package as one Markdown text.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PocketError } from '../errors.ts';
+import { packageVersion } from '../version.ts';
+import { readArguments } from './arguments.ts';
+import { plural } from './usage-line.ts';
+
+interface DumpedFile {
+  /** From the root of what is dumped, with slashes. */
+  name: string;
+  text: string;
+}
+
+export async function command(args: readonly string[]): Promise<number> {
+  const boolean = { type: 'boolean', default: false } as const;
+  const { values } = readArguments(args, { 'docs-only': boolean, 'source-only': boolean });
+  if (values['docs-only'] && values['source-only']) {
+    throw new PocketError('CONFIG_INVALID', '--docs-only and --source-only leave nothing to dump: keep one.');
+  }
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const docs = values['source-only'] ? [] : documentation(root);
+  const source = values['docs-only'] ? [] : sources(root);
+  if (docs.length + source.length === 0) {
+    throw new PocketError('CONFIG_INVALID', `There is nothing to dump in ${root}: install pocket-agent again.`);
+  }
+  await write(dumpText(docs, source));
+  return 0;
+}
+
+/** Whole also in a pipe whose reader is slow. */
+async function write(text: string): Promise<void> {
+  await new Promise<void>((resolve, reject) =>
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
+  );
+}
+
+/** In the repository the documentation stands beside the packages; in the published package it comes along. */
+function documentation(root: string): DumpedFile[] {
+  const repository = dirname(dirname(root.replace(/[\\/]$/, '')));
+  const isRepository =
+    basename(dirname(root.replace(/[\\/]$/, ''))) === 'packages' && existsSync(join(repository, 'docs'));
+  const base = isRepository ? repository : root;
+  const readme = existsSync(join(base, 'README.md')) ? [read(base, 'README.md')] : [];
+  return [...readme, ...filesIn(base, 'docs', /\.md$/)];
+}
+
+function sources(root: string): DumpedFile[] {
+  const written = filesIn(root, 'src', /\.(?:ts|ya?ml)$/);
+  return written.length > 0 ? written : filesIn(root, 'dist', /\.js$/);
+}
+
+function filesIn(base: string, folder: string, wanted: RegExp): DumpedFile[] {
+  if (!existsSync(join(base, folder))) return [];
+  return readdirSync(join(base, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => wanted.test(name))
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
+    .sort()
+    .map((name) => read(base, name));
+}
+
+function read(base: string, name: string): DumpedFile {
+  return { name, text: readFileSync(join(base, name), 'utf8').trimEnd() };
+}
+
+function dumpText(docs: readonly DumpedFile[], source: readonly DumpedFile[]): string {
+  const all = [...docs, ...source];
+  const lines = all.reduce((sum, { text }) => sum + text.split('\n').length, 0);
+  const parts = [
+    `# Pocket Agent ${packageVersion()}`,
+    `${plural(docs.length, 'page')} of documentation and ${plural(source.length, 'source file')}, ${plural(lines, 'line')}.`,
+    '## Contents',
+    all.map(({ name }) => `- [${name}](#${anchor(name)})`).join('\n'),
+    ...(docs.length > 0 ? ['# Documentation', ...docs.map((file) => `${heading(file)}\n\n${file.text}`)] : []),
+    ...(source.length > 0 ? ['# Source', ...source.map((file) => `${heading(file)}\n\n${fenced(file)}`)] : []),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+function heading({ name }: DumpedFile): string {
+  return `<a id="${anchor(name)}"></a>\n\n## ${name}`;
+}
+
+function anchor(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+}
+
+/** A fence longer than any in the text. */
+function fenced({ name, text }: DumpedFile): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([fence]) => fence.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${/\.(\w+)$/.exec(name)?.[1] ?? ''}\n${text}\n${fence}`;
+}

@@ -1,0 +1,65 @@
+// Several paths of tool folders as one, for a server that has one list of tools.
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { PocketError } from '../errors.ts';
+import type { FolderCallContext, FolderState, ToolFolderOptions } from '../tool-folder/index.ts';
+import { ToolFolder } from '../tool-folder/index.ts';
+
+export class JoinedFolders extends ToolFolder {
+  readonly #parts: readonly ToolFolder[];
+
+  /** Closes the parts when it is closed. */
+  constructor(parts: readonly ToolFolder[], options: ToolFolderOptions) {
+    super(parts[0]?.path ?? '.', options);
+    this.#parts = parts;
+  }
+
+  override get folders(): readonly FolderState[] {
+    return this.#parts.flatMap((part) => part.folders);
+  }
+
+  override async load(): Promise<readonly FolderState[]> {
+    await Promise.all(this.#parts.map((part) => part.load()));
+    return this.folders;
+  }
+
+  override async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
+    const lists = await Promise.all(this.#parts.map((part) => part.listTools(signal)));
+    const owners = new Map<string, string>();
+    for (const [index, part] of this.#parts.entries()) {
+      for (const { name } of lists[index] ?? []) {
+        const other = owners.get(name);
+        if (other !== undefined) {
+          throw new PocketError(
+            'CONFIG_INVALID',
+            `There is a tool "${name}" in ${other} and in ${part.path}: rename one.`,
+          );
+        }
+        owners.set(name, part.path);
+      }
+    }
+    return lists.flat();
+  }
+
+  override async callTool(
+    name: string,
+    args: Record<string, unknown>,
+    context: FolderCallContext,
+  ): Promise<CallToolResult> {
+    const lists = await Promise.all(this.#parts.map((part) => part.listTools(context.signal)));
+    const owner = this.#parts.find((_part, index) => lists[index]?.some((tool) => tool.name === name));
+    if (owner) return owner.callTool(name, args, context);
+    const known = lists.flat().map((tool) => tool.name);
+    throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". There are: ${known.join(', ') || 'none'}.`);
+  }
+
+  override onChange(listener: () => void): () => void {
+    const ends = this.#parts.map((part) => part.onChange(listener));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part.close()));
+  }
+}

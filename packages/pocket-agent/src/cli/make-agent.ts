@@ -1,0 +1,44 @@
+// The agent of the command line, made from what the options and the agent file say.
+import { PocketAgent } from '../agent.ts';
+import type { Approve } from '../approval.ts';
+import type { Logger } from '../logger.ts';
+import type { Message } from '../messages.ts';
+import type { LanguageModel } from '../model.ts';
+import type { ToolSource } from '../tools.ts';
+import type { AgentRequest } from './agent-options.ts';
+
+export interface AgentParts {
+  model: string | LanguageModel;
+  /** Closed with the agent. */
+  folders: readonly ToolSource[];
+  allowImages?: boolean;
+  messages?: readonly Message[];
+  approve?: Approve | undefined;
+  logger: Logger;
+}
+
+const systemPrompt =
+  'You are a helpful assistant in a terminal. Use the tools you have whenever they give a more certain answer than you could. Answer briefly.';
+
+export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
+  const { config, servers, access, limits } = request;
+  const { model, folders, messages, approve, logger } = parts;
+  const allowImages = parts.allowImages ?? config.allowImages;
+  return new PocketAgent({
+    agentConfig: {
+      name: 'Pocket',
+      systemPrompt,
+      ...config,
+      llmModel: model,
+      ...(allowImages === undefined ? {} : { allowImages }),
+      ...(messages && messages.length > 0 ? { messages } : {}),
+    },
+    ...(servers.size > 0 ? { mcpConfig: { mcpServers: Object.fromEntries(servers) } } : {}),
+    tools: folders,
+    access,
+    limits,
+    ...(approve ? { approve } : {}),
+    logger,
+    logHandler: () => {}, // shown as events
+  });
+}

@@ -1,0 +1,12 @@
+// An error as one line on stderr, with the usage where the command was called wrongly.
+import { errorText, isPocketError } from '../errors.ts';
+import { exitCodeOf } from './exit-codes.ts';
+import { usageOf } from './help.ts';
+import { printableText } from './printable.ts';
+
+export function reportError(error: unknown, command: string): number {
+  const cause = isPocketError(error, 'CONFIG_INVALID') ? error.cause : undefined;
+  const isUsage = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`pocket-agent: ${printableText(errorText(error))}\n${isUsage ? `\n${usageOf(command)}` : ''}`);
+  return exitCodeOf(error);
+}

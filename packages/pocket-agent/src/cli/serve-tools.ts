@@ -1,0 +1,35 @@
+// The command `pocket-agent serve-tools`: tool folders as an MCP server for any other host.
+import { PocketError } from '../errors.ts';
+import { readArguments } from './arguments.ts';
+import { httpOptions, listenUntilStopped, readAddress } from './http-options.ts';
+import type { Interrupts } from './interrupts.ts';
+import { printable } from './printable.ts';
+import { screenLogger } from './screen-logger.ts';
+import { loadFolders } from './tool-sources.ts';
+
+const serveToolsOptions = { ...httpOptions, watch: { type: 'boolean', default: false } } as const;
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, serveToolsOptions);
+  if (positionals.length === 0) {
+    throw new PocketError('CONFIG_INVALID', 'Which tools? pocket-agent serve-tools DIR...');
+  }
+  const address = readAddress(values);
+  // stdout belongs to the protocol
+  const tell = (line: string) => void process.stderr.write(`${line}\n`);
+  const options = { logger: screenLogger(tell), watch: values.watch };
+  const { folders, problems } = await loadFolders(positionals, options);
+  for (const problem of problems) tell(printable(problem));
+  const { JoinedFolders } = await import('./joined-folders.ts');
+  const [only, ...others] = folders;
+  const served = only && others.length === 0 ? only : new JoinedFolders(folders, options);
+  try {
+    await served.listTools();
+    const server = await served.asMcpServer();
+    if (address) return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
+    await server.serveStdio();
+    return 0;
+  } finally {
+    await served.close();
+  }
+}

@@ -1,0 +1,45 @@
+// The command `pocket-agent serve`: the agent of an agent file, for MCP clients or A2A agents.
+import { PocketError } from '../errors.ts';
+import { accessOptions, readAgentRequest } from './agent-options.ts';
+import { readArguments } from './arguments.ts';
+import { chooseModel } from './choose-model.ts';
+import { httpOptions, listenUntilStopped, readAddress } from './http-options.ts';
+import type { Interrupts } from './interrupts.ts';
+import { makeAgent } from './make-agent.ts';
+import { printable } from './printable.ts';
+import { screenLogger } from './screen-logger.ts';
+import { loadFolders } from './tool-sources.ts';
+
+const serveOptions = {
+  ...httpOptions,
+  ...accessOptions,
+  a2a: { type: 'boolean', default: false },
+  model: { type: 'string', short: 'm' },
+} as const;
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, serveOptions);
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0) {
+    throw new PocketError('CONFIG_INVALID', 'Which agent? pocket-agent serve FILE takes one agent file.');
+  }
+  const address = readAddress({ ...values, http: values.http || values.a2a });
+  const request = await readAgentRequest({ ...values, agent: file });
+  // stdout belongs to the protocol
+  const tell = (line: string) => void process.stderr.write(`${line}\n`);
+  const logger = screenLogger(tell);
+  const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+  for (const problem of problems) tell(printable(problem));
+  const { model } = await chooseModel(request.model);
+  const agent = makeAgent(request, { model, folders, logger });
+  if (!address) {
+    await (await agent.asMcpServer()).serveStdio();
+    return 0;
+  }
+  try {
+    const server = values.a2a ? await agent.asA2aServer() : await agent.asMcpServer();
+    return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
+  } finally {
+    await agent.close();
+  }
+}

@@ -1,0 +1,38 @@
+// How many columns a text takes in a terminal, and texts cut or filled to a number of them.
+import { stripVTControlCharacters } from 'node:util';
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const emoji = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f/u;
+const wide =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
+const plain = /^[\u0020-\u007e]*$/;
+
+export function textWidth(text: string): number {
+  const visible = stripVTControlCharacters(text);
+  if (plain.test(visible)) return visible.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(visible)) width += graphemeWidth(segment);
+  return width;
+}
+
+export function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - textWidth(text)));
+}
+
+/** No wider than `columns`; what is cut off shows as `…`. For text without escape sequences. */
+export function fitted(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  let fitting = '';
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    width += graphemeWidth(segment);
+    if (width > columns - 1) break;
+    fitting += segment;
+  }
+  return `${fitting}…`;
+}
+
+function graphemeWidth(grapheme: string): number {
+  if (/^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]/u.test(grapheme)) return 0;
+  return emoji.test(grapheme) || wide.test(grapheme) ? 2 : 1;
+}

@@ -1,0 +1,55 @@
+// The tool folders of a command: those that come with the package by name, others by path.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { PocketError } from '../errors.ts';
+import type { ToolFolder, ToolFolderOptions } from '../tool-folder/index.ts';
+
+export const shippedFolders = ['web', 'github', 'notes'] as const;
+
+export function isShippedFolder(name: string): boolean {
+  return shippedFolders.some((shipped) => shipped === name);
+}
+
+/** `web` is the folder that comes with the package; `./web` one of your own. */
+export function toolFolderPath(name: string): string {
+  const path = isShippedFolder(name) ? fileURLToPath(new URL(`../folders/${name}`, import.meta.url)) : name;
+  if (existsSync(path)) return path;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `There is no tool folder ${name}: name a folder, or one of ${shippedFolders.join(', ')}.`,
+  );
+}
+
+export interface LoadedFolders {
+  folders: ToolFolder[];
+  /** What is wrong with folders that could not be loaded, one line each. */
+  problems: string[];
+}
+
+/** A folder that is broken never hides the others; only when there is none at all is that an error. */
+export async function loadFolders(names: readonly string[], options: ToolFolderOptions): Promise<LoadedFolders> {
+  if (names.length === 0) return { folders: [], problems: [] };
+  const { loadToolFolder, problemText } = await import('../tool-folder/index.ts');
+  const folders = names.map((name) => loadToolFolder(toolFolderPath(name), options));
+  try {
+    const problems: string[] = [];
+    for (const [index, folder] of folders.entries()) {
+      const states = await folder.load();
+      if (states.length === 0) {
+        throw new PocketError(
+          'CONFIG_INVALID',
+          `${names[index]} holds no tool folder: pocket-agent new-tool NAME --dir ${names[index]} writes one.`,
+        );
+      }
+      problems.push(...states.flatMap((state) => state.problems.map(problemText)));
+    }
+    return { folders, problems };
+  } catch (error) {
+    await closeFolders(folders);
+    throw error;
+  }
+}
+
+export async function closeFolders(folders: readonly ToolFolder[]): Promise<void> {
+  await Promise.all(folders.map((folder) => folder.close()));
+}

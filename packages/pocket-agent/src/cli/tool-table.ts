@@ -1,0 +1,45 @@
+// Tools as rows: what each can do, who says so, and whether a profile allows it.
+import { type Judgement, judge, type Profile, refusalBy } from '../access.ts';
+import type { ToolSource } from '../tools.ts';
+import { columnWidths } from './markdown-table.ts';
+import { printable } from './printable.ts';
+import { padded } from './text-width.ts';
+
+export interface ToolRow extends Judgement {
+  tool: string;
+  allowed: boolean;
+  reason?: string;
+}
+
+export async function toolRows(
+  sources: readonly ToolSource[],
+  profile: Profile | undefined,
+  signal: AbortSignal,
+): Promise<ToolRow[]> {
+  const lists = await Promise.all(sources.map(async (source) => ({ source, tools: await source.listTools(signal) })));
+  return lists.flatMap(({ source, tools }) =>
+    tools.map((tool): ToolRow => {
+      const judgement = source.judge?.(tool) ?? judge(tool);
+      const reason = profile && refusalBy(profile, { name: tool.name, ...judgement });
+      return { tool: tool.name, ...judgement, allowed: reason === undefined, ...(reason ? { reason } : {}) };
+    }),
+  );
+}
+
+export function toolTable(rows: readonly ToolRow[]): string[] {
+  return columns([
+    ['tool', 'capability', 'from', 'allowed'],
+    ...rows.map(({ tool, capability, from, allowed, reason }) => [
+      printable(tool),
+      capability,
+      from,
+      allowed ? 'yes' : `no: ${reason}`,
+    ]),
+  ]);
+}
+
+/** Rows of cells as lines in which columns stand below each other. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = columnWidths(rows.map((row) => row.slice(0, -1)));
+  return rows.map((row) => row.map((cell, index) => padded(cell, widths[index] ?? 0)).join('  '));
+}

@@ -1,0 +1,281 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MarkdownStream } from '../src/cli/markdown.ts';
+import { PrintableStream, printableText } from '../src/cli/printable.ts';
+import { progressLine } from '../src/cli/progress-bars.ts';
+import { Screen } from '../src/cli/screen.ts';
+import { canMoveCursor, hasColour, makeStyle } from '../src/cli/style.ts';
+import { fitted, padded, textWidth } from '../src/cli/text-width.ts';
+
+const style = makeStyle(true);
+
+/** Somewhere to write to. */
+function page() {
+  const written: string[] = [];
+  return { write: (text: string) => void written.push(text), take: () => written.splice(0).join('') };
+}
+
+/** Markdown as a terminal shows it, after it came in these pieces. */
+function rendered(pieces: readonly string[], columns = 80): string {
+  const { write, take } = page();
+  const stream = new MarkdownStream({ style, columns: () => columns, write });
+  for (const piece of pieces) stream.push(piece);
+  stream.end();
+  return take();
+}
+
+/** Each character with the emphasis it is shown with. */
+function cells(text: string): string[] {
+  const on = new Set<string>();
+  const endedBy: Record<string, string[]> = { 22: ['1', '2'], 23: ['3'], 24: ['4'], 39: ['31', '32', '33', '36'] };
+  return [...text.replaceAll('\u001b', '').matchAll(/\[(\d+)m|(.|\n)/gu)].flatMap(([, code, character]) => {
+    if (character !== undefined) return [`${[...on].sort().join(',')}|${character}`];
+    if (code === undefined) return [];
+    if (!endedBy[code]) on.add(code);
+    for (const ended of endedBy[code] ?? []) on.delete(ended);
+    return [];
+  });
+}
+
+describe('markdown in a terminal', () => {
+  test.each([
+    ['# Title', style.bold(style.underline('Title'))],
+    ['### Small', style.bold('Small')],
+    ['a **b** c', `a ${style.bold('b')} c`],
+    ['*i* and _j_', `${style.italic('i')} and ${style.italic('j')}`],
+    ['`code *x*`', style.cyan('code *x*')],
+    ['``a ` b``', style.cyan('a ` b')],
+    ['~~gone~~', style.dim('gone')],
+    ['- one', `${style.cyan('•')} one`],
+    ['  * two', `  ${style.cyan('•')} two`],
+    ['12. twelve', `${style.cyan('12.')} twelve`],
+    ['> said', `${style.dim('│ ')}said`],
+    ['>> twice', `${style.dim('│ │ ')}twice`],
+    ['[here](https://a.example/b)', `here (${style.underline('https://a.example/b')})`],
+    ['[https://a.example](https://a.example)', style.underline('https://a.example')],
+    ['---', style.dim('─'.repeat(40))],
+    // what is no Markdown stays as it is
+    ['2 * 3 * 4', '2 * 3 * 4'],
+    ['snake_case_name', 'snake_case_name'],
+    ['**open', '**open'],
+    ['a ] [b] (c)', 'a ] [b] (c)'],
+    ['\\*plain\\*', '*plain*'],
+    ['#hashtag', '#hashtag'],
+    ['-5 degrees', '-5 degrees'],
+    ['2026 was', '2026 was'],
+  ])('%j', (source, shown) => {
+    expect(rendered([source])).toBe(`${shown}\n`);
+    expect(cells(rendered([...source]))).toEqual(cells(`${shown}\n`));
+  });
+
+  test('a fence is code, whatever stands in it', () => {
+    expect(rendered(['```ts\nconst a = **b**;\n# no heading\n```\nafter'])).toBe(
+      `${style.dim('```ts')}\n${style.cyan('const a = **b**;')}\n${style.cyan('# no heading')}\n${style.dim('```')}\nafter\n`,
+    );
+  });
+
+  test('a table has columns, also with wide letters; where it does not fit it has none', () => {
+    const table = '| name | n |\n|---|---|\n| 東京 | 1 |\n| `x` | 22 |\nafter\n';
+    expect(stripVTControlCharacters(rendered([table]))).toBe('name  n\n────────\n東京  1\nx     22\nafter\n');
+    expect(stripVTControlCharacters(rendered([table], 5))).toBe('name | n\n東京 | 1\nx | 22\nafter\n');
+  });
+
+  test('words appear as they come, not only when a line is over', () => {
+    const { write, take } = page();
+    const stream = new MarkdownStream({ style, columns: () => 80, write });
+    stream.push('The answer is **for');
+    expect(take()).toBe('The answer is ');
+    stream.push('ty-two**, and ');
+    expect(take()).toBe(`${style.bold('forty-two')}, and `);
+  });
+
+  test('the pieces in which a text comes change nothing, and no letter is lost', () => {
+    const words = fc.array(
+      fc.constantFrom(
+        '**',
+        '*',
+        '_',
+        '`',
+        '```',
+        '\n',
+        '\n\n',
+        ' ',
+        '# ',
+        '- ',
+        '1. ',
+        '> ',
+        '|',
+        '[a](b)',
+        '\\',
+        'word',
+        '東',
+        '👩‍👩‍👧',
+      ),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(words, fc.array(fc.nat(5), { maxLength: 30 }), (parts, cuts) => {
+        const source = parts.join('');
+        const characters = [...source];
+        const pieces = cuts.map((cut) => characters.splice(0, cut).join(''));
+        const rest = characters.join('');
+        const whole = rendered([source]);
+        expect(cells(rendered([...pieces, rest]))).toEqual(cells(whole));
+        const count = (text: string, word: string) => text.split(word).length;
+        expect(count(whole, 'word')).toBe(count(source, 'word'));
+        expect(count(whole, '東')).toBe(count(source, '東'));
+      }),
+      { numRuns: 2_000, seed: 42 },
+    );
+  });
+
+  test('a line of nothing but marks takes no time', () => {
+    const before = performance.now();
+    rendered(['*_`['.repeat(25_000)]);
+    expect(performance.now() - before).toBeLessThan(5_000);
+  });
+});
+
+describe('text of strangers', () => {
+  test('has no control character left, but for line breaks and tabs; joined emoji and words stay whole', () => {
+    expect(printableText('a\u001b[31mb\r\nc\td\u0007\u009b1A\u202e\u2028')).toBe('a�[31mb\nc\td��1A��');
+    expect(printableText('👩‍👩‍👧 👩🏽‍💻 🏳️‍🌈 می‌خواهم')).toBe('👩‍👩‍👧 👩🏽‍💻 🏳️‍🌈 می‌خواهم');
+    expect(printableText('a\u200db \u200b')).toBe('a\u200db �');
+    expect(printableText(' \u200d \ud800')).toBe(' � �');
+  });
+
+  test('is the same in pieces as it is whole', () => {
+    const parts = fc.array(
+      fc.constantFrom('a', 'ب', '\u001b[2J', '\u200d', '\u200c', '👩', '\ufe0f', '🏽', '\r', '\n', '\u202e', '❤'),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(parts, fc.array(fc.nat(3), { maxLength: 20 }), (all, cuts) => {
+        const source = all.join('');
+        const stream = new PrintableStream();
+        let shown = '';
+        let rest = source;
+        for (const cut of cuts) {
+          shown += stream.push(rest.slice(0, cut));
+          rest = rest.slice(cut);
+        }
+        shown += stream.push(rest) + stream.end();
+        expect(shown).toBe(printableText(source));
+        expect(shown.replace(/[\n\t]/g, '')).not.toMatch(/\p{Cc}/u);
+      }),
+      { numRuns: 2_000, seed: 42 },
+    );
+  });
+});
+
+describe('widths', () => {
+  test.each([
+    ['abc', 3],
+    ['東京', 4],
+    ['👩‍👩‍👧', 2],
+    ['❤️', 2],
+    ['e\u0301', 1],
+    ['한글', 4],
+    [style.bold('x'), 1],
+  ])('%j takes %i columns', (text, width) => expect(textWidth(text)).toBe(width));
+
+  test('texts are cut and filled by columns, not by characters', () => {
+    expect(fitted('東京タワー', 5)).toBe('東京…');
+    expect(fitted('👩‍👩‍👧👩‍👩‍👧', 3)).toBe('👩‍👩‍👧…');
+    expect(padded('東', 4)).toBe('東  ');
+  });
+});
+
+describe('colours', () => {
+  const terminal = { isTTY: true };
+  test.each([
+    [terminal, {}, true],
+    [{}, {}, false],
+    [terminal, { NO_COLOR: '1' }, false],
+    [terminal, { NO_COLOR: '' }, true],
+    [{}, { FORCE_COLOR: '1' }, true],
+    [terminal, { FORCE_COLOR: '0' }, false],
+    [terminal, { NO_COLOR: '1', FORCE_COLOR: '1' }, false],
+    [terminal, { TERM: 'dumb' }, false],
+  ])('%j with %j: %j', (output, env, isColoured) => expect(hasColour(output, env)).toBe(isColoured));
+
+  test('in a dumb terminal nothing moves', () => {
+    expect(canMoveCursor(terminal, { TERM: 'dumb' })).toBe(false);
+    expect(canMoveCursor(terminal, { NO_COLOR: '1' })).toBe(true);
+  });
+});
+
+describe('the screen', () => {
+  /** Stdout and stderr in one, as a terminal shows them. */
+  function terminal(columns = 40) {
+    const { write, take } = page();
+    const listeners = new Set<() => void>();
+    const output = {
+      isTTY: true,
+      columns,
+      write,
+      on: (_event: 'resize', listener: () => void) => listeners.add(listener),
+      off: (_event: 'resize', listener: () => void) => listeners.delete(listener),
+    };
+    return { output, listeners, take };
+  }
+
+  test('a line never stands behind half a line of the answer', () => {
+    const { output, take } = terminal();
+    const screen = new Screen(output, output);
+    screen.answer('half');
+    screen.line('news');
+    screen.answer('rest');
+    screen.close();
+    expect(take()).toBe('half\nnews\nrest\n');
+  });
+
+  test('a status goes before anything is written, and comes back below it', () => {
+    const { output, take } = terminal();
+    const screen = new Screen(output, output);
+    screen.status(['one', 'two']);
+    expect(take()).toBe('one\ntwo');
+    screen.line('news');
+    expect(take()).toBe('\r\u001b[1A\u001b[Jnews\none\ntwo');
+    screen.close();
+    expect(take()).toBe('\r\u001b[1A\u001b[J');
+  });
+
+  test('a status is as wide as the window is now, also after it changed', () => {
+    const { output, listeners, take } = terminal();
+    const screen = new Screen(output, output);
+    screen.status(['x'.repeat(100)]);
+    expect(take()).toBe(`${'x'.repeat(38)}…`);
+    output.columns = 10;
+    for (const resized of listeners) resized();
+    expect(take()).toBe(`\r\u001b[J${'x'.repeat(8)}…`);
+    screen.close();
+    expect(listeners.size).toBe(0);
+  });
+
+  test('while somebody is asked nothing else is written; then it comes', async () => {
+    const { output, take } = terminal();
+    const screen = new Screen(output, output);
+    const asked = Promise.withResolvers<string>();
+    const answer = screen.question(() => asked.promise);
+    screen.line('news');
+    screen.status(['bar']);
+    screen.answer('text\n');
+    expect(take()).toBe('');
+    asked.resolve('yes');
+    expect(await answer).toBe('yes');
+    expect(take()).toContain('news\n');
+    screen.close();
+  });
+
+  test('progress is a bar where there is a total, else a number; its words are harmless', () => {
+    const call = { toolCallId: '1', toolName: 'copy' };
+    expect(progressLine({ ...call, progress: 3, total: 4, message: 'half\u001b[2J' })).toBe(
+      `  copy ${'█'.repeat(15)}${'░'.repeat(5)} 75 % half�[2J`,
+    );
+    expect(progressLine({ ...call, progress: 7 })).toBe('  copy 7');
+    expect(progressLine({ ...call, progress: 9, total: 3 })).toContain('100 %');
+    expect(progressLine({ ...call, progress: 1, total: 0 })).toBe('  copy 1');
+  });
+});

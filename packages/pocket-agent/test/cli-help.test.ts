@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { CommandFolder, commandLine } from './fixtures/cli-command.ts';
+
+const folder = new CommandFolder();
+const golden = (name: string) => `fixtures/cli-golden/${name}.txt`;
+
+describe('--help', () => {
+  test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'dump', 'doctor'])(
+    'of %s is as it is documented',
+    async (name) => {
+      const { code, stdout, stderr } = await folder.command(name === 'ask' ? ['--help'] : [name, '-h']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.split('\n').filter((line) => line.length > 120)).toEqual([]);
+      await expect(stdout).toMatchFileSnapshot(golden(`help-${name}`));
+    },
+  );
+
+  test('is not asked for by a prompt', async () => {
+    const { stdout } = await folder.command(['-q', '-m', 'demo', '--', '--help', 'What is 6 * 7?']);
+    expect(stdout).toContain('42');
+  });
+});
+
+test('--version is the version alone', async () => {
+  expect(await folder.command(['--version'])).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: '',
+  });
+});
+
+describe('errors', () => {
+  test.each([
+    ['no-prompt', []],
+    ['unknown-option', ['--modle', 'x', 'Hi']],
+    ['unknown-option-of-a-command', ['tools', '--jsn']],
+    ['option-without-value', ['--model']],
+    ['absent-file', ['--mcp', 'absent.json', 'Hi']],
+    ['unknown-model', ['--model', 'wishful', 'Hi']],
+    ['missing-key', ['--model', 'anthropic/x', 'Hi']],
+    ['unknown-profile', ['--profile', 'king', 'Hi']],
+    ['unknown-confirm', ['--confirm', 'maybe', 'Hi']],
+    ['bad-session', ['--session', '../up', 'Hi']],
+    ['call-what', ['call', 'builtin']],
+    ['dump-nothing', ['dump', '--docs-only', '--source-only']],
+    ['serve-what', ['serve']],
+    ['no-tool-folder', ['serve-tools', './absent']],
+    ['new-tool-name', ['new-tool', '../up']],
+  ])('%s', async (name, args) => {
+    const { code, stdout, stderr } = await folder.command(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    await expect(stderr).toMatchFileSnapshot(golden(`error-${name}`));
+  });
+});
+
+describe('cold start', () => {
+  const [node = '', ...start] = commandLine;
+  // time on a processor, which other programs on the machine do not change much; by the clock: the benchmark
+  const report = `process.on('exit', () => {
+    const { user, system } = process.cpuUsage();
+    process.stderr.write(String((user + system) / 1_000));
+  });`;
+  const cpuMs = (args: readonly string[]) => {
+    const preload = `data:text/javascript,${encodeURIComponent(report)}`;
+    return Number(spawnSync(node, ['--import', preload, ...args], { env: folder.env, encoding: 'utf8' }).stderr);
+  };
+
+  test.each(['--version', '--help'])('%s takes at most 120 ms more than `node -e 0`', (flag) => {
+    const rounds = [...Array(5).keys()].map(() => ({ bare: cpuMs(['-e', '0']), ours: cpuMs([...start, flag]) }));
+    const least = (name: 'bare' | 'ours') => Math.min(...rounds.map((round) => round[name]));
+    expect(least('bare')).toBeGreaterThan(1);
+    expect(least('ours') - least('bare')).toBeLessThan(120);
+  });
+
+  test.each(['--version', '--help'])('%s loads its own few files and no package', (flag) => {
+    const spy = `import { registerHooks } from 'node:module';
+      registerHooks({ resolve(specifier, context, next) {
+        const found = next(specifier, context);
+        if (!found.url.startsWith('node:')) process.stderr.write(found.url + '\\n');
+        return found;
+      } });`;
+    const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
+    const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env: folder.env, encoding: 'utf8' });
+    const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
+    expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
+      flag === '--help' ? ['cli/help.ts', 'cli/main.ts'] : ['cli/main.ts', 'version.ts'],
+    );
+  });
+});

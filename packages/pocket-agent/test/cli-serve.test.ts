@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { PocketAgentClient } from 'pocket-agent';
+import { remoteAgent } from 'pocket-agent/a2a';
+import { afterEach, describe, expect, test } from 'vitest';
+import { CommandFolder, commandLine, toolsFolder } from './fixtures/cli-command.ts';
+import { silent } from './helpers.ts';
+
+const folder = new CommandFolder();
+const agentFile = () =>
+  folder.file('served.json', { agentConfig: { llmModel: 'demo', name: 'Tester' }, tools: [toolsFolder] });
+const [node = '', ...start] = commandLine;
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** The official client, connected to what the command serves on stdin and stdout. */
+async function overStdio(...args: string[]): Promise<Client> {
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  await client.connect(
+    new StdioClientTransport({
+      command: node,
+      args: [...start, ...args],
+      env: folder.cachedEnv,
+      cwd: folder.path,
+      stderr: 'ignore',
+    }),
+  );
+  return client;
+}
+
+/** The command as an HTTP server: its process, the address it tells, and how it ends. */
+async function overHttp(...args: string[]) {
+  const child: ChildProcess = spawn(node, [...start, ...args], {
+    env: folder.cachedEnv,
+    cwd: folder.path,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  ends.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  let told = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`It ended: ${told}`)));
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
+      told += text;
+      const [, address] = /listening on (\S+)/.exec(told) ?? [];
+      if (address) resolve(address);
+    });
+  });
+  return { child, url, ended };
+}
+
+async function connected(url: string, token?: string): Promise<Client> {
+  const client = new Client({ name: 'tests', version: '1' });
+  ends.push(() => client.close());
+  const headers = token ? { requestInit: { headers: { authorization: `Bearer ${token}` } } } : {};
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), headers));
+  return client;
+}
+
+describe('pocket-agent serve', () => {
+  test('an agent file is an MCP server on stdin and stdout', async () => {
+    const client = await overStdio('serve', await agentFile());
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['Tester-message']);
+    const { content } = await client.callTool({ name: 'Tester-message', arguments: { message: 'greet Ada' } });
+    expect(JSON.stringify(content)).toContain('Hello');
+  });
+
+  test('over HTTP it wants its token, and ends with 143 when it is told to', async () => {
+    const { url, child, ended } = await overHttp('serve', await agentFile(), '--http', '--token', 'secret-1');
+    await expect(connected(url)).rejects.toThrow();
+    const client = await connected(url, 'secret-1');
+    expect((await client.listTools()).tools).toHaveLength(1);
+    await client.close();
+    child.kill('SIGTERM');
+    expect(await ended).toBe(143);
+  });
+
+  test('--a2a makes it an A2A agent', async () => {
+    const { url } = await overHttp('serve', await agentFile(), '--a2a');
+    const other = remoteAgent(url);
+    ends.push(async () => other.close?.());
+    expect((await other.listTools()).length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    [['x.json', '--port', '80'], '--port needs --http'],
+    [['x.json', '--http', '--port', 'eighty'], '--port must be a number from 0 to 65535'],
+  ])('what is called wrongly is explained: %j', async (args, message) => {
+    const { code, stdout, stderr } = await folder.command(['serve', ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('pocket-agent serve-tools', () => {
+  test('tool folders are an MCP server on stdin and stdout, several paths as one', async () => {
+    const client = await overStdio('serve-tools', join(toolsFolder, 'Greeter'), join(toolsFolder, 'Counter'));
+    expect((await client.listTools()).tools.map((tool) => tool.name).sort()).toEqual(['count', 'greet']);
+    const { content } = await client.callTool({ name: 'greet', arguments: { who: 'Ada' } });
+    expect(content).toEqual([{ type: 'text', text: 'Hello Ada!' }]);
+    await expect(client.callTool({ name: 'absent', arguments: {} })).rejects.toThrow('absent');
+  });
+
+  test('two paths with a tool of the same name are refused, both are named', async () => {
+    const { code, stderr } = await folder.command(['serve-tools', join(toolsFolder, 'Greeter'), toolsFolder]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('There is a tool "greet" in ');
+  });
+
+  test('over HTTP, with --watch, a folder that was edited is another one to an agent', async () => {
+    const own = join(folder.path, 'watched');
+    await cp(toolsFolder, own, { recursive: true });
+    const { url } = await overHttp('serve-tools', own, '--http', '--watch');
+    const agent = new PocketAgentClient({ mcpConfig: { mcpServers: { tools: { url } } }, logger: silent });
+    ends.push(() => agent.close());
+    const greet = async () => JSON.stringify((await agent.callTool('greet', { who: 'Ada' })).content);
+    expect(await greet()).toContain('Hello Ada!');
+    const file = join(own, 'Greeter', 'tool.ts');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('Hello', 'Goodbye'));
+    while (!(await greet()).includes('Goodbye')) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+
+  test('a path without a tool folder is told how to get one', async () => {
+    const { code, stderr } = await folder.command(['serve-tools', folder.path]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('holds no tool folder: pocket-agent new-tool NAME');
+  });
+});

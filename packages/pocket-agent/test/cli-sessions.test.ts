@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from './fixtures/cli-command.ts';
+import { FakeProviders } from './fixtures/fake-providers.ts';
+
+const folder = new CommandFolder();
+let providers: FakeProviders;
+let servers: string;
+beforeAll(async () => {
+  providers = await FakeProviders.start();
+  servers = await folder.servers('none.json', {});
+});
+afterAll(() => providers.close());
+beforeEach(() => providers.reset());
+
+const args = (...more: string[]) => [...SCRIPTED, '--mcp', servers, ...more];
+const ask = (...more: string[]) => folder.command(args(...more), { env: scriptedBy(providers) });
+const sessionFile = (name: string) => join(folder.path, 'data', 'pocket-agent', 'sessions', name);
+const sentTexts = () =>
+  providers.lastBody.at('messages').list.map((message) => {
+    const content = message.at('content');
+    return content.text || content.at(0, 'text').text;
+  });
+
+describe('--session', () => {
+  test('keeps a conversation and goes on with it, in a file that nobody else may read', async () => {
+    providers.script('Hello Ada.', 'You are Ada.');
+    expect((await ask('--session', 'first', 'I am Ada')).code).toBe(0);
+    const second = await ask('--session', 'first', 'Who am I?');
+    expect(second.stdout).toBe('You are Ada.\n');
+    expect(second.stderr).toContain('session first: 2 messages so far');
+    expect(sentTexts().slice(1)).toEqual(['I am Ada', 'Hello Ada.', 'Who am I?']);
+    expect((await stat(sessionFile('first.json'))).mode & 0o777).toBe(0o600);
+    const kept = JSON.parse(await readFile(sessionFile('first.json'), 'utf8'));
+    expect(kept).toMatchObject({ format: 1, name: 'first', savedAt: expect.any(String) });
+    expect(kept.messages).toHaveLength(4);
+    expect(await readdir(join(sessionFile('.')))).not.toContainEqual(expect.stringMatching(/lock|tmp/));
+  });
+
+  test('is kept also after a run that failed or was stopped, and can be gone on with', async () => {
+    providers.script({ status: 401, message: 'no' });
+    expect((await ask('--session', 'failed', 'One')).code).toBe(1);
+    providers.script({ hang: 'at-once' });
+    const [node = '', ...rest] = [...commandLine, ...args('--session', 'failed', 'Two')];
+    const child = spawn(node, rest, { env: { ...folder.cachedEnv, ...scriptedBy(providers) }, stdio: 'ignore' });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    await providers.arrived;
+    child.kill('SIGINT');
+    expect(await ended).toBe(130);
+    providers.script('Three.');
+    expect((await ask('--session', 'failed', 'Go on')).code).toBe(0);
+    expect(JSON.stringify(providers.lastBody.value)).toMatch(/One.*Two.*Go on/s);
+  });
+
+  test('cannot be had by two at once, and the lock of a process that was killed is taken over', async () => {
+    providers.script({ hang: 'at-once' });
+    const [node = '', ...rest] = [...commandLine, ...args('--session', 'locked', 'Wait')];
+    const child = spawn(node, rest, { env: { ...folder.cachedEnv, ...scriptedBy(providers) }, stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await providers.arrived;
+    const other = await ask('--session', 'locked', 'Me too');
+    expect(other.code).toBe(2);
+    expect(other.stderr).toMatch(
+      new RegExp(`Session "locked" is in use by process ${child.pid} on .*delete .*locked\\.json\\.lock`),
+    );
+    child.kill('SIGKILL');
+    await ended;
+    expect(await readdir(sessionFile('.'))).toContain('locked.json.lock');
+    providers.script('Mine now.');
+    expect((await ask('--session', 'locked', 'And now?')).stdout).toBe('Mine now.\n');
+    expect(await readdir(sessionFile('.'))).not.toContain('locked.json.lock');
+  });
+
+  test.each(['a/b', 'a\\b', '.hidden', 'con', 'x'.repeat(65)])(
+    'the name %j is refused: it is no plain file name',
+    async (name) => {
+      const { code, stderr } = await folder.command(['--session', name, 'Hi']);
+      expect(code).toBe(2);
+      expect(stderr).toContain('cannot be the name of a session');
+    },
+  );
+
+  test('one that was written by a newer version, or is broken, is refused and left as it is', async () => {
+    providers.script('Hi.');
+    await ask('--session', 'newer', 'Hi');
+    for (const [content, message] of [
+      ['{"format":2,"messages":[]}', 'was written by a newer pocket-agent (format 2; this one reads 1)'],
+      ['{"format":1,', 'cannot be read'],
+      ['[]', 'it has no format'],
+      ['{"format":1,"messages":[{"role":"system"}]}', 'needs a role'],
+    ] as const) {
+      await writeFile(sessionFile('newer.json'), content);
+      const { code, stderr } = await ask('--session', 'newer', 'Hi');
+      expect({ code, stderr: stderr.includes(message) || stderr }).toEqual({ code: 2, stderr: true });
+      expect(await readFile(sessionFile('newer.json'), 'utf8')).toBe(content);
+    }
+  });
+});

@@ -1,0 +1,160 @@
+import { access, mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
+
+const folder = new CommandFolder();
+const command = folder.command.bind(folder);
+
+describe('pocket-agent tools', { timeout: 20_000 }, () => {
+  const rowsOf = (stdout: string) =>
+    new Map(stdout.split('\n').map((line) => [line.split(/ {2,}/)[0], line.split(/ {2,}/).slice(1)]));
+
+  test('lists the built-in tools in columns that stand below each other', async () => {
+    const { code, stdout, stderr } = await command(['tools', '--profile', 'reader']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const rows = rowsOf(stdout);
+    expect(rows.get('tool')).toEqual(['capability', 'from', 'allowed']);
+    expect(rows.get('calculate')).toEqual(['read', 'meta', 'yes']);
+    const starts = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.search(/(capability|read) /));
+    expect(new Set(starts).size).toBe(1);
+  });
+
+  test('tells what each judgement was concluded from, and why a profile says no', async () => {
+    const file = await folder.servers('two.json', {
+      known: { ...started(stdioServer), capabilities: { meta: 'write' } },
+      strange: { ...started(stdioServer), trust: false },
+    });
+    const { code, stdout } = await command(['tools', '--profile', 'writer', '--config', file]);
+    expect(code).toBe(0);
+    const rows = rowsOf(stdout);
+    expect(rows.get('known_echo')).toEqual(['read', 'annotations', 'yes']);
+    expect(rows.get('known_meta')).toEqual(['write', 'config', 'yes']);
+    const no = 'no: it can delete, and only read, write is allowed';
+    expect(rows.get('known_wait')).toEqual(['delete', 'nothing', no]);
+    expect(rows.get('strange_echo')).toEqual(['delete', 'distrust', no]);
+  });
+
+  test('a file that lies in the folder is not used unless it is named: it may be a stranger’s', async () => {
+    const home = await mkdtemp(join(folder.path, 'home-'));
+    const touch = { command: process.execPath, args: ['-e', `require('fs').writeFileSync('touched', '')`] };
+    await writeFile(join(home, 'mcp.json'), JSON.stringify({ mcpServers: { touch } }));
+    const { stdout } = await command(['tools'], { cwd: home });
+    expect(stdout).toContain('calculate');
+    await expect(access(join(home, 'touched'))).rejects.toThrow();
+  });
+
+  test('lists the tools of tool folders too', async () => {
+    const { code, stdout } = await command(['tools', '--tools', 'web', '--tools', 'github']);
+    expect(code).toBe(0);
+    expect(rowsOf(stdout).get('web_fetch')).toEqual(['read', 'meta', 'yes']);
+    expect(stdout).toContain('github');
+    expect(stdout).not.toContain('calculate');
+  });
+
+  test('--json gives one object per line', async () => {
+    const home = await mkdtemp(join(folder.path, 'home-'));
+    await writeFile(join(home, '.mcp.json'), JSON.stringify({ mcpServers: { one: started(stdioServer) } }));
+    const { stdout } = await command(['tools', '--json', '--profile', 'reader', '--config', '.mcp.json'], {
+      cwd: home,
+    });
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows).toContainEqual({ tool: 'echo', capability: 'read', from: 'annotations', allowed: true });
+    expect(rows).toContainEqual({
+      tool: 'wait',
+      capability: 'delete',
+      from: 'nothing',
+      allowed: false,
+      reason: 'it can delete, and only read is allowed',
+    });
+  });
+
+  test('a server that fails is reported; only when none answers is that a failure', async () => {
+    const broken = started(oddServer, 'exits');
+    const some = await command([
+      'tools',
+      '--config',
+      await folder.servers('some.json', { broken, one: started(stdioServer) }),
+    ]);
+    expect(some.code).toBe(0);
+    expect(some.stdout).toContain('one_echo');
+    expect(some.stderr).toMatch(/^server broken: .*API_TOKEN is wrong/m);
+    const none = await command(['tools', '--config', await folder.servers('none.json', { broken })]);
+    expect(none).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('No MCP server answered') });
+  });
+
+  test('a file that is no JSON, or holds no servers, is named', async () => {
+    const file = join(folder.path, 'broken.json');
+    await writeFile(file, '{ nope');
+    expect(await command(['tools', '--config', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('broken.json is not JSON'),
+    });
+    await writeFile(file, '{ "tests": 3 }');
+    expect(await command(['tools', '--config', file])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('broken.json must hold an object "mcpServers"'),
+    });
+  });
+});
+
+describe('pocket-agent call', { timeout: 20_000 }, () => {
+  const servers = () =>
+    folder.servers('call.json', {
+      one: { ...started(stdioServer), capabilities: { pid: 'delete', progress: 'read', wait: 'read' } },
+      two: started(stdioServer),
+    });
+
+  test('calls a tool of one server, by the name it has there, with JSON or with key=value', async () => {
+    const file = await servers();
+    expect(await command(['call', '--mcp', file, 'one', 'echo', '{"text":"1 = one"}'])).toEqual({
+      code: 0,
+      stdout: '1 = one\n',
+      stderr: '',
+    });
+    expect((await command(['call', '--mcp', file, 'one', 'echo', 'text=2=two'])).stdout).toBe('2=two\n');
+    expect((await command(['call', '--mcp', file, 'one', 'progress', 'everyMs=0', 'count=2'])).stdout).toBe(
+      'all parts done\n',
+    );
+    const { stdout } = await command(['call', '--json', 'builtin', 'calculate', 'expression=6*7']);
+    expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { value: 42 } });
+  });
+
+  test('calls a tool of a tool folder', async () => {
+    const { code, stdout } = await command(['call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello Ada!\n' });
+  });
+
+  test('a tool that says it failed: its words on stderr, and 1', async () => {
+    const { code, stdout, stderr } = await command(['call', 'builtin', 'calculate', 'expression=6 *']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).not.toBe('');
+  });
+
+  test('a call that the profile does not allow, or that nobody says yes to, is refused with 4', async () => {
+    const file = await servers();
+    const byProfile = await command(['call', '--mcp', file, '--profile', 'reader', '--yes', 'one', 'pid']);
+    expect(byProfile).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('only read is allowed') });
+    const byNobody = await command(['call', '--mcp', file, 'one', 'pid']);
+    expect(byNobody).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody to ask; --yes allows it') });
+    expect((await command(['call', '--mcp', file, '--yes', 'one', 'pid'])).stdout).toMatch(/^\d+\n$/);
+    expect((await command(['call', '--mcp', file, '--confirm', 'never', 'one', 'pid'])).code).toBe(0);
+  });
+
+  test.each([
+    [['onee', 'echo'], 'There is no server or tool folder "onee". Did you mean "one"?'],
+    [['one', 'ecko'], 'There is no tool "ecko". Did you mean "echo"?'],
+    [['one', 'echo', '{"text":'], 'The arguments cannot be read'],
+    [['one', 'echo', 'text'], '"text" is neither a JSON object nor key=value'],
+  ])('what is called wrongly is explained: %j', async (args, message) => {
+    const { code, stderr } = await command(['call', '--mcp', await servers(), ...args]);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+});
