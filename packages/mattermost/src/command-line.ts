@@ -52,7 +52,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-function readEnvFile(): Environment {
+export function readEnvFile(): Environment {
   try {
     return parseEnv(readFileSync('.env', 'utf8'));
   } catch (error) {

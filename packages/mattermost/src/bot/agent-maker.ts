@@ -1,0 +1,67 @@
+// Agents for conversations, with the tools of Mattermost in this process. Pocket Agent is loaded with the first one.
+import type { McpServer } from '@modelcontextprotocol/server';
+import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import { narrower, type Profile } from '../access.ts';
+import type { MattermostConfig } from '../config.ts';
+import { MattermostError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { createMattermostServer, type MattermostServer } from '../server.ts';
+import type { BotOptions, ConversationInfo } from './bot.ts';
+
+export class AgentMaker {
+  readonly #make: BotOptions['agent'];
+  readonly #tools: MattermostTools | undefined;
+
+  constructor({ agent, config, profile = 'reader' }: BotOptions, log: Log) {
+    this.#make = agent;
+    this.#tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
+  }
+
+  async make(conversation: ConversationInfo): Promise<PocketAgent<unknown>> {
+    const made = await this.#make(conversation);
+    if ('run' in made) return made;
+    const { PocketAgent } = await loadPocketAgent();
+    return new PocketAgent(this.#tools ? await this.#tools.addTo(made) : made);
+  }
+
+  close(): void {
+    this.#tools?.close();
+  }
+}
+
+export class MattermostTools {
+  readonly #server: MattermostServer;
+
+  constructor({ config, profile, log }: { config: MattermostConfig; profile: Profile; log: Log }) {
+    this.#server = createMattermostServer({ ...config, profile: narrower(profile, config.profile) }, { log });
+  }
+
+  /** The same options with one more MCP server, called mattermost. */
+  async addTo(options: PocketAgentOptions): Promise<PocketAgentOptions> {
+    const server = await this.#server.factory({ era: 'legacy' });
+    const mattermost = { server: server as McpServer };
+    return { ...options, mcpConfig: { mcpServers: { ...serversOf(options.mcpConfig), mattermost } } };
+  }
+
+  close(): void {
+    this.#server.close();
+  }
+}
+
+export async function loadPocketAgent(): Promise<typeof import('pocket-agent')> {
+  try {
+    return await import('pocket-agent');
+  } catch (error) {
+    throw new MattermostError('CONFIG_INVALID', 'The bot needs the package pocket-agent: npm install pocket-agent', {
+      cause: error,
+    });
+  }
+}
+
+type Servers = Extract<PocketAgentOptions['mcpConfig'], { mcpServers?: unknown }>['mcpServers'];
+
+function serversOf(config: PocketAgentOptions['mcpConfig']): Servers {
+  if (config === undefined) return {};
+  if (typeof config === 'function' || 'connect' in config) return { local: { server: config } };
+  return config.mcpServers ?? config.servers ?? {};
+}

@@ -1,0 +1,128 @@
+// An answer that is written while it is read: its messages are edited about once a second, and the last edit arrives.
+import type { MattermostApi } from '../client/api.ts';
+import { delay } from '../client/deadline.ts';
+import { path } from '../client/path.ts';
+import type { PostRecord } from '../client/records.ts';
+import { backoff } from '../client/retry.ts';
+import { isMattermostError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { escapeMentions } from './escape-mentions.ts';
+import { LONGEST_MESSAGE, splitMessage } from './split-message.ts';
+
+interface AnswerPostOptions {
+  api: MattermostApi;
+  log: Log;
+  channelId: string;
+  /** The message whose thread it belongs to; empty for none. */
+  rootId: string;
+  /** Mattermost drops the second of two messages with the same; unique to this answer. */
+  pendingId: string;
+  editMs: number;
+  backoffMs: number;
+  signal: AbortSignal;
+}
+
+const LAST_ATTEMPTS = 6;
+const PASSING = ['UNREACHABLE', 'TIMEOUT', 'SERVER_ERROR', 'RATE_LIMITED', 'ANSWER_INVALID'];
+
+export class AnswerPost {
+  readonly #options: AnswerPostOptions;
+  readonly #posts: { id: string; message: string }[] = [];
+  #wanted = '';
+  #sent = '';
+  #sentAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
+  #isFinished = false;
+
+  constructor(options: AnswerPostOptions) {
+    this.#options = options;
+  }
+
+  has(postId: string): boolean {
+    return this.#posts.some(({ id }) => id === postId);
+  }
+
+  /** Seen soon, or overtaken by what comes after it. */
+  show(text: string): void {
+    this.#wanted = text;
+    this.#wake();
+  }
+
+  async finish(text: string): Promise<void> {
+    const { log, backoffMs, signal } = this.#options;
+    this.#isFinished = true;
+    clearTimeout(this.#timer);
+    await this.#sending;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#send(text);
+        return;
+      } catch (error) {
+        if (!isMattermostError(error)) throw error;
+        log.warning('answer_not_sent', { code: error.code, attempt });
+        if (attempt === LAST_ATTEMPTS || !PASSING.includes(error.code)) return;
+        await delay(backoff(attempt, backoffMs), signal);
+      }
+    }
+  }
+
+  #wake(): void {
+    if (this.#isFinished || this.#sending || this.#timer || this.#wanted === this.#sent) return;
+    const wait = Math.max(0, this.#sentAt + this.#options.editMs - Date.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#sending = this.#sendNow();
+    }, wait);
+  }
+
+  async #sendNow(): Promise<void> {
+    try {
+      await this.#send(this.#wanted);
+    } catch (error) {
+      // the next edit says all of this one, too
+      this.#options.log.debug('answer_not_shown', { code: isMattermostError(error) ? error.code : 'UNEXPECTED' });
+    } finally {
+      this.#sentAt = Date.now();
+      this.#sending = undefined;
+      this.#wake();
+    }
+  }
+
+  async #send(text: string): Promise<void> {
+    const { api } = this.#options;
+    this.#sent = text;
+    const parts = messagesOf(text);
+    for (const [index, message] of parts.entries()) {
+      const post = this.#posts[index];
+      if (!post) await this.#create(index, message);
+      else if (post.message !== message) {
+        await api.put(path`/posts/${post.id}/patch`, { message });
+        post.message = message;
+      }
+    }
+    for (const { id } of this.#posts.slice(parts.length).reverse()) {
+      await api.delete(path`/posts/${id}`);
+      this.#posts.pop();
+    }
+  }
+
+  async #create(index: number, message: string): Promise<void> {
+    const { api, channelId, rootId, pendingId } = this.#options;
+    const { id } = await api.createPost<PostRecord>({
+      channel_id: channelId,
+      root_id: rootId,
+      message,
+      pending_post_id: `${pendingId}:${index}`,
+    });
+    this.#posts.push({ id, message });
+  }
+}
+
+/** Escaped again after the cut, where a line may have become a fence or stopped being one. */
+function messagesOf(text: string): string[] {
+  return splitMessage(escapeMentions(text)).map((part) => {
+    const escaped = escapeMentions(part);
+    return escaped === part ? part : [...escaped].slice(0, LONGEST_MESSAGE).join('');
+  });
+}

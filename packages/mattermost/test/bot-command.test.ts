@@ -1,0 +1,77 @@
+// The command mattermost-bot as a process, with the demo model.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import { startFakeMattermost } from './fake/fake-mattermost.ts';
+import { defaultSeed } from './fake/seed.ts';
+
+const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/bot/main.ts', import.meta.url))];
+const endings: (() => unknown)[] = [];
+/** Waits for something to become true, however busy the machine is. */
+const until = <Value>(read: () => Value) => expect.poll(read, { timeout: 15_000, interval: 10 });
+
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function start(args: string[], { model = 'demo' } = {}) {
+  const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
+  const fake = await startFakeMattermost({ seed: { conversations } });
+  endings.push(() => fake.close());
+  const folder = await mkdtemp(join(tmpdir(), 'mattermost-bot-'));
+  endings.push(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'agent.json');
+  const content = { agentConfig: { llmModel: model, name: 'Helper' }, mcpServers: {}, limits: { maxSteps: 5 } };
+  await writeFile(file, JSON.stringify(content));
+  const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
+  const child = spawn(process.execPath, [...main, ...args], { env, cwd: folder });
+  let errors = '';
+  let output = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const ended = once(child, 'close');
+  endings.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { fake, file, child, ended, errors: () => errors, output: () => output };
+}
+
+test('answers as the agent of its file says, and ends when it is told to', async () => {
+  const { fake, child, ended, errors, output } = await start([]);
+  await until(() => fake.socketCount).toBe(1);
+  fake.say('alice', 'alice,helper', 'what is your name in Mattermost?');
+  const helper = fake.user('helper').id;
+  const said = () => [...fake.world.posts.values()].filter(({ user_id }) => user_id === helper);
+  await until(() => said().length).toBeGreaterThan(0);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(fake.socketCount).toBe(0);
+  expect(output()).toBe('');
+  expect(errors()).toContain('listening');
+  expect(errors()).not.toContain(fake.token('helper'));
+});
+
+test.each([
+  [['--profile', 'king'], /--profile is "king", but must be reader/],
+  [['--agent', 'missing.json'], /missing\.json cannot be read/],
+])('%j is refused with the way out', async (args, text) => {
+  const { ended, errors } = await start(args);
+  const [code] = await ended;
+  expect(code).toBeGreaterThan(0);
+  expect(errors()).toMatch(text);
+});
+
+test('says what it can do', async () => {
+  const { ended, output } = await start(['--help']);
+  expect(await ended).toEqual([0, null]);
+  expect(output()).toContain('Usage: mattermost-bot');
+});

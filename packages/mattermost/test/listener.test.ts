@@ -1,0 +1,312 @@
+// Channels as resources: read, watched in both eras on both transports, through lost and dead connections.
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { createLog, type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
+import { afterEach, describe, expect, test } from 'vitest';
+import { configFor, connect, type Era, eras, newClient } from './connect.ts';
+import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fake/fake-mattermost.ts';
+import { selfSigned } from './fake/self-signed.ts';
+
+const endings: (() => Promise<unknown>)[] = [];
+/** Waits for something to become true, however busy the machine is. */
+const until = <Value>(read: () => Value) => expect.poll(read, { timeout: 15_000, interval: 10 });
+
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+interface World {
+  fake: FakeMattermost;
+  url: string;
+  logLines: string[];
+}
+
+interface WorldOptions {
+  environment?: Record<string, string>;
+  config?: Partial<MattermostConfig>;
+  fake?: FakeOptions;
+}
+
+async function world({ environment = {}, config = {}, fake: fakeOptions = {} }: WorldOptions = {}): Promise<World> {
+  const fake = await startFakeMattermost(fakeOptions);
+  endings.push(() => fake.close());
+  const base = { MCP_TRANSPORT: 'http', MCP_PORT: '0', MATTERMOST_AUTH_MODE: 'client_token' };
+  const logLines: string[] = [];
+  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const server = await startHttp(configFor(fake, { environment: { ...base, ...environment }, config }), { log });
+  endings.push(() => server.close());
+  return { fake, url: server.url, logLines };
+}
+
+const uriOf = (fake: FakeMattermost, channel: string) => `mattermost://channel/${fake.channel(channel).id}`;
+
+interface Watching {
+  client: Client;
+  /** Every update, by URI. */
+  updates: string[];
+  subscribe(uri: string): Promise<() => Promise<void>>;
+}
+
+/** A client that subscribes as its era does. */
+function watching(client: Client, era: Era): Watching {
+  const updates: string[] = [];
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+    updates.push(params.uri);
+  });
+  return {
+    client,
+    updates,
+    async subscribe(uri) {
+      if (era === '2026') {
+        const subscription = await client.listen({ resourceSubscriptions: [uri] });
+        return () => subscription.close();
+      }
+      await client.subscribeResource({ uri });
+      return async () => {
+        await client.unsubscribeResource({ uri });
+      };
+    },
+  };
+}
+
+async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promise<Watching> {
+  const client = newClient(era);
+  const headers = { authorization: `Bearer ${fake.token(user)}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  endings.push(() => client.close());
+  return watching(client, era);
+}
+
+/** How often a channel was asked what had been missed in it. */
+const caughtUp = (fake: FakeMattermost) =>
+  fake.requests.filter(({ query, status }) => 'since' in query && status === 200).length;
+
+/** Open, and done with asking what was missed before. */
+const listening = (fake: FakeMattermost) => until(() => caughtUp(fake)).toBeGreaterThan(0);
+
+const open = (fake: FakeMattermost, count = 1) => until(() => fake.socketCount).toBe(count);
+
+describe.each(eras)('a client of the %s era', (era) => {
+  test('reads a channel as its last messages', async () => {
+    const place = await world();
+    const { client } = await connectTo(place, era);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates).toMatchObject([{ uriTemplate: 'mattermost://channel/{channel_id}' }]);
+    const uri = uriOf(place.fake, 'town-square');
+    const { contents } = await client.readResource({ uri });
+    const [content] = contents;
+    expect(content).toMatchObject({ uri, mimeType: 'application/json' });
+    const body = JSON.parse(content && 'text' in content ? content.text : '');
+    expect(body).toMatchObject({ channel: 'Town Square', truncated: false });
+    expect(body.messages.at(-1)).toMatchObject({ user: 'carol', message: 'The build is red again' });
+    expect(place.fake.socketCount).toBe(0);
+  });
+
+  test('hears of posts, edits and deletions in the channel it watches, and of no other', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'off-topic', 'elsewhere');
+    const post = fake.say('bob', 'town-square', 'first');
+    await until(() => watcher.updates).toEqual([uri]);
+    await fetch(`${fake.url}/api/v4/posts/${post.id}/patch`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${fake.token('bob')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ message: 'changed' }),
+    });
+    await until(() => watcher.updates).toEqual([uri, uri]);
+    fake.unsay('bob', post.id);
+    await until(() => watcher.updates).toEqual([uri, uri, uri]);
+  });
+
+  test('the socket is open while somebody watches, once for each account', async () => {
+    const place = await world();
+    const { fake } = place;
+    const [alice, again, bob] = [
+      await connectTo(place, era),
+      await connectTo(place, era),
+      await connectTo(place, era, 'bob'),
+    ];
+    expect(fake.socketCount).toBe(0);
+    const endings = [
+      await alice.subscribe(uriOf(fake, 'town-square')),
+      await again.subscribe(uriOf(fake, 'off-topic')),
+      await bob.subscribe(uriOf(fake, 'town-square')),
+    ];
+    await open(fake, 2);
+    await endings[0]?.();
+    await endings[2]?.();
+    await open(fake, 1);
+    await endings[1]?.();
+    await open(fake, 0);
+  });
+
+  test('a client that goes away watches no longer', async () => {
+    const place = await world({ config: { pingMs: 50 } });
+    const { client, subscribe } = await connectTo(place, era);
+    await subscribe(uriOf(place.fake, 'town-square'));
+    await open(place.fake);
+    if (era === '2025' && client.transport instanceof StreamableHTTPClientTransport) {
+      await client.transport.terminateSession();
+    }
+    await client.close();
+    await open(place.fake, 0);
+  });
+
+  test('what was missed while the connection was lost is told when it is back', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await watcher.subscribe(uriOf(fake, 'off-topic'));
+    await listening(fake);
+    fake.disconnectSockets();
+    fake.say('bob', 'town-square', 'missed');
+    await until(() => watcher.updates).toEqual([uri]);
+    await open(fake);
+    fake.say('bob', 'town-square', 'heard');
+    await until(() => watcher.updates).toEqual([uri, uri]);
+  });
+
+  test('a dead connection is noticed and replaced', async () => {
+    const place = await world({ config: { pingMs: 100 } });
+    const { fake, logLines } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    logLines.length = 0;
+    fake.freezeSockets();
+    fake.say('bob', 'town-square', 'said to the dead');
+    await until(() => logLines.join('')).toContain('socket_lost');
+    fake.freezeSockets(false);
+    await until(() => watcher.updates).toEqual([uri]);
+  });
+
+  test('events that are left out are noticed by their numbers', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await until(() => caughtUp(fake)).toBe(1);
+    fake.freezeSockets();
+    fake.say('bob', 'town-square', 'lost');
+    fake.freezeSockets(false);
+    fake.say('bob', 'off-topic', 'heard');
+    await until(() => watcher.updates).toEqual([uri]);
+    expect(caughtUp(fake)).toBe(2);
+  });
+
+  test('a channel that may not be read is neither read nor watched', async () => {
+    const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    for (const channel of ['off-topic', 'secret']) {
+      const uri = uriOf(fake, channel);
+      await expect(watcher.client.readResource({ uri })).rejects.toThrow();
+      if (era === '2025') await expect(watcher.subscribe(uri)).rejects.toThrow();
+      else await watcher.subscribe(uri);
+    }
+    const carol = await connectTo(place, era, 'carol');
+    const uri = uriOf(fake, 'secret');
+    await carol.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'off-topic', 'denied to all');
+    fake.say('bob', 'secret', 'not for alice');
+    await until(() => carol.updates).toEqual([uri]);
+    expect(watcher.updates).toEqual([]);
+  });
+
+  test('addresses that are none are refused', async () => {
+    const { client, subscribe } = await connectTo(await world(), era);
+    for (const uri of ['mattermost://channel/short', 'https://example.com/', 'mattermost://channel/../x']) {
+      await expect(client.readResource({ uri })).rejects.toThrow();
+      if (era === '2025') await expect(subscribe(uri)).rejects.toThrow();
+    }
+  });
+
+  test('a token that was revoked ends the socket for good', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    await watcher.subscribe(uriOf(fake, 'town-square'));
+    await open(fake);
+    fake.revoke(fake.token('alice'));
+    await until(() => place.logLines.join('')).toContain('socket_refused');
+    expect(fake.socketCount).toBe(0);
+    expect(place.logLines.join('')).not.toContain(fake.token('alice'));
+  });
+
+  test('an outage of Mattermost is waited out', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await open(fake);
+    const outage = fake.fail({ path: /since=/, status: 500, times: 1000 });
+    fake.disconnectSockets(1012);
+    await until(() => place.logLines.join('')).toContain('catch_up_failed');
+    outage.cancel();
+    fake.say('bob', 'town-square', 'again');
+    await until(() => watcher.updates).toContain(uri);
+  });
+
+  test('watches over stdio, with the command as it is shipped', async () => {
+    const fake = await startFakeMattermost();
+    endings.push(() => fake.close());
+    const client = newClient(era);
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))],
+        env: { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('alice'), MATTERMOST_LOG_LEVEL: 'silent' },
+      }),
+    );
+    endings.push(() => client.close());
+    const watcher = watching(client, era);
+    const uri = uriOf(fake, 'town-square');
+    const first = await watcher.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'town-square', 'over stdio');
+    await until(() => watcher.updates).toEqual([uri]);
+    await first();
+    await open(fake, 0);
+  });
+});
+
+test('a client that subscribes twice is told once, and is rid of it at once', async () => {
+  const { client, fake, close } = await connect({ era: '2025' });
+  endings.push(close);
+  const watcher = watching(client, '2025');
+  const uri = uriOf(fake, 'town-square');
+  await watcher.subscribe(uri);
+  const end = await watcher.subscribe(uri);
+  await listening(fake);
+  fake.say('bob', 'town-square', 'once');
+  await until(() => watcher.updates).toEqual([uri]);
+  await end();
+  await open(fake, 0);
+});
+
+test('the socket trusts the certificates it was given', async () => {
+  const { key, cert } = selfSigned();
+  const file = join(tmpdir(), `mattermost-listener-${process.pid}.pem`);
+  writeFileSync(file, cert);
+  const place = await world({ fake: { tls: { key, cert } }, environment: { MATTERMOST_EXTRA_CA_CERTS: file } });
+  const watcher = await connectTo(place, '2026');
+  const uri = uriOf(place.fake, 'town-square');
+  await watcher.subscribe(uri);
+  await listening(place.fake);
+  place.fake.say('bob', 'town-square', 'over TLS');
+  await until(() => watcher.updates).toEqual([uri]);
+});
