@@ -1,4 +1,5 @@
 // The shapes Agent3 speaks in: one interface, `Agent3`, in this process or at the other end of an HTTP API.
+import type { Statistics, StatisticsQuery } from './registry/statistics.ts';
 
 /** Everything the tools, the HTTP API and the web page stand on. `caller` is whoever asks; see `Caller`. */
 export interface Agent3 {
@@ -11,6 +12,7 @@ export interface Agent3 {
   feedback(feedback: Feedback, caller: Caller): Promise<FeedbackResult>;
   register(registration: Registration, caller: Caller): Promise<AgentDetails>;
   unregister(agentId: string, caller: Caller): Promise<void>;
+  statistics(query: StatisticsQuery): Promise<Statistics>;
   health(): Promise<HubHealth>;
   close(): Promise<void>;
 }
@@ -142,7 +144,9 @@ export interface CallRequest {
   inputMode?: string;
   files?: readonly { name: string; mediaType: string; base64: string }[];
   skillId?: string;
+  /** The `taskHandle` of an answer: the message goes on with that task. */
   taskId?: string;
+  /** The `contextId` of an answer: the message is one more in that conversation. */
   contextId?: string;
   /** wait (default): until there is an answer. start: return as soon as there is a task. */
   mode?: 'wait' | 'start';
@@ -200,7 +204,9 @@ export interface CallResponse {
     retryAfter?: number;
   };
   /** To continue, wait, reply or cancel with `task`; also when a deadline passed. */
-  task?: { taskHandle: string; state: TaskStateName; taskId?: string; contextId?: string; question?: string };
+  task?: { taskHandle: string; state: TaskStateName; question?: string };
+  /** To go on in the same conversation; good for this caller and agent only. */
+  contextId?: string;
   /** Proof of the call, for `feedback`. */
   receipt?: string;
 }
@@ -257,8 +263,11 @@ export interface Registration {
   credentials?: readonly Credential[];
 }
 
-/** Kept encrypted; sent only to the host of the agent, in the scheme its card asks for. */
-export type Credential = { scheme?: string } & (
+/**
+ * Kept encrypted; sent only to `host` (`name` or `name:port`; default that of the card's URL, or of the card itself
+ * when it was registered without one), in the scheme the card asks for. `scheme` is a name in `securitySchemes`.
+ */
+export type Credential = { scheme?: string; host?: string } & (
   | { type: 'bearer'; token: string }
   | { type: 'apiKey'; key: string }
   | { type: 'basic'; username: string; password: string }

@@ -1,0 +1,105 @@
+// What a caller is told of a call, and what is written down of it.
+import { hash } from 'node:crypto';
+import type { CallErrorCode, CallRecord, CallResponse, TaskRequest } from '../types.ts';
+import type { Errand } from './errand.ts';
+import type { CallFailure } from './failure.ts';
+import { costOf } from './price.ts';
+import { type ResultLimits, resultOf, statusText, tokensIn } from './result.ts';
+import type { Tickets } from './tickets.ts';
+
+interface AnswerOptions {
+  limits: ResultLimits;
+  tickets: Tickets;
+  /** For a look at a task, which is then told of by its handle also when it is over: what was wanted of it. */
+  action?: TaskRequest['action'];
+}
+
+export function answerOf(errand: Errand, failure: CallFailure | undefined, options: AnswerOptions): CallResponse {
+  const { collected, redactor, caller, agentId, taskHandle } = errand;
+  const { state, contextId, taskId } = collected;
+  const problem = failure ? describe(errand, failure) : ended(errand, options);
+  const result = failure && collected.isOver ? undefined : resultOf(collected, options.limits, redactor);
+  const tokensUsed = tokensIn(collected.metadata);
+  const cost = options.action === undefined ? finalCost(errand, tokensUsed) : undefined; // a look costs nothing
+  const statusCode = failure?.statusCode ?? errand.peer?.statusCode;
+  const question =
+    state === 'input-required' || state === 'auth-required' ? statusText(collected, redactor) : undefined;
+  const hasTask =
+    taskId !== undefined && collected.message === undefined && (options.action !== undefined || !collected.isOver);
+  return {
+    success: problem === undefined,
+    ...(result ? { result } : {}),
+    ...(problem ? { error: problem.text, errorCode: problem.code } : {}),
+    metadata: {
+      responseTime: Math.round(errand.elapsedMs),
+      ...(tokensUsed === undefined ? {} : { tokensUsed }),
+      ...(cost === undefined ? {} : { cost }),
+      ...(statusCode === undefined ? {} : { statusCode }),
+      retryCount: errand.retryCount,
+      ...(failure?.retryAfterMs === undefined ? {} : { retryAfter: Math.ceil(failure.retryAfterMs / 1000) }),
+    },
+    ...(hasTask ? { task: { taskHandle, state: state ?? 'submitted', ...(question ? { question } : {}) } } : {}),
+    ...(contextId !== undefined && /^[!-~]{1,256}$/.test(contextId) && redactor.redact(contextId) === contextId
+      ? { contextId: options.tickets.sealContext(contextId, { caller: caller.id, agentId }) }
+      : {}),
+  };
+}
+
+export function recordOf(errand: Errand, response: CallResponse, request: unknown): CallRecord {
+  const { success, result, errorCode, metadata } = response;
+  const { responseTime, retryCount, statusCode, cost, tokensUsed } = metadata;
+  return {
+    callId: errand.callId,
+    agentId: errand.agentId,
+    caller: errand.caller.id,
+    startedAt: errand.startedAt,
+    responseTime,
+    success,
+    errorCode,
+    statusCode,
+    retryCount,
+    cost,
+    tokensUsed,
+    state: errand.collected.state,
+    requestDigest: digest(request),
+    ...(result ? { responseDigest: digest(result) } : {}),
+  };
+}
+
+function describe(errand: Errand, failure: CallFailure): { text: string; code: CallErrorCode } {
+  const { collected, redactor, label, isSent } = errand;
+  const { code } = failure;
+  const isWaiting = collected.taskId !== undefined && !collected.isOver;
+  const isLost = isSent && !isWaiting && (code === 'TIMEOUT' || code === 'UNREACHABLE') && !failure.isUntouched;
+  const more =
+    isWaiting && code !== 'CANCELED'
+      ? ' Its task goes on: use the taskHandle to wait for it or to cancel it.'
+      : isLost
+        ? ' Whether it has done anything is not known.'
+        : '';
+  return { code, text: redactor.redact(`${label === '' ? '' : `Agent "${label}": `}${failure.message}${more}`) };
+}
+
+/** A task that ended without what was asked for. */
+function ended(
+  { collected, redactor, label }: Errand,
+  { action }: AnswerOptions,
+): { text: string; code: CallErrorCode } | undefined {
+  const { state } = collected;
+  if (state === 'canceled' && action === 'cancel') return undefined;
+  if (collected.message || (state !== 'failed' && state !== 'rejected' && state !== 'canceled')) return undefined;
+  const said = statusText(collected, redactor)?.slice(0, 500);
+  const text = `Agent "${label}": the task was ${state === 'failed' ? 'not done' : state}.${said ? ` It says: ${said}` : ''}`;
+  return { code: state === 'canceled' ? 'CANCELED' : 'TASK_FAILED', text };
+}
+
+function finalCost({ agent, collected, elapsedMs }: Errand, tokens: number | undefined): number | undefined {
+  const price = agent?.price;
+  if (collected.state === undefined && collected.message === undefined) return undefined;
+  const isStillCounting = !collected.isOver && (price?.perMinute || price?.perToken);
+  return isStillCounting ? undefined : costOf(price, { ms: elapsedMs, tokens });
+}
+
+function digest(value: unknown): string {
+  return hash('sha256', JSON.stringify(value));
+}

@@ -1,0 +1,233 @@
+// Calls to A2A agents: who may, what is sent, what comes back. One call is one record, whatever becomes of it.
+import { randomUUID } from 'node:crypto';
+import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../types.ts';
+import { answerOf, recordOf } from './answer.ts';
+import type { Bridge, BridgeOptions } from './bridge-options.ts';
+import { Deadline } from './deadline.ts';
+import { type DeliveryOptions, deliver, follow } from './delivery.ts';
+import { Errand, type Reached } from './errand.ts';
+import { CallFailure, toFailure } from './failure.ts';
+import { Gate } from './gate.ts';
+import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './input.ts';
+import { makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
+import { Pushes, pushedTask } from './pushes.ts';
+import { TaskBook, unknownTask } from './task-book.ts';
+import { Tickets } from './tickets.ts';
+
+export type { ApprovalQuestion, Bridge, BridgeOptions } from './bridge-options.ts';
+
+type Look = Exclude<TaskRequest['action'], 'reply'>;
+
+const USUAL_TIMEOUT_MS = 30_000;
+const USUAL_RETRIES = 1;
+const USUAL_RETRY_DELAY_MS = 500;
+const USUAL_LIMITS = { bytes: 256 * 1024, parts: 100 };
+const CANCEL_MS = 2000;
+/** Of one answer on the wire, a whole stream included. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+export function createBridge(options: BridgeOptions): Bridge {
+  return new A2aBridge(options);
+}
+
+class A2aBridge implements Bridge {
+  readonly #options: BridgeOptions;
+  readonly #fetch: HttpFetch;
+  readonly #gate: Gate;
+  readonly #tickets: Tickets;
+  readonly #tasks: TaskBook;
+  readonly #pushes: Pushes;
+  readonly #checkSchema: SchemaCheck;
+  readonly #closing = new AbortController();
+
+  constructor(options: BridgeOptions) {
+    const { directory, network, pushUrl, key, logger, now = Date.now } = options;
+    this.#options = options;
+    this.#fetch = makeFetch({ maxBytes: MOST_BYTES, ...network, redirects: 'refuse' });
+    this.#gate = new Gate(options, this.#fetch);
+    this.#tickets = new Tickets(key);
+    this.#tasks = new TaskBook({ directory, tickets: this.#tickets, now });
+    this.#pushes = new Pushes({ url: pushUrl, directory, tickets: this.#tickets, now });
+    this.#checkSchema = makeSchemaCheck((reason) =>
+      logger.warn('an agent declares a schema that cannot be used', { reason }),
+    );
+  }
+
+  async call(request: CallRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
+    const { agentId, metadata = {} } = request;
+    const errand = this.#start({ agentId, caller, timeoutMs: metadata.timeout, options });
+    const failure = await this.#attempt(errand, () => this.#call(errand, request));
+    if (failure?.code === 'CANCELED') await this.#cancel(errand);
+    const response = await this.#answer(errand, failure);
+    try {
+      const receipt = await this.#options.directory.record(recordOf(errand, response, request));
+      return errand.isSent ? { ...response, receipt } : response;
+    } catch (error) {
+      this.#complain('a call could not be recorded', errand, error);
+      return response;
+    }
+  }
+
+  async task(request: TaskRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
+    const known = await this.#tasks.find(request.taskHandle, caller);
+    const agentId = known?.agentId ?? '';
+    if (request.action === 'reply' && known) {
+      const { message, timeout, taskHandle } = request;
+      return this.call({ agentId, message, taskId: taskHandle, metadata: { timeout } }, caller, options);
+    }
+    const errand = this.#start({ agentId, caller, timeoutMs: request.timeout, options });
+    const failure = await this.#attempt(errand, async () => {
+      checkTimeout(request.timeout);
+      if (!known || request.action === 'reply') throw unknownTask();
+      await this.#look(errand, known, request.action);
+    });
+    return this.#answer(errand, failure, request.action);
+  }
+
+  receivePush(request: Request): Promise<Response> {
+    return this.#pushes.receive(request);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#fetch.close();
+  }
+
+  async #call(errand: Errand, request: CallRequest): Promise<void> {
+    const { agentId, metadata = {}, skillId, mode } = request;
+    checkRequest(request);
+    if (request.taskId !== undefined) await this.#tasks.goOn(errand, request.taskId);
+    const whose = { caller: errand.caller.id, agentId };
+    const given = request.contextId === undefined ? undefined : this.#tickets.openContext(request.contextId, whose);
+    const found = await this.#gate.find(errand);
+    const parts = await readInput(request, found.agent.card, this.#checkSchema);
+    await this.#gate.admit(errand, found, request);
+    const reached = await this.#gate.reach(errand, found, skillId);
+    const delivery = {
+      retries: metadata.retries ?? USUAL_RETRIES,
+      retryDelayMs: this.#retryDelayMs,
+      streams: mode !== 'start' && metadata.streaming !== false && errand.can('streaming'),
+    };
+    const message = {
+      messageId: randomUUID(),
+      parts,
+      taskId: errand.known?.taskId,
+      contextId: errand.known?.contextId ?? given,
+      metadata: skillId === undefined ? undefined : { skillId },
+    };
+    const updates = await this.#deliver(errand, reached, { ...delivery, message });
+    if (mode !== 'start') await this.#follow(errand, reached, { ...delivery, updates });
+  }
+
+  /** With the address for push notifications, where the agent sends some. */
+  async #deliver(errand: Errand, reached: Reached, sending: Parameters<typeof deliver>[2]): ReturnType<typeof deliver> {
+    const { taskHandle } = errand;
+    const push = errand.can('pushNotifications') ? this.#pushes.open(taskHandle) : undefined;
+    if (push) errand.redactor.add([push.token]);
+    try {
+      const updates = await deliver(errand, reached, { ...sending, message: { ...sending.message, push } });
+      this.#tasks.rename(errand);
+      if (push) await this.#save(errand);
+      return updates;
+    } finally {
+      this.#pushes.opened(taskHandle);
+    }
+  }
+
+  async #look(errand: Errand, known: KnownTask, action: Look): Promise<void> {
+    errand.belongTo(known);
+    errand.redactor.add([this.#tickets.pushToken(known.taskHandle)]);
+    const found = await this.#gate.find(errand);
+    const pushed = pushedTask(known);
+    if (pushed) return errand.take({ kind: 'task', task: pushed });
+    const reached = await this.#gate.reach(errand, found);
+    const { peer } = reached;
+    const { signal } = errand.deadline;
+    const ask = action === 'cancel' ? peer.cancelTask(known.taskId, signal) : peer.getTask(known.taskId, signal);
+    errand.take({ kind: 'task', task: await ask });
+    const delivery = { retries: USUAL_RETRIES, retryDelayMs: this.#retryDelayMs, streams: errand.can('streaming') };
+    if (action !== 'wait' || errand.collected.isAnswered) return;
+    const updates = delivery.streams ? peer.subscribe(known.taskId, signal) : undefined;
+    await this.#follow(errand, reached, { ...delivery, updates });
+  }
+
+  async #follow(
+    errand: Errand,
+    reached: Reached,
+    how: DeliveryOptions & Pick<Parameters<typeof follow>[2], 'updates'>,
+  ): Promise<void> {
+    try {
+      await follow(errand, reached, { ...how, wake: () => this.#pushes.wake(errand.taskHandle) });
+    } finally {
+      this.#pushes.sleep(errand.taskHandle);
+    }
+  }
+
+  #start(about: { agentId: string; caller: Caller; timeoutMs?: number; options: CallOptions }): Errand {
+    const { agentId, caller, timeoutMs = USUAL_TIMEOUT_MS, options } = about;
+    const { signal, onProgress } = options;
+    const isUsable = timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS; // else it is refused as soon as it is read
+    const closing = this.#closing.signal;
+    const deadline = new Deadline({ timeoutMs: isUsable ? timeoutMs : USUAL_TIMEOUT_MS, signal, closing });
+    const startedAt = (this.#options.now ?? Date.now)();
+    const taskHandle = this.#tickets.newHandle();
+    return new Errand({ agentId, caller, deadline, startedAt, taskHandle, onProgress });
+  }
+
+  async #attempt(errand: Errand, work: () => Promise<void>): Promise<CallFailure | undefined> {
+    try {
+      errand.deadline.signal.throwIfAborted();
+      await work();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof CallFailure)) this.#complain('a call failed for a reason of ours', errand, error);
+      return toFailure(error);
+    } finally {
+      errand.deadline.release();
+    }
+  }
+
+  async #answer(
+    errand: Errand,
+    failure: CallFailure | undefined,
+    action?: TaskRequest['action'],
+  ): Promise<CallResponse> {
+    const limits = { ...USUAL_LIMITS, ...this.#options.limits };
+    const response = answerOf(errand, failure, { limits, tickets: this.#tickets, action });
+    errand.settle(errand.mayHaveCost(failure) ? response.metadata.cost : 0);
+    const isUnfinished = response.task !== undefined && !errand.collected.isOver;
+    if (isUnfinished || errand.known || errand.isTaskSaved) await this.#save(errand);
+    return response;
+  }
+
+  /** Who called does not want it any more: the agent is told, and waited for a moment only. */
+  async #cancel(errand: Errand): Promise<void> {
+    const { peer, collected } = errand;
+    const { taskId } = collected;
+    if (!peer || taskId === undefined || collected.isOver || this.#closing.signal.aborted) return;
+    try {
+      const task = await peer.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS));
+      collected.take({ kind: 'task', task });
+    } catch (error) {
+      this.#complain('a task could not be canceled at its agent', errand, toFailure(error));
+    }
+  }
+
+  async #save(errand: Errand): Promise<void> {
+    try {
+      await this.#tasks.save(errand);
+    } catch (error) {
+      this.#complain('a task could not be saved', errand, error);
+    }
+  }
+
+  #complain(what: string, { callId, agentId, redactor }: Errand, error: unknown): void {
+    const reason = redactor.redact(error instanceof Error ? error.message : String(error));
+    this.#options.logger.error(what, { callId, agentId, reason });
+  }
+
+  get #retryDelayMs(): number {
+    return this.#options.retryDelayMs ?? USUAL_RETRY_DELAY_MS;
+  }
+}

@@ -1,0 +1,100 @@
+// What stands between a caller and an agent: policy, budget, approval, rate limits, and the right credentials.
+import type { HttpFetch } from '@pocket-agent/http/fetch';
+import type { CallErrorCode, CallRequest } from '../types.ts';
+import { authorize } from './authorization.ts';
+import type { BridgeOptions } from './bridge-options.ts';
+import { type Endpoint, endpointOf } from './endpoint.ts';
+import type { Errand, Found, Reached } from './errand.ts';
+import { CallFailure } from './failure.ts';
+import { INPUT_SCHEMA_EXTENSION } from './input-schema.ts';
+import { OAuthTokens } from './oauth-tokens.ts';
+import { Peer } from './peer.ts';
+import { checkAgent, checkHost, isHost } from './policy.ts';
+import { Budget, checkMaxCost } from './price.ts';
+import { isRecord, recordsIn } from './wire.ts';
+
+export class Gate {
+  readonly #options: BridgeOptions;
+  readonly #fetch: HttpFetch;
+  readonly #tokens: OAuthTokens;
+  readonly #budget: Budget;
+
+  constructor(options: BridgeOptions, fetch: HttpFetch) {
+    this.#options = options;
+    this.#fetch = fetch;
+    this.#tokens = new OAuthTokens({ fetch, isTrustedHost: this.#isTrustedHost });
+    this.#budget = new Budget(options.budget ?? {}, options.now ?? Date.now);
+  }
+
+  /** The agent as it is now, and where it is spoken to; nothing is sent yet. */
+  async find(errand: Errand): Promise<Found> {
+    const { policy = {}, directory } = this.#options;
+    const { agentId, deadline } = errand;
+    checkAgent(policy, agentId);
+    const fetching = directory.fresh(agentId, deadline.signal);
+    const agent = await orElse(deadline.race(fetching), 'UNREACHABLE', 'its card is not to be had. Try again later.');
+    if (!agent) throw new CallFailure('AGENT_UNKNOWN', 'there is no such agent. Find one with agent3_search.');
+    errand.agent = agent;
+    const endpoint = endpointOf(agent.card);
+    checkHost(policy, endpoint.url);
+    return { agent, endpoint };
+  }
+
+  /** Whether this message may go out: it can be paid for, is approved, and not one too many. */
+  async admit(errand: Errand, { agent, endpoint }: Found, { message, metadata = {} }: CallRequest): Promise<void> {
+    const { caller, deadline } = errand;
+    const { timeoutMs } = deadline;
+    checkMaxCost(agent.price, { maxCost: metadata.maxCost, timeoutMs });
+    errand.settle = this.#budget.reserve(caller.id, agent.price, timeoutMs);
+    await this.#approve(errand, endpoint, message);
+    const wait = await deadline.race(this.#options.directory.admit(agent, caller.id));
+    if (wait === undefined) return;
+    const text = `too many calls. Try again in ${Math.ceil(wait)} s.`;
+    throw new CallFailure('RATE_LIMITED', text, { retryAfterMs: wait * 1000 });
+  }
+
+  /** The agent, ready to be spoken to with the credentials it wants. */
+  async reach(errand: Errand, { agent, endpoint }: Found, skillId?: string): Promise<Reached> {
+    const { deadline, redactor } = errand;
+    const { signal } = deadline;
+    const extensions = extensionsOf(agent.card);
+    const reading = deadline.race(this.#options.directory.credentials(agent.agentId));
+    const credentials = await orElse(reading, 'AUTH_MISSING', 'its credentials cannot be read by this hub.');
+    const vault = { credentials, tokens: this.#tokens, isTrustedHost: this.#isTrustedHost };
+    const conceal = (secrets: string[]) => redactor.add(secrets);
+    const authorization = await authorize({ agent, endpoint, skillId, signal, conceal, ...vault });
+    errand.peer = new Peer({ endpoint, authorization, extensions, fetch: this.#fetch });
+    return { agent, endpoint, peer: errand.peer };
+  }
+
+  async #approve(errand: Errand, { url }: Endpoint, message: string): Promise<void> {
+    const { agent, agentId, caller, deadline, label } = errand;
+    const { signal } = deadline;
+    const about = { agentId, name: label, host: url.host, price: agent?.price, message, caller: caller.id, signal };
+    const answer = await deadline.race(this.#options.approve?.(about) ?? 'allow');
+    if (answer !== 'allow') throw new CallFailure('REFUSED', 'the call was not approved.');
+  }
+
+  readonly #isTrustedHost = (url: URL): boolean => {
+    const { guard, allowHosts = [] } = this.#options.network ?? {};
+    return guard === 'none' || allowHosts.some((host) => isHost(host, url));
+  };
+}
+
+/** What the directory throws is told in our words: its own may name addresses. */
+async function orElse<Value>(value: Promise<Value>, code: CallErrorCode, text: string): Promise<Value> {
+  try {
+    return await value;
+  } catch (cause) {
+    throw cause instanceof CallFailure ? cause : new CallFailure(code, text, { cause });
+  }
+}
+
+/** The extensions of the card that are used; one that must be used and is not known here is the end. */
+function extensionsOf(card: Record<string, unknown>): string[] {
+  const capabilities = isRecord(card.capabilities) ? card.capabilities : {};
+  const declared = recordsIn(capabilities.extensions);
+  if (declared.some(({ uri, required }) => required === true && uri !== INPUT_SCHEMA_EXTENSION))
+    throw new CallFailure('PROTOCOL', 'it requires an extension of A2A that the bridge does not speak.');
+  return declared.some(({ uri }) => uri === INPUT_SCHEMA_EXTENSION) ? [INPUT_SCHEMA_EXTENSION] : [];
+}

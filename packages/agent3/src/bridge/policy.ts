@@ -1,0 +1,26 @@
+// Which agents and hosts may be called at all.
+import { CallFailure } from './failure.ts';
+
+/** A list that is there allows nothing else; a deny goes before an allow. Hosts: `name`, `name:port` or `*.name`. */
+export interface CallPolicy {
+  allowAgents?: readonly string[];
+  denyAgents?: readonly string[];
+  allowHosts?: readonly string[];
+  denyHosts?: readonly string[];
+}
+
+export function checkAgent({ allowAgents, denyAgents = [] }: CallPolicy, agentId: string): void {
+  if (denyAgents.includes(agentId) || (allowAgents && !allowAgents.includes(agentId)))
+    throw new CallFailure('REFUSED', 'the policy of this hub does not allow calls to it.');
+}
+
+export function checkHost({ allowHosts, denyHosts = [] }: CallPolicy, url: URL): void {
+  const matches = (pattern: string) => isHost(pattern, url);
+  if (denyHosts.some(matches) || (allowHosts && !allowHosts.some(matches)))
+    throw new CallFailure('REFUSED', `the policy of this hub does not allow calls to the host ${url.host}.`);
+}
+
+export function isHost(pattern: string, { host, hostname }: URL): boolean {
+  const name = pattern.toLowerCase();
+  return name.startsWith('*.') ? hostname.endsWith(name.slice(1)) : name === host || name === hostname;
+}

@@ -1,0 +1,23 @@
+// The one error class of Agent3. Programs branch on `code`; people read `message`, which names the way out.
+
+export type Agent3ErrorCode =
+  | 'CONFIG_INVALID'
+  | 'INPUT_INVALID'
+  | 'AGENT_UNKNOWN'
+  | 'CARD_INVALID'
+  | 'CARD_UNAVAILABLE'
+  | 'SIGNATURE_INVALID'
+  | 'FORBIDDEN'
+  | 'SECRET_KEY'
+  | 'RECEIPT_INVALID'
+  | 'ALREADY_RATED';
+
+export class Agent3Error extends Error {
+  override readonly name = 'Agent3Error';
+  readonly code: Agent3ErrorCode;
+
+  constructor(code: Agent3ErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+  }
+}

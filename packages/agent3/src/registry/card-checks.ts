@@ -1,0 +1,84 @@
+// Nothing comes into the registry unchecked: size, the specification, where it may be called, and its signature.
+import type { CardJson } from '../types.ts';
+import { Agent3Error } from './agent3-error.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { type Card, readCard } from './card.ts';
+import type { CardSource } from './card-source.ts';
+import { type SigningKey, verifyCard } from './signature.ts';
+
+const LARGEST_CARD = 256 * 1_024;
+
+/** A card that was checked, with what is known of where it came from. */
+export interface CheckedCard {
+  json: CardJson;
+  card: Card;
+  url: string | undefined;
+  etag: string | undefined;
+  freshMs: number | undefined;
+  isVerified: boolean;
+}
+
+export class CardChecks {
+  readonly #options: { source: CardSource; trustedKeys: readonly SigningKey[] };
+
+  constructor(options: { source: CardSource; trustedKeys: readonly SigningKey[] }) {
+    this.#options = options;
+  }
+
+  /** Throws when the card cannot be had, breaks the specification, or has a signature that is wrong. */
+  async fetch(address: string): Promise<CheckedCard> {
+    const { source } = this.#options;
+    const url = source.cardUrl(address);
+    const fetched = await source.fetchCard(url);
+    if (!fetched.isChanged) throw new Agent3Error('CARD_UNAVAILABLE', 'The card was not sent');
+    return this.check(fetched.card, { ...fetched, url });
+  }
+
+  async check(
+    json: CardJson,
+    from: { url?: string; etag?: string | undefined; freshMs?: number } = {},
+  ): Promise<CheckedCard> {
+    const { source } = this.#options;
+    if (canonicalJson(json).length > LARGEST_CARD)
+      throw new Agent3Error('CARD_INVALID', `The card is larger than ${LARGEST_CARD / 1_024} KiB`);
+    const card = readCard(json);
+    for (const { url } of card.supportedInterfaces) {
+      const parsed = URL.parse(url);
+      if (parsed && /^https?:$/.test(parsed.protocol)) source.checkScheme(parsed, 'An interface of the card');
+    }
+    const state = await verifyCard(json, (header) => this.#keysFor(header, from.url ?? soleOrigin(card)));
+    if (state === 'invalid')
+      throw new Agent3Error(
+        'SIGNATURE_INVALID',
+        'The signature of the card does not fit it: the card was changed after it was signed. Sign it again.',
+      );
+    return {
+      json,
+      card,
+      url: from.url,
+      etag: from.etag,
+      freshMs: from.freshMs,
+      isVerified: state === 'valid',
+    };
+  }
+
+  /** Keys we were given count for every card; a `jku` only where the card itself lives. */
+  async #keysFor(
+    { kid, jku }: { kid: string; jku: string | undefined },
+    cardUrl: string | undefined,
+  ): Promise<SigningKey[]> {
+    const { trustedKeys, source } = this.#options;
+    const trusted = trustedKeys.filter((key) => key.kid === kid);
+    if (trusted.length > 0 || jku === undefined || cardUrl === undefined) return trusted;
+    if (URL.parse(jku)?.origin !== new URL(cardUrl).origin) return [];
+    const keys = await source.fetchKeys(jku).catch((): SigningKey[] => []); // without keys it is not verified
+    return keys.filter((key) => key.kid === kid);
+  }
+}
+
+/** Where a card that was handed in lives: the one origin all its interfaces have. */
+function soleOrigin(card: Card): string | undefined {
+  const origins = new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.origin));
+  const [origin] = origins;
+  return origins.size === 1 && origin !== 'null' ? origin : undefined;
+}

@@ -1,0 +1,44 @@
+// One agent, looked at closely.
+import type { Kysely } from 'kysely';
+import type { AgentDetails, Credential, Invocation } from '../types.ts';
+import { authenticationOf } from './authentication.ts';
+import { cardView, readCard } from './card.ts';
+import { recentReviews } from './feedback.ts';
+import { type AgentRow, listedAgent, metricsOf, parse, rateLimitOf, summaryOf } from './listing.ts';
+import type { RegistrySchema } from './schema.ts';
+
+type RowWithCard = AgentRow & { card: string };
+
+export async function detailsOf(db: Kysely<RegistrySchema>, row: RowWithCard): Promise<AgentDetails> {
+  const metrics = await metricsOf(db, [row]);
+  return {
+    ...summaryOf(row, metrics.get(row.id)),
+    owner: row.owner,
+    version: row.version,
+    ...cardView(readCard(parse(row.card))),
+    ...(row.card_url === null ? {} : { cardUrl: row.card_url }),
+    registeredAt: new Date(row.registered_at).toISOString(),
+    refreshedAt: new Date(row.refreshed_at).toISOString(),
+    ...rateLimitOf(row),
+    recentReviews: await recentReviews(db, row.id),
+  };
+}
+
+export async function invocationOf(
+  db: Kysely<RegistrySchema>,
+  row: RowWithCard,
+  credentials: readonly Credential[],
+): Promise<Invocation> {
+  const metrics = (await metricsOf(db, [row])).get(row.id);
+  const { card, digest, verified, price } = listedAgent(row);
+  return {
+    agentId: row.id,
+    name: row.name,
+    card,
+    digest,
+    verified,
+    authentication: authenticationOf(readCard(card), credentials),
+    ...(price ? { price } : {}),
+    ...(metrics ? { metrics } : {}),
+  };
+}

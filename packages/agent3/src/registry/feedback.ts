@@ -1,0 +1,104 @@
+// Ratings: only with the receipt of a real call, one for each, weighted as ranking.ts says.
+import { type Kysely, sql } from 'kysely';
+import type { Caller, Feedback, FeedbackResult, Review } from '../types.ts';
+import { Agent3Error } from './agent3-error.ts';
+import { type Receipts, tellsOfAgent, updateRecord } from './calls.ts';
+import { cleanText } from './clean-text.ts';
+import { feedback as feedbackInput, inputChecked } from './input.ts';
+import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
+import type { RegistrySchema } from './schema.ts';
+
+const LONGEST_TEXT = 2_000;
+const RECENT_REVIEWS = 20;
+
+type Database = Kysely<RegistrySchema>;
+
+export async function giveFeedback(
+  db: Database,
+  given: Feedback,
+  context: { caller: Caller; receipts: Receipts; now: number },
+): Promise<FeedbackResult> {
+  const { agentId, rating, feedback, receipt } = inputChecked(feedbackInput, given);
+  const { caller, receipts, now } = context;
+  const callId = receipts.read(receipt, agentId, caller.id);
+  if (callId === undefined) throw invalidReceipt('is not that of a call of yours to this agent');
+  return db.transaction().execute(async (transaction) => {
+    const call = await transaction
+      .selectFrom('agent3_calls')
+      .select('error_code')
+      .where('call_id', '=', callId)
+      .executeTakeFirst();
+    if (!call) throw invalidReceipt('is of a call too long ago');
+    if (!tellsOfAgent(call.error_code)) throw invalidReceipt('is of a call that never reached the agent');
+    const raterRecord = await recordOfRater(transaction, caller.id, agentId);
+    const { numInsertedOrUpdatedRows } = await transaction
+      .insertInto('agent3_feedback')
+      .values({
+        call_id: callId,
+        agent_id: agentId,
+        rater: caller.id,
+        rating,
+        text: cleanText(feedback, LONGEST_TEXT),
+        created_at: now,
+      })
+      .onConflict((conflict) => conflict.column('call_id').doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows === 0n)
+      throw new Agent3Error('ALREADY_RATED', 'This call has been rated; every call can be rated once');
+    const weight = ageWeight(now) * raterWeight(raterRecord);
+    const rated = await updateRecord(transaction, {
+      agentId,
+      now,
+      change: ({ ref }) => ({
+        rating_count: sql`${ref('rating_count')} + 1`,
+        rating_sum: sql`${ref('rating_sum')} + cast(${weight * rating} as double precision)`,
+        rating_weight: sql`${ref('rating_weight')} + cast(${weight} as double precision)`,
+      }),
+    });
+    if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanText(agentId, 100)}" any more`);
+    return {
+      success: true,
+      timestamp: new Date(now).toISOString(),
+      message: 'Thank you: your rating counts.',
+      reputation: reputationOf(rated) ?? rating,
+    };
+  });
+}
+
+function invalidReceipt(why: string): Agent3Error {
+  return new Agent3Error('RECEIPT_INVALID', `The receipt ${why}; call the agent and give the receipt of that answer`);
+}
+
+async function recordOfRater(db: Database, rater: string, agentId: string): Promise<Parameters<typeof raterWeight>[0]> {
+  const called = await db
+    .selectFrom('agent3_calls')
+    .select('agent_id')
+    .distinct()
+    .where('caller', '=', rater)
+    .limit(4)
+    .execute();
+  const before = await db
+    .selectFrom('agent3_feedback')
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .where('agent_id', '=', agentId)
+    .where('rater', '=', rater)
+    .executeTakeFirstOrThrow();
+  const agent = await db.selectFrom('agent3_agents').select('owner').where('id', '=', agentId).executeTakeFirst();
+  return { agentsCalled: called.length, ratingsBefore: before.total, isOwner: agent?.owner === rater };
+}
+
+export async function recentReviews(db: Database, agentId: string): Promise<Review[]> {
+  const rows = await db
+    .selectFrom('agent3_feedback')
+    .select(['rater', 'rating', 'text', 'created_at'])
+    .where('agent_id', '=', agentId)
+    .orderBy('created_at', 'desc')
+    .limit(RECENT_REVIEWS)
+    .execute();
+  return rows.map(({ rater, rating, text, created_at }) => ({
+    rater: cleanText(rater, 100),
+    rating,
+    feedback: text,
+    timestamp: new Date(created_at).toISOString(),
+  }));
+}

@@ -1,0 +1,105 @@
+// Cards stay current: fetched again when they are stale, by one request however many ask; the old one for a while
+// when that fails.
+import type { Kysely } from 'kysely';
+import type { ListedAgent } from '../types.ts';
+import { Agent3Error } from './agent3-error.ts';
+import type { CardChecks } from './card-checks.ts';
+import type { CardSource } from './card-source.ts';
+import { canBeKey } from './input.ts';
+import { type AgentRow, listedAgent } from './listing.ts';
+import type { Registrations } from './registrations.ts';
+import type { RegistrySchema } from './schema.ts';
+
+const TRY_AGAIN_MS = 60_000;
+
+export interface FreshnessOptions {
+  db: Kysely<RegistrySchema>;
+  source: CardSource;
+  checks: CardChecks;
+  registrations: Registrations;
+  now: () => number;
+  /** For how long a card that cannot be fetched again is still good. */
+  maxStaleMs: number;
+}
+
+export class Freshness {
+  readonly #options: FreshnessOptions;
+  readonly #underWay = new Map<string, Promise<void>>();
+
+  constructor(options: FreshnessOptions) {
+    this.#options = options;
+  }
+
+  async find(agentId: string): Promise<ListedAgent | undefined> {
+    const row = await this.row(agentId);
+    return row && listedAgent(row);
+  }
+
+  async fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
+    const { now, maxStaleMs } = this.#options;
+    const row = await this.row(agentId);
+    if (!row || row.card_url === null || row.fresh_until > now()) return row && listedAgent(row);
+    try {
+      await unlessAborted(this.refresh(row), signal);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Agent3Error('CARD_UNAVAILABLE', `The card of "${row.name}" is too old to call by. ${reason}`, {
+        cause,
+      });
+    }
+    return this.find(agentId);
+  }
+
+  /** Throws when the card cannot be had or is not what it should be; the old one stays. */
+  refresh(row: AgentRow): Promise<void> {
+    const known = this.#underWay.get(row.id);
+    if (known) return known;
+    const refreshing = this.#refresh(row).finally(() => this.#underWay.delete(row.id));
+    this.#underWay.set(row.id, refreshing);
+    return refreshing;
+  }
+
+  async #refresh(row: AgentRow): Promise<void> {
+    const { db, source, checks, registrations, now } = this.#options;
+    if (row.card_url === null) return;
+    const update = db.updateTable('agent3_agents').where('number', '=', row.number);
+    try {
+      const fetched = await source.fetchCard(row.card_url, row.etag ?? undefined);
+      if (fetched.isChanged) {
+        const checked = await checks.check(fetched.card, { ...fetched, url: row.card_url });
+        await registrations.replaceCard(row, checked);
+      } else await update.set({ refreshed_at: now(), fresh_until: now() + fetched.freshMs }).execute();
+    } catch (error) {
+      // not again with every call
+      await update.set({ fresh_until: now() + TRY_AGAIN_MS }).execute();
+      throw error;
+    }
+  }
+
+  async row(agentId: string): Promise<(AgentRow & { card: string }) | undefined> {
+    if (!canBeKey(agentId)) return undefined;
+    return this.#options.db
+      .selectFrom('agent3_agents')
+      .innerJoin('agent3_cards', 'agent_number', 'number')
+      .selectAll('agent3_agents')
+      .select('card')
+      .where('id', '=', agentId)
+      .executeTakeFirst();
+  }
+}
+
+/** One who gives up waiting leaves the work to the others. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return work;
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,76 @@
+// Whether agents are there: each asked now and then, by one hub at a time, a few at once.
+import { type Kysely, sql } from 'kysely';
+import { updateRecord } from './calls.ts';
+import { readCard } from './card.ts';
+import type { CardSource } from './card-source.ts';
+import type { Freshness } from './freshness.ts';
+import { type AgentRow, parse } from './listing.ts';
+import type { RegistrySchema } from './schema.ts';
+
+const LEASE_MS = 60_000;
+
+export interface HealthCheckOptions {
+  db: Kysely<RegistrySchema>;
+  kind: 'sqlite' | 'postgres';
+  source: CardSource;
+  freshness: Freshness;
+  now: () => number;
+  intervalMs: number;
+  concurrency: number;
+}
+
+/** Checks all that are due; tells how many that were. */
+export async function checkHealth(options: HealthCheckOptions, signal: AbortSignal): Promise<number> {
+  let checked = 0;
+  const work = async () => {
+    while (!signal.aborted) {
+      const row = await claim(options);
+      if (!row) return;
+      checked += 1;
+      await check(options, row);
+    }
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  return checked;
+}
+
+/** The one that waits longest, for us alone until the lease is over. */
+async function claim({ db, kind, now }: HealthCheckOptions): Promise<AgentRow | undefined> {
+  const time = now();
+  const { rows } = await sql<AgentRow>`
+    update agent3_agents set health_leased_until = ${time + LEASE_MS} where number = (
+      select number from agent3_agents where health_due <= ${time} and health_leased_until <= ${time}
+      order by health_due limit 1 ${kind === 'postgres' ? sql`for update skip locked` : sql``})
+    returning *`.execute(db);
+  return rows[0];
+}
+
+async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> {
+  const { db, now, intervalMs } = options;
+  const isUp = await answers(options, row).catch(() => false);
+  await db.transaction().execute(async (transaction) => {
+    const health = isUp ? 'up' : 'down';
+    await updateRecord(transaction, { agentId: row.id, now: now(), change: () => ({ health }) });
+    // spread, so that those registered together are not asked together for ever
+    const due = now() + Math.round(intervalMs * (0.9 + Math.random() * 0.2));
+    await transaction
+      .updateTable('agent3_agents')
+      .set({ health_due: due, health_leased_until: 0 })
+      .where('number', '=', row.number)
+      .execute();
+  });
+}
+
+async function answers({ db, source, freshness }: HealthCheckOptions, row: AgentRow): Promise<boolean> {
+  if (row.card_url !== null) {
+    await freshness.refresh(row);
+    return true;
+  }
+  const { card } = await db
+    .selectFrom('agent3_cards')
+    .select('card')
+    .where('agent_number', '=', row.number)
+    .executeTakeFirstOrThrow();
+  const [first] = readCard(parse(card)).supportedInterfaces;
+  return first !== undefined && source.answers(first.url);
+}

@@ -1,0 +1,219 @@
+// Agents come in by their card, are written again when it changes, and go when their owner says so.
+import { randomBytes } from 'node:crypto';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../types.ts';
+import { Agent3Error } from './agent3-error.ts';
+import { digestOf } from './canonical-json.ts';
+import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from './card.ts';
+import type { CardChecks, CheckedCard } from './card-checks.ts';
+import type { CredentialStore } from './credentials.ts';
+import { inputChecked, registration as registrationInput } from './input.ts';
+import { type AgentRow, parse } from './listing.ts';
+import type { Meaning } from './meaning.ts';
+import { NEW_RECORD, standingOf } from './ranking.ts';
+import type { AgentTable, RegistrySchema } from './schema.ts';
+import { meaningOf, type TextIndex, textsOf } from './text-index.ts';
+import type { Vocabulary } from './words.ts';
+
+interface Envelope {
+  price?: Price | undefined;
+  rateLimit?: RateLimit | undefined;
+  tags?: readonly string[] | undefined;
+  idempotent?: boolean | undefined;
+  credentials?: readonly Credential[] | undefined;
+}
+
+interface WrittenCard {
+  number: number;
+  card: Card;
+}
+
+export interface RegistrationsOptions {
+  db: Kysely<RegistrySchema>;
+  index: TextIndex;
+  vocabulary: Vocabulary;
+  meaning: Meaning | undefined;
+  checks: CardChecks;
+  credentials: CredentialStore;
+  now: () => number;
+}
+
+export class Registrations {
+  readonly #options: RegistrationsOptions;
+
+  constructor(options: RegistrationsOptions) {
+    this.#options = options;
+  }
+
+  /** The id of the agent. The same card URL again changes what is given and keeps the rest. */
+  async register(registration: Registration, caller: Caller): Promise<string> {
+    const { cardUrl, card: given, ...envelope } = inputChecked(registrationInput, registration);
+    const { checks } = this.#options;
+    const checked = cardUrl === undefined ? await checks.check(given ?? {}) : await checks.fetch(cardUrl);
+    return this.#write(checked, envelope, caller);
+  }
+
+  /** Many cards at once, all or none. */
+  async importCards(cards: readonly CardJson[], caller: Caller): Promise<void> {
+    const checked = await Promise.all(cards.map((card) => this.#options.checks.check(card)));
+    const written: WrittenCard[] = [];
+    await this.#options.db.transaction().execute(async (transaction) => {
+      for (const card of checked)
+        written.push({ ...(await this.#put(transaction, { checked: card, envelope: {}, caller })), card: card.card });
+    });
+    await this.#learn(written);
+  }
+
+  async unregister(row: AgentRow, caller: Caller): Promise<void> {
+    checkOwner(row.owner, caller);
+    const { db, index } = this.#options;
+    await db.transaction().execute(async (transaction) => {
+      await index.remove(transaction, row.number);
+      await transaction.deleteFrom('agent3_agents').where('number', '=', row.number).execute();
+    });
+  }
+
+  /** A card that was fetched again; the envelope stays. */
+  async replaceCard(row: AgentRow, checked: CheckedCard): Promise<void> {
+    await this.#options.db.transaction().execute(async (transaction) => {
+      const { changedRow, tags } = this.#cardColumns(checked, parse<string[]>(row.own_tags));
+      await transaction.updateTable('agent3_agents').set(changedRow).where('number', '=', row.number).execute();
+      await this.#putParts(transaction, { number: row.number, checked, tags });
+    });
+    await this.#learn([{ number: row.number, card: checked.card }]);
+  }
+
+  async #write(checked: CheckedCard, envelope: Envelope, caller: Caller): Promise<string> {
+    const { db } = this.#options;
+    const put = { checked, envelope, caller };
+    const { id, number } = await db.transaction().execute((transaction) => this.#put(transaction, put));
+    await this.#learn([{ number, card: checked.card }]);
+    return id;
+  }
+
+  /** What helps to find them, but is not worth waiting for in the transaction. */
+  async #learn(written: readonly WrittenCard[]): Promise<void> {
+    const { vocabulary, meaning } = this.#options;
+    await vocabulary.learn(written.map(({ card }) => textsOf(card, tagsOf(card))));
+    await meaning?.learn(written.map(({ number, card }) => ({ number, text: meaningOf(card) })));
+  }
+
+  async #put(
+    transaction: Transaction<RegistrySchema>,
+    { checked, envelope, caller }: { checked: CheckedCard; envelope: Envelope; caller: Caller },
+  ): Promise<{ id: string; number: number }> {
+    const { credentials, now } = this.#options;
+    const identity = identityOf(checked, caller);
+    const known = await transaction
+      .selectFrom('agent3_agents')
+      .selectAll()
+      .where('identity', '=', identity)
+      .executeTakeFirst();
+    if (known) checkOwner(known.owner, caller);
+    const ownTags = [...(envelope.tags ?? (known ? parse<string[]>(known.own_tags) : []))];
+    const { changedRow, tags } = this.#cardColumns(checked, ownTags);
+    const columns = {
+      ...changedRow,
+      ...envelopeColumns(envelope),
+      own_tags: JSON.stringify(ownTags),
+      health_due: now(),
+    };
+    const id = known?.id ?? newId(columns.name);
+    const record = { ...NEW_RECORD, ...known, ...columns };
+    const standing = standingOf(record, now());
+    const row = await transaction
+      .insertInto('agent3_agents')
+      .values({ ...unset, ...columns, id, identity, owner: caller.id, standing, registered_at: now() })
+      // also when another hub was faster: then only its owner may go on
+      .onConflict((conflict) =>
+        conflict
+          .column('identity')
+          .doUpdateSet({ ...columns, standing })
+          .where('agent3_agents.owner', '=', known?.owner ?? caller.id),
+      )
+      .returning(['number', 'id'])
+      .executeTakeFirst();
+    if (!row) throw notTheOwner();
+    await this.#putParts(transaction, { number: row.number, checked, tags });
+    const { credentials: given } = envelope;
+    if (given) await credentials.put(transaction, row, { credentials: given, hosts: hostsOf(checked.card) });
+    return row;
+  }
+
+  #cardColumns(checked: CheckedCard, ownTags: readonly string[]) {
+    const { card, json, url, etag, freshMs, isVerified } = checked;
+    const now = this.#options.now();
+    const tags = tagsOf(card, ownTags);
+    const changedRow = {
+      ...titleOf(card),
+      card_url: url ?? null,
+      digest: digestOf(json),
+      etag: etag ?? null,
+      verified: isVerified ? 1 : 0,
+      tags: JSON.stringify(tags),
+      protocols: JSON.stringify(protocolsOf(card)),
+      refreshed_at: now,
+      fresh_until: now + (freshMs ?? 0),
+    };
+    return { changedRow, tags };
+  }
+
+  /** Everything beside the row itself. */
+  async #putParts(
+    transaction: Transaction<RegistrySchema>,
+    { number, checked, tags }: { number: number; checked: CheckedCard; tags: readonly string[] },
+  ): Promise<void> {
+    const card = JSON.stringify(checked.json);
+    await transaction
+      .insertInto('agent3_cards')
+      .values({ agent_number: number, card })
+      .onConflict((conflict) => conflict.column('agent_number').doUpdateSet({ card }))
+      .execute();
+    const texts = textsOf(checked.card, tags);
+    await this.#options.index.write(transaction, number, texts);
+  }
+}
+
+const unset = { price: null, price_per_call: null, rate_calls: null, rate_seconds: null, idempotent: 0, latency: null };
+
+type EnvelopeColumns = Partial<
+  Pick<Selectable<AgentTable>, 'price' | 'price_per_call' | 'rate_calls' | 'rate_seconds' | 'idempotent'>
+>;
+
+function envelopeColumns({ price, rateLimit, idempotent }: Envelope): EnvelopeColumns {
+  return {
+    ...(price
+      ? { price: JSON.stringify(price), price_per_call: price.currency === 'USD' ? (price.perCall ?? null) : null }
+      : {}),
+    ...(rateLimit ? { rate_calls: rateLimit.calls, rate_seconds: rateLimit.perSeconds } : {}),
+    ...(idempotent === undefined ? {} : { idempotent: idempotent ? 1 : 0 }),
+  };
+}
+
+/** A card from the web is one agent for everybody; a card that was handed in is one for its owner. */
+function identityOf({ url, card }: CheckedCard, caller: Caller): string {
+  if (url !== undefined) return `url ${url}`;
+  const [first] = card.supportedInterfaces;
+  return `card ${digestOf([caller.id, first?.url, first?.tenant ?? '', card.name])}`;
+}
+
+function newId(name: string): string {
+  const readable = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
+  return `${readable || 'agent'}-${randomBytes(5).toString('hex')}`;
+}
+
+function checkOwner(owner: string, caller: Caller): void {
+  if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
+}
+
+function notTheOwner(): Agent3Error {
+  return new Agent3Error(
+    'FORBIDDEN',
+    'This agent was registered by somebody else; only they or an admin may change it',
+  );
+}

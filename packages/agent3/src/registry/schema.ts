@@ -1,0 +1,94 @@
+// The tables of the registry. Times are milliseconds, truth is 0 or 1, lists and cards are JSON text in both databases.
+import type { Generated } from 'kysely';
+
+export interface RegistrySchema {
+  agent3_agents: AgentTable;
+  agent3_cards: { agent_number: number; card: string };
+  agent3_credentials: { agent_number: number; sealed: string };
+  agent3_calls: CallTable;
+  agent3_feedback: FeedbackTable;
+  agent3_rate_windows: { key: string; uses: string; expires_at: number };
+  agent3_tasks: TaskTable;
+  /** 32-bit floats as base64. */
+  agent3_vectors: { agent_number: number; vector: string };
+  agent3_words: { word: string };
+  agent3_word_grams: { gram: string; word: string };
+  agent3_settings: { name: string; value: string };
+}
+
+export interface AgentTable {
+  number: Generated<number>;
+  id: string;
+  /** The same for the same agent registered again. */
+  identity: string;
+  owner: string;
+  name: string;
+  description: string;
+  version: string;
+  card_url: string | null;
+  digest: string;
+  etag: string | null;
+  verified: number;
+  price: string | null;
+  /** US dollars. */
+  price_per_call: number | null;
+  rate_calls: number | null;
+  rate_seconds: number | null;
+  idempotent: number;
+  /** Those of the registration, without those of the skills. */
+  own_tags: string;
+  tags: string;
+  protocols: string;
+  registered_at: number;
+  refreshed_at: number;
+  fresh_until: number;
+  health: Generated<'up' | 'down' | 'unknown'>;
+  health_due: number;
+  health_leased_until: Generated<number>;
+  calls: Generated<number>;
+  successes: Generated<number>;
+  /** Milliseconds, recent calls counting most; for ranking only. */
+  latency: number | null;
+  rating_count: Generated<number>;
+  rating_sum: Generated<number>;
+  rating_weight: Generated<number>;
+  standing: number;
+}
+
+export interface CallTable {
+  call_id: string;
+  agent_id: string;
+  caller: string;
+  started_at: number;
+  response_time: number;
+  success: number;
+  error_code: string | null;
+  status_code: number | null;
+  retry_count: number;
+  cost: number | null;
+  tokens_used: number | null;
+  state: string | null;
+  request_digest: string;
+  response_digest: string | null;
+}
+
+export interface FeedbackTable {
+  call_id: string;
+  agent_id: string;
+  rater: string;
+  rating: number;
+  text: string;
+  created_at: number;
+}
+
+export interface TaskTable {
+  task_handle: string;
+  agent_id: string;
+  caller: string;
+  task_id: string;
+  context_id: string | null;
+  state: string;
+  pushed: string | null;
+  updated_at: number;
+  expires_at: number;
+}

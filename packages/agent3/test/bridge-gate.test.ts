@@ -1,0 +1,276 @@
+import { expect, test } from 'vitest';
+import type { ApprovalQuestion, BridgeOptions } from '../src/bridge/bridge-options.ts';
+import type { CallErrorCode, CallRequest, Price } from '../src/types.ts';
+import { me, setUp } from './fixtures/bridge-setup.ts';
+import { cardOf, type Json, messageOf, rpcServer } from './fixtures/local-server.ts';
+
+async function startCounter(answer: () => unknown = () => messageOf('hi')) {
+  const messages: Json[] = [];
+  const url = await rpcServer(({ params }) => {
+    messages.push(params.message ?? {});
+    return answer();
+  });
+  return { url, messages };
+}
+
+test.each<[string, Partial<BridgeOptions>]>([
+  ['an agent that is denied', { policy: { denyAgents: ['echo'] } }],
+  ['an agent that is not allowed', { policy: { allowAgents: ['other'] } }],
+  ['a host that is denied', { policy: { denyHosts: ['127.0.0.1'] } }],
+  ['a host that is not allowed', { policy: { allowHosts: ['*.example.com'] } }],
+  ['a call that is not approved', { approve: () => 'deny' }],
+])('%s is not called, and that is recorded without a receipt', async (_case, options) => {
+  const { url, messages } = await startCounter();
+  const { say, directory } = setUp({ card: cardOf(url) }, options);
+  const response = await say('hello');
+  expect(response).toMatchObject({ success: false, errorCode: 'REFUSED' });
+  expect(response.receipt).toBeUndefined();
+  expect(directory.records).toMatchObject([{ errorCode: 'REFUSED', success: false }]);
+  expect(messages).toEqual([]);
+});
+
+test('whoever approves sees what matters, and is waited for no longer than the call may take', async () => {
+  const { url } = await startCounter();
+  const asked: ApprovalQuestion[] = [];
+  const price = { perCall: 0.5, currency: 'USD' };
+  const approve = (question: ApprovalQuestion) => {
+    asked.push(question);
+    return 'allow' as const;
+  };
+  const yes = setUp({ card: cardOf(url), price }, { approve });
+  expect((await yes.say('hello')).success).toBe(true);
+  const host = new URL(url).host;
+  expect(asked).toMatchObject([{ agentId: 'echo', name: 'Echo', host, price, message: 'hello', caller: 'me' }]);
+  const never = setUp({ card: cardOf(url) }, { approve: () => new Promise(() => {}) });
+  expect(await never.say('hello', { metadata: { timeout: 30 } })).toMatchObject({ errorCode: 'TIMEOUT' });
+});
+
+test('an agent nobody knows, and a limit of ours', async () => {
+  const { url, messages } = await startCounter();
+  const { bridge, directory, say } = setUp({ card: cardOf(url) });
+  expect(await bridge.call({ agentId: 'nobody', message: 'hi' }, me)).toMatchObject({
+    errorCode: 'AGENT_UNKNOWN',
+    error: 'Agent "nobody": there is no such agent. Find one with agent3_search.',
+  });
+  directory.wait = 7;
+  expect(await say('hello')).toMatchObject({ errorCode: 'RATE_LIMITED', metadata: { retryAfter: 7, retryCount: 0 } });
+  expect(messages).toEqual([]);
+});
+
+test('a directory that fails is told in our words, and ours to look into', async () => {
+  const { url } = await startCounter();
+  const { say, directory, logged } = setUp({ card: cardOf(url) });
+  const broken = () => Promise.reject(new Error('GET https://cards.example.com/?key=planted failed'));
+  directory.record = broken;
+  expect(await say('hello')).toMatchObject({ success: true });
+  expect(logged()).toContain('a call could not be recorded');
+  directory.credentials = broken;
+  expect(await say('hello')).toMatchObject({ errorCode: 'AUTH_MISSING' });
+  directory.fresh = broken;
+  const response = await say('hello');
+  expect(response).toMatchObject({ errorCode: 'UNREACHABLE', error: expect.stringContaining('card is not to be had') });
+  expect(JSON.stringify(response)).not.toContain('planted');
+});
+
+test('a budget is kept by all callers together and by each, also with calls at the same time, and anew each day', async () => {
+  const { url, messages } = await startCounter();
+  let today = Date.parse('2026-01-01T23:00:00Z');
+  const price = { perCall: 0.4, currency: 'USD' };
+  const budget = { perDay: 1.7, perCallerPerDay: 1 };
+  const { bridge } = setUp({ card: cardOf(url), price }, { budget, now: () => today });
+  const call = (id: string) => bridge.call({ agentId: 'echo', message: 'hi' }, { id });
+  const codes = async (ids: string[]) => (await Promise.all(ids.map(call))).map(({ errorCode }) => errorCode);
+  expect(await codes(['a', 'a', 'a'])).toEqual([undefined, undefined, 'BUDGET']);
+  expect(await codes(['b', 'b', 'c'])).toEqual([undefined, undefined, 'BUDGET']);
+  expect(messages).toHaveLength(4);
+  today += 3_600_000;
+  expect(await codes(['a'])).toEqual([undefined]);
+});
+
+test('what was set aside for a call that was never sent is given back', async () => {
+  const price = { perCall: 0.9, currency: 'USD' };
+  const { say, directory } = setUp({ card: cardOf('http://127.0.0.1:1'), price }, { budget: { perDay: 1 } });
+  expect((await say('hello')).errorCode).toBe('UNREACHABLE');
+  const { url } = await startCounter();
+  directory.add('echo', { card: cardOf(url), price });
+  expect((await say('hello')).success).toBe(true);
+  expect(await say('hello')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$1 a day') });
+});
+
+test.each<[string, Price | undefined, number | undefined, CallErrorCode | undefined]>([
+  ['a price within it', { perCall: 0.1, currency: 'USD' }, 0.1, undefined],
+  ['a price above it', { perCall: 0.2, currency: 'USD' }, 0.1, 'BUDGET'],
+  ['no price', undefined, 0.1, 'BUDGET'],
+  ['a price by time that can become too much', { perMinute: 1, currency: 'USD' }, 0.1, 'BUDGET'],
+  ['a price by tokens nobody knows yet', { perToken: 0.001, currency: 'USD' }, 10, 'BUDGET'],
+  ['a price in another currency', { perCall: 0.01, currency: 'EUR' }, 0.1, 'BUDGET'],
+])('maxCost with %s', async (_case, price, maxCost, code) => {
+  const { url, messages } = await startCounter();
+  const { say } = setUp({ card: cardOf(url), price });
+  const response = await say('hello', { metadata: { maxCost } });
+  expect(response.errorCode).toBe(code);
+  expect(messages).toHaveLength(code ? 0 : 1);
+});
+
+test.each<[string, Price | undefined, Json, number | undefined]>([
+  ['is the price of a call', { perCall: 0.25, currency: 'USD' }, {}, 0.25],
+  ['is nothing for a free agent', { perCall: 0, currency: 'USD' }, {}, 0],
+  [
+    'counts the tokens the agent tells',
+    { perToken: 0.01, currency: 'USD' },
+    { usage: { inputTokens: 3, outputTokens: 4 } },
+    0.07,
+  ],
+  ['is unknown when tokens are', { perToken: 0.01, currency: 'USD' }, {}, undefined],
+  ['is unknown without a price', undefined, { tokensUsed: 7 }, undefined],
+  ['is unknown in another currency', { perCall: 1, currency: 'EUR' }, {}, undefined],
+])('the cost %s', async (_case, price, metadata, cost) => {
+  const { url } = await startCounter(() => ({ message: { messageId: 'm', parts: [{ text: 'hi' }], metadata } }));
+  const { say, directory } = setUp({ card: cardOf(url), price });
+  const response = await say('hello');
+  expect(response.metadata.cost).toBe(cost);
+  expect(response.metadata.tokensUsed).toBe(Object.keys(metadata).length > 0 ? 7 : undefined);
+  expect(directory.records[0]?.cost).toBe(cost);
+});
+
+test('the cost by the minute is that of the time it took', async () => {
+  const { url } = await startCounter();
+  const { say } = setUp({ card: cardOf(url), price: { perMinute: 60, currency: 'USD' } });
+  const { metadata } = await say('hello');
+  expect(metadata.cost).toBeGreaterThan(0);
+  expect(Math.abs((metadata.cost ?? 0) * 1000 - metadata.responseTime)).toBeLessThan(50);
+});
+
+const schema = {
+  type: 'object',
+  required: ['size'],
+  properties: { size: { $ref: '#/$defs/size' } },
+  $defs: { size: { enum: ['S', 'L'] } },
+};
+const pizza = {
+  defaultInputModes: ['text', 'application/json', 'image/*'],
+  skills: [
+    { id: 'order', inputModes: ['application/json'] },
+    { id: 'chat', inputModes: ['text/plain'] },
+  ],
+  capabilities: { extensions: [{ uri: 'urn:pocket-agent:a2a:input-schema:1', params: { skills: { order: schema } } }] },
+};
+
+test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
+  ['nothing', { message: ' ' }, /the message is empty/],
+  [
+    'a mode the card does not have',
+    { message: 'hi', inputMode: 'text/html' },
+    /it takes text\/plain, application\/json, image\/\*, not text\/html/,
+  ],
+  [
+    'a mode the skill does not have',
+    { message: 'hi', skillId: 'order' },
+    /it takes application\/json, not text\/plain/,
+  ],
+  ['a skill there is none of', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its skills are order, chat/],
+  ['JSON that is none', { message: '{', inputMode: 'application/json' }, /not valid JSON/],
+  [
+    'JSON against the schema',
+    { message: '{"size":"XXL"}', inputMode: 'json', skillId: 'order' },
+    /does not fit its schema/,
+  ],
+  [
+    'a file of a wrong kind',
+    { message: 'hi', files: [{ name: 'a', mediaType: 'video/mp4', base64: '' }] },
+    /not video\/mp4/,
+  ],
+  [
+    'a file that is not base64',
+    { message: 'hi', files: [{ name: 'a', mediaType: 'image/png', base64: '%' }] },
+    /base64/,
+  ],
+  ['a message that is a picture', { message: 'hi', inputMode: 'image/png' }, /Send that as a file/],
+  ['a timeout of no time', { message: 'hi', metadata: { timeout: 0 } }, /timeout is milliseconds/],
+  ['half a retry', { message: 'hi', metadata: { retries: 0.5 } }, /retries is a whole number/],
+])('%s is not sent', async (_case, request, error) => {
+  const { url, messages } = await startCounter();
+  const { bridge } = setUp({ card: cardOf(url, pizza) });
+  const response = await bridge.call({ agentId: 'echo', ...request }, me);
+  expect(response).toMatchObject({ errorCode: 'INPUT_INVALID', error: expect.stringMatching(error) });
+  expect(messages).toEqual([]);
+});
+
+test('what fits is sent in the form it has', async () => {
+  const { url, messages } = await startCounter();
+  const { say } = setUp({ card: cardOf(url, pizza) });
+  const files = [{ name: 'a.png', mediaType: 'image/png', base64: 'aGk=' }];
+  expect((await say('look', { files })).success).toBe(true);
+  expect((await say('{"size":"L"}', { inputMode: 'application/json', skillId: 'order' })).success).toBe(true);
+  expect(messages).toMatchObject([
+    { parts: [{ text: 'look' }, { raw: 'aGk=', mediaType: 'image/png', filename: 'a.png' }] },
+    { parts: [{ data: { size: 'L' } }], metadata: { skillId: 'order' } },
+  ]);
+});
+
+test.each([
+  ['refers to itself', { $ref: '#' }],
+  [
+    'grows without end',
+    {
+      allOf: [{ $ref: '#/$defs/a0' }],
+      $defs: Object.fromEntries(
+        Array.from({ length: 40 }, (_, index) => [
+          `a${index}`,
+          { allOf: [{ $ref: `#/$defs/a${index + 1}` }, { $ref: `#/$defs/a${index + 1}` }] },
+        ]),
+      ),
+    },
+  ],
+  ['is somewhere else', { $ref: 'https://example.com/schema.json' }],
+])('a schema that %s checks nothing, harms nothing and is told of', async (_case, inputSchema) => {
+  const { url } = await startCounter();
+  const { say, logged } = setUp({ card: cardOf(url, { defaultInputModes: [], inputSchema }) });
+  for (const message of ['{}', '[]']) expect((await say(message, { inputMode: 'json' })).success).toBe(true);
+  expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
+});
+
+test('a pattern that takes for ever is not tried', async () => {
+  const { url } = await startCounter();
+  const inputSchema = { type: 'string', pattern: '^(a+)+$', minLength: 3 };
+  const { say } = setUp({ card: cardOf(url, { inputSchema }) });
+  expect((await say(`${'a'.repeat(40)}!`)).success).toBe(true);
+  expect(await say('a')).toMatchObject({ errorCode: 'INPUT_INVALID' });
+});
+
+test('the words of a stranger are cleaned, bounded and marked', async () => {
+  const text = 'a\u001b[31mred\u001b[0m\u202Eb\u200b\u{e0041}c\r\nd\u0000';
+  const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`);
+  const parts = [
+    { text },
+    { data: { 'k\u0007ey': text } },
+    { data: deep },
+    { url: 'javascript:alert(1)', filename: 'x\u202Ey', mediaType: 'text/plain' },
+    { url: 'https://example.com/a' },
+    { text: 'ü'.repeat(2000) },
+    { raw: 'aGk=' },
+  ];
+  const { url } = await startCounter(() => ({ message: { messageId: 'm', parts } }));
+  const { say } = setUp({ card: cardOf(url, { name: 'Ec\u202Eho' }) }, { limits: { bytes: 2000 } });
+  const { result } = await say('hello');
+  expect(result).toMatchObject({
+    untrusted: true,
+    truncated: true,
+    data: [{ key: 'aredbc\nd' }, expect.anything()],
+    files: [
+      { name: 'xy', mediaType: 'text/plain' },
+      { url: 'https://example.com/a' },
+      { mediaType: 'application/octet-stream' },
+    ],
+  });
+  expect(result?.text).toMatch(/^aredbc\nd\nü+$/);
+  expect(result?.files?.[0]).not.toHaveProperty('url');
+  expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(2500);
+});
+
+test('more parts than allowed are cut off, and that is said', async () => {
+  const parts = Array.from({ length: 500 }, (_, index) => ({ text: String(index) }));
+  const { url } = await startCounter(() => ({ message: { messageId: 'm', parts } }));
+  const { say } = setUp({ card: cardOf(url) }, { limits: { parts: 3 } });
+  expect((await say('hello')).result).toEqual({ untrusted: true, text: '0\n1\n2', truncated: true });
+});

@@ -1,0 +1,320 @@
+import { setTimeout as passed } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Registry } from '../src/registry/registry.ts';
+import { v1Card, v03Card } from './registry-cards.ts';
+import { admin, alice, bob, CardServer, Setup } from './registry-setup.ts';
+
+const setup = new Setup();
+let registry: Registry;
+
+beforeEach(async () => {
+  registry = await setup.registry();
+});
+
+afterEach(() => setup.end());
+
+async function cardServer(card = v1Card()): Promise<{ server: CardServer; base: string; url: string }> {
+  const server = new CardServer(card);
+  const base = await setup.serve(server.listener);
+  return { server, base, url: `${base}/.well-known/agent-card.json` };
+}
+
+test('an agent is registered by the address of its card and shown with what the card says', async () => {
+  const { url, base } = await cardServer(v1Card({ provider: { organization: 'Sky Inc', url: 'https://sky.example' } }));
+  const details = await registry.register(
+    {
+      cardUrl: `${base}/`,
+      price: { perCall: 0.02, currency: 'USD' },
+      rateLimit: { calls: 5, perSeconds: 60 },
+      tags: ['Outdoor'],
+    },
+    alice,
+  );
+  expect(details).toMatchObject({
+    name: 'Weather',
+    owner: 'alice',
+    version: '1.2.0',
+    cardUrl: url,
+    protocols: ['a2a/1.0', 'JSONRPC'],
+    verified: false,
+    tags: ['outdoor', 'weather', 'forecast'],
+    price: { perCall: 0.02, currency: 'USD' },
+    rateLimit: { calls: 5, perSeconds: 60 },
+    health: 'unknown',
+    totalReviews: 0,
+    recentReviews: [],
+    provider: { organization: 'Sky Inc' },
+    skills: [{ id: 'forecast', examples: ['Will it rain in Oslo?'] }],
+    inputModes: ['text/plain'],
+  });
+  expect(details.id).toMatch(/^weather-[0-9a-f]{10}$/);
+  expect(details.reputation).toBeUndefined();
+  expect(details.metrics).toBeUndefined();
+  expect(await registry.select(details.id)).toEqual(details);
+});
+
+test('a card of A2A 0.3 is kept as it came and read as 1.0', async () => {
+  const card = v03Card();
+  const { id, protocols } = await registry.register({ card }, alice);
+  expect(protocols).toEqual(['a2a/0.3', 'JSONRPC', 'HTTP+JSON']);
+  expect(await registry.find(id)).toMatchObject({ card, idempotent: false, verified: false, owner: 'alice' });
+  const { authentication } = await registry.invoke(id);
+  expect(authentication).toEqual({ schemes: ['apiKey'], required: true, available: false });
+});
+
+test.each([
+  ['no name', v1Card({ name: undefined }), /A2A 1\.0: name: /],
+  ['no interface', v1Card({ supportedInterfaces: [] }), /supportedInterfaces: /],
+  [
+    'a relative address',
+    v1Card({ supportedInterfaces: [{ url: '/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }),
+    /supportedInterfaces\[0\]\.url/,
+  ],
+  ['capabilities as a list', v1Card({ capabilities: ['x'] }), /capabilities: /],
+  ['a skill without an id', v1Card({ skills: [{ name: 'x', description: 'y', tags: [] }] }), /skills\[0\]\.id: /],
+  ['two schemes in one', v1Card({ securitySchemes: { a: { x: {}, y: {} } } }), /securitySchemes\.a: .*exactly one/],
+  [
+    'the card of the original Agent3',
+    { agentId: 'x', endpoint: 'https://x.example' },
+    /A2A 1\.0: name: .*supportedInterfaces: /,
+  ],
+  [
+    'a 0.3 card with an unknown scheme',
+    v03Card({ securitySchemes: { a: { type: 'magic' } } }),
+    /A2A 0\.3: securitySchemes\.a\.type/,
+  ],
+  ['a name that cannot be seen', v1Card({ name: '\u202e\u200b' }), /name cannot be read/],
+  ['a huge card', v1Card({ description: 'x'.repeat(300_000) }), /larger than 256 KiB/],
+])('a card with %s is refused with what is wrong', async (_what, card, message) => {
+  const refused = registry.register({ card }, alice);
+  await expect(refused).rejects.toMatchObject({ code: 'CARD_INVALID', message: expect.stringMatching(message) });
+});
+
+test.each([
+  [{}, /either cardUrl or card/],
+  [{ cardUrl: 'https://a.example/', card: v1Card() }, /either cardUrl or card/],
+  [{ cardUrl: 'ftp://a.example/card' }, /absolute http or https/],
+  [{ cardUrl: 'https://user:hush@a.example/card' }, /password/],
+  [{ cardUrl: 'http://a.example/card' }, /must be https \(a\.example\)/],
+  [{ card: v1Card(), price: { perCall: -1, currency: 'USD' } }, /price\.perCall/],
+  [{ card: v1Card(), rateLimit: { calls: 0, perSeconds: 60 } }, /rateLimit\.calls/],
+])('a registration that makes no sense is refused (%#)', async (registration, message) => {
+  const refused = registry.register(registration, alice);
+  await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringMatching(message) });
+  await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('hush') });
+});
+
+test('plain http to an interface is refused unless its host is allowed', async () => {
+  const at = (url: string) =>
+    v1Card({ supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] });
+  const refused = registry.register({ card: at('http://far.example/a2a') }, alice);
+  await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  await registry.register({ card: at('http://127.0.0.1:9/a2a') }, alice);
+});
+
+test('a card that cannot be had is refused with the reason, in bounded time', async () => {
+  const hasty = await setup.registry({ cardTimeoutMs: 200 });
+  const { server, url } = await cardServer();
+  const reason = async () => {
+    const error: unknown = await hasty.register({ cardUrl: url }, alice).catch((it: unknown) => it);
+    expect(error).toMatchObject({ code: 'CARD_UNAVAILABLE' });
+    return String(error);
+  };
+  server.status = 503;
+  expect(await reason()).toContain('status 503');
+  server.status = 302;
+  server.headers = { location: 'http://127.0.0.1:1/' };
+  expect(await reason()).toContain('redirects');
+  server.status = 200;
+  server.headers = {};
+  server.card = '{"name": ';
+  expect(await reason()).toContain('no JSON object');
+  server.card = JSON.stringify(v1Card({ description: 'x'.repeat(300_000) }));
+  expect(await reason()).toContain('larger than 256 KiB');
+  const slow = await setup.serve((_request, response) => void response.writeHead(200).write('{'));
+  const started = performance.now();
+  await expect(hasty.register({ cardUrl: `${slow}/card` }, alice)).rejects.toThrow('no whole answer within 200 ms');
+  expect(performance.now() - started).toBeLessThan(2_000);
+  await expect(hasty.register({ cardUrl: 'http://127.0.0.1:1/card' }, alice)).rejects.toThrow('ECONNREFUSED');
+});
+
+test('a card at a private address is not fetched for a stranger', async () => {
+  const { url, server } = await cardServer();
+  const guarded = await setup.registry({ fetch: setup.fetch({}) });
+  await expect(guarded.register({ cardUrl: url }, alice)).rejects.toMatchObject({ code: 'CARD_UNAVAILABLE' });
+  expect(server.requests).toHaveLength(0);
+});
+
+test('the same address again updates: what is given changes, the rest stays', async () => {
+  const { server, url } = await cardServer();
+  const first = await registry.register(
+    { cardUrl: url, price: { perCall: 1, currency: 'USD' }, tags: ['one'], idempotent: true },
+    alice,
+  );
+  server.card = v1Card({ name: 'Better Weather' });
+  const second = await registry.register({ cardUrl: url, rateLimit: { calls: 1, perSeconds: 1 } }, alice);
+  expect(second).toMatchObject({
+    id: first.id,
+    name: 'Better Weather',
+    price: { perCall: 1 },
+    rateLimit: { calls: 1 },
+    tags: ['one', 'weather', 'forecast'],
+  });
+  expect((await registry.find(first.id))?.idempotent).toBe(true);
+  expect((await registry.search({ query: '' })).totalFound).toBe(1);
+});
+
+test('only its owner or an admin may change or remove an agent', async () => {
+  const { url } = await cardServer();
+  const { id } = await registry.register({ cardUrl: url }, alice);
+  await expect(registry.register({ cardUrl: url }, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  await expect(registry.unregister(id, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  const changed = await registry.register({ cardUrl: url, tags: ['by-admin'] }, admin);
+  expect(changed).toMatchObject({ id, owner: 'alice' });
+  await registry.unregister(id, alice);
+  expect(await registry.find(id)).toBeUndefined();
+  await expect(registry.select(id)).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
+  await expect(registry.unregister(id, alice)).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
+  expect((await registry.search({ query: 'weather' })).agents).toEqual([]);
+});
+
+test('cards handed in are told apart by owner, address and name', async () => {
+  const one = await registry.register({ card: v1Card() }, alice);
+  const again = await registry.register({ card: v1Card({ description: 'new' }) }, alice);
+  const other = await registry.register({ card: v1Card() }, bob);
+  expect(again.id).toBe(one.id);
+  expect(other.id).not.toBe(one.id);
+});
+
+test('the same agent registered at the same moment in two registries of one file is one agent', async () => {
+  const { url } = await cardServer();
+  const twin = await setup.registry();
+  const [one, two] = await Promise.all([
+    registry.register({ cardUrl: url }, alice),
+    twin.register({ cardUrl: url }, alice),
+  ]);
+  expect(one.id).toBe(two.id);
+  expect((await twin.search({ query: '' })).totalFound).toBe(1);
+});
+
+test('text of strangers is shown without what deceives', async () => {
+  const details = await registry.register(
+    { card: v1Card({ name: 'We\u202eat\u001b[31mher', description: 'a\u200bb' }) },
+    alice,
+  );
+  expect(details).toMatchObject({ name: 'Weather', description: 'ab' });
+});
+
+test('a fresh card is not asked for again; a stale one is, by its ETag', async () => {
+  let now = Date.now();
+  const clocked = await setup.registry({ now: () => now });
+  const { server, url } = await cardServer();
+  server.etag = '"one"';
+  server.headers = { 'cache-control': 'max-age=120' };
+  const { id } = await clocked.register({ cardUrl: url }, alice);
+  now += 119_000;
+  await clocked.fresh(id);
+  expect(server.requests).toHaveLength(1);
+  now += 2_000;
+  const [one, two] = await Promise.all([clocked.fresh(id), clocked.fresh(id)]);
+  expect(server.requests).toHaveLength(2);
+  expect(server.requests[1]?.headers['if-none-match']).toBe('"one"');
+  expect(one).toEqual(two);
+  expect((await clocked.select(id)).refreshedAt).toBe(new Date(now).toISOString());
+  await clocked.fresh(id);
+  expect(server.requests).toHaveLength(2);
+  now += 121_000;
+  server.etag = '"two"';
+  server.card = v1Card({ name: 'Changed', version: '2' });
+  const changed = await clocked.fresh(id);
+  expect(changed?.card.name).toBe('Changed');
+  expect(changed?.digest).not.toBe(one?.digest);
+  expect((await clocked.search({ query: 'changed' })).agents[0]?.id).toBe(id);
+});
+
+test('while a card cannot be fetched again the old one is good for a while, and asked for once a minute', async () => {
+  let now = Date.now();
+  const clocked = await setup.registry({ now: () => now, maxStaleMs: 3_600_000 });
+  const { server, url } = await cardServer();
+  const { id } = await clocked.register({ cardUrl: url }, alice);
+  server.card = { lies: true };
+  now += 600_000;
+  expect((await clocked.fresh(id))?.card.name).toBe('Weather');
+  await clocked.fresh(id);
+  expect(server.requests).toHaveLength(2);
+  now += 3_600_000;
+  await expect(clocked.fresh(id)).rejects.toMatchObject({
+    code: 'CARD_UNAVAILABLE',
+    message: expect.stringMatching(/"Weather" is too old.*A2A 1\.0/),
+  });
+});
+
+test('who gives up waiting for a card leaves the others to it', async () => {
+  let now = Date.now();
+  const clocked = await setup.registry({ now: () => now });
+  let answer: (() => void) | undefined;
+  const arrived = Promise.withResolvers<void>();
+  const server = new CardServer(v1Card());
+  let isSlow = false;
+  const base = await setup.serve((request, response) => {
+    if (!isSlow) return server.listener(request, response);
+    answer = () => server.listener(request, response);
+    return arrived.resolve();
+  });
+  const { id } = await clocked.register({ cardUrl: `${base}/card` }, alice);
+  isSlow = true;
+  now += 600_000;
+  const hasty = new AbortController();
+  const [given, patient] = [clocked.fresh(id, hasty.signal), clocked.fresh(id)];
+  await arrived.promise;
+  hasty.abort(new Error('enough'));
+  await expect(given).rejects.toThrow('enough');
+  answer?.();
+  expect((await patient)?.agentId).toBe(id);
+});
+
+test('a registry that is closed does not wait for a card', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const base = await setup.serve(() => arrived.resolve());
+  const closing = await setup.registry();
+  const registering = closing.register({ cardUrl: `${base}/card` }, alice).catch((error: unknown) => error);
+  await arrived.promise;
+  await closing.close();
+  expect(await registering).toBeInstanceOf(Error);
+});
+
+test('agents are checked when they are due: up, down, and by one registry only', async () => {
+  let now = Date.now();
+  const options = { now: () => now, healthChecks: false } as const;
+  const [one, two] = [await setup.registry(options), await setup.registry(options)];
+  const { server, url } = await cardServer();
+  const byUrl = await one.register({ cardUrl: url }, alice);
+  const silent = await setup.serve((request) => request.socket.destroy());
+  const gone = v1Card({ supportedInterfaces: [{ url: silent, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] });
+  const byCard = await one.register({ card: gone }, alice);
+  const counts = await Promise.all([one.checkHealth(), two.checkHealth()]);
+  expect(counts.reduce((sum, count) => sum + count)).toBe(2);
+  expect(server.requests).toHaveLength(2);
+  expect((await one.select(byUrl.id)).health).toBe('up');
+  expect((await one.select(byCard.id)).health).toBe('down');
+  expect((await one.search({ query: 'weather', filters: { healthy: true } })).agents.map(({ id }) => id)).toEqual([
+    byUrl.id,
+  ]);
+  expect(await one.checkHealth()).toBe(0);
+  server.status = 500;
+  now += 400_000;
+  expect(await two.checkHealth()).toBe(2);
+  expect((await one.select(byUrl.id)).health).toBe('down');
+  expect((await one.health()).network).toMatchObject({ totalAgents: 2, activeAgents: 0 });
+});
+
+test('health checks go on by themselves until the registry is closed', async () => {
+  const { server, url } = await cardServer();
+  const busy = await setup.registry({ healthChecks: { intervalMs: 20 } });
+  await busy.register({ cardUrl: url }, alice);
+  await server.asked(3);
+  await busy.close();
+  const { length } = server.requests;
+  await passed(60);
+  expect(server.requests).toHaveLength(length);
+});

@@ -1,0 +1,207 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Registry } from '../src/registry/registry.ts';
+import type { CardJson, Registration, SearchQuery } from '../src/types.ts';
+import { manyCards, v1Card, v03Card, wordAt } from './registry-cards.ts';
+import { alice, callRecord, Setup } from './registry-setup.ts';
+
+const setup = new Setup();
+let registry: Registry;
+
+beforeEach(async () => {
+  registry = await setup.registry();
+});
+
+afterEach(() => setup.end());
+
+async function add(name: string, change: CardJson = {}, envelope: Registration = {}): Promise<string> {
+  const plain = { description: 'x', skills: [] };
+  const { id } = await registry.register({ card: v1Card({ ...plain, name, ...change }), ...envelope }, alice);
+  return id;
+}
+
+async function names(query: string, rest: Omit<SearchQuery, 'query'> = {}): Promise<string[]> {
+  return (await registry.search({ query, ...rest })).agents.map(({ name }) => name);
+}
+
+async function rate(id: string, rating: number, caller: string): Promise<void> {
+  const receipt = await registry.record(callRecord(id, { caller }));
+  await registry.feedback({ agentId: id, rating, feedback: '', receipt }, { id: caller });
+}
+
+test('a word in the name counts more than in a tag, a skill, the description or an example', async () => {
+  const skill = { id: 'x', name: 'x', description: 'x', tags: [] };
+  await add('in example', { skills: [{ ...skill, examples: ['please translate this'] }] });
+  await add('in description', { description: 'can translate' });
+  await add('in skill', { skills: [{ ...skill, name: 'translate' }] });
+  await add('in tag', { skills: [{ ...skill, tags: ['translate'] }] });
+  await add('translate');
+  await add('unrelated');
+  const found = await names('translate');
+  expect(found).toEqual(['translate', 'in tag', 'in skill', 'in description', 'in example']);
+});
+
+test('forms of a word, accents and case do not matter', async () => {
+  await add('Café Finder', { description: 'Recommends restaurants' });
+  for (const query of ['CAFE', 'café', 'recommending', 'restaurant'])
+    expect(await names(query)).toEqual(['Café Finder']);
+});
+
+test('languages without spaces between words are searched by word', async () => {
+  await add('天気予報エージェント', { description: '東京の天気を教えます' });
+  expect(await names('天気')).toHaveLength(1);
+  expect(await names('料理')).toHaveLength(0);
+});
+
+test('who has all the words comes before who has one of them in the name', async () => {
+  await add('German German');
+  await add('Polyglot', { description: 'Handles contracts. Knows how to translate, and German' });
+  expect(await names('translate german')).toEqual(['Polyglot', 'German German']);
+});
+
+test('a misspelt word finds what was meant', async () => {
+  await add('Weather Forecast');
+  await add('Leather Shop');
+  for (const query of ['wether', 'waether', 'weathr', 'forcast', 'foreacst'])
+    expect((await names(query))[0]).toBe('Weather Forecast');
+  expect(await names('cat')).toEqual([]);
+});
+
+test('a whole sentence finds the agent it is about', async () => {
+  await add('Polyglot', { description: 'Translates legal documents from German to English' });
+  await add('German Trains', { description: 'Timetables' });
+  await add('Sommelier', { description: 'Wine' });
+  const found = await names('Please find me an agent that can translate my german documents');
+  expect(found).toEqual(['Polyglot', 'German Trains']);
+});
+
+test('text that means something to a database is only text', async () => {
+  await add('Weather');
+  const queries = [
+    ...[
+      '"',
+      "'",
+      '* ',
+      'name:x',
+      'a AND',
+      'NOT',
+      'NEAR(a b)',
+      '^weather',
+      '-weather',
+      'weather) OR (1',
+      '\u0000',
+      '%',
+      '🤖',
+    ],
+    ...["weather' | 'x", '{name} : weather', 'weather; drop table agent3_agents', '(((((', 'weather & !x:*'],
+    'x'.repeat(2_000),
+  ];
+  for (const query of queries) {
+    const { agents, totalFound } = await registry.search({ query });
+    expect(totalFound).toBe(agents.length);
+  }
+  expect(await names('weather')).toEqual(['Weather']);
+});
+
+test('among those that fit alike the better rated, more reliable, quicker and cheaper comes first', async () => {
+  const [plain, good, bad, slow, dear] = [
+    await add('Chef one'),
+    await add('Chef two'),
+    await add('Chef three'),
+    await add('Chef four'),
+    await add('Chef five', {}, { price: { perCall: 5, currency: 'USD' } }),
+  ];
+  await rate(good, 5, 'carol');
+  await rate(bad, 1, 'carol');
+  await registry.record(callRecord(slow, { responseTime: 9_000 }));
+  await registry.record(callRecord(dear));
+  await registry.record(callRecord(plain));
+  const found = (await registry.search({ query: 'chef' })).agents.map(({ id }) => id);
+  expect(found[0]).toBe(good);
+  expect(found.indexOf(plain)).toBeLessThan(found.indexOf(slow));
+  expect(found.indexOf(plain)).toBeLessThan(found.indexOf(dear));
+  expect(found.indexOf(plain)).toBeLessThan(found.indexOf(bad));
+  const best = (await registry.search({ query: '' })).agents.map(({ id }) => id);
+  expect(best[0]).toBe(good);
+});
+
+test('one friend with five stars does not beat many who are content', async () => {
+  const [hyped, proven] = [await add('Chef hyped'), await add('Chef proven')];
+  await rate(hyped, 5, 'friend');
+  for (let rater = 0; rater < 10; rater++) await rate(proven, 4.5, `guest-${rater}`);
+  expect(await names('chef')).toEqual(['Chef proven', 'Chef hyped']);
+});
+
+test('filters: reputation, protocol, tags, price, signature', async () => {
+  const rated = await add('Chef rated', {}, { price: { perCall: 0.5, currency: 'USD' }, tags: ['Food', 'fast'] });
+  await add('Chef free', {}, { price: { perCall: 0, currency: 'USD' }, tags: ['food'] });
+  await add('Chef euro', {}, { price: { perCall: 0.1, currency: 'EUR' } });
+  await registry.register({ card: v03Card({ name: 'Chef old' }) }, alice);
+  await rate(rated, 4, 'carol');
+  const all = { limit: 50 };
+  expect(await names('chef', { ...all, filters: { minReputation: 4 } })).toEqual(['Chef rated']);
+  expect(await names('chef', { ...all, filters: { minReputation: 4.1 } })).toEqual([]);
+  expect(await names('chef', { ...all, filters: { protocols: ['a2a/0.3'] } })).toEqual(['Chef old']);
+  expect(await names('chef', { ...all, filters: { protocols: ['http+json', 'nothing'] } })).toEqual(['Chef old']);
+  expect(await names('chef', { ...all, filters: { protocols: ['A2A'] } })).toHaveLength(4);
+  expect(await names('chef', { ...all, filters: { tags: ['FOOD'] } })).toHaveLength(2);
+  expect(await names('', { ...all, filters: { tags: ['food', 'fast'] } })).toEqual(['Chef rated']);
+  expect(await names('chef', { ...all, filters: { maxPricePerCall: 0 } })).toEqual(['Chef free']);
+  expect(await names('chef', { ...all, filters: { maxPricePerCall: 1 } })).toHaveLength(2);
+  expect(await names('chef', { ...all, filters: { verified: true } })).toEqual([]);
+  expect(await names('', { ...all, filters: { minReputation: 1 } })).toEqual(['Chef rated']);
+});
+
+test('pages follow each other without a gap, and a cursor belongs to its search', async () => {
+  for (const [cards] of [[...manyCards(60)]]) await registry.importCards(cards ?? [], alice);
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await registry.search({ query: '', limit: 25, ...(cursor ? { cursor } : {}) });
+    expect(page.totalFound).toBe(60);
+    seen.push(...page.agents.map(({ id }) => id));
+    cursor = page.nextCursor;
+  } while (cursor);
+  expect(new Set(seen).size).toBe(60);
+  const { nextCursor } = await registry.search({ query: '', limit: 10 });
+  const mixed = registry.search({ query: 'other', ...(nextCursor ? { cursor: nextCursor } : {}) });
+  await expect(mixed).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+});
+
+test('a search that makes no sense is refused', async () => {
+  const queries: SearchQuery[] = [
+    { query: 'x', limit: 0 },
+    { query: 'x', limit: 51 },
+    { query: 'x', filters: { minReputation: 80 } },
+    { query: 'x', cursor: '1; drop' },
+  ];
+  for (const query of queries) await expect(registry.search(query)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+});
+
+test('with an embedding model agents are found by meaning too, and without it by words when it fails', async () => {
+  // one dimension is travel, the other cooking
+  const sense = (text: string) => [/flight|journey|travel/i.test(text), /cook|recipe|dinner/i.test(text)].map(Number);
+  let isBroken = false;
+  const embedder = async (texts: readonly string[]) => {
+    if (isBroken) throw new Error('no model');
+    return texts.map((text) => new Float32Array(sense(text)));
+  };
+  registry = await setup.registry({ embedder });
+  await add('Recipes', { description: 'What to cook' }, { tags: ['food'] });
+  await add('Travel desk', { description: 'Tickets' });
+  await add('Flight radar', { description: 'Where planes are' });
+  expect(await names('book a journey')).toEqual(expect.arrayContaining(['Travel desk', 'Flight radar']));
+  expect(await names('book a journey')).not.toContain('Recipes');
+  expect(await names('dinner', { filters: { tags: ['food'] } })).toEqual(['Recipes']);
+  expect(await names('dinner', { filters: { tags: ['travel'] } })).toEqual([]);
+  isBroken = true;
+  expect(await names('radar')).toEqual(['Flight radar']);
+  await add('Broken radar');
+  expect(await names('radar')).toHaveLength(2);
+});
+
+test('a rare word beside a common one finds its agent first, also misspelt', async () => {
+  for (const cards of manyCards(300)) await registry.importCards(cards, alice);
+  await add('Zeppelin', { description: wordAt(0) });
+  for (const query of [`${wordAt(0)} zeppelin`, `${wordAt(0)} zepelin`])
+    expect((await names(query))[0]).toBe('Zeppelin');
+});

@@ -1,0 +1,58 @@
+// Migrations: forward only, each once, all or none, also when several processes start at the same moment.
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { messageOf, StoreError } from './store-error.ts';
+
+export interface Migration {
+  name: string;
+  /** Runs inside the one transaction of all migrations. */
+  up(run: RunStatement, kind: 'sqlite' | 'postgres'): Promise<void>;
+}
+
+/** Runs one statement, with values when it is made by Kysely's `sql`. */
+export type RunStatement = (statement: string | RawBuilder<unknown>) => Promise<readonly unknown[]>;
+
+interface MigrationOptions {
+  kind: 'sqlite' | 'postgres';
+  name: string;
+  migrations: readonly Migration[];
+}
+
+/** Any number that no other program is likely to lock by. */
+const LOCK = 7_326_114_009;
+
+export async function migrate<Schema>(db: Kysely<Schema>, options: MigrationOptions): Promise<void> {
+  const { kind, name, migrations } = options;
+  await db.transaction().execute(async (transaction) => {
+    const run: RunStatement = async (statement) => {
+      const query = typeof statement === 'string' ? sql.raw(statement) : statement;
+      return (await query.execute(transaction)).rows;
+    };
+    // a SQLite transaction of ours holds the write lock from its first moment
+    if (kind === 'postgres') {
+      await run('set local statement_timeout = 0');
+      await run(`select pg_advisory_xact_lock(${LOCK})`);
+    }
+    await run(`create table if not exists pocket_migrations (
+      store text not null, number integer not null, name text not null, applied_at bigint not null,
+      primary key (store, number))`);
+    const { rows } = await sql<{ name: string }>`
+      select name from pocket_migrations where store = ${name} order by number`.execute(transaction);
+    for (const [index, applied] of rows.entries()) {
+      if (migrations[index]?.name !== applied.name)
+        throw new StoreError(
+          'NEWER_DATABASE',
+          `The database of "${name}" has the migration "${applied.name}", which this version does not know: ` +
+            'it was made by a newer version. Update this program, or give it another database.',
+        );
+    }
+    for (const [index, migration] of migrations.entries()) {
+      if (index < rows.length) continue;
+      await migration.up(run, kind).catch((cause: unknown) => {
+        const message = `The migration "${migration.name}" of "${name}" failed: ${messageOf(cause)}`;
+        throw new StoreError('MIGRATION_FAILED', message, { cause });
+      });
+      await run(sql`insert into pocket_migrations (store, number, name, applied_at)
+        values (${name}, ${index}, ${migration.name}, ${Date.now()})`);
+    }
+  });
+}

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { openStore, type Store } from '../src/index.ts';
+import { type NotesSchema, notesMigrations } from './notes.ts';
+import { startPostgres, type TestPostgres } from './postgres.ts';
+
+let postgres: TestPostgres;
+const stores: Store<NotesSchema>[] = [];
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+});
+
+afterAll(async () => {
+  await postgres.stop();
+});
+
+async function open(url: string): Promise<Store<NotesSchema>> {
+  const store = await openStore<NotesSchema>({ url, name: 'notes', migrations: notesMigrations() });
+  stores.push(store);
+  return store;
+}
+
+test('processes that start at the same moment on an empty database run every migration once', async () => {
+  const url = await postgres.createDatabase();
+  const program = fileURLToPath(new URL('fixture-opener.ts', import.meta.url));
+  const children = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ['-C', 'pocket-agent/source', program, JSON.stringify({ url })], { stdio: 'inherit' }),
+  );
+  const codes = await Promise.all(children.map((child) => once(child, 'exit').then(([code]) => code)));
+  expect(codes).toEqual([0, 0, 0, 0]);
+  const { db, kind } = await open(url);
+  expect(kind).toBe('postgres');
+  const { rows } = await sql`select count(*) as migrations from pocket_migrations`.execute(db);
+  expect(rows).toEqual([{ migrations: 2 }]);
+  expect(await db.selectFrom('notes').selectAll().execute()).toHaveLength(80);
+});
+
+test('whole numbers come as numbers, as from SQLite', async () => {
+  const { db } = await open(await postgres.createDatabase());
+  await db.insertInto('notes').values({ text: 'a' }).execute();
+  const { id } = await db.selectFrom('notes').select('id').executeTakeFirstOrThrow();
+  expect(id).toBe(1);
+});
+
+test('after the server was away the store works again by itself', async () => {
+  const { db } = await open(await postgres.createDatabase());
+  await db.insertInto('notes').values({ text: 'before' }).execute();
+  await postgres.restart();
+  await db.insertInto('notes').values({ text: 'after' }).execute();
+  expect(await db.selectFrom('notes').select('text').execute()).toEqual([{ text: 'before' }, { text: 'after' }]);
+});
+
+test('a database of a newer version, and one that is not there, are refused without the URL', async () => {
+  const url = await postgres.createDatabase();
+  await open(url);
+  const older = openStore({ url, name: 'notes', migrations: [] });
+  await expect(older).rejects.toMatchObject({ code: 'NEWER_DATABASE' });
+  const missing = new URL(url);
+  missing.pathname = '/nowhere';
+  missing.password = 'hush';
+  const error: unknown = await openStore({ url: missing.href, name: 'notes', migrations: [] }).catch((it) => it);
+  expect(error).toMatchObject({ code: 'OPEN_FAILED' });
+  expect(String(error)).not.toContain('hush');
+});
