@@ -7,7 +7,7 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version'],
+  ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder'],
   ['abort', 'access', 'prices', 'audit', 'fingerprints', 'provider-errors'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   ['model', 'model-call', 'tools', 'run-frame', 'oauth', 'server-requests', 'pending-calls', 'ledger', 'approval'],
@@ -53,12 +53,13 @@ test.each(files)('%s imports only from layers below it', (file) => {
   }
 });
 
-test('AGENTS.md names every source file, and none that is gone', () => {
-  const listed = readFileSync(fileURLToPath(new URL('../../../AGENTS.md', import.meta.url)), 'utf8');
-  const section = listed.slice(
-    listed.indexOf('packages/pocket-agent/src'),
-    listed.indexOf('packages/pocket-agent/test'),
-  );
-  const named = [...section.matchAll(/^ {2,}([a-z0-9-]+(?:\/[a-z0-9-]+)*\.ts) /gm)].map(([, name]) => name);
-  expect(named.sort()).toEqual([...files].sort());
+const packages = fileURLToPath(new URL('../..', import.meta.url));
+
+test.each(readdirSync(packages))('AGENTS.md names every source file of %s, and none that is gone', (name) => {
+  const listed = readFileSync(join(packages, '..', 'AGENTS.md'), 'utf8');
+  const [, section = ''] = listed.split(new RegExp(`^packages/${name}/src\\b.*$`, 'm'));
+  const [lines = ''] = section.split(/^\S/m);
+  const named = [...lines.matchAll(/^ {2}([a-z0-9-]+(?:\/[a-z0-9-]+)*\.ts)\s/gm)].map(([, file]) => file);
+  const source = readdirSync(join(packages, name, 'src'), { recursive: true, encoding: 'utf8' });
+  expect(named.sort()).toEqual(source.filter((file) => file.endsWith('.ts')).sort());
 });

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readHistory } from '../agent-config.ts';
+import { dataFolder, writePrivately } from '../data-folder.ts';
 import { errorText, PocketError } from '../errors.ts';
 import type { Message } from '../messages.ts';
-import { dataFolder, writePrivately } from './data-folder.ts';
 import { FileLock, hasCode } from './file-lock.ts';
 import { isObject } from './json-file.ts';
 import { plural } from './usage-line.ts';
