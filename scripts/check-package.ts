@@ -1,33 +1,53 @@
-// Packs pocket-agent, installs it in an empty folder, and compiles and runs the README's first example there.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Packs what is published, installs each package in an empty folder, and tries there what its documentation promises.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { startFakeMattermost } from '../packages/mattermost/test/fake/fake-mattermost.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'pocket-agent-package-'));
-const MOST_PACKAGES = 24;
+const workshop = mkdtempSync(join(tmpdir(), 'pocket-agent-package-'));
 
 function run(command: string, args: string[], cwd: string): string {
   return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-try {
-  run('npm', ['run', '--silent', 'build'], root);
-  const pack = (name: string) =>
-    `./${run('npm', ['pack', '--silent', '--pack-destination', folder, '-w', name], root).trim().split('\n').at(-1)}`;
-  const tarball = pack('pocket-agent');
-  const shared = pack('@pocket-agent/http');
+function pack(name: string): string {
+  const lines = run('npm', ['pack', '--silent', '--pack-destination', workshop, '-w', name], root).trim().split('\n');
+  return join(workshop, lines.at(-1) ?? '');
+}
 
+interface Installation {
+  name: string;
+  packages: string[];
+  /** More on disk than this is a dependency that nobody wanted. */
+  mostPackages: number;
+}
+
+/** Returns the folder. */
+function install({ name, packages, mostPackages }: Installation): string {
+  const folder = join(workshop, name);
+  mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', private: true }));
-  run('npm', ['install', '--silent', '--no-audit', '--no-fund', tarball, shared], folder);
+  add(folder, ...packages);
   const installed = run('npm', ['ls', '--all', '--parseable'], folder).trim().split('\n').length - 1;
-  console.log(`${tarball}: ${installed} packages on disk`);
-  if (installed > MOST_PACKAGES)
-    throw new Error(`More than ${MOST_PACKAGES} packages are installed with pocket-agent.`);
+  console.log(`${name}: ${installed} packages on disk`);
+  assert.ok(installed <= mostPackages, `More than ${mostPackages} packages are installed with ${name}.`);
+  return folder;
+}
 
-  run('npm', ['install', '--silent', '--no-audit', '--no-fund', 'typescript@7.0.2', '@types/node@24'], folder);
+function add(folder: string, ...packages: string[]): void {
+  run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...packages], folder);
+}
+
+/** The first example of the README, compiled and run, and the command. */
+function checkPocketAgent(packages: string[]): void {
+  const folder = install({ name: 'pocket-agent', packages, mostPackages: 24 });
+  add(folder, 'typescript@7.0.2', '@types/node@24');
   const [, example = ''] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
   writeFileSync(join(folder, 'example.ts'), example);
   const compilerOptions = { strict: true, module: 'nodenext', target: 'es2024', types: ['node'], outDir: 'out' };
@@ -35,13 +55,52 @@ try {
   run(join(folder, 'node_modules/.bin/tsc'), ['-p', '.'], folder);
   const answer = run(process.execPath, ['out/example.js'], folder);
   console.log(answer.trim());
-  if (!answer.includes('21 °C in London')) throw new Error('The example did not answer as the README says.');
+  assert.match(answer, /21 °C in London/, 'The example did not answer as the README says.');
 
   const bin = join(folder, 'node_modules/.bin/pocket-agent');
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);
   console.log(asked.trim());
-  if (!asked.includes('42')) throw new Error('The installed command did not answer.');
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  assert.match(asked, /42/, 'The installed command did not answer.');
 }
-console.log('1 passed, 0 failed');
+
+/** The command, with nothing set and with a Mattermost that a real client asks through it. */
+async function checkMattermost(packages: string[]): Promise<void> {
+  const folder = install({ name: 'mattermost', packages, mostPackages: 9 });
+  const npx = ['--no-install', 'mcp-server-mattermost'];
+  const manifest = readFileSync(join(root, 'packages/mattermost/package.json'), 'utf8');
+  assert.equal(run('npx', [...npx, '--version'], folder).trim(), JSON.parse(manifest).version);
+  assert.match(run('npx', [...npx, '--help'], folder), /--http/);
+  assert.match(run('npx', ['--no-install', 'mattermost-bot', '--help'], folder), /--agent/);
+
+  const { PATH = '' } = process.env;
+  const unset = spawnSync('npx', npx, { cwd: folder, encoding: 'utf8', env: { PATH } });
+  assert.equal(unset.status, 2, unset.stderr);
+  assert.match(unset.stderr, /MATTERMOST_URL: is missing/);
+  assert.equal(unset.stdout, '');
+
+  const mattermost = await startFakeMattermost();
+  const env = { PATH, MATTERMOST_URL: mattermost.url, MATTERMOST_TOKEN: mattermost.token('alice') };
+  const client = new Client({ name: 'check-package', version: '1.0.0' });
+  try {
+    const transport = new StdioClientTransport({ command: 'npx', args: npx, cwd: folder, env, stderr: 'ignore' });
+    await client.connect(transport);
+    const { tools } = await client.listTools();
+    const post = { channel_id: mattermost.channel('off-topic').id, message: 'Packed and installed' };
+    const { isError } = await client.callTool({ name: 'post_message', arguments: post });
+    console.log(`mcp-server-mattermost: ${tools.length} tools, posted ${isError ? 'nothing' : 'a message'}`);
+    assert.ok([...mattermost.world.posts.values()].some(({ message }) => message === post.message));
+  } finally {
+    await client.close();
+    await mattermost.close();
+  }
+}
+
+try {
+  run('npm', ['run', '--silent', 'build'], root);
+  const http = pack('@pocket-agent/http');
+  checkPocketAgent([pack('pocket-agent'), http]);
+  await checkMattermost([pack('@pocket-agent/mattermost'), http]);
+} finally {
+  rmSync(workshop, { recursive: true, force: true });
+}
+console.log('2 passed, 0 failed');

@@ -1,10 +1,13 @@
-// Runs every numbered example as a program of its own; each checks its own result.
+// Runs every numbered example, or those that are named, as programs of their own; each checks its own result.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('../examples/', import.meta.url));
-const examples = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));
+const wanted = process.argv.slice(2);
+const examples = readdirSync(folder)
+  .filter((name) => /^\d\d-.*\.ts$/.test(name))
+  .filter((name) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)));
 const failed: string[] = [];
 
 for (const name of examples.sort()) {

@@ -1,0 +1,106 @@
+// The server to point the official A2A compatibility kit at. The kit says by the beginning of a message id what the
+// agent is to do; the HTTP layer (card, JSON-RPC, REST) is the one that serves our agents.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseArgs } from 'node:util';
+import { AgentCard } from '@a2a-js/sdk';
+import {
+  DefaultRequestHandler,
+  InMemoryTaskStore,
+  JsonRpcTransportHandler,
+  ServerCallContext,
+} from '@a2a-js/sdk/server';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { REST_PATH, RPC_PATH } from '../packages/pocket-agent/src/a2a/card.ts';
+import { makeHandler } from '../packages/pocket-agent/src/a2a/http-handler.ts';
+import type { A2aProtocol, RpcAnswer } from '../packages/pocket-agent/src/a2a/request-handler.ts';
+import type { Call } from '../packages/pocket-agent/src/a2a/server-options.ts';
+import type { AgentCard as CardJson } from '../packages/pocket-agent/src/a2a/wire.ts';
+import { tckExecutor } from './a2a-tck-executor.ts';
+
+export interface TckServerOptions {
+  /** Default 0: any free port. */
+  port?: number;
+  /** What the kit calls one streaming timeout. Default 2,000. */
+  waitMs?: number;
+}
+
+export interface TckServer {
+  url: string;
+  close(): Promise<void>;
+}
+
+const HOST = '127.0.0.1';
+const MOST_BYTES = 4_194_304;
+
+export async function startTckServer({ port = 0, waitMs = 2_000 }: TckServerOptions = {}): Promise<TckServer> {
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, HOST, resolve);
+  });
+  const url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
+  const card = cardAt(url);
+  const rpc = new JsonRpcTransportHandler(
+    new DefaultRequestHandler(
+      AgentCard.fromJSON(card),
+      new InMemoryTaskStore(),
+      tckExecutor(waitMs),
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      { validateInputModes: true },
+    ),
+  );
+  const protocol = {
+    async handle(body: Record<string, unknown>, { caller, tenant, version }: Call) {
+      const context = new ServerCallContext({
+        user: { isAuthenticated: true, userName: caller.id },
+        requestedVersion: version,
+        ...(tenant ? { tenant } : {}),
+      });
+      return (await rpc.handle(body, context)) as RpcAnswer | AsyncGenerator<RpcAnswer>;
+    },
+  };
+  const fetch = makeHandler({
+    host: HOST,
+    // the class has private parts, and only `handle` is used
+    protocol: protocol as unknown as A2aProtocol,
+    maxBodyBytes: MOST_BYTES,
+    card: async () => card,
+  });
+  const handle = toNodeHandler({ fetch });
+  return {
+    url,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function cardAt(url: string): CardJson {
+  return {
+    name: 'Pocket Agent under test',
+    description: 'Does what the A2A compatibility kit asks for',
+    version: '1.0.0',
+    provider: { organization: 'Pocket Agent', url: 'https://example.com' },
+    supportedInterfaces: [
+      { url: url + RPC_PATH, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: url + REST_PATH, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+    ],
+    capabilities: { streaming: true, pushNotifications: false },
+    defaultInputModes: ['text/plain', 'application/json'],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills: [{ id: 'tck', name: 'Compatibility', description: 'The scenarios of the kit', tags: ['tck'] }],
+  };
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { port: { type: 'string', default: '9999' } } });
+  const { url, close } = await startTckServer({ port: Number(values.port) });
+  process.stdout.write(`${url}\n`);
+  process.once('SIGTERM', close).once('SIGINT', close);
+}

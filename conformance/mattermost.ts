@@ -1,0 +1,75 @@
+// mcp-server-mattermost as a process over HTTP, before a fake Mattermost; behind a door that shows its token, because
+// the suite has none to show.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { startFakeMattermost } from '../packages/mattermost/test/fake/fake-mattermost.ts';
+
+export interface ServerUnderTest {
+  url: string;
+  close(): Promise<void>;
+}
+
+const CLIENT_TOKEN = 'the-token-of-the-suite';
+const main = fileURLToPath(import.meta.resolve('../packages/mattermost/src/main.ts'));
+
+export async function startMattermostServer(): Promise<ServerUnderTest> {
+  const fake = await startFakeMattermost();
+  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', main, '--http', '--port', '0'], {
+    env: {
+      MATTERMOST_URL: fake.url,
+      MATTERMOST_TOKEN: fake.token('alice'),
+      MATTERMOST_HTTP_TOKEN: CLIENT_TOKEN,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  const door = openDoor(await addressOf(child));
+  await once(door.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(door.address() as AddressInfo).port}/mcp`,
+    async close() {
+      process.off('exit', end);
+      door.close();
+      door.closeAllConnections();
+      if (child.exitCode === null) {
+        child.kill('SIGTERM');
+        await once(child, 'exit');
+      }
+      await fake.close();
+    },
+  };
+}
+
+/** The first line that names an address; the rest of the log is read on, so that the process never waits for us. */
+async function addressOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let log = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    log += chunk;
+    const address = /"url":"(http:[^"]+)"/.exec(log)?.[1];
+    if (address) resolve(address);
+  });
+  child.once('exit', () => reject(new Error(`mcp-server-mattermost did not start: ${log}`)));
+  return promise;
+}
+
+/** Passes everything on as it came, and adds the token. */
+function openDoor(address: string): Server {
+  const { hostname, port } = new URL(address);
+  return createServer((incoming, outgoing) => {
+    const headers = { ...incoming.headers, authorization: `Bearer ${CLIENT_TOKEN}` };
+    const { method, url: path } = incoming;
+    const passed = request({ hostname, port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      outgoing.flushHeaders();
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  });
+}
