@@ -1,5 +1,5 @@
 // Clients that must show one of the tokens a server was given.
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from './mcp-http.ts';
 
@@ -17,10 +17,15 @@ export function bearerTokens(known: readonly BearerToken[]): Authorize {
         if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This token is not the one of this server');
         const expiresAt = Math.floor(Date.now() / 1000) + 3600;
         const { extra } = found;
-        return { token: given, clientId: 'bearer', scopes: [], expiresAt, ...(extra ? { extra } : {}) };
+        return { token: given, clientId: ownerOf(given), scopes: [], expiresAt, ...(extra ? { extra } : {}) };
       },
     },
   });
+}
+
+/** A name for the owner of a token that can be written down, which the token itself cannot. */
+function ownerOf(token: string): string {
+  return `token-${createHash('sha256').update(token).digest('hex').slice(0, 32)}`;
 }
 
 /** Takes as long for a wrong token that begins rightly as for any other. */

@@ -18,6 +18,8 @@ interface HttpSessionsOptions {
 interface Session {
   server: McpServer | Server;
   transport: WebStandardStreamableHTTPServerTransport;
+  /** Who began it: the id of a session in the hands of somebody else opens nothing. */
+  clientId: string | undefined;
   lastUsed: number;
   /** Requests whose answer is not out yet, open event streams included. */
   open: number;
@@ -47,7 +49,7 @@ export class HttpSessions {
   async handle(request: Request, passed: { authInfo?: AuthInfo }): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : this.#sessions.get(id);
-    if (id !== null && !known) return sessionNotFound();
+    if (id !== null && (!known || known.clientId !== passed.authInfo?.clientId)) return sessionNotFound();
     if (known) return this.#pass(known, request, passed);
     if (!this.#hasRoom()) return tooManySessions();
     this.#arriving++;
@@ -106,7 +108,8 @@ export class HttpSessions {
       },
     });
     const server = await this.#options.factory({ era: 'legacy', ...passed });
-    const session: Session = { server, transport, lastUsed: Date.now(), open: 0 };
+    const { clientId } = passed.authInfo ?? {};
+    const session: Session = { server, transport, clientId, lastUsed: Date.now(), open: 0 };
     await server.connect(transport);
     const { onclose, onerror } = transport;
     transport.onclose = () => {

@@ -93,9 +93,11 @@ export function readProfile(profile: ProfileName | Profile): Profile {
 /** Why a profile refuses a tool, or undefined when it does not. */
 export function refusalBy(
   profile: Profile,
-  { name, ownName = name, capability, from }: { name: string } & Partial<Judgement> & Pick<Judgement, 'capability'>,
+  { name, ownName = name, capability, from, tool }: Pick<JudgedTool, 'name' | 'capability'> & Partial<JudgedTool>,
 ): string | undefined {
-  const isDenied = profile.deny?.some((pattern) => matches(pattern, name) || matches(pattern, ownName));
+  // a tool that got another name here, because its own was taken or is no name to every model, is denied by both
+  const names = [name, ownName, tool?.name ?? name];
+  const isDenied = profile.deny?.some((pattern) => names.some((known) => matches(pattern, known)));
   if (isDenied) return 'it is on the deny list';
   // a server that is not trusted may have taken a name that was meant for somebody else
   if (from !== 'distrust' && profile.allow?.some((pattern) => matches(pattern, name))) return undefined;

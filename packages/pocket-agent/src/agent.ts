@@ -2,7 +2,7 @@
 import type { A2aServer } from './a2a/server.ts';
 import type { A2aServerOptions } from './a2a/server-options.ts';
 import { startDeadline, within } from './abort.ts';
-import type { JudgedTool, Profile, ProfileName } from './access.ts';
+import type { JudgedTool } from './access.ts';
 import { agentClientOptions } from './agent-client.ts';
 import {
   type AgentSettings,
@@ -13,14 +13,14 @@ import {
   readSettings,
 } from './agent-config.ts';
 import type { Approve } from './approval.ts';
-import type { CallRecord } from './audit.ts';
+import { type CallRecord, keepsRecords, recordCall } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
-import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
+import type { AgentEvent, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
-import { Gate, keepsRecords, recordCall, visibleIn } from './gate.ts';
+import { Gate } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
@@ -28,9 +28,9 @@ import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
+import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
-import type { ServerHandlers } from './server-requests.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, readAnswer } from './tool-calls.ts';
@@ -38,28 +38,10 @@ import { toolOutput } from './tool-result.ts';
 import { type RequestedCall, runToolCalls } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
-import { Turns } from './turns.ts';
+import { type RunOptions, Turns } from './turns.ts';
 
 /** A step that failed or was aborted still waits this long for its postStep. */
 const POST_STEP_GRACE_MS = 5_000;
-
-export interface RunOptions {
-  signal?: AbortSignal;
-  /** Instead of `limits.timeoutMs`, for this run. */
-  timeoutMs?: number;
-  /** W3C trace context, passed on to MCP servers. */
-  traceparent?: string;
-  /** Sees the events of this run and of the runs inside it. */
-  onEvent?: EventListener;
-  /** Whether the model is asked to stream. Default: when somebody watches. */
-  streaming?: boolean;
-  /** A narrower profile than the agent's, for this run. */
-  profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
-  /** Asked instead of the agent's own `approve`. */
-  approve?: Approve;
-  /** Asked instead of the agent's own `elicitationHandler`. */
-  elicit?: ServerHandlers['elicitationHandler'];
-}
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
@@ -250,6 +232,7 @@ export class PocketAgent<Answer = string> {
     return new Maker({
       ...this.#options,
       agentConfig: { ...agentConfig, name: this.name },
+      access: this.gate.optionsOfFork(),
       mcpClient: this.mcpClient,
       tools: (this.#options.tools ?? []).map((entry) =>
         isFunctionTool(entry) ? (entry.fork?.() ?? entry) : borrow(entry),
@@ -288,8 +271,9 @@ export class PocketAgent<Answer = string> {
   /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
   async close(): Promise<void> {
     this.#turns.close();
-    const closing = [...this.#servers, this.#toolbox, ...this.subAgents, this.gate].map((part) => part.close());
+    const closing = [...this.#servers, this.#toolbox, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
+    await this.gate.close(); // what was ended just now leaves records too
     if (failed) throw failed.reason;
   }
 
@@ -320,13 +304,12 @@ export class PocketAgent<Answer = string> {
     await within(frame.signal, hooks.onLlmResponse?.(context, response));
     const { message: llmMessage, requested } = readAnswer(response.content, this.#callIds);
     this.#append(llmMessage);
-    const toolCalls = requested.map(({ call }) => call);
     const toolExecutionResults =
       requested.length > 0 ? await this.#runTools(frame, context, tools, requested) : undefined;
     const finishReason = response.finishReason.unified;
     this.emit({ type: 'step_finished', data: { finishReason, usage } });
     await this.#turns.hooksDone(frame.signal);
-    return { llmMessage, toolCalls, toolExecutionResults, finishReason, usage };
+    return { llmMessage, toolCalls: requested.map(({ call }) => call), toolExecutionResults, finishReason, usage };
   }
 
   #askModel(

@@ -4,7 +4,6 @@ import type { ToolAnnotations } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from './abort.ts';
 import type { Capability, JudgedTool } from './access.ts';
 import { errorText } from './errors.ts';
-import type { ToolCall } from './tools.ts';
 
 /** destructive: what can delete. write: all that is more than reading. */
 export type ConfirmPolicy =
@@ -75,37 +74,24 @@ export function callHash(path: readonly string[], tool: string, args: Record<str
 }
 
 export interface Question {
-  tool: JudgedTool;
-  call: ToolCall;
-  path: readonly string[];
-  changed: boolean;
+  about: Omit<ApprovalRequest, 'hash' | 'signal'>;
   approve: Approve | undefined;
   signal: AbortSignal;
   timeoutMs: number;
 }
 
 /** Asks once. Whoever does not answer in time, or with something else than an answer, has said no. */
-export async function ask({ tool, call, path, changed, approve, signal, timeoutMs }: Question): Promise<Decision> {
+export async function ask({ about, approve, signal, timeoutMs }: Question): Promise<Decision> {
   if (!approve) {
     return { allowed: false, by: 'nobody', reason: 'it needs approval, and there is nobody to ask' };
   }
-  const hash = callHash(path, tool.name, call.arguments);
-  const deadline = startDeadline(`The approval of "${tool.name}"`, [signal], timeoutMs);
-  const request: ApprovalRequest = {
-    tool: tool.name,
-    capability: tool.capability,
-    description: tool.tool.description,
-    annotations: tool.tool.annotations,
-    arguments: structuredClone(call.arguments),
-    toolCallId: call.id,
-    path,
-    hash,
-    changed,
-    signal: deadline.signal,
-  };
+  const { tool, path, arguments: args } = about;
+  const hash = callHash(path, tool, args);
+  const deadline = startDeadline(`The approval of "${tool}"`, [signal], timeoutMs);
+  const request: ApprovalRequest = { ...about, arguments: structuredClone(args), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
-    return readAnswer(answer, hash, call.arguments);
+    return readAnswer(answer, hash, args);
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.signal.aborted) {
@@ -117,7 +103,7 @@ export async function ask({ tool, call, path, changed, approve, signal, timeoutM
   }
 }
 
-export function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
+function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
   if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
   if (typeof answer !== 'object' || answer === null)
     return { allowed: false, by: 'approver', reason: 'it was not approved' };
@@ -125,14 +111,15 @@ export function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<st
     return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
   }
   if ('deny' in answer) return { allowed: false, by: 'approver', reason: answer.deny };
-  const edited = typeof answer.allow === 'object' && answer.allow !== null;
-  if (!edited && answer.allow !== true) return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  const { allow, remember } = answer;
+  const edited = typeof allow === 'object' && allow !== null && !Array.isArray(allow);
+  if (!edited && allow !== true) return { allowed: false, by: 'approver', reason: 'it was not approved' };
   return {
     allowed: true,
     by: 'approver',
-    arguments: edited ? (answer.allow as Record<string, unknown>) : args,
+    arguments: edited ? structuredClone(allow) : args,
     edited,
-    ...(answer.remember ? { remember: answer.remember } : {}),
+    ...(remember ? { remember } : {}),
   };
 }
 

@@ -2,11 +2,17 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Capability } from './access.ts';
+import { errorText } from './errors.ts';
+import type { Gate } from './gate.ts';
+import type { Logger } from './logger.ts';
+import type { RunFrame } from './run-frame.ts';
 import type { ToolCall } from './tools.ts';
 
 export interface AuditRecord {
   time: string;
   agentId: string;
+  /** For whom the agent worked: who called it from outside, or what the run was told. */
+  caller?: string;
   path: readonly string[];
   toolCallId: string;
   tool: string;
@@ -28,17 +34,12 @@ export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'o
 
 const DEEPEST = 20;
 const secretKeys =
-  /pass(word|phrase|wd)?$|pwd|secret|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
+  /pass$|password|passphrase|passwd|pwd|secret|bearer|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
 
 /** A copy of arguments that can be kept: what looks like a secret by its name, or matches a pattern, is left out. */
 export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): unknown {
   if (depth > DEEPEST) return '[too deep]';
-  if (typeof value === 'string') {
-    return patterns.reduce(
-      (text, pattern) => text.replace(new RegExp(pattern, `${pattern.flags.replace(/[gy]/g, '')}g`), '[redacted]'),
-      value,
-    );
-  }
+  if (typeof value === 'string') return redactText(value, patterns);
   if (Array.isArray(value)) return value.map((item) => redact(item, patterns, depth + 1));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
@@ -49,19 +50,63 @@ export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): 
   );
 }
 
+function redactText(text: string, patterns: readonly RegExp[]): string {
+  const global = ({ flags }: RegExp) => `${flags.replace(/[gy]/g, '')}g`;
+  return patterns.reduce((left, pattern) => left.replace(new RegExp(pattern, global(pattern)), '[redacted]'), text);
+}
+
+/** What an agent knows of a call, as a record that can be kept: in the files of this agent and of those above. */
+export function recordCall(
+  frame: RunFrame,
+  agentId: string,
+  { call, ...decided }: CallRecord,
+  logger: Logger,
+): AuditRecord {
+  const gates = gatesAbove(frame);
+  const patterns = gates.flatMap((gate) => gate.redacts);
+  const record: AuditRecord = {
+    time: new Date().toISOString(),
+    agentId,
+    ...(frame.caller === undefined ? {} : { caller: frame.caller }),
+    path: frame.path,
+    toolCallId: call.id,
+    tool: call.name,
+    arguments: redact(call.arguments, patterns),
+    ...decided,
+    ...(decided.reason === undefined ? {} : { reason: redactText(decided.reason, patterns) }),
+  };
+  // agents that share a file have one line for a call in it
+  const files = new Map(gates.flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
+  for (const file of files.values()) {
+    file.write(record).catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
+  }
+  return record;
+}
+
+export function keepsRecords(frame: RunFrame): boolean {
+  return gatesAbove(frame).some(({ audit }) => audit !== undefined);
+}
+
+/** All gates from a frame up, each once. */
+function gatesAbove(frame: RunFrame): Gate[] {
+  const gates = new Set<Gate>();
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) gates.add(above.gate);
+  return [...gates];
+}
+
 /** JSON lines in a file, one after another however many calls run at once. */
 export class AuditFile {
-  readonly #path: string;
+  readonly path: string;
   #writing: Promise<void>;
 
   constructor(path: string) {
-    this.#path = path;
+    this.path = path;
     this.#writing = mkdir(dirname(path), { recursive: true }).then(() => {});
     this.#writing.catch(() => {}); // shows at the first write
   }
 
   write(record: AuditRecord): Promise<void> {
-    const written = this.#writing.then(() => appendFile(this.#path, `${JSON.stringify(record)}\n`, { mode: 0o600 }));
+    const written = this.#writing.then(() => appendFile(this.path, `${JSON.stringify(record)}\n`, { mode: 0o600 }));
     this.#writing = written.catch(() => {});
     return written;
   }

@@ -88,6 +88,7 @@ export class PocketAgentClient implements ToolSource {
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor(connection, wanted, (change) => this.#options.onToolRenamed?.(change));
+        if (this.#routes.has(name)) continue; // listed twice: the first is the one that counts
         this.#routes.set(name, { connection, tool });
         tools.push(name === tool.name ? tool : { ...tool, name });
       }

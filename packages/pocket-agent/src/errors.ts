@@ -58,6 +58,11 @@ export function errorText(error: unknown): string {
   return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
 }
 
+/** What those who call from outside may read of an error: ours are written to be read, others may hold anything. */
+export function textForOthers(error: unknown): string {
+  return isPocketError(error) ? error.message : 'The agent failed; its log says why.';
+}
+
 function rootMessage(error: Error): string {
   if (error.cause instanceof Error) return rootMessage(error.cause);
   // Node gives an AggregateError without a text when several addresses refuse a connection.

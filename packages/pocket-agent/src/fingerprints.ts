@@ -1,6 +1,7 @@
 // What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 
@@ -42,6 +43,7 @@ export class Fingerprints {
     if (this.#path === undefined) return;
     // others may keep theirs in the same file
     const all = { ...(existsSync(this.#path) ? read(this.#path) : {}), ...this.#first };
+    mkdirSync(dirname(this.#path), { recursive: true });
     const draft = `${this.#path}.${process.pid}.draft`;
     writeFileSync(draft, JSON.stringify(all, null, 2));
     renameSync(draft, this.#path);

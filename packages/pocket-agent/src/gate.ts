@@ -1,4 +1,4 @@
-// The gate before every tool call of an agent: its profile and those of the agents above, and the approvals they want.
+// The gate of an agent: what its calls are measured by, and the approvals that it and those above it want.
 import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './access.ts';
 import {
   type Approve,
@@ -7,14 +7,15 @@ import {
   callHash,
   type Decision,
   needsApproval,
+  type Question,
   type Remember,
 } from './approval.ts';
-import { AuditFile, type AuditRecord, type CallRecord, redact } from './audit.ts';
-import { errorText } from './errors.ts';
+import { AuditFile } from './audit.ts';
+import { PocketError } from './errors.ts';
 import { Fingerprints } from './fingerprints.ts';
-import type { Logger } from './logger.ts';
+import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
-import type { ToolCall, ToolTable } from './tools.ts';
+import type { ToolCall } from './tools.ts';
 
 export interface AccessOptions {
   /** Tools outside of it are neither shown to the model nor callable. Default: all are allowed. */
@@ -38,21 +39,40 @@ export interface AccessOptions {
 }
 
 const DEFAULT_APPROVAL_MS = 300_000;
+const policies: readonly ConfirmPolicy[] = ['never', 'destructive', 'write', 'always'];
+
+/** What a fork has in common with the agent that it was made from: what is known of tools, and one file of records. */
+const inherited = new WeakMap<AccessOptions, { fingerprints: Fingerprints; audit: AuditFile | undefined }>();
 
 export class Gate {
   readonly independent: boolean;
   readonly profile: Profile | undefined;
+  readonly audit: AuditFile | undefined;
+  readonly redacts: readonly RegExp[];
   readonly #options: AccessOptions;
   readonly #fingerprints: Fingerprints;
-  readonly #audit: AuditFile | undefined;
-  readonly #remembered = new Set<string>();
+  /** What was allowed for longer than a call, by the gate of the agent that calls. */
+  #remembered = new WeakMap<Gate, Set<string>>();
 
   constructor(options: AccessOptions) {
+    check(options);
     this.#options = { ...options };
     this.profile = options.profile === undefined ? undefined : readProfile(options.profile);
-    this.#fingerprints = new Fingerprints(options.fingerprintFile);
-    this.#audit = options.auditFile === undefined ? undefined : new AuditFile(options.auditFile);
+    const { fingerprints, audit } = inherited.get(options) ?? {
+      fingerprints: new Fingerprints(options.fingerprintFile),
+      audit: options.auditFile === undefined ? undefined : new AuditFile(options.auditFile),
+    };
+    this.#fingerprints = fingerprints;
+    this.audit = audit;
+    this.redacts = [...(options.redact ?? [])];
     this.independent = options.independent ?? false;
+  }
+
+  /** For the gate of a fork: a tool that has changed is not a new one there. */
+  optionsOfFork(): AccessOptions {
+    const options = { ...this.#options };
+    inherited.set(options, { fingerprints: this.#fingerprints, audit: this.audit });
+    return options;
   }
 
   get isOpen(): boolean {
@@ -77,50 +97,55 @@ export class Gate {
   }
 
   forget(): void {
-    this.#remembered.clear();
-  }
-
-  get redacts(): readonly RegExp[] {
-    return this.#options.redact ?? [];
-  }
-
-  get keepsRecords(): boolean {
-    return this.#audit !== undefined;
-  }
-
-  record(record: AuditRecord): Promise<void> | undefined {
-    return this.#audit?.write(record);
+    this.#remembered = new WeakMap();
   }
 
   /** Resolves when every record is in the file. */
   async close(): Promise<void> {
-    await this.#audit?.written();
+    await this.audit?.written();
   }
 
   /** Asks whoever must be asked; the arguments of the answer are the ones to call with. */
   async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision> {
-    const policies = gatesOf(frame).map(({ gate }) => gate.#options.confirm ?? 'never');
-    if (policies.every((policy) => policy === 'never')) return this.#yes(call);
+    const gates = [...new Set(gatesOf(frame).map(({ gate }) => gate))];
+    if (gates.every((gate) => gate.#confirm === 'never')) return this.#yes(call);
     const changed = this.#fingerprints.hasChanged(tool.name, tool.tool);
-    const asked = policies.some((policy) => needsApproval(policy, tool, call.arguments));
-    if (!asked && !changed) return this.#yes(call);
-    const once = `call\0${callHash(frame.path, tool.name, call.arguments)}`;
-    const always = `conversation\0${frame.path.join('/')}\0${tool.name}`;
+    const asking = gates.filter((gate) => needsApproval(gate.#confirm, tool, call.arguments));
+    if (asking.length === 0 && !changed) return this.#yes(call);
+    const once = callHash(frame.path, tool.name, call.arguments);
+    const always = JSON.stringify([frame.path, tool.name]);
     // kept by the agent that people talk to: a yes to one is none to another
-    const remembered = rootOf(frame).gate.#remembered;
+    const remembered = rootOf(frame).gate.#rememberedFor(this);
     if (changed) {
       remembered.delete(once);
       remembered.delete(always);
     }
     if (remembered.has(once) || remembered.has(always)) return { ...this.#yes(call), by: 'memory' };
-    const { approvalTimeoutMs: timeoutMs = DEFAULT_APPROVAL_MS } = this.#options;
-    const { path, signal } = frame;
-    const decision = await ask({ tool, call, path, changed, approve: approverOf(frame), signal, timeoutMs });
+    const decision = await ask({
+      about: questionAbout(call, tool, { path: frame.path, changed }),
+      approve: approverOf(frame),
+      signal: frame.signal,
+      timeoutMs: approvalTimeoutIn(frame),
+    });
     if (!decision.allowed) return decision;
     if (changed) this.#fingerprints.accept(tool.name, tool.tool);
-    const remember = decision.remember ?? this.#options.remember;
-    if (remember && !decision.edited) remembered.add(remember === 'call' ? once : always);
+    const remember = decision.remember ?? shortest(asking.map((gate) => gate.#options.remember));
+    if (remember && !decision.edited) remembered.add(remember === 'conversation' ? always : once);
     return decision;
+  }
+
+  get approvalTimeoutMs(): number | undefined {
+    return this.#options.approvalTimeoutMs;
+  }
+
+  get #confirm(): ConfirmPolicy {
+    return this.#options.confirm ?? 'never';
+  }
+
+  #rememberedFor(gate: Gate): Set<string> {
+    const known = this.#remembered.get(gate) ?? new Set();
+    this.#remembered.set(gate, known);
+    return known;
   }
 
   #yes(call: ToolCall): Decision & { allowed: true } {
@@ -128,70 +153,8 @@ export class Gate {
   }
 }
 
-/** Why the agent of a frame, or one above it, may not call a tool. */
-export function refusalIn(frame: RunFrame, tool: JudgedTool): string | undefined {
-  for (const { gate, owner } of gatesOf(frame)) {
-    const reason = gate.refusal(tool);
-    if (reason !== undefined) return owner === frame.owner ? reason : `${reason} (for an agent above this one)`;
-  }
-  // what a run was narrowed to holds for all in it
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
-    for (const profile of above.profiles) {
-      const reason = refusalBy(profile, tool);
-      if (reason !== undefined) return `${reason} (in this run)`;
-    }
-  }
-  return undefined;
-}
-
-const visibleTables = new WeakMap<ToolTable, { rules: readonly Profile[]; visible: ToolTable }>();
-
-/** The tools of a table that may be seen in a frame. Worked out once for the same rules, unless a filter is among them. */
-export function visibleIn(frame: RunFrame, table: ToolTable): ToolTable {
-  if (isOpen(frame)) return table;
-  const rules = profilesOf(frame);
-  const known = visibleTables.get(table);
-  if (rules && known?.rules.length === rules.length && known.rules.every((rule, index) => rule === rules[index]))
-    return known.visible;
-  const visible = keepVisible(frame, table);
-  if (rules) visibleTables.set(table, { rules, visible });
-  return visible;
-}
-
-function keepVisible(frame: RunFrame, table: ToolTable): ToolTable {
-  const byName = new Map([...table.byName].filter(([, entry]) => refusalIn(frame, entry) === undefined));
-  return { byName, definitions: table.definitions.filter(({ name }) => byName.has(name)) };
-}
-
-/** Undefined when a filter decides too: it may answer differently each time. */
-function profilesOf(frame: RunFrame): readonly Profile[] | undefined {
-  const gates = gatesOf(frame).map(({ gate }) => gate);
-  if (gates.some((gate) => gate.hasFilter)) return undefined;
-  const found = gates.flatMap((gate) => gate.profile ?? []);
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) found.push(...above.profiles);
-  return found;
-}
-
-function isOpen(frame: RunFrame): boolean {
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
-    if (!above.gate.isOpen || above.profiles.length > 0) return false;
-  }
-  return true;
-}
-
 function rootOf(frame: RunFrame): RunFrame {
   return frame.parent ? rootOf(frame.parent) : frame;
-}
-
-/** The frames whose rules hold: from this one up, to the first that is independent. */
-function gatesOf(frame: RunFrame): RunFrame[] {
-  const found: RunFrame[] = [];
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
-    const below = found.at(-1);
-    if (below && below.owner !== above.owner && below.gate.independent) break;
-    found.push(above);
-  }
-  return found;
 }
 
 /** The first agent that was called is the one people talk to: its approver is asked, else the next one down. */
@@ -201,39 +164,31 @@ export function approverOf(frame: RunFrame): Approve | undefined {
   return found;
 }
 
-/** All gates from a frame up, each once. */
-function gatesAbove(frame: RunFrame): Set<Gate> {
-  const gates = new Set<Gate>();
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) gates.add(above.gate);
-  return gates;
+/** The shortest that an agent whose rules hold was given. */
+export function approvalTimeoutIn(frame: RunFrame): number {
+  const given = gatesOf(frame).flatMap(({ gate }) => gate.approvalTimeoutMs ?? []);
+  return given.length > 0 ? Math.min(...given) : DEFAULT_APPROVAL_MS;
 }
 
-/** What an agent knows of a call, as a record that can be kept: in the files of this agent and of those above. */
-export function recordCall(
-  frame: RunFrame,
-  agentId: string,
-  { call, ...decided }: CallRecord,
-  logger: Logger,
-): AuditRecord {
-  const gates = [...gatesAbove(frame)];
-  const record: AuditRecord = {
-    time: new Date().toISOString(),
-    agentId,
-    path: frame.path,
-    toolCallId: call.id,
-    tool: call.name,
-    arguments: redact(
-      call.arguments,
-      gates.flatMap((gate) => gate.redacts),
-    ),
-    ...decided,
-  };
-  for (const gate of gates) {
-    gate.record(record)?.catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
-  }
-  return record;
+/** A plain yes lasts no longer than each of those who asked for it lets it. */
+function shortest(all: readonly (Remember | undefined)[]): Remember | undefined {
+  if (all.length === 0 || all.includes(undefined)) return undefined;
+  return all.includes('call') ? 'call' : 'conversation';
 }
 
-export function keepsRecords(frame: RunFrame): boolean {
-  return [...gatesAbove(frame)].some((gate) => gate.keepsRecords);
+function questionAbout(
+  { id: toolCallId, arguments: args }: ToolCall,
+  { name, capability, tool: { description, annotations } }: JudgedTool,
+  where: { path: readonly string[]; changed: boolean },
+): Question['about'] {
+  return { tool: name, capability, description, annotations, arguments: args, toolCallId, ...where };
+}
+
+function check({ confirm = 'never', remember = 'call', approvalTimeoutMs = 1 }: AccessOptions): void {
+  const wrong = (what: string, allowed: string) =>
+    new PocketError('CONFIG_INVALID', `access.${what} must be ${allowed}.`);
+  if (typeof confirm !== 'function' && !policies.includes(confirm))
+    throw wrong('confirm', `a function, or one of ${policies.join(', ')}`);
+  if (remember !== 'call' && remember !== 'conversation') throw wrong('remember', 'call or conversation');
+  if (!(approvalTimeoutMs > 0)) throw wrong('approvalTimeoutMs', 'a number greater than 0');
 }

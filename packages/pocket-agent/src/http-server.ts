@@ -1,5 +1,4 @@
 // An agent's own rules for being served over HTTP: which tokens, and what the owner of each may do.
-
 import type { McpServerFactory } from '@modelcontextprotocol/server';
 import {
   type Authorize,

@@ -10,7 +10,7 @@ export {
   profiles,
   toolsFor,
 } from './access.ts';
-export { PocketAgent, type RunOptions, type StepOptions, type StreamOptions } from './agent.ts';
+export { PocketAgent, type StepOptions, type StreamOptions } from './agent.ts';
 export type {
   AgentConfig,
   AgentLimits,
@@ -58,4 +58,5 @@ export type {
   ToolResult,
   ToolSource,
 } from './tools.ts';
+export type { RunOptions } from './turns.ts';
 export type { ToolUsage, Usage } from './usage.ts';

@@ -12,6 +12,9 @@ import {
 } from './server-requests.ts';
 import type { ToolProgress } from './tools.ts';
 
+/** How often a server of the 2026 era may ask something in one call; the SDK would stop at ten. */
+const MOST_ROUNDS = 100;
+
 export interface Listener {
   name: string;
   handlers: ServerHandlers;
@@ -29,6 +32,7 @@ export function listeningClient(
   const client = new Client(clientInfo, {
     capabilities: capabilitiesOf(handlers),
     versionNegotiation,
+    inputRequired: { maxRounds: MOST_ROUNDS },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
   });
   registerServerRequests(client, {

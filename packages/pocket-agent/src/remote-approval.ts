@@ -1,9 +1,9 @@
 // An approval that crosses a protocol: what one of our agents asks as a server, one of ours as a client puts to its own
 // approver, so that the person at the root is asked whatever lies between.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import { type Capability, isCapability } from './access.ts';
-import { type ApprovalRequest, callHash, readAnswer } from './approval.ts';
-import { approverOf } from './gate.ts';
+import { isCapability } from './access.ts';
+import { type ApprovalRequest, ask } from './approval.ts';
+import { approvalTimeoutIn, approverOf } from './gate.ts';
 import type { RunFrame } from './run-frame.ts';
 
 /** Where a question says, beside its wording, what it is about. */
@@ -28,14 +28,19 @@ export function describeApproval({
 /** What a person must know to say yes; the hash ties the answer to this call. */
 export function approvalText(request: ApprovalRequest): string {
   const { path, tool, capability, arguments: args, description, changed, hash } = request;
-  const shown = JSON.stringify(args, null, 2);
   return [
     `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
-    ...(description ? [description] : []),
+    // whoever made the tool wrote this, so it must not look like the lines around it
+    ...(description ? [`It says of itself: ${cut(description.replace(/\s+/g, ' '), 500)}`] : []),
     ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
-    `Arguments: ${shown.length > 2_000 ? `${shown.slice(0, 2_000)}…` : shown}`,
+    `Arguments: ${cut(JSON.stringify(args, null, 2), 2_000)}`,
     `Call ${hash.slice(0, 16)}`,
   ].join('\n');
+}
+
+/** What is not shown is counted: nobody should say yes to it unawares. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}… (and ${text.length - most} more characters)` : text;
 }
 
 /** The answer of the root, or undefined when the question is no approval, or nobody here can give one. */
@@ -57,18 +62,13 @@ export async function askRoot(
   const read = readApproval(described);
   const approve = frame && approverOf(frame);
   if (!read || !approve) return undefined;
-  const asked = { ...request(read, from, frame), signal: frame.signal };
-  const decision = readAnswer(await approve(asked), asked.hash, read.arguments);
+  // the name of whoever asks is ours, whatever path it claims
+  const path = [...frame.path, from, ...read.path];
+  const about = { ...read, path, description: read.description, annotations: undefined };
+  const decision = await ask({ about, approve, signal: frame.signal, timeoutMs: approvalTimeoutIn(frame) });
   // arguments cannot be edited across a protocol: a yes to others is a no to these
   if (decision.allowed && !decision.edited) return { approve: true };
   return { approve: false, reason: decision.allowed ? 'its arguments would have to be others' : decision.reason };
-}
-
-function request(described: Described, from: string, frame: RunFrame): Omit<ApprovalRequest, 'signal'> {
-  // the name of the server is ours, whatever path it claims
-  const path = [...frame.path, from, ...described.path];
-  const hash = callHash(path, described.tool, described.arguments);
-  return { ...described, path, hash, description: described.description, annotations: undefined };
 }
 
 function readApproval(value: unknown): Described | undefined {
@@ -86,7 +86,7 @@ function readApproval(value: unknown): Described | undefined {
     return undefined;
   return {
     tool,
-    capability: capability as Capability,
+    capability,
     arguments: { ...args },
     path: Array.isArray(path) ? path.map(String) : [],
     changed: changed === true,

@@ -24,6 +24,8 @@ export interface RunFrame {
   readonly approve: Approve | undefined;
   /** Answers what MCP servers want to know in this run. */
   readonly elicit: ServerHandlers['elicitationHandler'];
+  /** For whom the run is, when somebody has said so. */
+  readonly caller: string | undefined;
   /** Gets the events of this run and of the runs inside it. */
   readonly listener: EventListener | undefined;
   /** Somebody watches live, so the model is asked to stream. */

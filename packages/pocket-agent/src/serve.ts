@@ -7,9 +7,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import type { Profile, ProfileName } from './access.ts';
+import { type Profile, type ProfileName, readProfile } from './access.ts';
 import type { PocketAgent } from './agent.ts';
-import { errorText } from './errors.ts';
+import { errorText, isPocketError, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
 import { Conversations } from './served-conversations.ts';
@@ -17,6 +17,9 @@ import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
 
 type Agent = PocketAgent<unknown>;
+
+/** How often a client of the 2025 era is asked in one run; the SDK would stop at eight. */
+const MOST_ROUNDS = 100;
 
 export interface AgentServerOptions {
   /** per-client (default): every client has a conversation of its own. shared: all speak in the agent's own. */
@@ -40,6 +43,7 @@ export class AgentServer {
   readonly #listening = new Set<HttpServer>();
 
   constructor(agent: Agent, options: AgentServerOptions) {
+    if (options.profile !== undefined) readProfile(options.profile);
     this.#agent = agent;
     this.#options = { ...options };
     this.#conversations = this.#makeConversations();
@@ -49,7 +53,10 @@ export class AgentServer {
   createServer(): McpServer {
     const serverInfo = this.#options.serverInfo ?? { name: this.#agent.name, version: '1.0.0' };
     const { roleDescription } = this.#agent;
-    const server = new McpServer(serverInfo, roleDescription ? { instructions: roleDescription } : {});
+    const server = new McpServer(serverInfo, {
+      ...(roleDescription ? { instructions: roleDescription } : {}),
+      inputRequired: { maxRounds: MOST_ROUNDS },
+    });
     const { name, description, inputSchema } = messageTool(this.#agent);
     const schema = fromJsonSchema<{ message: string }>(inputSchema as JsonSchemaType);
     const ofConnection = this.#makeConversations();
@@ -76,9 +83,9 @@ export class AgentServer {
     const contextId = typeof meta?.context_id === 'string' ? meta.context_id : undefined;
     const work = (agent: Agent) => this.#answer(agent, message, run, canAsk);
     // one client may speak for several, who must not hear each other: it says so by `context_id`
-    if (!envelope || !context.http?.req) return ofConnection.use(contextId ?? '', work);
+    if (!envelope || !context.http?.req) return ofConnection.use({ owner: '', id: contextId ?? '' }, work);
     if (contextId !== undefined)
-      return this.#conversations.use(`${context.http.authInfo?.token ?? ''}\0${contextId}`, work);
+      return this.#conversations.use({ owner: context.http.authInfo?.token ?? '', id: contextId }, work);
     return this.#conversations.useOnce(work);
   }
 
@@ -120,7 +127,8 @@ export class AgentServer {
   }
 
   async #answer(agent: Agent, message: string, { signal, approve, context }: ServedRunOptions, canAsk: boolean) {
-    const { _meta: meta } = context().mcpReq;
+    const { mcpReq, http } = context();
+    const { _meta: meta } = mcpReq;
     const traceparent = typeof meta?.traceparent === 'string' ? meta.traceparent : undefined;
     const onEvent = progressReporter(context);
     const profile = [profileOf(context()), this.#options.profile].filter((given) => given !== undefined);
@@ -130,12 +138,14 @@ export class AgentServer {
         streaming: false,
         ...(canAsk ? { approve } : {}),
         ...(profile.length > 0 ? { profile } : {}),
+        ...(http?.authInfo ? { caller: http.authInfo.clientId } : {}),
         ...(traceparent ? { traceparent } : {}),
         ...(onEvent ? { onEvent } : {}),
       });
       return agentResult(agent.name, answer);
     } catch (error) {
-      return { isError: true, content: [{ type: 'text' as const, text: errorText(error) }] };
+      if (!isPocketError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
+      return { isError: true, content: [{ type: 'text' as const, text: textForOthers(error) }] };
     }
   }
 

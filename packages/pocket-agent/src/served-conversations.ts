@@ -1,5 +1,6 @@
 // The conversations of those who talk to a served agent: an agent of their own each, forgotten when it is long unused.
 import type { PocketAgent } from './agent.ts';
+import { oldestOfLargest } from './fair-share.ts';
 
 type Agent = PocketAgent<unknown>;
 
@@ -12,14 +13,19 @@ interface ConversationsOptions {
 /** The conversations used last; older ones that nobody waits for are forgotten. */
 export class Conversations {
   readonly #options: ConversationsOptions;
-  readonly #kept = new Map<string, { agent: Agent; uses: number }>();
+  readonly #kept = new Map<string, { agent: Agent; owner: string; uses: number }>();
 
   constructor(options: ConversationsOptions) {
     this.#options = options;
   }
 
-  async use<Result>(key: string, work: (agent: Agent) => Promise<Result>): Promise<Result> {
-    const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), uses: 0 };
+  /** `owner` is whoever speaks in it; nobody else does. */
+  async use<Result>(
+    { owner, id }: { owner: string; id: string },
+    work: (agent: Agent) => Promise<Result>,
+  ): Promise<Result> {
+    const key = JSON.stringify([owner, id]);
+    const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), owner, uses: 0 };
     this.#kept.delete(key);
     this.#kept.set(key, conversation); // the last one is the one used last
     conversation.uses++;
@@ -47,11 +53,13 @@ export class Conversations {
   }
 
   #forgetOldest(): void {
-    for (const [key, { agent, uses }] of this.#kept) {
-      if (this.#kept.size <= this.#options.most) return;
-      if (uses > 0) continue;
-      this.#kept.delete(key);
-      this.#end(agent);
+    while (this.#kept.size > this.#options.most) {
+      const idle = [...this.#kept].filter(([, { uses }]) => uses === 0);
+      const oldest = oldestOfLargest(idle.map(([key, { owner }]) => [key, owner] as const));
+      if (oldest === undefined) return;
+      const found = this.#kept.get(oldest);
+      this.#kept.delete(oldest);
+      if (found) this.#end(found.agent);
     }
   }
 

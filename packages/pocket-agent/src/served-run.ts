@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from './approval.ts';
 import { PocketError } from './errors.ts';
+import { oldestOfLargest } from './fair-share.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval } from './remote-approval.ts';
 
 interface Question {
@@ -31,9 +32,16 @@ const KEPT_MS = 900_000;
 /** Clients that never come back must not fill the memory of the others. */
 const MOST_WAITING = 1_000;
 
+interface Waiting {
+  run: ServedRun;
+  owner: string;
+  /** Takes the timer and the listener away again. */
+  release(): void;
+}
+
 /** The runs of one server that wait for an answer of their client. */
 export class ServedRuns {
-  readonly #waiting = new Map<string, { run: ServedRun; owner: string }>();
+  readonly #waiting = new Map<string, Waiting>();
 
   /** `owner` is whoever may go on with the run: the token of the client. */
   async start(owner: string, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
@@ -48,30 +56,49 @@ export class ServedRuns {
     if (!found || found.owner !== owner) {
       return failed('This run is not known here, or no longer: ask again.');
     }
-    this.#waiting.delete(id);
+    this.#take(id);
     found.run.takeAnswers(context);
     return this.#serve(found.run, owner, context);
   }
 
   close(): void {
-    for (const { run } of this.#waiting.values()) run.abort();
-    this.#waiting.clear();
+    for (const id of [...this.#waiting.keys()]) this.#drop(id);
   }
 
-  #drop(requestState: string): void {
-    this.#waiting.get(requestState)?.run.abort();
-    this.#waiting.delete(requestState);
+  #take(id: string): Waiting | undefined {
+    const found = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    found?.release();
+    return found;
+  }
+
+  #drop(id: string): void {
+    this.#take(id)?.run.abort();
+  }
+
+  #keep(run: ServedRun, owner: string, { mcpReq: { envelope, signal } }: ServerContext): string {
+    const id = randomUUID();
+    if (this.#waiting.size >= MOST_WAITING) {
+      const oldest = oldestOfLargest([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
+      if (oldest !== undefined) this.#drop(oldest);
+    }
+    const drop = () => this.#drop(id);
+    // a client that never comes back must not be waited for
+    const timer = setTimeout(drop, KEPT_MS).unref();
+    // in the 2025 era the request goes on while the client is asked, and can be cancelled meanwhile
+    if (!envelope) signal.addEventListener('abort', drop, { once: true });
+    const release = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', drop);
+    };
+    this.#waiting.set(id, { run, owner, release });
+    return id;
   }
 
   async #serve(run: ServedRun, owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const outcome = await run.next(context);
     if ('result' in outcome) return outcome.result;
-    const requestState = randomUUID();
-    const [oldest] = this.#waiting.keys();
-    if (this.#waiting.size >= MOST_WAITING && oldest !== undefined) this.#drop(oldest);
-    this.#waiting.set(requestState, { run, owner });
-    // a client that never comes back must not be waited for
-    setTimeout(() => this.#drop(requestState), KEPT_MS).unref();
+    const requestState = this.#keep(run, owner, context);
     const inputRequests = Object.fromEntries(
       outcome.questions.map(({ id, request }) => [
         id,

@@ -4,8 +4,8 @@ import { abortable, within } from './abort.ts';
 import type { CallRecord } from './audit.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
-import { refusalIn } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
+import { refusalIn } from './rights.ts';
 import { inFrame, type RunFrame } from './run-frame.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
@@ -61,8 +61,9 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
   const started = performance.now();
   const record: CallRecord = {
     call,
-    decision: 'allowed',
+    decision: 'refused',
     by: 'policy',
+    reason: 'it ended before anything was decided',
     capability: undefined,
     outcome: 'not run',
     durationMs: 0,
@@ -138,7 +139,10 @@ async function callTool(
   record.capability = entry.capability;
   const refused = await refusal(run, entry, call, malformed, record);
   if (refused) return { entry: undefined, error: refused }; // its schema is nobody's business
-  if (malformed) return { entry, error: malformed };
+  if (malformed) {
+    record.reason = 'its arguments could not be read';
+    return { entry, error: malformed };
+  }
   const { arguments: args } = record.call;
   frame.budget.takeToolCall(frame.path.join('/'), call.name);
   record.outcome = 'failed';

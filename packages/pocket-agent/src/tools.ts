@@ -141,6 +141,7 @@ export async function collectTools(
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
       const name = names.nameFor(source, tool.name, renamed);
+      if (table.byName.has(name)) continue; // listed twice: no model takes two tools of one name
       table.byName.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
       table.definitions.push(functionTool(name, tool));
     }

@@ -11,16 +11,27 @@ import type { Logger } from './logger.ts';
 import { currentFrame, inFrame, lastFrame, type RunFrame } from './run-frame.ts';
 import type { ServerHandlers } from './server-requests.ts';
 
-export interface TurnOptions {
-  signal?: AbortSignal | undefined;
-  timeoutMs?: number | undefined;
-  traceparent?: string | undefined;
-  onEvent?: EventListener | undefined;
-  streaming?: boolean | undefined;
-  profile?: ProfileName | Profile | readonly (ProfileName | Profile)[] | undefined;
-  approve?: Approve | undefined;
+export interface RunOptions {
+  signal?: AbortSignal;
+  /** Instead of `limits.timeoutMs`, for this run. */
+  timeoutMs?: number;
+  /** W3C trace context, passed on to MCP servers. */
+  traceparent?: string;
+  /** Sees the events of this run and of the runs inside it. */
+  onEvent?: EventListener;
+  /** Whether the model is asked to stream. Default: when somebody watches. */
+  streaming?: boolean;
+  /** A narrower profile than the agent's, for this run. */
+  profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
+  /** Asked instead of the agent's own `approve`. */
+  approve?: Approve;
+  /** Asked instead of the agent's own `elicitationHandler`. */
   elicit?: ServerHandlers['elicitationHandler'];
+  /** For whom the run is. Stands in the audit records of its calls. */
+  caller?: string;
 }
+
+type TurnOptions = { [Key in keyof RunOptions]: RunOptions[Key] | undefined };
 
 export interface TurnOwner {
   readonly name: string;
@@ -84,13 +95,14 @@ export class Turns {
       profile,
       approve,
       elicit,
+      caller,
     } = options;
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
     }
     const parent = lastFrame();
     const isOwn = parent !== undefined && this.isOn;
-    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve && !elicit)
+    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve && !elicit && !caller)
       return work(parent);
     if (!isOwn) this.#refuseCycle(parent);
     const { name } = this.#owner;
@@ -111,6 +123,7 @@ export class Turns {
       profiles: profile === undefined ? [] : [profile].flat().map(readProfile),
       approve: approve ?? (isOwn ? undefined : this.#owner.approve),
       elicit: elicit ?? parent?.elicit,
+      caller: caller ?? parent?.caller,
       listener: onEvent,
       streaming: streaming || (parent?.streaming ?? false),
       traceparent: traceparent ?? parent?.traceparent,

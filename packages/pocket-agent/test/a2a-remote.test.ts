@@ -1,7 +1,9 @@
+import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';
 import { type RemoteAgentOptions, remoteAgent } from 'pocket-agent/a2a';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { ForeignAgent, type Reply } from './fixtures/a2a-foreign-agent.ts';
 import { World } from './fixtures/a2a-world.ts';
 import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
@@ -90,15 +92,26 @@ test('the forks of an agent have conversations of their own', async () => {
 });
 
 test('a question is answered by naming its task', async () => {
-  const { agent, erased } = world.cleaner();
-  const { url } = await world.serve(agent);
-  const { result, again } = await call({ url });
+  const wanted = z.object({ count: z.int() });
+  const server = () => {
+    const made = new McpServer({ name: 'shop', version: '1' });
+    made.registerTool('order', { description: 'Orders', inputSchema: z.object({}) }, (_args, { mcpReq }) => {
+      const given = acceptedContent(mcpReq.inputResponses, 'count', wanted);
+      if (given) return { content: [{ type: 'text', text: `${given.count} ordered` }] };
+      const ask = inputRequired.elicit({ message: 'How many?', requestedSchema: wanted });
+      return inputRequired({ inputRequests: { count: ask } });
+    });
+    return made;
+  };
+  const shopper = world.agent([{ toolCalls: [{ name: 'order' }] }, 'ordered'], {
+    mcpConfig: { mcpServers: { shop: { server } } },
+  });
+  const { result, again } = await call({ url: (await world.serve(shopper)).url });
   const asked = JSON.stringify((await result).content);
   const taskId = /taskId \\"([0-9a-f-]{36})/.exec(asked)?.[1];
-  const answer = (args: object) => again({ message: 'yes', ...args });
+  const answer = (args: object) => again({ message: '12', ...args });
   await expect(answer({ taskId: 'another' })).rejects.toThrow(/no task "another" that waits/);
-  expect((await answer({ taskId })).content).toMatchObject([{ text: 'cleaned up' }]);
-  expect(erased).toEqual([{ id: 7 }]);
+  expect((await answer({ taskId })).content).toMatchObject([{ text: 'ordered' }]);
 });
 
 describe('an agent of strangers', () => {

@@ -16,6 +16,7 @@ import {
   send,
   stateOf,
   statusText,
+  until,
   World,
 } from './fixtures/a2a-world.ts';
 import { add, silent } from './helpers.ts';
@@ -432,6 +433,46 @@ test('a task more than may run is rejected, and finished ones beyond the bound a
   await collect(watching);
   await send(client, message('next'));
   await expect(client.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
+});
+
+test('one caller cannot keep the others out: not by tasks that run, nor by those that are remembered', async () => {
+  const { slow, letGo } = slowTool();
+  const busy = { toolCalls: [{ name: 'slow' }] };
+  const agent = world.agent([busy, 'one', 'two', 'three', 'four', 'five'], { tools: [slow] });
+  const tokens = { greedy: 'admin', modest: 'admin' } as const;
+  const { url } = await world.serve(agent, { tokens, maxRunningTasks: 4, maxTasks: 3 });
+  const [greedy, modest] = [await clientOf(url, { token: 'greedy' }), await clientOf(url, { token: 'modest' })];
+  const first = await send(greedy, message('go', {}, { returnImmediately: true }));
+  await until(greedy, first.id, (task) => stateOf(task) === 'TASK_STATE_WORKING');
+  const refused = await send(greedy, message('more'));
+  expect([stateOf(refused), statusText(refused)]).toEqual([
+    'TASK_STATE_REJECTED',
+    expect.stringContaining('one caller'),
+  ]);
+  const kept = await send(modest, message('a question'));
+  expect(stateOf(kept)).toBe('TASK_STATE_COMPLETED');
+  letGo();
+  await until(greedy, first.id, (task) => stateOf(task) === 'TASK_STATE_COMPLETED');
+  for (const text of ['a', 'b', 'c']) await send(greedy, message(text));
+  expect((await modest.getTask({ id: kept.id, tenant: '' })).id).toBe(kept.id);
+  await expect(greedy.getTask({ id: first.id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
+});
+
+test('a sole caller may use all there is, and so may those whom nobody tells apart', async () => {
+  const { slow, letGo } = slowTool();
+  const agent = world.agent(
+    Array.from({ length: 4 }, () => ({ toolCalls: [{ name: 'slow' }] })),
+    { tools: [slow] },
+  );
+  const { url } = await world.serve(agent, { token: 'mine', maxRunningTasks: 2 });
+  const client = await clientOf(url, { token: 'mine' });
+  const go = () => send(client, message('go', {}, { returnImmediately: true }));
+  expect([await go(), await go(), await go()].map(stateOf).map((state) => state === 'TASK_STATE_REJECTED')).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  letGo();
 });
 
 test('tasks are kept in a store of the SDK', async () => {

@@ -7,10 +7,21 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder'],
+  ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
   ['abort', 'access', 'prices', 'audit', 'fingerprints', 'provider-errors'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
-  ['model', 'model-call', 'tools', 'run-frame', 'oauth', 'server-requests', 'pending-calls', 'ledger', 'approval'],
+  [
+    'model',
+    'model-call',
+    'tools',
+    'run-frame',
+    'oauth',
+    'server-requests',
+    'pending-calls',
+    'ledger',
+    'approval',
+    'rights',
+  ],
   ['tool-result', 'turns', 'sampling', 'step-result', 'router/', 'gate'],
   ['function-tool', 'tool-runner', 'transports', 'authorization', 'agent-config', 'remote-approval'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],

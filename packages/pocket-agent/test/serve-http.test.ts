@@ -416,6 +416,16 @@ describe('the end', () => {
     expect(Counted.closed).toHaveLength(1);
   });
 
+  test('a client with many conversations does not make the server forget those of another', async () => {
+    const tokens = { greedy: 'admin', modest: 'admin' } as const;
+    const { url } = await serve(recalls(6), { maxConversations: 3, tokens });
+    const modest = await client('SDK v2 in 2026', url, 'modest');
+    const greedy = await client('SDK v2 in 2026', url, 'greedy');
+    await modest.say('remember me', { contextId: 'a' });
+    for (const contextId of ['a', 'b', 'c', 'd']) await greedy.say('me too', { contextId });
+    expect(textOf(await modest.say('well?', { contextId: 'a' }))).toBe('remember me + well?');
+  });
+
   test('a conversation that is at work is not forgotten for others', async () => {
     const { script, asked } = endlessModel();
     const { url } = await serveAgent(counted([...script, recall]), { maxConversations: 1 });

@@ -29,7 +29,7 @@ interface HandlerOptions extends A2aAccessOptions {
   card(base: string): Promise<AgentCard>;
 }
 
-type Authenticate = (request: Request) => Promise<Pick<Call, 'caller' | 'isAuthenticated'> | Response>;
+type Authenticate = (request: Request) => Promise<Pick<Call, 'caller' | 'isAuthenticated' | 'isOneOfMany'> | Response>;
 
 export function makeHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
   const { protocol, maxBodyBytes, url: base } = options;
@@ -82,18 +82,17 @@ function makeAuthenticate({ authenticate, token, tokens }: HandlerOptions): Auth
   if (authenticate) {
     return async (request) => {
       const caller = await authenticate(request);
-      return caller ? { caller: withProfile(caller), isAuthenticated: true } : unauthorized();
+      return caller ? { caller: withProfile(caller), isAuthenticated: true, isOneOfMany: true } : unauthorized();
     };
   }
   const gate = bearerGate(token, tokens);
-  if (!gate) return async () => ({ caller: { id: 'anybody' }, isAuthenticated: false });
+  if (!gate) return async () => ({ caller: { id: 'anybody' }, isAuthenticated: false, isOneOfMany: false });
+  const isOneOfMany = Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
   return async (request) => {
     const auth = await gate(request);
     if (auth instanceof Response) return auth;
-    // tasks may be kept in a database, where no token belongs
-    const id = `token-${createHash('sha256').update(auth.token).digest('hex').slice(0, 32)}`;
     const profile = auth.extra?.profile as A2aCaller['profile'];
-    return { caller: { id, ...(profile ? { profile } : {}) }, isAuthenticated: true };
+    return { caller: { id: auth.clientId, ...(profile ? { profile } : {}) }, isAuthenticated: true, isOneOfMany };
   };
 }
 

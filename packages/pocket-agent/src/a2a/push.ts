@@ -4,6 +4,7 @@ import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import { delay } from '../abort.ts';
 import { errorText } from '../errors.ts';
+import { oldestOfLargest } from '../fair-share.ts';
 import type { Logger } from '../logger.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 import type { PushConfig, Task } from './wire.ts';
@@ -25,6 +26,7 @@ interface PushNotificationsOptions extends PushOptions {
 
 interface Webhook {
   config: PushConfig;
+  owner: string;
   version: string;
 }
 
@@ -65,9 +67,11 @@ export class PushNotifications {
     if (others.length >= MOST_PER_TASK)
       throw new RequestMalformedError(`A task has at most ${MOST_PER_TASK} webhooks.`);
     const kept = (this.#webhooks.get(key) ?? []).filter(({ config: { id } }) => id !== config.id);
-    this.#webhooks.set(key, [...kept, { config, version: call.version }]);
-    const [oldest] = this.#webhooks.keys();
-    if (this.#webhooks.size > MOST_TASKS && oldest !== undefined) this.#webhooks.delete(oldest);
+    this.#webhooks.set(key, [...kept, { config, owner: call.caller.id, version: call.version }]);
+    if (this.#webhooks.size > MOST_TASKS) {
+      const oldest = oldestOfLargest([...this.#webhooks].map(([id, [first]]) => [id, first?.owner ?? ''] as const));
+      if (oldest !== undefined) this.#webhooks.delete(oldest);
+    }
     return config;
   }
 

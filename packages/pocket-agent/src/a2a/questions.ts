@@ -26,8 +26,6 @@ export class Questions {
   readonly #options: QuestionsOptions;
   readonly #open = new Map<string, Question>();
   #count = 0;
-  /** Set when a question went away unanswered: a bare yes could be meant for that one. */
-  #lapsed = false;
 
   constructor(options: QuestionsOptions) {
     this.#options = options;
@@ -45,9 +43,8 @@ export class Questions {
 
   get howTo(): string {
     const [first] = this.#open.keys();
-    const mustName = this.#open.size > 1 || this.#lapsed;
     const asData = `{ "question": "${first}", "approve": true }`;
-    return mustName
+    return this.#count > 1
       ? `Answer each question by its name, for example with the data ${asData} or the text "yes ${first}" or "no ${first}: reason".`
       : `Answer with the data ${asData}, or the text "yes", "no" or "no: reason"; what a server asks for with { "question": "${first}", "content": { … } }.`;
   }
@@ -71,7 +68,7 @@ export class Questions {
 
   elicit(params: ElicitRequest['params'], { server }: { server: string }): Promise<ElicitResult> {
     const id = `q${++this.#count}-${randomBytes(4).toString('hex')}`;
-    const about = { question: id, [ELICITATION_KEY]: { server, ...params } };
+    const about = { question: id, [ELICITATION_KEY]: { ...params, server } };
     const url = 'url' in params ? `\n${params.url}` : '';
     return this.#ask<ElicitResult>({
       id,
@@ -99,8 +96,9 @@ export class Questions {
 
   #read(answer: Record<string, unknown> | string): (() => void) | undefined {
     const named = typeof answer === 'string' ? /\bq\d+-[0-9a-f]{8}\b/.exec(answer)?.[0] : answer.question;
-    const [only] = this.#open.values();
-    const meant = this.#open.size === 1 && !this.#lapsed ? only : undefined;
+    const [first] = this.#open.values();
+    // after the first question a bare yes, sent late or twice, could be meant for one that has gone
+    const meant = this.#count === 1 ? first : undefined;
     const question = named === undefined ? meant : this.#open.get(String(named));
     return question?.read(answer);
   }
@@ -118,14 +116,10 @@ export class Questions {
         clearTimeout(timer);
         signal?.removeEventListener('abort', lapse);
         this.#open.delete(id);
-        if (this.#open.size === 0 && answer !== unanswered) this.#lapsed = false;
         resolve(answer);
         this.#options.changed();
       };
-      const lapse = () => {
-        this.#lapsed = true;
-        end(unanswered);
-      };
+      const lapse = () => end(unanswered);
       const timer = setTimeout(lapse, this.#options.timeoutMs).unref();
       signal?.addEventListener('abort', lapse, { once: true });
       const read = (given: Record<string, unknown> | string) => {

@@ -4,14 +4,13 @@ import { abortable, startDeadline } from '../abort.ts';
 import type { Capability, Judgement } from '../access.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
-import { APPROVAL_META_KEY, askRoot } from '../remote-approval.ts';
-import { currentFrame, type RunFrame } from '../run-frame.ts';
+import { currentFrame } from '../run-frame.ts';
 import { type ToolCallContext, type ToolSource, validToolName } from '../tools.ts';
-import type { RemoteCall } from './remote-call.ts';
+import { answerApprovals } from './remote-approvals.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';
 import { withSdk } from './sdk.ts';
-import { type Message, type Part, userMessage } from './wire.ts';
+import { type Message, userMessage } from './wire.ts';
 
 export interface RemoteAgentOptions {
   /** Where the agent is, or its card. */
@@ -27,7 +26,7 @@ export interface RemoteAgentOptions {
   allowHosts?: readonly string[];
   /** What sending a message can do at most. Default delete, the most careful. */
   capability?: Capability;
-  /** True for an agent of ours: what it wants a yes for is put to whoever approves for the agent that calls. */
+  /** True for an agent of ours: what it wants a yes for is put to whoever approves for the caller. Else it is refused. */
   approvals?: boolean;
   /** Longer answers are cut. Default 262,144. */
   maxResultBytes?: number;
@@ -44,7 +43,6 @@ interface Conversation {
 const CARD_MS = 30_000;
 const RETRY_MS = 5_000;
 const MOST_CONVERSATIONS = 1_000;
-const MOST_QUESTIONS = 100;
 
 /** One line: `tools: [remoteAgent('https://agents.example.com')]`. */
 export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
@@ -133,7 +131,9 @@ class RemoteAgent implements ToolSource {
     const call = new RemoteCall(link, context.signal, tell);
     try {
       await call.send(message);
-      if (this.#options.approvals) await abortable(this.#answerApprovals(call, currentFrame()), context.signal);
+      const { approvals = false } = this.#options;
+      const asker = { name: this.name, approvals, frame: currentFrame() };
+      await abortable(answerApprovals(call, asker), context.signal);
     } catch (error) {
       if (context.signal.aborted) void this.#track(call.cancel());
       else if (!isPocketError(error)) this.#forget(link);
@@ -144,23 +144,6 @@ class RemoteAgent implements ToolSource {
     if (call.taskId && call.status?.state === 'TASK_STATE_INPUT_REQUIRED')
       conversation.waiting.set(call.taskId, call.contextId);
     return remoteResult(call, { name: this.name, maxBytes: this.#options.maxResultBytes ?? 262_144 });
-  }
-
-  /** What the agent wants a yes for is asked where people are, as often as it asks. */
-  async #answerApprovals(call: RemoteCall, frame: RunFrame | undefined): Promise<void> {
-    for (let round = 0; round < MOST_QUESTIONS && call.status?.state === 'TASK_STATE_INPUT_REQUIRED'; round++) {
-      const questions = approvalsIn(call.status.message?.parts ?? []);
-      const answered = await Promise.all(
-        questions.map(async ({ question, described }) => {
-          const answer = await askRoot(described, `A2A agent ${this.name}`, frame);
-          if (answer) await call.reply(userMessage([{ data: { question, ...answer } }], call));
-          return answer !== undefined;
-        }),
-      );
-      if (!answered.includes(true)) return;
-      await call.refresh();
-      await call.follow();
-    }
   }
 
   #open(): Promise<RemoteLink> {
@@ -238,12 +221,4 @@ class RemoteAgent implements ToolSource {
       cause: error,
     });
   }
-}
-
-function approvalsIn(parts: readonly Part[]): { question: string; described: unknown }[] {
-  return parts.flatMap(({ data }) => {
-    if (typeof data !== 'object' || data === null || !(APPROVAL_META_KEY in data)) return [];
-    const question = 'question' in data ? String(data.question) : '';
-    return [{ question, described: data[APPROVAL_META_KEY] }];
-  });
 }

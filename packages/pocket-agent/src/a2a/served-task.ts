@@ -1,6 +1,6 @@
 // One task: a run of the agent, what became of it so far, and everybody who watches it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isPocketError, PocketError } from '../errors.ts';
+import { isPocketError, PocketError, textForOthers } from '../errors.ts';
 import { EventQueue } from '../event-queue.ts';
 import type { AgentEvent } from '../events.ts';
 import { Questions } from './questions.ts';
@@ -86,8 +86,7 @@ export class ServedTask {
     } catch (error) {
       if (isOver(this.state)) return;
       if (!isPocketError(error)) this.#options.onError(error);
-      const reason = isPocketError(error) ? error.message : 'The agent failed; its log says why.';
-      this.#setStatus('TASK_STATE_FAILED', [{ text: reason }]);
+      this.#setStatus('TASK_STATE_FAILED', [{ text: textForOthers(error) }]);
     } finally {
       this.questions.close();
       clearImmediate(this.#asking);

@@ -45,6 +45,8 @@ export interface A2aServerOptions extends A2aAccessOptions {
   maxConversations?: number;
   /** Tasks that run or wait for an answer at the same time; one more is rejected. Default 1,000. */
   maxRunningTasks?: number;
+  /** Those of one caller. Default: a quarter of all where there are several callers. */
+  maxRunningTasksPerCaller?: number;
   /** Finished tasks that are remembered, unless there is a `taskStore`. Default 1,000. */
   maxTasks?: number;
   /** A store of `@a2a-js/sdk` for tasks, for example its `DatabaseTaskStore`. Default: in memory. */
@@ -77,6 +79,8 @@ export interface SdkTaskStore {
 export interface Call {
   caller: A2aCaller;
   isAuthenticated: boolean;
+  /** Whether there are other callers who must not be kept out. */
+  isOneOfMany: boolean;
   tenant: string;
   version: string;
   /** Aborted when the client has gone away. */

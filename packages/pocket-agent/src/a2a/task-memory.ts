@@ -1,5 +1,6 @@
 // Tasks that are over, in memory: the latest of them, each for its owner only.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import { oldestOfLargest } from '../fair-share.ts';
 import { type Call, scopeOf } from './server-options.ts';
 import type { Task } from './wire.ts';
 
@@ -28,7 +29,7 @@ export interface TaskKeeper {
 
 export class TaskMemory implements TaskKeeper {
   readonly #most: number;
-  readonly #tasks = new Map<string, { task: Task; scope: string }>();
+  readonly #tasks = new Map<string, { task: Task; scope: string; owner: string }>();
 
   constructor(most: number) {
     this.#most = most;
@@ -37,9 +38,10 @@ export class TaskMemory implements TaskKeeper {
   async save(call: Call, task: Task): Promise<void> {
     const scope = scopeOf(call);
     this.#tasks.delete(scope + task.id);
-    this.#tasks.set(scope + task.id, { task, scope });
-    const [oldest] = this.#tasks.keys();
-    if (this.#tasks.size > this.#most && oldest !== undefined) this.#tasks.delete(oldest);
+    this.#tasks.set(scope + task.id, { task, scope, owner: call.caller.id });
+    if (this.#tasks.size <= this.#most) return;
+    const oldest = oldestOfLargest([...this.#tasks].map(([key, { owner }]) => [key, owner] as const));
+    if (oldest !== undefined) this.#tasks.delete(oldest);
   }
 
   async load(call: Call, id: string): Promise<Task | undefined> {

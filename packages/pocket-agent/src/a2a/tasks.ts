@@ -21,7 +21,8 @@ import { isOver, type Message, type Part, type PushConfig, type StreamUpdate, ty
 /** Messages that are known again when they are sent a second time. */
 const MOST_MESSAGES = 10_000;
 
-interface TasksOptions extends Pick<A2aServerOptions, 'profile' | 'maxRunningTasks' | 'inputTimeoutMs'> {
+interface TasksOptions
+  extends Pick<A2aServerOptions, 'profile' | 'maxRunningTasks' | 'maxRunningTasksPerCaller' | 'inputTimeoutMs'> {
   agent: PocketAgent<unknown>;
   conversations: Conversations;
   keeper: TaskKeeper;
@@ -37,6 +38,7 @@ export interface FoundTask {
 export class Tasks {
   readonly #options: TasksOptions;
   readonly #running = new Map<string, ServedTask>();
+  readonly #runningOf = new Map<string, number>();
   readonly #runs = new Set<Promise<void>>();
   readonly #messages = new Map<string, string>();
   #isClosed = false;
@@ -95,7 +97,7 @@ export class Tasks {
   }
 
   #begin(call: Call, message: Message): ServedTask {
-    const { agent, maxRunningTasks = 1_000, inputTimeoutMs = 900_000, push } = this.#options;
+    const { agent, inputTimeoutMs = 900_000, push } = this.#options;
     const id = randomUUID();
     const contextId = message.contextId || randomUUID();
     let saved = Promise.resolve();
@@ -106,22 +108,41 @@ export class Tasks {
       saved = saved.then(() => this.#options.keeper.save(call, snapshot)).catch(onError);
     };
     const task = new ServedTask({ id, contextId, message, inputTimeoutMs, changed, onError });
-    if (this.#isClosed || this.#running.size >= maxRunningTasks) {
-      task.reject(`${agent.name} has too much to do; try again later.`);
+    const refused = this.#refusalToBegin(call);
+    if (refused !== undefined) {
+      task.reject(refused);
       return task;
     }
     const key = scopeOf(call) + id;
     this.#running.set(key, task);
+    this.#count(call, 1);
     // the caller watches before anything happens
     const run = Promise.resolve()
       .then(() => task.run(() => this.#answer(call, task, message)))
       .then(() => saved)
       .finally(() => {
         this.#running.delete(key);
+        this.#count(call, -1);
         this.#runs.delete(run);
       });
     this.#runs.add(run);
     return task;
+  }
+
+  /** Why no task can be begun. Where there are several callers, none of them can take all the room. */
+  #refusalToBegin({ caller, isOneOfMany }: Call): string | undefined {
+    const { agent, maxRunningTasks = 1_000, maxRunningTasksPerCaller } = this.#options;
+    const share = maxRunningTasksPerCaller ?? (isOneOfMany ? Math.ceil(maxRunningTasks / 4) : maxRunningTasks);
+    if (this.#isClosed || this.#running.size >= maxRunningTasks)
+      return `${agent.name} has too much to do; try again later.`;
+    if ((this.#runningOf.get(caller.id) ?? 0) < share) return undefined;
+    return `${agent.name} has as many tasks of yours as it takes from one caller; try again later.`;
+  }
+
+  #count({ caller: { id } }: Call, change: 1 | -1): void {
+    const count = (this.#runningOf.get(id) ?? 0) + change;
+    if (count > 0) this.#runningOf.set(id, count);
+    else this.#runningOf.delete(id);
   }
 
   #goOn(task: ServedTask, message: Message): void {
@@ -145,13 +166,15 @@ export class Tasks {
 
   #answer(call: Call, task: ServedTask, message: Message) {
     const profile = [call.caller.profile, this.#options.profile].filter((given) => given !== undefined);
-    return this.#options.conversations.use(`${scopeOf(call)}${task.contextId}`, async (agent) => {
+    const conversation = { owner: call.caller.id, id: JSON.stringify([call.tenant, task.contextId]) };
+    return this.#options.conversations.use(conversation, async (agent) => {
       const answer = await agent.run(inputOf(message), {
         signal: task.signal,
         approve: (request) => task.questions.approve(request),
         elicit: (params, from) => task.questions.elicit(params, from),
         onEvent: (event) => task.show(event),
         ...(profile.length > 0 ? { profile } : {}),
+        ...(call.isAuthenticated ? { caller: call.caller.id } : {}),
       });
       return agentResult(agent.name, answer);
     });

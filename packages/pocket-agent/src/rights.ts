@@ -1,0 +1,66 @@
+// What may be seen and called in a run: by the rules of its agent and those above, and what the run was narrowed to.
+import { type JudgedTool, type Profile, refusalBy } from './access.ts';
+import type { RunFrame } from './run-frame.ts';
+import type { ToolTable } from './tools.ts';
+
+/** The frames whose rules hold: from this one up, to the first that is independent. */
+export function gatesOf(frame: RunFrame): RunFrame[] {
+  const found: RunFrame[] = [];
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    const below = found.at(-1);
+    if (below && below.owner !== above.owner && below.gate.independent) break;
+    found.push(above);
+  }
+  return found;
+}
+
+/** Why the agent of a frame, or one above it, may not call a tool. */
+export function refusalIn(frame: RunFrame, tool: JudgedTool): string | undefined {
+  for (const { gate, owner } of gatesOf(frame)) {
+    const reason = gate.refusal(tool);
+    if (reason !== undefined) return owner === frame.owner ? reason : `${reason} (for an agent above this one)`;
+  }
+  // what a run was narrowed to holds for all in it
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    for (const profile of above.profiles) {
+      const reason = refusalBy(profile, tool);
+      if (reason !== undefined) return `${reason} (in this run)`;
+    }
+  }
+  return undefined;
+}
+
+const visibleTables = new WeakMap<ToolTable, { rules: readonly Profile[]; visible: ToolTable }>();
+
+/** The tools of a table that may be seen in a frame. Worked out once for the same rules, unless a filter is among them. */
+export function visibleIn(frame: RunFrame, table: ToolTable): ToolTable {
+  if (isOpen(frame)) return table;
+  const rules = profilesOf(frame);
+  const known = visibleTables.get(table);
+  if (rules && known?.rules.length === rules.length && known.rules.every((rule, index) => rule === rules[index]))
+    return known.visible;
+  const visible = keepVisible(frame, table);
+  if (rules) visibleTables.set(table, { rules, visible });
+  return visible;
+}
+
+function keepVisible(frame: RunFrame, table: ToolTable): ToolTable {
+  const byName = new Map([...table.byName].filter(([, entry]) => refusalIn(frame, entry) === undefined));
+  return { byName, definitions: table.definitions.filter(({ name }) => byName.has(name)) };
+}
+
+/** Undefined when a filter decides too: it may answer differently each time. */
+function profilesOf(frame: RunFrame): readonly Profile[] | undefined {
+  const gates = gatesOf(frame).map(({ gate }) => gate);
+  if (gates.some((gate) => gate.hasFilter)) return undefined;
+  const found = gates.flatMap((gate) => gate.profile ?? []);
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) found.push(...above.profiles);
+  return found;
+}
+
+function isOpen(frame: RunFrame): boolean {
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    if (!above.gate.isOpen || above.profiles.length > 0) return false;
+  }
+  return true;
+}
