@@ -10,7 +10,8 @@ export type Agent3ErrorCode =
   | 'FORBIDDEN'
   | 'SECRET_KEY'
   | 'RECEIPT_INVALID'
-  | 'ALREADY_RATED';
+  | 'ALREADY_RATED'
+  | 'HUB_UNAVAILABLE';
 
 export class Agent3Error extends Error {
   override readonly name = 'Agent3Error';

@@ -60,7 +60,12 @@ export class CardSource {
   }
 
   async fetchCard(url: string, etag?: string): Promise<FetchedCard> {
-    const headers = { accept: 'application/json', ...(etag === undefined ? {} : { 'if-none-match': etag }) };
+    // agents of both versions have a card for each; the one of 1.0 is wanted
+    const headers = {
+      accept: 'application/json',
+      'a2a-version': '1.0',
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    };
     const { response, text } = await this.#read(url, headers);
     const caching = { freshMs: freshMs(response.headers), etag: response.headers.get('etag') ?? undefined };
     if (response.status === 304 && etag !== undefined)

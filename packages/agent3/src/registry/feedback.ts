@@ -1,10 +1,11 @@
 // Ratings: only with the receipt of a real call, one for each, weighted as ranking.ts says.
 import { type Kysely, sql } from 'kysely';
+import { ratedCall } from '../requests.ts';
 import type { Caller, Feedback, FeedbackResult, Review } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import { type Receipts, tellsOfAgent, updateRecord } from './calls.ts';
 import { cleanText } from './clean-text.ts';
-import { feedback as feedbackInput, inputChecked } from './input.ts';
+import { inputChecked } from './input.ts';
 import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
 
@@ -18,7 +19,7 @@ export async function giveFeedback(
   given: Feedback,
   context: { caller: Caller; receipts: Receipts; now: number },
 ): Promise<FeedbackResult> {
-  const { agentId, rating, feedback, receipt } = inputChecked(feedbackInput, given);
+  const { agentId, rating, feedback, receipt } = inputChecked(ratedCall, given);
   const { caller, receipts, now } = context;
   const callId = receipts.read(receipt, agentId, caller.id);
   if (callId === undefined) throw invalidReceipt('is not that of a call of yours to this agent');

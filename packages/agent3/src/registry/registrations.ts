@@ -1,13 +1,14 @@
 // Agents come in by their card, are written again when it changes, and go when their owner says so.
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { registerRequest } from '../requests.ts';
 import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import { digestOf } from './canonical-json.ts';
 import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from './card.ts';
 import type { CardChecks, CheckedCard } from './card-checks.ts';
 import type { CredentialStore } from './credentials.ts';
-import { inputChecked, registration as registrationInput } from './input.ts';
+import { inputChecked } from './input.ts';
 import { type AgentRow, parse } from './listing.ts';
 import type { Meaning } from './meaning.ts';
 import { NEW_RECORD, standingOf } from './ranking.ts';
@@ -47,7 +48,7 @@ export class Registrations {
 
   /** The id of the agent. The same card URL again changes what is given and keeps the rest. */
   async register(registration: Registration, caller: Caller): Promise<string> {
-    const { cardUrl, card: given, ...envelope } = inputChecked(registrationInput, registration);
+    const { cardUrl, card: given, ...envelope } = inputChecked(registerRequest, registration);
     const { checks } = this.#options;
     const checked = cardUrl === undefined ? await checks.check(given ?? {}) : await checks.fetch(cardUrl);
     return this.#write(checked, envelope, caller);

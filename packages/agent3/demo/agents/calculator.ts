@@ -1,0 +1,25 @@
+// A PocketAgent with a tool, served over A2A in one line; whoever calls it must show a token.
+import { PocketAgent, tool } from 'pocket-agent';
+import { untilStopped } from './until-stopped.ts';
+
+const agent = new PocketAgent({
+  agentConfig: { llmModel: 'demo', name: 'Abacus', roleDescription: 'Adds up numbers and does arithmetic' },
+  tools: [
+    tool({
+      name: 'add',
+      description: 'Adds two numbers',
+      inputSchema: {
+        type: 'object',
+        properties: { a: { type: 'number' }, b: { type: 'number' } },
+        required: ['a', 'b'],
+      },
+      run: ({ a, b }) => `The sum is ${Number(a) + Number(b)}.`,
+    }),
+  ],
+});
+const server = await agent.asA2aServer();
+const { url } = await server.listen({ token: process.env.DEMO_TOKEN ?? '' });
+untilStopped(`${url}/`, async () => {
+  await server.close();
+  await agent.close();
+});

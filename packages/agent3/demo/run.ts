@@ -1,0 +1,114 @@
+// The whole of Agent3 in one go: three real agents, found, called and rated by an MCP client and by a PocketAgent.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { runPocketAgent } from './pocket-agent.ts';
+
+const TOKEN = randomBytes(16).toString('hex');
+const folder = await mkdtemp(join(tmpdir(), 'agent3-demo-'));
+const agent3 = {
+  command: process.execPath,
+  args: ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))],
+  env: {
+    PATH: process.env.PATH ?? '',
+    AGENT3_DB: join(folder, 'agent3.db'),
+    AGENT3_ALLOW_HOSTS: '127.0.0.1',
+    AGENT3_SECRET_KEY: randomBytes(32).toString('base64'),
+  },
+};
+const children: ChildProcess[] = [];
+
+try {
+  heading('Three A2A agents start, each in a process of its own');
+  const [weather, translator, calculator] = await Promise.all(['weather', 'translator', 'calculator'].map(startAgent));
+  print(`A2A 1.0, official SDK      ${weather}`);
+  print(`A2A 0.3, written by hand   ${translator}`);
+  print(`a PocketAgent              ${calculator} (wants a token)`);
+
+  heading('The official MCP client starts agent3, registers them, and searches, calls and rates');
+  const client = new Client({ name: 'demo', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new StdioClientTransport({ ...agent3, stderr: 'inherit' }));
+  const call = async (name: string, args: Record<string, unknown>) => {
+    const { structuredContent, isError, content } = await client.callTool({ name, arguments: args });
+    if (isError) throw new Error(`${name}: ${JSON.stringify(content)}`);
+    return structuredContent as Answer;
+  };
+  await call('agent3_register', { cardUrl: weather, tags: ['demo'], price: { perCall: 0.01 } });
+  await call('agent3_register', { cardUrl: translator, tags: ['demo'] });
+  await call('agent3_register', {
+    cardUrl: calculator,
+    tags: ['demo'],
+    credentials: [{ type: 'bearer', token: TOKEN }],
+  });
+  const questions = [
+    { query: 'weather forecast', message: 'What will the weather be in Oslo?', maxCost: 0.05 },
+    { query: 'translate into german', message: 'Please translate "Good morning, world"' },
+    { query: 'arithmetic', message: 'add 19 and 23' },
+  ];
+  for (const { query, message, maxCost } of questions) {
+    const [found] = (await call('agent3_search', { query })).agents ?? [];
+    if (!found) throw new Error(`Nothing was found for "${query}"`);
+    const answer = await call('agent3_call', {
+      agentId: found.id,
+      message,
+      ...(maxCost ? { metadata: { maxCost } } : {}),
+    });
+    const { reputation } = await call('agent3_feedback', { agentId: found.id, rating: 5, feedback: 'As it should be' });
+    print(`search "${query}" → ${found.name}`);
+    print(`  call     "${message}"`);
+    print(`  answer   ${answer.result?.text.trim().replaceAll('\n', '\n           ')}`);
+    const { responseTime, cost } = answer.metadata ?? {};
+    print(
+      `  took     ${responseTime} ms${cost === undefined ? '' : `, $${cost}`}; rated, reputation now ${reputation}`,
+    );
+  }
+  await client.close();
+
+  heading('A PocketAgent has agent3 as an MCP server and does the same by itself');
+  for (const line of await runPocketAgent(agent3)) print(line);
+  heading('Done');
+} finally {
+  await Promise.all(children.map(stopped));
+  await rm(folder, { recursive: true, force: true });
+}
+
+interface Answer {
+  agents?: { id: string; name: string }[];
+  result?: { text: string };
+  metadata?: { responseTime: number; cost?: number };
+  reputation?: number;
+}
+
+function startAgent(name: string): Promise<string> {
+  const file = fileURLToPath(new URL(`agents/${name}.ts`, import.meta.url));
+  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', file], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH, DEMO_TOKEN: TOKEN },
+  });
+  children.push(child);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('exit', () => reject(new Error(`The agent ${name} did not start`)));
+    createInterface(child.stdout).once('line', resolve);
+  });
+}
+
+/** An agent ends when nobody holds its stdin any more. */
+async function stopped(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.stdin?.end();
+  if (child.exitCode === null && child.signalCode === null) await ended;
+}
+
+function heading(text: string): void {
+  process.stdout.write(`\n${text}\n${'─'.repeat(text.length)}\n`);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

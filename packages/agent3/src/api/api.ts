@@ -1,0 +1,124 @@
+// The HTTP API: `Agent3` behind paths. Reading is for everybody unless the hub is private; the rest needs a token.
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import type { Logger } from 'pocket-agent';
+import type { z } from 'zod';
+import { inputChecked } from '../registry/input.ts';
+import {
+  callRequest,
+  ratingRequest,
+  registerRequest,
+  statisticsRequest,
+  taskRequest,
+  toTaskRequest,
+} from '../requests.ts';
+import type { Agent3, CallOptions, CallResponse } from '../types.ts';
+import { callLines, LINES } from './call-lines.ts';
+import type { Callers } from './callers.ts';
+import { refusal, refuse, toRefusal } from './errors.ts';
+import { openApi } from './openapi.ts';
+import { plainQuery, searchQuery } from './query.ts';
+
+export interface ApiOptions {
+  agent3: Agent3;
+  callers: Callers;
+  logger: Logger;
+  /** Takes what agents send to `/api/push/…`. */
+  receivePush?: (request: Request) => Promise<Response>;
+}
+
+const MOST_BYTES = 4_000_000;
+const WEEK_MS = 7 * 86_400_000;
+
+export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): Hono {
+  const app = new Hono();
+  app.onError((error) => (error instanceof HTTPException ? error.getResponse() : refusal(toRefusal(error, logger))));
+  app.use(
+    '/api/*',
+    bodyLimit({
+      maxSize: MOST_BYTES,
+      onError: () => refusal({ status: 413, code: 'TOO_LARGE', message: `A request has at most ${MOST_BYTES} bytes` }),
+    }),
+  );
+  app.use('/api/*', async (context, next) => {
+    await next();
+    context.header('cache-control', 'no-store');
+    context.header('x-content-type-options', 'nosniff');
+  });
+
+  app.get('/openapi.json', (context) => {
+    callers.reader(context.req.raw);
+    return context.json(openApi());
+  });
+  app.get('/api/agents', async (context) => {
+    const caller = callers.reader(context.req.raw);
+    return context.json(await agent3.search(searchQuery(new URL(context.req.url).searchParams), caller));
+  });
+  app.get('/api/agents/:id', async (context) => {
+    const caller = callers.reader(context.req.raw);
+    return context.json(await agent3.select(context.req.param('id'), caller));
+  });
+  app.get('/api/agents/:id/card', async (context) => {
+    const caller = callers.reader(context.req.raw);
+    return context.json(await agent3.invoke(context.req.param('id'), caller));
+  });
+  app.post('/api/agents', async (context) => {
+    const caller = callers.owner(context.req.raw);
+    const agent = await agent3.register(await bodyOf(context, registerRequest), caller);
+    return context.json(agent, 201, { location: `/api/agents/${encodeURIComponent(agent.id)}` });
+  });
+  app.delete('/api/agents/:id', async (context) => {
+    await agent3.unregister(context.req.param('id'), callers.owner(context.req.raw));
+    return context.body(null, 204);
+  });
+  app.post('/api/calls', async (context) => {
+    const caller = callers.owner(context.req.raw);
+    const request = await bodyOf(context, callRequest);
+    return answerCall(context, (options) => agent3.call(request, caller, options));
+  });
+  app.post('/api/tasks', async (context) => {
+    const caller = callers.owner(context.req.raw);
+    const request = toTaskRequest(await bodyOf(context, taskRequest));
+    return answerCall(context, (options) => agent3.task(request, caller, options));
+  });
+  app.post('/api/feedback', async (context) => {
+    const caller = callers.owner(context.req.raw);
+    return context.json(await agent3.feedback(await bodyOf(context, ratingRequest), caller));
+  });
+  app.get('/api/statistics', async (context) => {
+    callers.reader(context.req.raw);
+    const given = inputChecked(statisticsRequest, plainQuery(new URL(context.req.url).searchParams));
+    const until = given.until ?? Date.now();
+    return context.json(
+      await agent3.statistics({ ...given, until, since: given.since ?? Math.max(0, until - WEEK_MS) }),
+    );
+  });
+  app.get('/api/health', async (context) => {
+    callers.reader(context.req.raw);
+    const health = await agent3.health();
+    return context.json(health, health.status === 'unhealthy' ? 503 : 200);
+  });
+  if (receivePush) app.post('/api/push/:handle', (context) => receivePush(context.req.raw));
+  app.all('/api/*', () => refusal({ status: 404, code: 'NOT_FOUND', message: 'See /openapi.json for what there is' }));
+
+  async function answerCall({ req }: Context, run: (options: CallOptions) => Promise<CallResponse>): Promise<Response> {
+    const { signal, headers } = req.raw;
+    if (headers.get('accept')?.includes(LINES)) return callLines(run, { signal, logger });
+    return Response.json(await run({ signal }));
+  }
+  return app;
+}
+
+async function bodyOf<Output>({ req }: Context, schema: z.ZodType<Output>): Promise<Output> {
+  if (!/^application\/json\b/i.test(req.header('content-type') ?? ''))
+    refuse({
+      status: 415,
+      code: 'INPUT_INVALID',
+      message: 'The body must be JSON, with Content-Type: application/json',
+    });
+  const given: unknown = await req
+    .json()
+    .catch(() => refuse({ status: 400, code: 'INPUT_INVALID', message: 'The body is not valid JSON' }));
+  return inputChecked(schema, given);
+}

@@ -1,0 +1,44 @@
+// What goes wrong, as an HTTP answer: `{ error: { code, message } }`, and nothing that was not meant for the outside.
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Logger } from 'pocket-agent';
+import { Agent3Error, type Agent3ErrorCode } from '../registry/agent3-error.ts';
+
+const statuses: Record<Agent3ErrorCode, ContentfulStatusCode> = {
+  CONFIG_INVALID: 500,
+  INPUT_INVALID: 400,
+  AGENT_UNKNOWN: 404,
+  CARD_INVALID: 422,
+  CARD_UNAVAILABLE: 502,
+  SIGNATURE_INVALID: 422,
+  FORBIDDEN: 403,
+  SECRET_KEY: 503,
+  RECEIPT_INVALID: 422,
+  ALREADY_RATED: 409,
+  HUB_UNAVAILABLE: 502,
+};
+
+export interface Refusal {
+  status: ContentfulStatusCode;
+  code: string;
+  message: string;
+  headers?: Record<string, string>;
+}
+
+export function refusal({ status, code, message, headers = {} }: Refusal): Response {
+  return Response.json({ error: { code, message } }, { status, headers });
+}
+
+export function refuse(details: Refusal): never {
+  throw new HTTPException(details.status, { res: refusal(details) });
+}
+
+/** What a caller may know of an error; the log is told of those nobody foresaw. */
+export function toRefusal(error: unknown, logger: Logger): Refusal {
+  if (error instanceof Agent3Error) {
+    const { code, message } = error;
+    return { status: statuses[code], code, message };
+  }
+  logger.error('a request failed', { reason: error instanceof Error ? error.message : String(error) });
+  return { status: 500, code: 'INTERNAL', message: 'The hub failed; its log says why.' };
+}

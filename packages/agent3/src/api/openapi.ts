@@ -1,0 +1,176 @@
+// The OpenAPI description of the API, from the schemas that requests and answers are checked with.
+import { z } from 'zod';
+import {
+  callRequest,
+  ratingRequest,
+  registerRequest,
+  searchRequest,
+  statisticsRequest,
+  taskRequest,
+} from '../requests.ts';
+import { packageVersion } from '../version.ts';
+import {
+  agentDetails,
+  callLine,
+  callResponse,
+  failure,
+  feedbackResult,
+  hubHealth,
+  invocation,
+  searchPage,
+  statistics,
+} from './answers.ts';
+import { LINES } from './call-lines.ts';
+
+type Json = Record<string, unknown>;
+
+const sent = { callRequest, ratingRequest, registerRequest, taskRequest };
+const answered = {
+  searchPage,
+  agentDetails,
+  invocation,
+  callResponse,
+  callLine,
+  feedbackResult,
+  statistics,
+  hubHealth,
+  failure,
+};
+
+let made: Json | undefined;
+
+export function openApi(): Json {
+  made ??= describe();
+  return made;
+}
+
+function describe(): Json {
+  const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' }, description: 'The id of an agent' };
+  const handle = { name: 'handle', in: 'path', required: true, schema: { type: 'string' } };
+  const { filters, ...words } = searchRequest.shape;
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent3',
+      version: packageVersion(),
+      description: 'Find, call and rate A2A agents.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    security: [{ owner: [] }],
+    paths: {
+      '/api/agents': {
+        get: read('search', 'Find agents', 'searchPage', queryOf({ ...words, ...filters.unwrap().shape })),
+        post: write('register', 'Add an agent, or change it', {
+          body: 'registerRequest',
+          answer: 'agentDetails',
+          status: '201',
+        }),
+      },
+      '/api/agents/{id}': {
+        get: read('select', 'Everything known of an agent', 'agentDetails', [id]),
+        delete: {
+          operationId: 'unregister',
+          summary: 'Remove an agent',
+          parameters: [id],
+          responses: { '204': { description: 'It is gone' }, default: faulty() },
+        },
+      },
+      '/api/agents/{id}/card': {
+        get: read('invoke', "An agent's card, and what a call needs", 'invocation', [id]),
+      },
+      '/api/calls': {
+        post: write('call', 'Call an agent; its failures are answers too', {
+          body: 'callRequest',
+          answer: 'callResponse',
+          lines: 'callLine',
+        }),
+      },
+      '/api/tasks': {
+        post: write('task', 'Get, wait for, reply to or cancel a task', {
+          body: 'taskRequest',
+          answer: 'callResponse',
+          lines: 'callLine',
+        }),
+      },
+      '/api/feedback': {
+        post: write('feedback', 'Rate a call by its receipt', { body: 'ratingRequest', answer: 'feedbackResult' }),
+      },
+      '/api/statistics': {
+        get: read('statistics', 'Calls over time', 'statistics', queryOf(statisticsRequest.shape)),
+      },
+      '/api/health': { get: read('health', 'How the hub is', 'hubHealth', []) },
+      '/api/push/{handle}': {
+        post: {
+          operationId: 'push',
+          summary: 'Where agents send push notifications, with the token they were given',
+          security: [],
+          parameters: [handle],
+          requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+          responses: { '204': { description: 'Taken' }, default: { description: 'Refused' } },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        ...Object.fromEntries(Object.entries(sent).map(([name, schema]) => [name, jsonSchema(schema, 'input')])),
+        ...Object.fromEntries(Object.entries(answered).map(([name, schema]) => [name, jsonSchema(schema, 'output')])),
+      },
+      securitySchemes: {
+        owner: { type: 'http', scheme: 'bearer', description: 'The token of an owner, from `agent3 token OWNER`' },
+      },
+    },
+  };
+}
+
+function read(operationId: string, summary: string, answer: keyof typeof answered, parameters: Json[]): Json {
+  // an empty requirement: a token is taken, and needed when the hub is private
+  return { operationId, summary, security: [{}, { owner: [] }], parameters, responses: responses(answer) };
+}
+
+interface Written {
+  body: keyof typeof sent;
+  answer: keyof typeof answered;
+  lines?: keyof typeof answered;
+  status?: string;
+}
+
+function write(operationId: string, summary: string, { body, answer, lines, status }: Written): Json {
+  return {
+    operationId,
+    summary,
+    requestBody: { required: true, content: { 'application/json': { schema: schemaAt(body) } } },
+    responses: responses(answer, { lines, status }),
+  };
+}
+
+function responses(answer: keyof typeof answered, { lines, status = '200' }: Partial<Written> = {}): Json {
+  const content = {
+    'application/json': { schema: schemaAt(answer) },
+    ...(lines ? { [LINES]: { schema: schemaAt(lines) } } : {}),
+  };
+  return { [status]: { description: 'The answer', content }, default: faulty() };
+}
+
+function faulty(): Json {
+  return { description: 'What went wrong', content: { 'application/json': { schema: schemaAt('failure') } } };
+}
+
+function schemaAt(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Lists are written `a,b`. */
+function queryOf(shape: Record<string, z.ZodType>): Json[] {
+  return Object.entries(shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: name === 'query',
+    explode: false,
+    schema: jsonSchema(schema, 'input'),
+  }));
+}
+
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  return rest;
+}

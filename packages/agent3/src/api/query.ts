@@ -1,0 +1,38 @@
+// What is asked in the address of a request, as what the schemas take.
+import type { z } from 'zod';
+import { inputChecked } from '../registry/input.ts';
+import { searchRequest } from '../requests.ts';
+
+/** `?query=…&tags=a,b&verified=true` as what `search` takes; the web page uses the same words. */
+export function searchQuery(parameters: URLSearchParams): z.output<typeof searchRequest> {
+  const { query = '', limit, cursor, protocols, tags, ...filters } = plainQuery(parameters);
+  const lists = { ...listOf('protocols', protocols), ...listOf('tags', tags) };
+  return inputChecked(searchRequest, {
+    query: String(query),
+    ...(limit === undefined ? {} : { limit }),
+    ...(cursor === undefined ? {} : { cursor: String(cursor) }),
+    filters: { ...filters, ...lists },
+  });
+}
+
+function listOf(name: string, value: unknown): Record<string, string[]> {
+  if (value === undefined) return {};
+  const parts = String(value)
+    .split(',')
+    .map((part) => part.trim());
+  return { [name]: parts.filter((part) => part !== '') };
+}
+
+const TEXTS = ['query', 'cursor', 'protocols', 'tags', 'agentId'];
+
+/** Numbers and booleans as such; what is empty was not given. */
+export function plainQuery(parameters: URLSearchParams): Record<string, unknown> {
+  const given = [...parameters].filter(([, value]) => value !== '');
+  return Object.fromEntries(given.map(([name, value]) => [name, TEXTS.includes(name) ? value : plain(value)]));
+}
+
+function plain(value: string): unknown {
+  if (value === 'true' || value === 'false') return value === 'true';
+  const number = Number(value);
+  return Number.isFinite(number) ? number : value;
+}

@@ -1,0 +1,48 @@
+// `agent3 hub`: HTTP API, web page and MCP, until the process is told to stop.
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { stderrLogger } from 'pocket-agent';
+import { serveHub } from '../hub.ts';
+import { openLocal, ownerTokens } from '../open.ts';
+import { readSettings } from '../options.ts';
+
+export async function command(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { host: { type: 'string' }, port: { type: 'string' } } });
+  const { host, port } = values;
+  const settings = readSettings({
+    ...process.env,
+    ...(host === undefined ? {} : { AGENT3_HOST: host }),
+    ...(port === undefined ? {} : { AGENT3_PORT: port }),
+  });
+  const stop = AbortSignal.any([stopped('SIGTERM'), stopped('SIGINT'), stopped('SIGHUP')]);
+  const { isPrivate, confirm, allowedHosts, publicUrl, databaseUrl, tokenKey, secretKey } = settings;
+  const logger = stderrLogger(settings.logLevel);
+  if (databaseUrl && !tokenKey && !secretKey)
+    logger.warn('other hubs on this database will not know its tokens: give all of them one AGENT3_TOKEN_KEY');
+  const agent3 = await openLocal(settings);
+  try {
+    const tokens = await ownerTokens(settings);
+    const hub = await serveHub({
+      agent3,
+      tokens,
+      isPrivate,
+      confirm,
+      host: settings.host,
+      port: settings.port,
+      allowedHosts,
+      logger,
+    });
+    process.stdout.write(`Agent3 is at ${publicUrl ?? hub.url} (API: /api, described by /openapi.json; MCP: /mcp)\n`);
+    if (!stop.aborted) await once(stop, 'abort');
+    await hub.close();
+  } finally {
+    await agent3.close();
+  }
+  return 0;
+}
+
+function stopped(signal: NodeJS.Signals): AbortSignal {
+  const controller = new AbortController();
+  process.once(signal, () => controller.abort());
+  return controller.signal;
+}

@@ -1,0 +1,48 @@
+// `agent3 register URL`: an agent, one of ours or any other, in one command.
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { cleanText } from '../bridge/clean-text.ts';
+import { Agent3Error } from '../registry/agent3-error.ts';
+import { inputChecked } from '../registry/input.ts';
+import { registerRequest } from '../requests.ts';
+import { withAgent3 } from './with-agent3.ts';
+
+export async function command(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      tag: { type: 'string', multiple: true },
+      price: { type: 'string' },
+      token: { type: 'string' },
+      'api-key': { type: 'string' },
+      idempotent: { type: 'boolean' },
+    },
+  });
+  const [cardUrl, ...more] = positionals;
+  if (cardUrl === undefined || more.length > 0)
+    throw new Agent3Error('INPUT_INVALID', 'Say where the agent is: agent3 register URL');
+  const { tag, price, token, 'api-key': key, idempotent } = values;
+  const credentials = [
+    ...(token === undefined ? [] : [{ type: 'bearer', token: await secretOf(token) }]),
+    ...(key === undefined ? [] : [{ type: 'apiKey', key: await secretOf(key) }]),
+  ];
+  const registration = inputChecked(registerRequest, {
+    cardUrl,
+    ...(tag ? { tags: tag } : {}),
+    ...(price === undefined ? {} : { price: { perCall: Number(price) } }),
+    ...(idempotent === undefined ? {} : { idempotent }),
+    ...(credentials.length > 0 ? { credentials } : {}),
+  });
+  return withAgent3(async (agent3, caller) => {
+    const { id, name, skills } = await agent3.register(registration, caller);
+    process.stdout.write(`${id}\n`);
+    process.stderr.write(cleanText(`${name} is registered, with ${skills.length} skills: agent3 call ${id} "…"\n`));
+    return 0;
+  });
+}
+
+/** Arguments of a command can be seen by others on the machine; what is read from stdin cannot. */
+async function secretOf(given: string): Promise<string> {
+  return given === '-' ? (await text(process.stdin)).trim() : given;
+}

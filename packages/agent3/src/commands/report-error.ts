@@ -1,0 +1,15 @@
+// An error as a line on stderr and an exit code: 2 for what was asked wrongly, 1 for what went wrong.
+import { StoreError } from '@pocket-agent/store';
+import { cleanText } from '../bridge/clean-text.ts';
+import { Agent3Error } from '../registry/agent3-error.ts';
+
+export function reportError(error: unknown): number {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`agent3: ${cleanText(text)}\n`);
+  const isOurs = error instanceof Agent3Error || error instanceof StoreError;
+  return isUsage(error) || (isOurs && /^(CONFIG|INPUT)_INVALID$/.test(error.code)) ? 2 : 1;
+}
+
+function isUsage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}

@@ -1,0 +1,39 @@
+// `agent3 search WORDS`: agents, best first.
+import { parseArgs } from 'node:util';
+import { cleanText } from '../bridge/clean-text.ts';
+import { priceText } from '../price-text.ts';
+import { inputChecked } from '../registry/input.ts';
+import { searchRequest } from '../requests.ts';
+import type { AgentSummary } from '../types.ts';
+import { withAgent3 } from './with-agent3.ts';
+
+export async function command(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      limit: { type: 'string' },
+      tag: { type: 'string', multiple: true },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const { limit, tag, json } = values;
+  const query = inputChecked(searchRequest, {
+    query: positionals.join(' '),
+    ...(limit === undefined ? {} : { limit: Number(limit) }),
+    ...(tag ? { filters: { tags: tag } } : {}),
+  });
+  return withAgent3(async (agent3, caller) => {
+    const page = await agent3.search(query, caller);
+    if (json) process.stdout.write(`${JSON.stringify(page)}\n`);
+    else process.stdout.write(page.agents.map(lineOf).join('') || 'Nothing found.\n');
+    return 0;
+  });
+}
+
+function lineOf({ id, name, description, reputation, totalReviews, price, health }: AgentSummary): string {
+  const rating = reputation === undefined ? 'not rated yet' : `${reputation.toFixed(1)} of 5 (${totalReviews})`;
+  return cleanText(
+    `${id}  ${name}: ${description.replace(/\s+/g, ' ').slice(0, 200)}\n    ${rating}, ${health}, ${priceText(price)}\n`,
+  );
+}

@@ -1,0 +1,95 @@
+// Whether somebody must say yes before a stranger is called, and how that is asked over MCP in both eras.
+import {
+  acceptedContent,
+  CLIENT_CAPABILITIES_META_KEY,
+  fromJsonSchema,
+  type InputRequiredResult,
+  inputRequired,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { isPaid, priceText } from '../price-text.ts';
+import { Agent3Error } from '../registry/agent3-error.ts';
+import type { Agent3, Caller, CallRequest } from '../types.ts';
+
+/** paid: calls that cost money, unless the request says how much they may. */
+export type ConfirmCalls = 'never' | 'paid' | 'always';
+
+const SHOWN_MESSAGE = 500;
+const KEY = 'consent';
+
+const answerSchema = {
+  type: 'object' as const,
+  properties: { approve: { type: 'boolean' as const, title: 'Send it' } },
+  required: ['approve'],
+};
+
+/** A message to a stranger; to the agent of a task already begun when it names none. */
+export type Sending = Pick<CallRequest, 'message' | 'metadata'> & { agentId?: string };
+
+interface Consent {
+  agent3: Agent3;
+  caller: Caller;
+  confirm: ConfirmCalls;
+  server: McpServer;
+  context: ServerContext;
+}
+
+/** Undefined when the messages may go out; a question for the client; or the reason why they may not. */
+export async function consentTo(
+  sendings: readonly Sending[],
+  { agent3, caller, confirm, server, context }: Consent,
+): Promise<InputRequiredResult | { refused: string } | undefined> {
+  if (confirm === 'never' || sendings.length === 0) return undefined;
+  const asked = await Promise.all(sendings.map((sending) => questionFor(sending, { agent3, caller, confirm })));
+  const lines = asked.filter((line) => line !== undefined);
+  if (lines.length === 0) return undefined;
+  const answer = acceptedContent(
+    context.mcpReq.inputResponses,
+    KEY,
+    fromJsonSchema<{ approve: boolean }>(answerSchema),
+  );
+  if (answer?.approve === true) return undefined;
+  if (answer || context.mcpReq.inputResponses?.[KEY]) return { refused: 'whoever was asked said no.' };
+  if (!canBeAsked(server, context)) return { refused: refusalText(confirm) };
+  return inputRequired({
+    inputRequests: {
+      [KEY]: inputRequired.elicit({
+        message: `May this be sent to ${lines.length === 1 ? 'this agent' : 'these agents'}?\n${lines.join('\n')}`,
+        requestedSchema: answerSchema,
+      }),
+    },
+  });
+}
+
+async function questionFor(
+  { agentId, message, metadata }: Sending,
+  { agent3, caller, confirm }: Pick<Consent, 'agent3' | 'caller' | 'confirm'>,
+): Promise<string | undefined> {
+  const shown = message.slice(0, SHOWN_MESSAGE);
+  if (agentId === undefined) return confirm === 'always' ? `in answer to its question: ${shown}` : undefined;
+  if (confirm === 'paid' && metadata?.maxCost !== undefined) return undefined;
+  const agent = await agent3.select(agentId, caller).catch(unlessUnknown);
+  if (!agent) return undefined;
+  const { name, price } = agent;
+  if (!isPaid(price)) return confirm === 'always' ? `${name} (${agentId}): ${shown}` : undefined;
+  return `${name} (${agentId}), ${priceText(price)}: ${shown}`;
+}
+
+/** A call to nobody goes nowhere; its answer says so. */
+function unlessUnknown(error: unknown): undefined {
+  if (error instanceof Agent3Error && error.code === 'AGENT_UNKNOWN') return undefined;
+  throw error;
+}
+
+function refusalText(confirm: ConfirmCalls): string {
+  return confirm === 'paid'
+    ? 'the agent charges for its answer: say in metadata.maxCost how many US dollars it may be.'
+    : 'every call must be approved here, and this client cannot ask anybody.';
+}
+
+function canBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
+  const sent = (envelope as Record<string, unknown> | undefined)?.[CLIENT_CAPABILITIES_META_KEY];
+  const declared = sent ?? server.server.getClientCapabilities();
+  return typeof declared === 'object' && declared !== null && 'elicitation' in declared;
+}

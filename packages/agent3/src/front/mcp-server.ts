@@ -1,0 +1,84 @@
+// Agent3 as an MCP server: a server of the SDK for one connection or one request.
+import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { type Logger, stderrLogger } from 'pocket-agent';
+import { Agent3Error } from '../registry/agent3-error.ts';
+import type { Agent3, Caller, CallProgress } from '../types.ts';
+import { packageVersion } from '../version.ts';
+import { type ConfirmCalls, consentTo } from './consent.ts';
+import { Receipts } from './receipts.ts';
+import { type Agent3Tool, tools } from './tools.ts';
+
+export interface McpFrontOptions {
+  agent3: Agent3;
+  /** Whose calls these are, by what the client proved; `local` without a login. */
+  callerOf?: (context: ServerContext) => Caller;
+  /** Default paid. */
+  confirm?: ConfirmCalls;
+  logger?: Logger;
+}
+
+const LOCAL: Caller = { id: 'local', isAdmin: true };
+
+/** The factory behind stdio and HTTP. */
+export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
+  const receipts = new Receipts();
+  return () => {
+    const server = new McpServer(
+      { name: 'agent3', version: packageVersion() },
+      { instructions: 'Find, call and rate other agents. Begin with agent3_search; agent3_guide explains the rest.' },
+    );
+    for (const tool of tools) registerTool(server, tool, { ...options, receipts });
+    return server;
+  };
+}
+
+function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { receipts: Receipts }): void {
+  const { name, title, description, annotations, capability, schema } = tool;
+  const { agent3, receipts, confirm = 'paid', callerOf = () => LOCAL, logger = stderrLogger() } = front;
+  server.registerTool(
+    name,
+    { title, description, annotations, _meta: { capability }, inputSchema: schema },
+    async (args: Record<string, unknown>, context: ServerContext) => {
+      try {
+        const caller = callerOf(context);
+        const consent = await consentTo(tool.sends(args), { agent3, caller, confirm, server, context });
+        if (consent && 'refused' in consent) return failed(`Not called: ${consent.refused}`);
+        if (consent) return consent;
+        const options = { signal: context.mcpReq.signal, ...progress(context) };
+        return toResult(await tool.run(args, { agent3, caller, receipts, options, context }));
+      } catch (error) {
+        if (error instanceof Agent3Error) return failed(error.message);
+        // what we did not foresee is nobody's business outside
+        logger.error(`${name} failed`, { reason: error instanceof Error ? error.message : String(error) });
+        return failed('Agent3 failed; its log says why.');
+      }
+    },
+  );
+}
+
+function toResult(value: object | string): CallToolResult {
+  if (typeof value === 'string') return { content: [{ type: 'text', text: value }] };
+  const isError = 'success' in value && value.success === false;
+  return {
+    content: [{ type: 'text', text: JSON.stringify(value) }],
+    structuredContent: { ...value },
+    ...(isError ? { isError } : {}),
+  };
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+function progress({ mcpReq: { _meta: meta, notify } }: ServerContext): { onProgress?: (update: CallProgress) => void } {
+  const progressToken = meta?.progressToken;
+  if (progressToken === undefined) return {};
+  let count = 0;
+  return {
+    onProgress: ({ message }) => {
+      const params = { progressToken, progress: ++count, message };
+      // a client that has gone away needs no progress; its call is cancelled by the transport
+      notify({ method: 'notifications/progress', params }).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// The command `agent3`: finds which command was meant and loads that one only; errors become one line and a code.
+
+interface Command {
+  command(args: readonly string[]): Promise<number>;
+}
+
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  mcp: () => import('./commands/mcp.ts'),
+  hub: () => import('./commands/hub.ts'),
+  search: () => import('./commands/search.ts'),
+  call: () => import('./commands/call.ts'),
+  register: () => import('./commands/register.ts'),
+  token: () => import('./commands/token.ts'),
+};
+
+async function main(args: readonly string[]): Promise<number> {
+  const [first = 'mcp', ...rest] = args;
+  const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
+  if (flags.includes('--help') || flags.includes('-h')) {
+    process.stdout.write((await import('./commands/help.ts')).help);
+    return 0;
+  }
+  if (flags.includes('--version') || flags.includes('-v')) {
+    process.stdout.write(`${(await import('./version.ts')).packageVersion()}\n`);
+    return 0;
+  }
+  try {
+    const load = Object.hasOwn(commands, first) ? commands[first] : undefined;
+    if (!load) {
+      process.stderr.write(`agent3: there is no command "${first}"; agent3 --help lists them\n`);
+      return 2;
+    }
+    const { command } = await load();
+    return await command(rest);
+  } catch (error) {
+    const { reportError } = await import('./commands/report-error.ts');
+    return reportError(error);
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,150 @@
+// What Agent3 is made from: environment variables, checked all at once.
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
+import type { ConfirmCalls } from './front/consent.ts';
+import { Agent3Error } from './registry/agent3-error.ts';
+import type { SigningKey } from './registry/signature.ts';
+
+export interface Agent3Settings {
+  /** A hub elsewhere, instead of one in this process. */
+  remote: { url: string; token: string | undefined } | undefined;
+  databaseUrl: string | undefined;
+  file: string;
+  /** Where the key of this hub is kept when none is given. */
+  keyFile: string;
+  secretKey: string | undefined;
+  oldSecretKeys: readonly string[];
+  tokenKey: string | undefined;
+  allowHosts: readonly string[];
+  trustedKeys: readonly SigningKey[];
+  confirm: ConfirmCalls;
+  dollarsPerDay: number | undefined;
+  host: string;
+  port: number;
+  publicUrl: string | undefined;
+  allowedHosts: readonly string[];
+  isPrivate: boolean;
+  admins: readonly string[];
+  revoked: readonly string[];
+  logLevel: (typeof logLevels)[number];
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])));
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
+const flag = z
+  .enum(['1', '0', 'true', 'false'], { error: 'must be 1 or 0' })
+  .default('0')
+  .transform((text) => text === '1' || text === 'true');
+const numberIn = (least: number, most: number) =>
+  z
+    .string()
+    .transform(Number)
+    .pipe(
+      z
+        .number({ error: 'must be a number' })
+        .min(least, `must be at least ${least}`)
+        .max(most, `must be at most ${most}`),
+    );
+
+const environmentSchema = z.object({
+  AGENT3_HUB_URL: webUrl.optional(),
+  AGENT3_HUB_TOKEN: z.string().optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://' })
+    .optional(),
+  AGENT3_DB: z.string().optional(),
+  AGENT3_SECRET_KEY: z
+    .string()
+    .min(12, 'must have at least 12 characters; openssl rand -base64 32 makes one')
+    .optional(),
+  AGENT3_SECRET_KEYS_OLD: list,
+  AGENT3_TOKEN_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
+  AGENT3_ALLOW_HOSTS: list,
+  AGENT3_TRUSTED_KEYS: z.string().optional(),
+  AGENT3_CONFIRM: z.enum(['never', 'paid', 'always'], { error: 'must be never, paid or always' }).default('paid'),
+  AGENT3_DOLLARS_PER_DAY: numberIn(0, 1_000_000).optional(),
+  AGENT3_HOST: z.string().default('127.0.0.1'),
+  AGENT3_PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, { error: 'must be a number from 0 to 65535' })
+    .default('8333')
+    .pipe(numberIn(0, 65_535)),
+  AGENT3_PUBLIC_URL: webUrl.optional(),
+  AGENT3_ALLOWED_HOSTS: list,
+  AGENT3_PRIVATE: flag,
+  AGENT3_ADMINS: list,
+  AGENT3_REVOKED: list,
+  AGENT3_LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('warn'),
+});
+
+/** Throws one error that names every fault, and no value: a value may be a secret. */
+export function readSettings(environment: Environment): Agent3Settings {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const { success, data, error } = environmentSchema.safeParse(given);
+  const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
+  const unknown = Object.keys(given).filter((name) => name.startsWith('AGENT3_') && !(name in environmentSchema.shape));
+  faults.push(...unknown.map((name) => `${name} is not a setting of Agent3`));
+  const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
+  if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
+    faults.push('AGENT3_HUB_TOKEN is of no use without AGENT3_HUB_URL');
+  if (!success || faults.length > 0)
+    throw new Agent3Error(
+      'CONFIG_INVALID',
+      `The settings cannot be used:${faults.map((fault) => `\n- ${fault}`).join('')}`,
+    );
+  const folder = join(dataFolder(environment), 'agent3');
+  const publicUrl = data.AGENT3_PUBLIC_URL?.replace(/\/+$/, '');
+  return {
+    remote: data.AGENT3_HUB_URL ? { url: data.AGENT3_HUB_URL, token: data.AGENT3_HUB_TOKEN } : undefined,
+    databaseUrl: data.AGENT3_DB === undefined ? data.DATABASE_URL : undefined,
+    file: data.AGENT3_DB ?? join(folder, 'agent3.db'),
+    keyFile: data.AGENT3_DB && data.AGENT3_DB !== ':memory:' ? `${data.AGENT3_DB}.key` : join(folder, 'agent3.db.key'),
+    secretKey: data.AGENT3_SECRET_KEY,
+    oldSecretKeys: data.AGENT3_SECRET_KEYS_OLD,
+    tokenKey: data.AGENT3_TOKEN_KEY,
+    allowHosts: data.AGENT3_ALLOW_HOSTS,
+    trustedKeys,
+    confirm: data.AGENT3_CONFIRM,
+    dollarsPerDay: data.AGENT3_DOLLARS_PER_DAY,
+    host: data.AGENT3_HOST,
+    port: data.AGENT3_PORT,
+    publicUrl,
+    allowedHosts: [...data.AGENT3_ALLOWED_HOSTS, ...(publicUrl ? [new URL(publicUrl).hostname] : [])],
+    isPrivate: data.AGENT3_PRIVATE,
+    admins: data.AGENT3_ADMINS,
+    revoked: data.AGENT3_REVOKED,
+    logLevel: data.AGENT3_LOG_LEVEL,
+  };
+}
+
+const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
+
+/** A JWK set in a file. */
+function readKeys(file: string | undefined, faults: string[]): SigningKey[] {
+  if (file === undefined) return [];
+  try {
+    return keySet.parse(JSON.parse(readFileSync(file, 'utf8'))).keys;
+  } catch {
+    faults.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set, whose keys have a kid');
+    return [];
+  }
+}
+
+function dataFolder({ XDG_DATA_HOME, LOCALAPPDATA }: Environment): string {
+  if (XDG_DATA_HOME && isAbsolute(XDG_DATA_HOME)) return XDG_DATA_HOME;
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
+  if (process.platform === 'win32') return LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');
+  return join(homedir(), '.local', 'share');
+}

@@ -1,0 +1,79 @@
+// Charts as inline SVG: bars for what adds up, a line for what does not.
+import { html } from 'hono/html';
+import type { Html } from './layout.ts';
+
+export interface ChartOptions {
+  title: string;
+  /** The one number that sums it up. */
+  summary: string;
+  /** One for each piece of time; undefined where nothing is known. */
+  values: readonly (number | undefined)[];
+  times: readonly number[];
+  kind: 'bars' | 'line';
+  /** The top of the scale, when it is not that of the values. */
+  top?: number;
+  format(value: number): string;
+  formatTime(time: number): string;
+}
+
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [480, 170, 48, 8, 10, 22];
+const GRID_LINES = [0, 0.5, 1];
+const LEAST_BAR = 2;
+
+export function chart(options: ChartOptions): Html {
+  const { title, summary, values, times, kind, format, formatTime } = options;
+  const top = options.top ?? niceTop(Math.max(0, ...values.map((value) => value ?? 0)));
+  const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
+  const step = (WIDTH - LEFT - RIGHT) / Math.max(1, values.length);
+  const x = (index: number) => LEFT + step * (index + 0.5);
+  const label = (index: number) => `${formatTime(times[index] ?? 0)}: ${format(values[index] ?? 0)}`;
+  const grid = GRID_LINES.map(
+    (
+      share,
+    ) => html`<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(top * share)}" y2="${y(top * share)}" />
+      <text x="${LEFT - 8}" y="${y(top * share) + 4}" text-anchor="end">${format(top * share)}</text>`,
+  );
+  const ends = [0, values.length - 1].map(
+    (index, side) =>
+      html`<text x="${side === 0 ? LEFT : WIDTH - RIGHT}" y="${HEIGHT - 6}" text-anchor="${side === 0 ? 'start' : 'end'}">${formatTime(times[index] ?? 0)}</text>`,
+  );
+  const drawn = kind === 'bars' ? bars() : lines();
+  return html`<figure class="panel"><figcaption>${title} <span>${summary}</span></figcaption>
+    <svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}: ${summary}">${grid}${ends}${drawn}</svg></figure>`;
+
+  function bars(): Html[] {
+    return values.flatMap((value, index) => {
+      if (!value) return [];
+      const height = Math.max(LEAST_BAR, y(0) - y(value));
+      const width = Math.max(1, step * 0.7);
+      return [
+        html`<rect class="bar" x="${rounded(x(index) - width / 2)}" y="${rounded(y(0) - height)}" width="${rounded(width)}" height="${rounded(height)}" rx="${rounded(Math.min(2, width / 2))}"><title>${label(index)}</title></rect>`,
+      ];
+    });
+  }
+
+  function lines(): Html[] {
+    const points = values.flatMap((value, index) =>
+      value === undefined ? [] : [{ index, at: `${rounded(x(index))},${rounded(y(value))}` }],
+    );
+    return [
+      html`<polyline class="curve" points="${points.map(({ at }) => at).join(' ')}" />`,
+      ...points.map(
+        ({ index }) =>
+          html`<circle class="point" cx="${rounded(x(index))}" cy="${rounded(y(values[index] ?? 0))}" r="2.5"><title>${label(index)}</title></circle>`,
+      ),
+    ];
+  }
+}
+
+/** 1, 2 or 5 with zeros behind, and at least as much as asked for. */
+function niceTop(most: number): number {
+  if (most <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const digit = [1, 2, 5, 10].find((candidate) => candidate * power >= most) ?? 10;
+  return digit * power;
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}

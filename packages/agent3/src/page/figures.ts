@@ -1,0 +1,25 @@
+// Numbers and times as people read them.
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+export function countText(count: number): string {
+  return whole.format(count);
+}
+
+export function durationText(ms: number): string {
+  return ms < 1_000 ? `${whole.format(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+export function percentText(share: number): string {
+  const percent = Math.round(share * 1_000) / 10;
+  return `${percent.toFixed(Number.isInteger(percent) ? 0 : 1)} %`;
+}
+
+/** UTC, as the page says at its foot. */
+export function dateText(time: number | string): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+export function timeText(time: number): string {
+  return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
+}

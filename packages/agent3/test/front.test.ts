@@ -1,0 +1,198 @@
+import { expect, test } from 'vitest';
+import { startSdkAgent } from './fixtures/sdk-agent.ts';
+import { alice, altered, connect, eras, keptLog, open } from './front-setup.ts';
+
+test.each(eras)('%s: an agent is registered, found, looked at, called and rated', async (era) => {
+  const { card, messageIds } = await startSdkAgent();
+  const { call } = await connect({ agent3: await open(), era });
+
+  const { data: agent } = await call('agent3_register', { card, tags: ['parrot'] });
+  const { data: found } = await call('agent3_search', { query: 'say it again' });
+  expect(found).toMatchObject({ totalFound: 1, agents: [{ id: agent.id, name: 'Echo', tags: ['parrot'] }] });
+  expect((await call('agent3_select', { agentId: agent.id })).data).toMatchObject({ owner: 'local', version: '1' });
+  expect((await call('agent3_invoke', { agentId: agent.id })).data).toMatchObject({
+    card: { name: 'Echo' },
+    authentication: { required: false },
+  });
+
+  const { data: answer, text, isError } = await call('agent3_call', { agentId: agent.id, message: 'hello' });
+  expect(answer).toMatchObject({ success: true, result: { untrusted: true, text: 'you said: hello' } });
+  expect(JSON.parse(text)).toEqual(answer);
+  expect(isError).toBe(false);
+  expect(messageIds).toHaveLength(1);
+
+  const rating = { agentId: agent.id, rating: 5, feedback: 'prompt and exact' };
+  expect((await call('agent3_feedback', rating)).data).toMatchObject({ success: true });
+  expect(await call('agent3_feedback', rating)).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('once'),
+  });
+  expect((await call('agent3_health')).data).toMatchObject({ status: 'healthy', network: { totalFeedback: 1 } });
+  expect((await call('agent3_guide')).text).toContain('agent3_search');
+});
+
+test('every tool says what it can do and takes', async () => {
+  const { client } = await connect({ agent3: await open() });
+  const { tools } = await client.listTools();
+  expect(Object.fromEntries(tools.map(({ name, _meta }) => [name, _meta?.capability]))).toEqual({
+    agent3_search: 'read',
+    agent3_select: 'read',
+    agent3_invoke: 'read',
+    agent3_call: 'write',
+    agent3_call_batch: 'write',
+    agent3_task: 'write',
+    agent3_feedback: 'write',
+    agent3_register: 'create',
+    agent3_health: 'read',
+    agent3_guide: 'read',
+  });
+  for (const { annotations, inputSchema, description } of tools) {
+    expect(annotations).toHaveProperty('readOnlyHint');
+    expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(description).toBeTruthy();
+  }
+});
+
+test.each(eras)('%s: what streams in is told as progress, and an abort ends the call at the agent', async (era) => {
+  const { card, canceled } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card }, alice);
+  const { call } = await connect({ agent3, era });
+  const updates: unknown[] = [];
+  const abort = new AbortController();
+  const begun = call(
+    'agent3_call',
+    { agentId, message: 'wait' },
+    {
+      signal: abort.signal,
+      onprogress: ({ message }) => {
+        updates.push(message);
+        if (message?.includes('still at it')) abort.abort();
+      },
+    },
+  );
+  await expect(begun).rejects.toThrow();
+  await expect.poll(() => canceled.length).toBe(1);
+  expect(updates.join()).toContain('still at it');
+});
+
+test('a question of an agent is answered with its task, which is gone for everybody else', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card }, alice);
+  const { call } = await connect({ agent3 });
+  const { data: asked } = await call('agent3_call', { agentId, message: 'ask' });
+  expect(asked.task).toMatchObject({ state: 'input-required', question: 'Which size?' });
+  const { taskHandle } = asked.task;
+  expect(await call('agent3_task', { action: 'reply', taskHandle })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('needs "message"'),
+  });
+  const { data: done } = await call('agent3_task', { action: 'reply', taskHandle, message: 'task' });
+  expect(done).toMatchObject({ success: true, result: { text: expect.stringContaining('one two three') } });
+
+  const stranger = await connect({ agent3, callerOf: () => ({ id: 'stranger' }) });
+  expect((await stranger.call('agent3_task', { action: 'get', taskHandle })).data.errorCode).toBe('TASK_UNKNOWN');
+});
+
+test('several agents are called at once, and one that is not there fails alone', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card }, alice);
+  const { call } = await connect({ agent3 });
+  const calls = [
+    { agentId, message: 'first' },
+    { agentId: 'nobody', message: 'x' },
+    { agentId, message: 'third' },
+  ];
+  const { data } = await call('agent3_call_batch', { calls });
+  expect(data.results).toMatchObject([
+    { success: true, result: { text: 'you said: first' } },
+    { success: false, errorCode: 'AGENT_UNKNOWN' },
+    { success: true, result: { text: 'you said: third' } },
+  ]);
+});
+
+test('a call that costs money needs maxCost where nobody can be asked', async () => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const price = { perCall: 0.02, currency: 'USD' };
+  const { id: agentId } = await agent3.register({ card, price }, alice);
+  const { call } = await connect({ agent3 });
+  const refused = await call('agent3_call', { agentId, message: 'hi' });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('metadata.maxCost') });
+  expect(messageIds).toEqual([]);
+  const { data } = await call('agent3_call', { agentId, message: 'hi', metadata: { maxCost: 0.05 } });
+  expect(data).toMatchObject({ success: true, metadata: { cost: 0.02 } });
+});
+
+test.each(eras)('%s: a person is asked before a paid call, and what they say counts', async (era) => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const price = { perCall: 0.02, currency: 'USD' };
+  const { id: agentId } = await agent3.register({ card, price }, alice);
+  const questions: string[] = [];
+  const { call } = await connect({
+    agent3,
+    era,
+    elicit: (question) => {
+      questions.push(question);
+      return question.includes('please');
+    },
+  });
+  const refused = await call('agent3_call', { agentId, message: 'now' });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('said no') });
+  expect(messageIds).toEqual([]);
+  expect((await call('agent3_call', { agentId, message: 'please' })).data).toMatchObject({ success: true });
+  expect(questions[1]).toContain('$0.02 a call');
+});
+
+test('with confirm "always" replies are asked for as well, and with "never" nothing is', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
+  const silent = await connect({ agent3, confirm: 'never' });
+  const { data: asked } = await silent.call('agent3_call', { agentId, message: 'ask' });
+  const { taskHandle } = asked.task;
+  const careful = await connect({ agent3, confirm: 'always' });
+  const reply = { action: 'reply', taskHandle, message: 'large' };
+  expect(await careful.call('agent3_task', reply)).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('must be approved'),
+  });
+  expect((await careful.call('agent3_task', { action: 'get', taskHandle })).data.task.state).toBe('input-required');
+  expect(await careful.call('agent3_call', { agentId, message: 'x' })).toMatchObject({ isError: true });
+});
+
+test('wrong arguments are refused before anything happens', async () => {
+  const { call } = await connect({ agent3: await open() });
+  const wrong: [string, object][] = [
+    ['agent3_search', { query: 'x', limit: 51 }],
+    ['agent3_call', { agentId: 'a', message: '' }],
+    ['agent3_call', { agentId: 'a', message: 'x', metadata: { retries: 11 } }],
+    ['agent3_feedback', { agentId: 'a', rating: 6, feedback: 'x' }],
+    ['agent3_register', { cardUrl: 'http://127.0.0.1', card: {} }],
+    ['agent3_register', {}],
+    ['agent3_register', { cardUrl: 'file:///etc/passwd' }],
+  ];
+  for (const [name, args] of wrong) {
+    const { isError } = await call(name, { ...args }).catch(() => ({ isError: true }));
+    expect(isError, `${name} ${JSON.stringify(args)}`).toBe(true);
+  }
+  expect(await call('agent3_feedback', { agentId: 'a', rating: 3, feedback: 'x' })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('call the agent first'),
+  });
+});
+
+test('what nobody foresaw is logged and not told', async () => {
+  const { lines, logger } = keptLog();
+  const agent3 = await open();
+  const broken = altered(agent3, {
+    search: () => Promise.reject(new Error('row 7 of table secrets')),
+  });
+  const { call } = await connect({ agent3: broken, logger });
+  const { text } = await call('agent3_search', { query: 'x' });
+  expect(text).toBe('Agent3 failed; its log says why.');
+  expect(lines.join()).toContain('row 7 of table secrets');
+});

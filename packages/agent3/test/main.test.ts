@@ -1,0 +1,249 @@
+// The command itself: processes, their output, and their end.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect, test } from 'vitest';
+import { readSettings } from '../src/options.ts';
+import { serve } from './fixtures/local-server.ts';
+import { startSdkAgent } from './fixtures/sdk-agent.ts';
+import { atEnd, temporaryFolder, toolsOf } from './front-setup.ts';
+
+const TIMEOUT = { timeout: 60_000 };
+const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))];
+
+interface Run {
+  child: ChildProcessWithoutNullStreams;
+  output(): string;
+  errors(): string;
+  ended: Promise<unknown[]>;
+}
+
+function start(args: string[], environment: Record<string, string>): Run {
+  const child = spawn(process.execPath, [...main, ...args], { env: { ...environment }, cwd: tmpdir() });
+  const kept = { output: '', errors: '' };
+  child.stdout.on('data', (chunk) => {
+    kept.output += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    kept.errors += chunk;
+  });
+  const ended = once(child, 'close');
+  atEnd(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { child, output: () => kept.output, errors: () => kept.errors, ended };
+}
+
+async function run(args: string[], environment: Record<string, string>, input = '') {
+  const { child, output, errors, ended } = start(args, environment);
+  child.stdin.end(input);
+  const [code] = await ended;
+  return { code, output: output(), errors: errors() };
+}
+
+async function home(): Promise<Record<string, string>> {
+  return { XDG_DATA_HOME: await temporaryFolder(), AGENT3_ALLOW_HOSTS: '127.0.0.1' };
+}
+
+/** An agent with a card at the well-known place. */
+async function servedAgent(): Promise<string> {
+  const { card } = await startSdkAgent();
+  return `${await serve((_, response) => void response.end(JSON.stringify(card)))}/`;
+}
+
+test(
+  'an agent is registered, found and called by three commands, in the data folder of the user',
+  TIMEOUT,
+  async () => {
+    const environment = await home();
+    const url = await servedAgent();
+    const registered = await run(['register', url, '--tag', 'parrot', '--price', '0.01'], environment);
+    const id = registered.output.trim();
+    expect(registered).toMatchObject({ code: 0, output: expect.stringMatching(/^echo-\w+\n$/) });
+
+    const [found, json, called, failed] = await Promise.all([
+      run(['search', 'say', 'it', 'again', '--tag', 'parrot'], environment),
+      run(['search', 'again', '--json'], environment),
+      run(['call', id, 'hello', 'there'], environment),
+      run(['call', id, 'fail'], environment),
+    ]);
+    expect(found.output).toContain(`${id}  Echo: Says it again`);
+    expect(found.output).toContain('$0.01 a call');
+    expect(JSON.parse(json.output)).toMatchObject({ totalFound: 1, agents: [{ id }] });
+
+    expect(called).toMatchObject({ code: 0, output: 'you said: hello there\n' });
+    expect(failed).toMatchObject({ code: 1, errors: expect.stringContaining('oven') });
+    expect((await stat(join(environment.XDG_DATA_HOME ?? '', 'agent3', 'agent3.db'))).mode & 0o077).toBe(0);
+  },
+);
+
+test('a client starts it on stdio, and it ends with its client', TIMEOUT, async () => {
+  const environment = await home();
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: main,
+    env: { ...environment, AGENT3_LOG_LEVEL: 'debug' },
+    stderr: 'pipe',
+  });
+  const client = new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  const faults: Error[] = [];
+  client.onerror = (error) => faults.push(error);
+  await client.connect(transport);
+  const { pid } = transport;
+  const { call } = toolsOf(client);
+  const { data: agent } = await call('agent3_register', { cardUrl: await servedAgent() });
+  expect((await call('agent3_call', { agentId: agent.id, message: 'hi' })).data.result.text).toBe('you said: hi');
+  const { isError, text } = await call('agent3_register', {
+    cardUrl: 'http://127.0.0.1:1/',
+    credentials: [{ type: 'bearer', token: 'hush' }],
+  });
+  expect([isError, text.includes('hush')]).toEqual([true, false]);
+  await client.close();
+  expect(faults).toEqual([]);
+  expect(() => process.kill(pid ?? 0, 0)).toThrow();
+});
+
+test(
+  'a hub serves API, page and MCP, knows the tokens that were made beside it, and ends on SIGTERM',
+  TIMEOUT,
+  async () => {
+    const environment = await home();
+    const token = (await run(['token', 'alice'], environment)).output.trim();
+    const hub = start(['hub', '--port', '0'], environment);
+    await expect.poll(hub.output, { timeout: 30_000 }).toContain('Agent3 is at');
+    const url = /at (\S+)/.exec(hub.output())?.[1] ?? '';
+    expect((await fetch(new URL('api/health', url))).status).toBe(200);
+    expect((await fetch(new URL('mcp', url), { method: 'POST' })).status).toBe(401);
+
+    const remote = { AGENT3_HUB_URL: url, AGENT3_HUB_TOKEN: token };
+    const registered = await run(['register', await servedAgent()], remote);
+    expect(registered).toMatchObject({ code: 0 });
+    const id = registered.output.trim();
+    expect(await (await fetch(new URL(`api/agents/${id}`, url))).json()).toMatchObject({ owner: 'alice' });
+    expect((await run(['call', id, 'from', 'afar'], remote)).output).toBe('you said: from afar\n');
+
+    hub.child.kill('SIGTERM');
+    expect(await hub.ended).toEqual([0, null]);
+    expect(hub.errors()).toBe('');
+  },
+);
+
+test('on stdio nothing but the protocol is written, also when it is told to stop', TIMEOUT, async () => {
+  const { child, output, ended } = start([], await home());
+  const request = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  child.stdin.write(`${JSON.stringify(request)}\n`);
+  await expect.poll(output, { timeout: 30_000 }).toContain('\n');
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([null, 'SIGTERM']);
+  expect(
+    output()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).jsonrpc),
+  ).toEqual(['2.0']);
+});
+
+test('a second hub cannot have the port of the first, and says so', TIMEOUT, async () => {
+  const environment = await home();
+  const port = new URL(await serve(() => {})).port;
+  const { code, errors } = await run(['hub', '--port', port], environment);
+  expect([code, errors]).toEqual([1, expect.stringContaining(`Cannot listen on 127.0.0.1 port ${port}`)]);
+});
+
+test('credentials need a key, are read from stdin, and are seen nowhere after', TIMEOUT, async () => {
+  const environment = await home();
+  const url = await servedAgent();
+  const without = await run(['register', url, '--token', '-'], environment, 'very-secret-token\n');
+  expect(without).toMatchObject({ code: 1, errors: expect.stringContaining('AGENT3_SECRET_KEY') });
+  expect(without.errors).not.toContain('very-secret-token');
+  const key = { AGENT3_SECRET_KEY: 'a long enough passphrase' };
+  const chatty = { ...environment, ...key, AGENT3_LOG_LEVEL: 'debug' };
+  const { code, output, errors } = await run(['register', url, '--token', '-'], chatty, 'very-secret-token\n');
+  expect([code, /very-secret-token|passphrase/.test(output + errors)]).toEqual([0, false]);
+  const file = join(environment.XDG_DATA_HOME ?? '', 'agent3', 'agent3.db');
+  expect((await readFile(file)).includes('very-secret-token')).toBe(false);
+});
+
+test('help and version are answered, and what is asked wrongly is said in a line', TIMEOUT, async () => {
+  const environment = await home();
+  expect((await run(['--help'], environment)).output).toContain('agent3 hub');
+  expect((await run(['--version'], environment)).output).toMatch(/^\d+\.\d+\.\d+\n$/);
+  const wrong: [string[], string][] = [
+    [['dance'], 'no command "dance"'],
+    [['call', 'x'], 'agent3 call ID MESSAGE'],
+    [['search', '--colour'], "Unknown option '--colour'"],
+    [['token', 'Not A Name'], 'small letters'],
+  ];
+  const answers = await Promise.all(wrong.map(([args]) => run(args, environment)));
+  for (const [index, { code, errors, output }] of answers.entries()) {
+    const [args, complaint] = wrong[index] ?? [];
+    expect([args, code, output]).toEqual([args, 2, '']);
+    expect(errors).toContain(complaint);
+    expect(errors.trim().split('\n')).toHaveLength(1);
+  }
+});
+
+test('every fault of the settings is told at once, and no value of them', () => {
+  const faulty = {
+    AGENT3_PORT: 'eighty',
+    AGENT3_PRIVATE: 'maybe',
+    AGENT3_CONFIRM: 'sometimes',
+    AGENT3_SECRET_KEY: 'short',
+    AGENT3_HUB_TOKEN: 'a3_secret',
+    AGENT3_PUBLIC_URL: 'ftp://example.com',
+    DATABASE_URL: 'mysql://root:hunter2@db',
+    AGENT3_TRUSTED_KEYS: '/nowhere/keys.json',
+    AGENT3_DOLLARS_PER_DAY: 'ten',
+    AGENT3_ALOW_HOSTS: 'x',
+  };
+  const complaint = String(fails(() => readSettings(faulty)));
+  for (const name of Object.keys(faulty)) expect(complaint).toContain(`- ${name} `);
+  expect(complaint).not.toMatch(/eighty|maybe|sometimes|short|a3_secret|hunter2/);
+});
+
+test('settings are read with what is usual for the rest', async () => {
+  const keys = join(await temporaryFolder(), 'keys.json');
+  await writeFile(keys, JSON.stringify({ keys: [{ kid: 'one', kty: 'OKP' }] }));
+  expect(readSettings({ XDG_DATA_HOME: '/data' })).toMatchObject({
+    file: '/data/agent3/agent3.db',
+    host: '127.0.0.1',
+    port: 8333,
+    confirm: 'paid',
+    isPrivate: false,
+    remote: undefined,
+  });
+  expect(
+    readSettings({
+      AGENT3_DB: 'x.db',
+      DATABASE_URL: 'postgres://db/x',
+      AGENT3_ALLOW_HOSTS: 'a, b:80 ,',
+      AGENT3_PUBLIC_URL: 'https://hub.example/',
+      AGENT3_PRIVATE: '1',
+      AGENT3_TRUSTED_KEYS: keys,
+      AGENT3_DOLLARS_PER_DAY: '2.5',
+    }),
+  ).toMatchObject({
+    file: 'x.db',
+    databaseUrl: undefined,
+    allowHosts: ['a', 'b:80'],
+    publicUrl: 'https://hub.example',
+    allowedHosts: ['hub.example'],
+    isPrivate: true,
+    trustedKeys: [{ kid: 'one' }],
+    dollarsPerDay: 2.5,
+  });
+});
+
+function fails(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { cardOf } from './fixtures/local-server.ts';
+import { alice, altered, ask, keptLog, open, startHub, temporaryFolder } from './front-setup.ts';
+import { seed } from './page-seed.ts';
+
+// What needs no browser; the rest is in page.services.test.ts.
+
+test('pages come with a policy that lets nothing foreign in', async () => {
+  const hub = await startHub({ agent3: await open() });
+  for (const path of ['/', '/agents/nobody', '/nowhere']) {
+    const { headers, text } = await ask(hub, path);
+    const policy = headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|\*|data:/);
+    expect(headers.get('content-type')).toMatch(/^text\/html/);
+    expect(text).not.toMatch(/ style=| on\w+=|<style|https?:\/\/(?!127)/);
+  }
+  for (const [name, type] of [
+    ['style.css', 'text/css'],
+    ['live.js', 'text/javascript'],
+    ['icon.svg', 'image/svg+xml'],
+  ]) {
+    const { status, headers } = await ask(hub, `/assets/${name}`);
+    expect([status, headers.get('content-type')]).toEqual([200, `${type}; charset=utf-8`]);
+  }
+});
+
+test('what is not there or asked wrongly is a page with the right status', async () => {
+  const hub = await startHub({ agent3: await open() });
+  const cases: [string, number, string][] = [
+    ['/agents/nobody', 404, 'There is no agent'],
+    ['/nowhere', 404, 'no such page'],
+    ['/assets/secret', 404, 'no such page'],
+    ['/?minReputation=9', 400, 'minReputation'],
+  ];
+  for (const [path, status, words] of cases) {
+    const answer = await ask(hub, path);
+    expect([path, answer.status]).toEqual([path, status]);
+    expect(answer.text).toContain(words);
+  }
+});
+
+test('what strangers write is escaped wherever it is shown', async () => {
+  const file = join(await temporaryFolder(), 'agent3.db');
+  const { hostile } = await seed(file);
+  const hub = await startHub({ agent3: await open({ file }) });
+  for (const path of ['/', `/agents/${hostile}`, '/?query=%22%3E%3Cscript%3E', '/?tags=%22%3E%3Cscript%3E']) {
+    const { text } = await ask(hub, path);
+    expect(text.match(/<script/g)).toHaveLength(1);
+    expect(text).not.toContain('<img');
+    expect(text).not.toContain('href="javascript');
+  }
+});
+
+test('more agents than fit are one page further', async () => {
+  const agent3 = await open();
+  for (let number = 0; number < 12; number++)
+    await agent3.register({ card: cardOf(`http://127.0.0.1:${number + 1}`, { name: `Echo ${number}` }) }, alice);
+  const hub = await startHub({ agent3 });
+  const { text } = await ask(hub, '/?query=echo');
+  expect(text.match(/<h3>/g)).toHaveLength(10);
+  const next = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  expect((await ask(hub, next)).text.match(/<h3>/g)).toHaveLength(2);
+});
+
+test('an agent whose card takes long, or cannot be had, is shown without it', async () => {
+  const agent3 = await open();
+  const { id } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, alice);
+  const hub = await startHub({ agent3: altered(agent3, { invoke: () => new Promise(() => {}) }) });
+  expect((await ask(hub, `/agents/${id}`)).text).toContain('being fetched again');
+});
+
+test('a page that fails says no more than that', async () => {
+  const { lines, logger } = keptLog();
+  const broken = altered(await open(), { health: () => Promise.reject(new Error('row 7')) });
+  const hub = await startHub({ agent3: broken, logger });
+  const { status, text } = await ask(hub, '/');
+  expect([status, text.includes('row 7')]).toEqual([500, false]);
+  expect(lines.join()).toContain('row 7');
+});
