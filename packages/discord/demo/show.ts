@@ -1,0 +1,18 @@
+// What happens in the local Discord, as lines of a terminal.
+import type { LocalDiscord } from '../test/counterpart/discord.ts';
+import { messageLines } from '../test/counterpart/transcript.ts';
+
+/** Prints whatever a person would see, until it is told to stop. */
+export function showAll(discord: LocalDiscord, print: (line: string) => void): () => void {
+  const shown = new Map<string, string>();
+  return discord.watch(({ kind, channel, message, user }) => {
+    const place = channel.recipient ? `DM with ${channel.recipient.username}` : `#${channel.name}`;
+    if (kind === 'typing') print(`${place}  ${user?.username} is typing …`);
+    if (kind === 'delete' && message) print(`${place}  (a message of ${message.author.username} is gone)`);
+    if ((kind !== 'message' && kind !== 'edit') || !message) return;
+    const text = messageLines(message).replaceAll(discord.bot.mention, `@${discord.bot.name}`);
+    if (shown.get(message.id) === text) return;
+    shown.set(message.id, text);
+    print(`${place}  ${kind === 'edit' ? '✎ ' : ''}${text.replaceAll('\n', `\n${' '.repeat(place.length + 2)}`)}`);
+  });
+}

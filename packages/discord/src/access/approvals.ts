@@ -1,0 +1,82 @@
+// Questions before a tool is called: two buttons that only the asked person may press, and that expire.
+import { type ButtonInteraction, escapeCodeBlock, MessageFlags, type SendableChannels } from 'discord.js';
+import type { ApprovalAnswer, ApprovalRequest, Logger } from 'pocket-agent';
+import { messageOf } from '../errors.ts';
+import { buttons } from '../reply/buttons.ts';
+
+interface Question {
+  userId: string;
+  answer(allowed: boolean | undefined): void;
+}
+
+/** Where and whom to ask, and for which answer. */
+export interface Asked {
+  channel: SendableChannels;
+  userId: string;
+  claim: string;
+}
+
+const SHOWN = 1_200;
+
+export class Approvals {
+  readonly #open = new Map<string, Question>();
+  readonly #logger: Logger;
+  #count = 0;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Expires with the signal of the request. */
+  async ask({ tool, capability, signal, hash, ...request }: ApprovalRequest, asked: Asked): Promise<ApprovalAnswer> {
+    const { channel, userId, claim } = asked;
+    const id = `${claim}.${++this.#count}`;
+    const args = JSON.stringify(request.arguments, null, 1);
+    const shown = escapeCodeBlock(args.length > SHOWN ? `${args.slice(0, SHOWN)} …` : args);
+    const title = `<@${userId}>, may I use **${tool}**? It can ${capability} something.`;
+    const answered = Promise.withResolvers<boolean | undefined>();
+    const expire = () => answered.resolve(undefined);
+    signal.addEventListener('abort', expire, { once: true });
+    this.#open.set(id, { userId, answer: answered.resolve });
+    try {
+      const message = await channel.send({
+        content: `${title}\n\`\`\`json\n${shown}\n\`\`\``,
+        components: buttons(['allow', 'deny'], id),
+        allowedMentions: { users: [userId] },
+      });
+      const allowed = await answered.promise;
+      const outcome = outcomeOf(allowed);
+      await message
+        .edit({ content: `${title}\n-# ${outcome}`, components: [] })
+        .catch((error) => this.#logger.warn('A question could not be closed', { claim, reason: messageOf(error) }));
+      return allowed ? { allow: true, hash } : { deny: outcome };
+    } finally {
+      signal.removeEventListener('abort', expire);
+      this.#open.delete(id);
+    }
+  }
+
+  /** False when this process did not ask. */
+  async press(interaction: ButtonInteraction, { id, allowed }: { id: string; allowed: boolean }): Promise<boolean> {
+    const question = this.#open.get(id);
+    if (!question) return false;
+    const { userId } = question;
+    if (interaction.user.id === userId) {
+      question.answer(allowed);
+      await interaction.deferUpdate();
+    } else {
+      await interaction.reply({ content: `Only <@${userId}> can answer this.`, flags: MessageFlags.Ephemeral });
+    }
+    return true;
+  }
+}
+
+/** The answer that a question was asked for. */
+export function claimOfQuestion(id: string): string {
+  return id.split('.')[0] ?? '';
+}
+
+function outcomeOf(allowed: boolean | undefined): string {
+  if (allowed === undefined) return 'Nobody answered in time, so I did not.';
+  return allowed ? 'Allowed.' : 'Denied.';
+}

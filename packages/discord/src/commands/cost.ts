@@ -1,0 +1,30 @@
+// /cost: what was spent today, and what may be.
+import { SlashCommandBuilder } from 'discord.js';
+import type { Spent } from '../conversation/spending.ts';
+import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
+
+export const costCommand: ChatCommand = {
+  name: 'cost',
+  definition: new SlashCommandBuilder()
+    .setName('cost')
+    .setDescription('What was spent today')
+    .setContexts(everywhere)
+    .setIntegrationTypes(installed)
+    .toJSON(),
+  async run(parts, interaction) {
+    const { guildId, userId, settings } = await hereOf(parts, interaction);
+    const { budget = {} } = parts.options;
+    const least = (a?: number, b?: number) => (a === undefined ? b : Math.min(a, b ?? a));
+    const lines = [line('You', await parts.spending.ofUser(userId), least(settings.budget.userUsd, budget.userUsd))];
+    if (guildId !== null) {
+      const spent = await parts.spending.ofGuild(guildId);
+      lines.push(line('This server', spent, least(settings.budget.guildUsd, budget.guildUsd)));
+    }
+    return ['Today (UTC):', ...lines].join('\n');
+  },
+};
+
+function line(who: string, { costUsd, tokens, runs }: Spent, budget: number | undefined): string {
+  const of = budget === undefined ? '' : ` of $${budget.toFixed(2)}`;
+  return `**${who}**: $${costUsd.toFixed(4)}${of}, ${tokens} tokens, ${runs} answers`;
+}

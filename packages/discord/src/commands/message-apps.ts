@@ -1,0 +1,28 @@
+// Commands in the menu of a message: explain it, rephrase it, suggest a reply. Only the person sees the answer.
+import { ApplicationCommandType, ContextMenuCommandBuilder } from 'discord.js';
+import { untrusted } from '../context/untrusted.ts';
+import { everywhere, installed, type MessageApp } from './command.ts';
+import { answerOnce } from './once.ts';
+
+export const messageApps: readonly MessageApp[] = [
+  messageApp('Explain this message', 'Explain the message in plain words, in its own language.'),
+  messageApp('Rephrase this message', 'Write the message anew: clearer, shorter, same meaning, same language.'),
+  messageApp('Suggest a response', 'Suggest three short replies to the message, in its own language.'),
+];
+
+function messageApp(name: string, task: string): MessageApp {
+  return {
+    name,
+    definition: new ContextMenuCommandBuilder()
+      .setName(name)
+      .setType(ApplicationCommandType.Message)
+      .setContexts(everywhere)
+      .setIntegrationTypes(installed)
+      .toJSON(),
+    async run(parts, interaction) {
+      const { content, author } = interaction.targetMessage;
+      if (content.trim() === '') return 'There is no text in that message.';
+      return answerOnce(parts, interaction, { task, text: untrusted('message', { author: author.username }, content) });
+    },
+  };
+}

@@ -1,0 +1,191 @@
+// /setup: what the admins of a guild decide.
+import {
+  type ChatInputCommandInteraction,
+  LabelBuilder,
+  ModalBuilder,
+  PermissionFlagsBits,
+  SlashCommandBuilder,
+  TextInputBuilder,
+  TextInputStyle,
+} from 'discord.js';
+import { type ProfileName, profiles } from 'pocket-agent';
+import type { GuildSettings } from '../settings/settings.ts';
+import { readGuildServer } from '../toolbox/servers.ts';
+import { type ChatCommand, installed, onlyGuilds } from './command.ts';
+import { shownSettings } from './shown-settings.ts';
+
+const profileChoices = Object.keys(profiles).map((name) => ({ name, value: name }));
+const MCP_FORM = 'setup:mcp';
+const SERVER_NAME = /^[a-zA-Z0-9_-]{1,32}$/;
+
+const definition = new SlashCommandBuilder()
+  .setName('setup')
+  .setDescription('What I may do in this server')
+  .setContexts(onlyGuilds)
+  .setIntegrationTypes(installed)
+  .setDefaultMemberPermissions(PermissionFlagsBits.ManageGuild)
+  .addSubcommand((sub) => sub.setName('show').setDescription('Shows all settings'))
+  .addSubcommand((sub) =>
+    sub
+      .setName('channel')
+      .setDescription('Answer only in some channels')
+      .addChannelOption((option) => option.setName('channel').setDescription('Which').setRequired(true))
+      .addBooleanOption((option) => option.setName('remove').setDescription('Take it off the list')),
+  )
+  .addSubcommand((sub) =>
+    sub
+      .setName('role')
+      .setDescription('Answer only some roles')
+      .addRoleOption((option) => option.setName('role').setDescription('Which').setRequired(true))
+      .addBooleanOption((option) => option.setName('remove').setDescription('Take it off the list')),
+  )
+  .addSubcommand((sub) =>
+    sub
+      .setName('profile')
+      .setDescription('Which tools a role may use')
+      .addStringOption((option) =>
+        option.setName('profile').setDescription('What they may do').setRequired(true).addChoices(profileChoices),
+      )
+      .addRoleOption((option) => option.setName('role').setDescription('Which; without it, everybody else')),
+  )
+  .addSubcommand((sub) =>
+    sub
+      .setName('model')
+      .setDescription('Which models may be chosen')
+      .addStringOption((option) =>
+        option.setName('name').setDescription('Which').setRequired(true).setAutocomplete(true),
+      )
+      .addBooleanOption((option) => option.setName('remove').setDescription('Take it off the list')),
+  )
+  .addSubcommand((sub) => sub.setName('mcp').setDescription('Brings an MCP server along'))
+  .addSubcommand((sub) =>
+    sub
+      .setName('mcp-remove')
+      .setDescription('Removes an MCP server')
+      .addStringOption((option) =>
+        option.setName('name').setDescription('Which').setRequired(true).setAutocomplete(true),
+      ),
+  )
+  .addSubcommand((sub) =>
+    sub
+      .setName('budget')
+      .setDescription('Dollars a day; without a number there is no limit')
+      .addNumberOption((option) => option.setName('server').setDescription('For all together').setMinValue(0))
+      .addNumberOption((option) => option.setName('person').setDescription('For each person').setMinValue(0)),
+  )
+  .addSubcommand((sub) =>
+    sub
+      .setName('conversations')
+      .setDescription('Who talks to me together')
+      .addStringOption((option) =>
+        option
+          .setName('scope')
+          .setDescription('One conversation for a channel, or one for each person in it')
+          .setRequired(true)
+          .addChoices({ name: 'channel', value: 'channel' }, { name: 'person', value: 'user' }),
+      )
+      .addBooleanOption((option) =>
+        option.setName('summaries').setDescription('Sum up what no longer fits, instead of forgetting it'),
+      ),
+  )
+  .toJSON();
+
+export const setupCommand: ChatCommand = {
+  name: 'setup',
+  definition,
+  async run(parts, interaction) {
+    const { guildId } = interaction;
+    if (guildId === null) return 'That is only for servers.';
+    // who sees the command is up to the server; who may change things is not
+    if (!interaction.memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
+    const wanted = interaction.options.getString('name');
+    if (interaction.options.getSubcommand() === 'model' && !parts.models.has(wanted ?? '')) {
+      return `There is no model \`${wanted}\`. Nothing was changed.`;
+    }
+    const settings = await parts.settings.change(guildId, (current) => change(current, interaction));
+    return shownSettings(settings);
+  },
+  modal(interaction) {
+    if (interaction.options.getSubcommand() !== 'mcp') return undefined;
+    const field = (id: string, label: string, style: TextInputStyle) =>
+      new LabelBuilder().setLabel(label).setTextInputComponent(
+        new TextInputBuilder()
+          .setCustomId(id)
+          .setStyle(style)
+          .setRequired(id !== 'headers'),
+      );
+    return new ModalBuilder()
+      .setCustomId(MCP_FORM)
+      .setTitle('An MCP server for this server')
+      .addLabelComponents(
+        field('name', 'A short name', TextInputStyle.Short),
+        field('url', 'Its address', TextInputStyle.Short),
+        field('headers', 'Headers, one per line', TextInputStyle.Paragraph),
+      );
+  },
+  async submit(parts, interaction) {
+    const { guildId, fields, memberPermissions } = interaction;
+    if (guildId === null || !memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
+    const name = fields.getTextInputValue('name').trim();
+    if (!SERVER_NAME.test(name)) return 'A name has 1 to 32 letters, digits, _ and -. Nothing was changed.';
+    const server = readGuildServer(
+      fields.getTextInputValue('url').trim(),
+      fields.getTextInputValue('headers'),
+      parts.options.mcpHosts ?? [],
+    );
+    const settings = await parts.settings.change(guildId, ({ mcpServers }) => {
+      mcpServers[name] = server;
+    });
+    return shownSettings(settings);
+  },
+  async complete(parts, interaction) {
+    if (interaction.options.getSubcommand() === 'model') {
+      return (parts.options.models ?? []).map(({ name }) => ({ name, value: name }));
+    }
+    const { mcpServers } = await parts.settings.of(interaction.guildId);
+    return Object.keys(mcpServers).map((name) => ({ name, value: name }));
+  },
+};
+
+function change(settings: GuildSettings, { options }: ChatInputCommandInteraction): void {
+  const toggled = (list: readonly string[], item: string) => {
+    const others = list.filter((other) => other !== item);
+    return options.getBoolean('remove') ? others : [...others, item];
+  };
+  switch (options.getSubcommand()) {
+    case 'channel':
+      settings.channels = toggled(settings.channels, options.getChannel('channel', true).id);
+      break;
+    case 'role':
+      settings.roles = toggled(settings.roles, options.getRole('role', true).id);
+      break;
+    case 'profile': {
+      const profile = options.getString('profile', true);
+      const role = options.getRole('role');
+      if (!isProfile(profile)) break;
+      if (role) settings.profiles[role.id] = profile;
+      else settings.profile = profile;
+      break;
+    }
+    case 'model':
+      settings.models = toggled(settings.models, options.getString('name', true));
+      break;
+    case 'mcp-remove':
+      delete settings.mcpServers[options.getString('name', true)];
+      break;
+    case 'budget':
+      settings.budget = {
+        guildUsd: options.getNumber('server') ?? undefined,
+        userUsd: options.getNumber('person') ?? undefined,
+      };
+      break;
+    case 'conversations':
+      settings.scope = options.getString('scope', true) === 'user' ? 'user' : 'channel';
+      settings.summaries = options.getBoolean('summaries') ?? settings.summaries;
+      break;
+  }
+}
+
+function isProfile(name: string): name is ProfileName {
+  return Object.hasOwn(profiles, name);
+}

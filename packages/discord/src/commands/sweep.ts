@@ -1,0 +1,50 @@
+// /sweep: forgets this conversation, after asking.
+import { type ButtonInteraction, SlashCommandBuilder } from 'discord.js';
+import type { BotParts } from '../parts.ts';
+import { buttons } from '../reply/buttons.ts';
+import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
+
+export const sweepCommand: ChatCommand = {
+  name: 'sweep',
+  forMembers: true,
+  definition: new SlashCommandBuilder()
+    .setName('sweep')
+    .setDescription('Forgets this conversation')
+    .setContexts(everywhere)
+    .setIntegrationTypes(installed)
+    .addBooleanOption((option) =>
+      option.setName('reset_prefs').setDescription('Also forgets which model and tools were chosen'),
+    )
+    .toJSON(),
+  async run(parts, interaction) {
+    const { conversation, settings, guildId } = await hereOf(parts, interaction);
+    const count = (await parts.history.turns(conversation)).length;
+    const about = interaction.options.getBoolean('reset_prefs') ? 'all' : 'history';
+    const whose =
+      guildId === null
+        ? 'our direct messages'
+        : settings.scope === 'user'
+          ? 'yours in this channel'
+          : 'of all in this channel';
+    return {
+      content: `Shall I forget this conversation (${whose}, ${count} questions)? That cannot be undone.`,
+      components: buttons(['sweep', 'keep'], about),
+    };
+  },
+};
+
+export async function sweep(
+  parts: BotParts,
+  interaction: ButtonInteraction,
+  { isSure, resetPreferences }: { isSure: boolean; resetPreferences: boolean },
+): Promise<void> {
+  const { conversation } = await hereOf(parts, interaction);
+  const isBusy = isSure && (await parts.claims.isBusy(conversation));
+  if (isSure && !isBusy) await parts.history.clear(conversation, { preferences: resetPreferences });
+  const content = isBusy
+    ? 'I am just answering in this conversation. Stop that, or wait for it, and try again.'
+    : isSure
+      ? 'Forgotten.'
+      : 'Nothing was forgotten.';
+  await interaction.update({ content, components: [] });
+}

@@ -1,0 +1,64 @@
+// A Discord message as what a model is asked: who writes, what it refers to, what is attached, and the question.
+import type { HttpFetch } from '@pocket-agent/http/fetch';
+import type { Attachment, Message, User } from 'discord.js';
+import type { Logger, UserInput } from 'pocket-agent';
+import { readAttachments } from './attachments.ts';
+import { asked, escaped, untrusted } from './untrusted.ts';
+
+export interface InputOptions {
+  fetch: HttpFetch;
+  seesImages: boolean;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+export async function inputOf(message: Message, options: InputOptions): Promise<UserInput> {
+  const { author, member, client } = message;
+  const { block, files } = await referenceOf(message);
+  const read = await readAttachments([...files, ...message.attachments.values()], options);
+  const others = message.mentions.users.filter(({ id }) => id !== client.user.id && id !== author.id);
+  return {
+    text: [
+      speaker(author, member?.displayName),
+      ...(block === undefined ? [] : [block]),
+      ...others.map(describeUser),
+      ...read.blocks,
+      asked(withoutMention(message.content, client.user.id)),
+    ].join('\n'),
+    images: read.images,
+  };
+}
+
+/** Who says what follows; in a channel many people talk to the bot. */
+export function speaker(user: User, displayName = user.displayName): string {
+  return `<from name="${escaped(displayName)}" username="${escaped(user.username)}" id="${user.id}"/>`;
+}
+
+/** `<@id>` and `<@!id>` of the bot itself say nothing. */
+export function withoutMention(text: string, botId: string): string {
+  return text.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim();
+}
+
+interface Reference {
+  block?: string;
+  files: Attachment[];
+}
+
+async function referenceOf(message: Message): Promise<Reference> {
+  if (message.reference?.messageId === undefined) return { files: [] };
+  try {
+    const replied = await message.fetchReference();
+    const attributes = { author: replied.author.username, id: replied.id };
+    const embeds = replied.embeds.map(({ title, description }) => [title, description].filter(Boolean).join('\n'));
+    const content = [replied.content, ...embeds].filter((part) => part !== '').join('\n');
+    const block = untrusted('replied-to message', attributes, content);
+    return { block, files: [...replied.attachments.values()] };
+  } catch {
+    return { block: '(The message that this one replies to is gone.)', files: [] };
+  }
+}
+
+function describeUser(user: User): string {
+  const { id, username, displayName, bot } = user;
+  return untrusted('mentioned user', { id }, JSON.stringify({ username, displayName, bot }));
+}

@@ -1,0 +1,201 @@
+// Who answers what: every message is claimed once, in one queue per conversation that all processes share.
+import { sql } from 'kysely';
+import type { BotDatabase, Claim } from '../store/schema.ts';
+
+export type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'> & { replies?: readonly string[] };
+
+/** Snowflakes are as old as they are long, then as they sort. */
+const byAge = sql`length(id), id`;
+const WAITING_MS = 3_600_000;
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+export class Claims {
+  readonly #db: BotDatabase;
+  readonly #process: string;
+
+  constructor(db: BotDatabase, process: string) {
+    this.#db = db;
+    this.#process = process;
+  }
+
+  /** False when somebody else was first. */
+  async add({ replies = [], ...claim }: NewClaim, state: Claim['state'] = 'queued'): Promise<boolean> {
+    const now = Date.now();
+    await this.#db
+      .insertInto('discord_conversations')
+      .values({ id: claim.conversation, updated_at: now })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ updated_at: now }))
+      .execute();
+    const { numInsertedOrUpdatedRows } = await this.#db
+      .insertInto('discord_claims')
+      .values({ ...claim, state, replies: JSON.stringify(replies), created_at: now })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .executeTakeFirstOrThrow();
+    return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+  }
+
+  get(id: string): Promise<Claim | undefined> {
+    return this.#db.selectFrom('discord_claims').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** How many somebody, or a guild, has asked since then. */
+  async countSince(whose: { userId: string } | { guildId: string }, since: number): Promise<number> {
+    const query = this.#db.selectFrom('discord_claims').where('created_at', '>', since);
+    const theirs =
+      'userId' in whose ? query.where('user_id', '=', whose.userId) : query.where('guild_id', '=', whose.guildId);
+    const { count } = await theirs.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+    return count;
+  }
+
+  /** What nobody has answered for an hour is no longer waited for. */
+  async countWaiting(userId: string): Promise<number> {
+    const { count } = await this.#db
+      .selectFrom('discord_claims')
+      .where('user_id', '=', userId)
+      .where('state', '!=', 'done')
+      .where('created_at', '>', Date.now() - WAITING_MS)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+
+  /** Whether this process now works on a conversation on which no other does. */
+  async take(conversation: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('discord_conversations')
+      .set({ owner: this.#process })
+      .where('id', '=', conversation)
+      .where(({ or, eb, selectFrom, not }) =>
+        or([
+          eb('owner', 'is', null),
+          eb('owner', '=', this.#process),
+          not(eb('owner', 'in', selectFrom('discord_processes').select('discord_processes.id'))),
+        ]),
+      )
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  }
+
+  /** The oldest that has no answer yet; `running` when somebody had begun. */
+  next(conversation: string): Promise<Claim | undefined> {
+    return this.#unfinished().where('conversation', '=', conversation).orderBy(byAge).limit(1).executeTakeFirst();
+  }
+
+  /** From here on no notice is added; the one it had, if any, is no answer and is returned. */
+  async begin({ id, kind }: Claim): Promise<string[]> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const { replies } = await transaction
+        .updateTable('discord_claims')
+        .set({ state: 'running' })
+        .where('id', '=', id)
+        .returning('replies')
+        .executeTakeFirstOrThrow();
+      if (kind !== 'message') return [];
+      await transaction.updateTable('discord_claims').set({ replies: '[]' }).where('id', '=', id).execute();
+      return JSON.parse(replies);
+    });
+  }
+
+  async finish(id: string): Promise<void> {
+    await this.#db.updateTable('discord_claims').set({ state: 'done' }).where('id', '=', id).execute();
+  }
+
+  /** False when its turn has come already. */
+  async setNotice(id: string, notice: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('discord_claims')
+      .set({ replies: JSON.stringify([notice]) })
+      .where('id', '=', id)
+      .where('state', '=', 'queued')
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  }
+
+  async setReplies(id: string, replies: readonly string[]): Promise<void> {
+    const set = { replies: JSON.stringify(replies) };
+    await this.#db.updateTable('discord_claims').set(set).where('id', '=', id).execute();
+  }
+
+  /** Whether nothing is left to do in a conversation, which is then free for any process. */
+  async release(conversation: string): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('discord_conversations')
+      .set({ owner: null })
+      .where('id', '=', conversation)
+      .where('owner', '=', this.#process)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('discord_claims')
+              .select('discord_claims.id')
+              .where('discord_claims.conversation', '=', conversation)
+              .where('discord_claims.state', '!=', 'done'),
+          ),
+        ),
+      )
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
+  }
+
+  async isBusy(conversation: string): Promise<boolean> {
+    return (await this.next(conversation)) !== undefined;
+  }
+
+  /** Conversations with something to do that are ours, or of a process that is gone. */
+  async abandoned(): Promise<Pick<Claim, 'conversation' | 'guild_id'>[]> {
+    return this.#unfinished()
+      .innerJoin('discord_conversations', 'discord_conversations.id', 'discord_claims.conversation')
+      .leftJoin('discord_processes', 'discord_processes.id', 'discord_conversations.owner')
+      .where(({ or, eb }) =>
+        or([eb('discord_processes.id', 'is', null), eb('discord_processes.id', '=', this.#process)]),
+      )
+      .clearSelect()
+      .select(['discord_claims.conversation', 'discord_claims.guild_id'])
+      .distinct()
+      .execute();
+  }
+
+  /** Whether nobody has asked anything in the conversation after this. */
+  async isNewest(claim: Claim): Promise<boolean> {
+    const newest = await this.#db
+      .selectFrom('discord_claims')
+      .select('id')
+      .where('conversation', '=', claim.conversation)
+      .orderBy(sql`length(id) desc, id desc`)
+      .limit(1)
+      .executeTakeFirst();
+    return newest?.id === claim.id;
+  }
+
+  /** Where somebody asked lately, with the newest message that was claimed there. */
+  async recentChannels(since: number): Promise<{ channelId: string; guildId: string | null; newest: string }[]> {
+    const rows = await this.#db
+      .selectFrom('discord_claims')
+      .select(['channel_id', 'guild_id', 'id'])
+      .where('created_at', '>', since)
+      .where('kind', '=', 'message')
+      .orderBy(byAge)
+      .execute();
+    const found = new Map(rows.map((row) => [row.channel_id, row]));
+    return [...found.values()].map(({ channel_id: channelId, guild_id: guildId, id: newest }) => ({
+      channelId,
+      guildId,
+      newest,
+    }));
+  }
+
+  async forgetOld(): Promise<void> {
+    await this.#db
+      .deleteFrom('discord_claims')
+      .where('created_at', '<', Date.now() - KEPT_MS)
+      .execute();
+  }
+
+  #unfinished() {
+    return this.#db.selectFrom('discord_claims').selectAll('discord_claims').where('state', '!=', 'done');
+  }
+}
+
+export function replyIds(claim: Claim): string[] {
+  return JSON.parse(claim.replies);
+}

@@ -1,0 +1,93 @@
+// What was said in a conversation, one row per message. Rows are added, and removed turn by turn, never rewritten.
+import type { Message } from 'pocket-agent';
+import type { BotDatabase } from '../store/schema.ts';
+
+/** All that one question led to. */
+export interface Turn {
+  claim: string;
+  messages: Message[];
+}
+
+export interface Preferences {
+  model: string | null;
+  tools: string[] | null;
+  summary: string | null;
+}
+
+export class History {
+  readonly #db: BotDatabase;
+
+  constructor(db: BotDatabase) {
+    this.#db = db;
+  }
+
+  async append(conversation: string, { claim, messages }: Turn): Promise<void> {
+    const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
+    if (rows.length > 0) await this.#db.insertInto('discord_messages').values(rows).execute();
+  }
+
+  /** The oldest first. */
+  async turns(conversation: string): Promise<Turn[]> {
+    const rows = await this.#db
+      .selectFrom('discord_messages')
+      .select(['claim', 'json'])
+      .where('conversation', '=', conversation)
+      .orderBy('id')
+      .execute();
+    const turns: Turn[] = [];
+    for (const { claim, json } of rows) {
+      let turn = turns.at(-1);
+      if (turn?.claim !== claim) {
+        turn = { claim, messages: [] };
+        turns.push(turn);
+      }
+      turn.messages.push(JSON.parse(json));
+    }
+    return turns;
+  }
+
+  async turn(claim: string): Promise<Message[]> {
+    const rows = await this.#db
+      .selectFrom('discord_messages')
+      .select('json')
+      .where('claim', '=', claim)
+      .orderBy('id')
+      .execute();
+    return rows.map(({ json }) => JSON.parse(json));
+  }
+
+  async remove(claims: readonly string[]): Promise<void> {
+    if (claims.length > 0)
+      await this.#db
+        .deleteFrom('discord_messages')
+        .where('claim', 'in', [...claims])
+        .execute();
+  }
+
+  async clear(conversation: string, { preferences = false } = {}): Promise<void> {
+    await this.#db.transaction().execute(async (transaction) => {
+      await transaction.deleteFrom('discord_messages').where('conversation', '=', conversation).execute();
+      const forgotten = preferences ? { summary: null, model: null, tools: null } : { summary: null };
+      await transaction.updateTable('discord_conversations').set(forgotten).where('id', '=', conversation).execute();
+    });
+  }
+
+  async preferences(conversation: string): Promise<Preferences> {
+    const row = await this.#db
+      .selectFrom('discord_conversations')
+      .select(['model', 'tools', 'summary'])
+      .where('id', '=', conversation)
+      .executeTakeFirst();
+    const { model = null, tools = null, summary = null } = row ?? {};
+    return { model, summary, tools: tools === null ? null : JSON.parse(tools) };
+  }
+
+  async prefer(conversation: string, { tools, ...rest }: Partial<Preferences>): Promise<void> {
+    const set = { ...rest, ...(tools === undefined ? {} : { tools: tools && JSON.stringify(tools) }) };
+    await this.#db
+      .insertInto('discord_conversations')
+      .values({ id: conversation, updated_at: Date.now(), ...set })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(set))
+      .execute();
+  }
+}

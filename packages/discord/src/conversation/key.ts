@@ -1,0 +1,16 @@
+// Which conversation a message belongs to. Direct messages have one of their own that no guild ever sees.
+
+export interface Place {
+  guildId: string | null;
+  /** Of the thread when it is one. */
+  channelId: string;
+  userId: string;
+}
+
+/** channel: everybody in a channel or thread talks to the bot together. user: each for themselves. */
+export type ConversationScope = 'channel' | 'user';
+
+export function conversationKey({ guildId, channelId, userId }: Place, scope: ConversationScope): string {
+  if (guildId === null) return `dm:${userId}`;
+  return scope === 'user' ? `guild:${guildId}:${channelId}:${userId}` : `guild:${guildId}:${channelId}`;
+}

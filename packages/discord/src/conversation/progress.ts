@@ -1,0 +1,55 @@
+// What people see of a run: the text so far, and the tools that are at work.
+import { type AgentEvent, textOf } from 'pocket-agent';
+
+export class Progress {
+  readonly #texts: string[] = [];
+  readonly #running = new Map<string, string>();
+  readonly #used = new Set<string>();
+  #current = '';
+
+  /** Whether there is something new to show. */
+  see(event: AgentEvent): boolean {
+    if (event.meta.isSubAgent) return false;
+    switch (event.type) {
+      case 'text_delta':
+        this.#current += event.data.delta;
+        return true;
+      case 'model_retry':
+        this.#current = '';
+        return true;
+      case 'new_message':
+        if (event.data.role !== 'assistant') return false;
+        this.#current = '';
+        if (textOf(event.data).trim() !== '') this.#texts.push(textOf(event.data));
+        return true;
+      case 'tool_call':
+        this.#running.set(event.data.id, event.data.name);
+        this.#used.add(event.data.name);
+        return true;
+      case 'tool_progress':
+        if (event.data.message === undefined) return false;
+        this.#running.set(event.data.toolCallId, `${event.data.toolName} (${event.data.message.slice(0, 80)})`);
+        return true;
+      case 'tool_result':
+        return this.#running.delete(event.data.toolCallId);
+      default:
+        return false;
+    }
+  }
+
+  get text(): string {
+    return [...this.#texts, this.#current].filter((text) => text.trim() !== '').join('\n\n');
+  }
+
+  get status(): string {
+    return this.#running.size > 0 ? `-# Using ${listed(this.#running.values())} …` : '-# …';
+  }
+
+  get note(): string {
+    return this.#used.size > 0 ? `-# Used ${listed(this.#used)}` : '';
+  }
+}
+
+function listed(names: Iterable<string>): string {
+  return [...names].map((name) => `\`${name.replaceAll(/[`\n]/g, ' ')}\``).join(', ');
+}

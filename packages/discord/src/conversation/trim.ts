@@ -1,0 +1,31 @@
+// How much of a conversation a model still takes: whole turns, the newest ones.
+import type { Message } from 'pocket-agent';
+import type { Turn } from './history.ts';
+
+const CHARACTERS_PER_TOKEN = 3.5;
+const PICTURE_TOKENS = 1_500;
+/** The rest is for the system prompt, the tools, the next question and the answer. */
+const SHARE = 0.6;
+
+export function trimTurns(turns: readonly Turn[], contextTokens: number): { kept: Turn[]; dropped: Turn[] } {
+  let room = contextTokens * SHARE;
+  let from = turns.length;
+  while (from > 0) {
+    const turn = turns[from - 1];
+    room -= turn ? tokensOf(turn.messages) : 0;
+    if (room < 0) break;
+    from--;
+  }
+  return { kept: turns.slice(from), dropped: turns.slice(0, from) };
+}
+
+export function tokensOf(messages: readonly Message[]): number {
+  let tokens = 0;
+  for (const message of messages) {
+    for (const part of message.content) {
+      if (part.type === 'file') tokens += PICTURE_TOKENS;
+      else tokens += JSON.stringify(part).length / CHARACTERS_PER_TOKEN;
+    }
+  }
+  return Math.ceil(tokens);
+}

@@ -1,0 +1,37 @@
+// Writes down what a run adds to a conversation, in order, while it goes on.
+import type { Message } from 'pocket-agent';
+import type { History } from './history.ts';
+
+export class TurnLog {
+  readonly messages: Message[] = [];
+  readonly #history: History;
+  readonly #conversation: string;
+  readonly claim: string;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(history: History, { conversation, claim }: { conversation: string; claim: string }) {
+    this.#history = history;
+    this.#conversation = conversation;
+    this.claim = claim;
+  }
+
+  add(message: Message): void {
+    this.messages.push(message);
+    const turn = { claim: this.claim, messages: [message] };
+    this.#written = this.#written.then(() => this.#history.append(this.#conversation, turn));
+    this.#written.catch(() => {}); // told by `written`
+  }
+
+  /** Resolves when all that was added is kept. */
+  written(): Promise<void> {
+    return this.#written;
+  }
+}
+
+export function hasToolCalls(messages: readonly Message[]): boolean {
+  return messages.some(({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool-call'));
+}
+
+export function assistantText(text: string): Message {
+  return { role: 'assistant', content: [{ type: 'text', text }] };
+}

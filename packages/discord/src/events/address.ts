@@ -1,0 +1,18 @@
+// Whether a message is for the bot. Mass pings and other bots never are.
+import { type Message, MessageType } from 'discord.js';
+
+export function isForBot(message: Message): boolean {
+  const { author, client, channel, mentions } = message;
+  if (author.bot || message.system || message.webhookId !== null) return false;
+  if (message.type !== MessageType.Default && message.type !== MessageType.Reply) return false;
+  if (message.guildId === null) return true;
+  const me = client.user.id;
+  if (mentions.users.has(me) || mentions.repliedUser?.id === me) return true;
+  return channel.isThread() && channel.ownerId === me;
+}
+
+/** The channel of a message, and the one a thread is in. */
+export function channelIdsOf(channel: { id: string; parentId?: string | null; isThread(): boolean } | null): string[] {
+  if (!channel) return [];
+  return channel.isThread() && channel.parentId ? [channel.id, channel.parentId] : [channel.id];
+}

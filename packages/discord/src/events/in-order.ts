@@ -1,0 +1,16 @@
+// Work on the same thing, one after the other.
+
+export class InOrder {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  run(key: string, work: () => Promise<void>): Promise<void> {
+    const done = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const settled = done
+      .catch(() => {})
+      .then(() => {
+        if (this.#last.get(key) === settled) this.#last.delete(key);
+      });
+    this.#last.set(key, settled);
+    return done;
+  }
+}

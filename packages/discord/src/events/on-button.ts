@@ -1,0 +1,72 @@
+// Stop, Regenerate, Allow, Deny, and the buttons of /sweep.
+import { type ButtonInteraction, MessageFlags } from 'discord.js';
+import { claimOfQuestion } from '../access/approvals.ts';
+import { sweep } from '../commands/sweep.ts';
+import { overLimit } from '../conversation/limits.ts';
+import type { Queue } from '../conversation/queue.ts';
+import type { BotParts } from '../parts.ts';
+import { readButton } from '../reply/buttons.ts';
+
+export async function onButton(parts: BotParts, queue: Queue, interaction: ButtonInteraction): Promise<void> {
+  const button = readButton(interaction.customId);
+  if (!button) return;
+  const { action, about } = button;
+  switch (action) {
+    case 'stop':
+      return stop(parts, interaction, about);
+    case 'again':
+      return again(parts, queue, interaction, about);
+    case 'allow':
+    case 'deny':
+      if (await parts.approvals.press(interaction, { id: about, allowed: action === 'allow' })) return;
+      return notOurs(parts, interaction, claimOfQuestion(about));
+    case 'sweep':
+    case 'keep':
+      return sweep(parts, interaction, { isSure: action === 'sweep', resetPreferences: about === 'all' });
+  }
+}
+
+async function stop(parts: BotParts, interaction: ButtonInteraction, claim: string): Promise<void> {
+  const run = parts.runs.get(claim);
+  if (!run) return notOurs(parts, interaction, claim);
+  const mayStop = interaction.user.id === run.userId || interaction.memberPermissions?.has('ManageMessages');
+  if (!mayStop) return only(interaction, run.userId, 'stop this');
+  run.stop();
+  await interaction.deferUpdate();
+}
+
+async function notOurs({ claims }: BotParts, interaction: ButtonInteraction, claim: string): Promise<void> {
+  const known = await claims.get(claim);
+  // another process writes that answer, and has got this click too
+  if (known?.state !== 'running') await isOld(interaction);
+}
+
+async function again(parts: BotParts, queue: Queue, interaction: ButtonInteraction, of: string): Promise<void> {
+  const { claims } = parts;
+  const claim = await claims.get(of);
+  if (!claim) return isOld(interaction);
+  if (claim.user_id !== interaction.user.id) return only(interaction, claim.user_id, 'ask for that again');
+  if (!(await claims.isNewest(claim))) {
+    return tell(interaction, 'Only the newest answer of a conversation can be regenerated.');
+  }
+  const { conversation, channel_id, guild_id, user_id } = claim;
+  const limit = await overLimit(parts, { userId: user_id, guildId: guild_id, channelId: channel_id });
+  if (limit !== undefined) return tell(interaction, limit);
+  await interaction.deferUpdate();
+  const request = JSON.stringify({ of });
+  const place = { conversation, channel_id, guild_id, user_id };
+  await claims.add({ id: interaction.id, kind: 'again', ...place, request });
+  queue.work(conversation);
+}
+
+function only(interaction: ButtonInteraction, userId: string, what: string): Promise<void> {
+  return tell(interaction, `Only <@${userId}> can ${what}.`);
+}
+
+function isOld(interaction: ButtonInteraction): Promise<void> {
+  return tell(interaction, 'This is over.');
+}
+
+async function tell(interaction: ButtonInteraction, content: string): Promise<void> {
+  await interaction.reply({ content, flags: MessageFlags.Ephemeral });
+}

@@ -1,0 +1,93 @@
+// Commands, menus, buttons and forms find their handlers. What fails is told to the person, without details.
+import {
+  type AutocompleteInteraction,
+  type ChatInputCommandInteraction,
+  type Interaction,
+  type MessageContextMenuCommandInteraction,
+  MessageFlags,
+  RESTJSONErrorCodes,
+} from 'discord.js';
+import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
+import { chatCommands, messageApps } from '../commands/all.ts';
+import { type CommandAnswer, isWelcome } from '../commands/command.ts';
+import { failureText } from '../conversation/failure.ts';
+import type { Queue } from '../conversation/queue.ts';
+import { isCode } from '../discord-error.ts';
+import { messageOf } from '../errors.ts';
+import type { BotParts } from '../parts.ts';
+import { splitMessage } from '../reply/split.ts';
+import { onButton } from './on-button.ts';
+
+type Deferred = Extract<Interaction, { editReply: unknown }>;
+
+export async function onInteraction(parts: BotParts, queue: Queue, interaction: Interaction): Promise<void> {
+  try {
+    if (interaction.isAutocomplete()) await complete(parts, interaction);
+    else if (interaction.isButton()) await onButton(parts, queue, interaction);
+    else if (interaction.isChatInputCommand()) await useCommand(parts, queue, interaction);
+    else if (interaction.isMessageContextMenuCommand()) await useApp(parts, interaction);
+    else if (interaction.isModalSubmit()) {
+      const command = chatCommands.find(({ name }) => name === interaction.customId.split(':')[0]);
+      await answerTo(interaction, true, async () => (await command?.submit?.(parts, interaction)) ?? 'This is over.');
+    } else if (interaction.isStringSelectMenu() && interaction.customId === TOOLS_MENU) {
+      await answerTo(interaction, true, () => pickTools(parts, interaction, interaction.values));
+    }
+  } catch (error) {
+    // another process was first, or the person is gone
+    if (
+      isCode(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged, RESTJSONErrorCodes.UnknownInteraction)
+    ) {
+      return;
+    }
+    parts.logger.error('An interaction failed', { interaction: interaction.id, reason: messageOf(error) });
+  }
+}
+
+async function complete(parts: BotParts, interaction: AutocompleteInteraction): Promise<void> {
+  const command = chatCommands.find(({ name }) => name === interaction.commandName);
+  const typed = interaction.options.getFocused().toLowerCase();
+  const choices = (await command?.complete?.(parts, interaction)) ?? [];
+  const fitting = choices.filter(({ name, value }) => `${name} ${value}`.toLowerCase().includes(typed));
+  await interaction.respond(fitting.slice(0, 25).map(({ name, value }) => ({ name: name.slice(0, 100), value })));
+}
+
+async function useCommand(parts: BotParts, queue: Queue, interaction: ChatInputCommandInteraction): Promise<void> {
+  const command = chatCommands.find(({ name }) => name === interaction.commandName);
+  if (!command) return;
+  const modal = command.modal?.(interaction);
+  if (modal) {
+    await interaction.showModal(modal);
+    return;
+  }
+  const isRefused = command.forMembers && !(await isWelcome(parts, interaction));
+  if (isRefused) await answerTo(interaction, true, async () => 'I do not answer you in this channel.');
+  else await answerTo(interaction, !command.isPublic, () => command.run(parts, interaction, queue));
+}
+
+async function useApp(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<void> {
+  const app = messageApps.find(({ name }) => name === interaction.commandName);
+  const isRefused = !(await isWelcome(parts, interaction));
+  await answerTo(interaction, true, async () => {
+    if (isRefused) return 'I do not answer you in this channel.';
+    return (await app?.run(parts, interaction)) ?? 'This is over.';
+  });
+}
+
+/** Discord waits three seconds for a sign, and fifteen minutes for the answer. */
+async function answerTo(
+  interaction: Exclude<Deferred, AutocompleteInteraction>,
+  isPrivate: boolean,
+  work: () => Promise<CommandAnswer>,
+): Promise<void> {
+  await interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
+  const answer = await work().catch((error): CommandAnswer => failureText(error, interaction.id));
+  if (answer === undefined) return;
+  if (typeof answer !== 'string') {
+    await interaction.editReply(answer);
+    return;
+  }
+  const [first = '-# Nothing came of it.', ...more] = splitMessage(answer);
+  await interaction.editReply(first);
+  const flags = isPrivate ? ({ flags: MessageFlags.Ephemeral } as const) : {};
+  for (const content of more) await interaction.followUp({ content, ...flags });
+}

@@ -1,0 +1,19 @@
+// JSON lines on stderr: what happened, with ids. What people and models write never stands in them.
+import type { Logger } from 'pocket-agent';
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export function jsonLogger(
+  level: LogLevel = 'info',
+  write = (line: string) => void process.stderr.write(line),
+): Logger {
+  const threshold = logLevels.indexOf(level);
+  const writer =
+    (name: LogLevel) =>
+    (message: string, fields: Record<string, unknown> = {}) => {
+      if (logLevels.indexOf(name) < threshold) return;
+      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`);
+    };
+  return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
+}

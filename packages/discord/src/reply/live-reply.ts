@@ -1,0 +1,194 @@
+// An answer that people watch grow: one message, edited about once a second, then as many as it takes.
+
+import { setTimeout as passed } from 'node:timers/promises';
+import type { SendableChannels } from 'discord.js';
+import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
+import type { Logger } from 'pocket-agent';
+import { isCode, isRefusal } from '../discord-error.ts';
+import { messageOf } from '../errors.ts';
+import { type ButtonAction, buttons } from './buttons.ts';
+import { MESSAGE_LENGTH, splitMessage } from './split.ts';
+
+export interface ReplyTarget {
+  channel: SendableChannels;
+  /** The message that is answered; none for an interaction. */
+  replyTo: string | undefined;
+  /** What stands above the answer. */
+  heading: string;
+  claim: string;
+  /** Messages of this answer that are there already. */
+  ids: readonly string[];
+  /** Called before a new message counts as sent, so that a restart finds it. */
+  onIds(ids: readonly string[]): Promise<void>;
+  /** Whether files may be sent there. */
+  canAttach: boolean;
+}
+
+export interface ReplyOptions {
+  /** Between edits. Default 1,000. */
+  editIntervalMs?: number;
+  /** Longer answers go into a file. Default 5. */
+  maxParts?: number;
+}
+
+interface Part {
+  content: string;
+  actions: readonly ButtonAction[];
+  file?: string;
+}
+
+const FINAL_TRIES = 3;
+const TRY_AGAIN_MS = 500;
+const BEGINNING = 1_500;
+const NOTHING = '-# The model answered nothing. Ask in other words, or choose another /model.';
+
+export class LiveReply {
+  readonly #target: ReplyTarget;
+  readonly #intervalMs: number;
+  readonly #maxParts: number;
+  readonly #logger: Logger;
+  readonly #ids: string[];
+  /** What each message shows, to send only what changes. */
+  readonly #shown: string[] = [];
+  #text = '';
+  #status = '';
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> | undefined;
+  #isDirty = false;
+  #isFinished = false;
+  #lastFlush = 0;
+
+  constructor(target: ReplyTarget, { editIntervalMs = 1_000, maxParts = 5 }: ReplyOptions, logger: Logger) {
+    this.#target = target;
+    this.#intervalMs = editIntervalMs;
+    this.#maxParts = maxParts;
+    this.#logger = logger;
+    this.#ids = [...target.ids];
+  }
+
+  /** What is there of the answer so far, and what is going on. */
+  show(text: string, status: string): void {
+    this.#text = text;
+    this.#status = status;
+    this.#isDirty = true;
+    this.#schedule();
+  }
+
+  /** The answer as it stays. Resolves when Discord has it; false when Discord will not take it. */
+  async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<boolean> {
+    this.#isFinished = true;
+    clearTimeout(this.#timer);
+    await this.#flushing;
+    const actions: ButtonAction[] = again ? ['again'] : [];
+    for (let count = 1; ; count++) {
+      try {
+        await this.#put(this.#finalParts(text, note, actions));
+        return true;
+      } catch (error) {
+        const isFinal = count === FINAL_TRIES || isRefusal(error);
+        this.#logger.warn('An answer could not be shown', { claim: this.#target.claim, reason: messageOf(error) });
+        if (isFinal) return false;
+        await passed(TRY_AGAIN_MS * count);
+      }
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isFinished || this.#timer || this.#flushing || !this.#isDirty) return;
+    const delay = Math.max(this.#intervalMs / 4, this.#lastFlush + this.#intervalMs - Date.now());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#flushing = this.#flush().finally(() => {
+        this.#flushing = undefined;
+        this.#schedule();
+      });
+    }, delay).unref();
+  }
+
+  /** One at a time: while Discord makes us wait, the text grows and the edits between are never sent. */
+  async #flush(): Promise<void> {
+    this.#isDirty = false;
+    this.#lastFlush = Date.now();
+    try {
+      await this.#put(this.#growingParts());
+    } catch (error) {
+      this.#logger.debug('An edit was skipped', { claim: this.#target.claim, reason: messageOf(error) });
+    }
+    this.#lastFlush = Date.now();
+  }
+
+  #growingParts(): Part[] {
+    const status = this.#status === '' ? '' : this.#status.slice(0, 400);
+    const parts = splitMessage(this.#target.heading + this.#text, MESSAGE_LENGTH - 420).slice(0, this.#maxParts);
+    const last = parts.length - 1;
+    if (last < 0) return [{ content: status || '-# …', actions: ['stop'] }];
+    return parts.map((content, index) =>
+      index === last ? { content: joined(content, status), actions: ['stop'] } : { content, actions: [] },
+    );
+  }
+
+  #finalParts(text: string, note: string, actions: readonly ButtonAction[]): Part[] {
+    const parts = splitMessage(this.#target.heading + joined(text, note || (text.trim() === '' ? NOTHING : '')));
+    if (parts.length > this.#maxParts && this.#target.canAttach) {
+      const [beginning = ''] = splitMessage(text, BEGINNING);
+      const content = `${beginning}\n\n-# The whole answer has ${text.length} characters and is in the file.`;
+      return [{ content, actions, file: text }];
+    }
+    return parts.map((content, index) => ({ content, actions: index === parts.length - 1 ? actions : [] }));
+  }
+
+  async #put(parts: readonly Part[]): Promise<void> {
+    for (const [index, part] of parts.entries()) {
+      const key = JSON.stringify(part);
+      if (this.#shown[index] === key) continue;
+      const id = this.#ids[index];
+      if (id === undefined || !(await this.#edit(id, part))) await this.#post(index, part);
+      this.#shown[index] = key;
+    }
+    for (const id of this.#ids.splice(parts.length)) {
+      await this.#target.channel.messages.delete(id).catch(() => {}); // gone is what it should be
+    }
+    this.#shown.length = parts.length;
+  }
+
+  /** False when somebody deleted the message. */
+  async #edit(id: string, part: Part): Promise<boolean> {
+    try {
+      // without `attachments` the file of an answer that is replaced would stay
+      await this.#target.channel.messages.edit(id, { ...this.#payload(part), attachments: [] });
+      return true;
+    } catch (error) {
+      if (isCode(error, RESTJSONErrorCodes.UnknownMessage)) return false;
+      throw error;
+    }
+  }
+
+  async #post(index: number, part: Part): Promise<void> {
+    const { channel, replyTo, claim, onIds } = this.#target;
+    const isFirst = index === 0 && replyTo !== undefined;
+    const wasDeleted = this.#ids[index] !== undefined;
+    const message = await channel.send({
+      ...this.#payload(part),
+      ...(isFirst ? { reply: { messageReference: replyTo, failIfNotExists: false } } : {}),
+      // a second try, or a second process, gets the message that is there
+      ...(wasDeleted ? {} : { nonce: `${claim}-${index}`, enforceNonce: true }),
+    });
+    this.#ids[index] = message.id;
+    await onIds([...this.#ids]);
+    // a notice, or the first words of a process that is gone
+    if (message.content.trim() !== part.content.trim()) await this.#edit(message.id, part);
+  }
+
+  #payload({ content, actions, file }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> {
+    return {
+      content,
+      components: buttons(actions, this.#target.claim),
+      ...(file === undefined ? {} : { files: [new AttachmentBuilder(Buffer.from(file), { name: 'answer.md' })] }),
+    };
+  }
+}
+
+function joined(text: string, note: string): string {
+  if (note === '') return text;
+  return text.trim() === '' ? note : `${text}\n\n${note}`;
+}

@@ -1,0 +1,67 @@
+// The tables of the bot, the same in SQLite and PostgreSQL.
+import { type Migration, openStore, type Store } from '@pocket-agent/store';
+import type { Generated, Selectable } from 'kysely';
+
+export interface BotSchema {
+  discord_guilds: { guild_id: string; settings: string };
+  discord_conversations: {
+    id: string;
+    /** The process that works on it. */
+    owner: string | null;
+    model: string | null;
+    /** The chosen folders and servers as a JSON list; null before anybody chose. */
+    tools: string | null;
+    summary: string | null;
+    updated_at: number;
+  };
+  discord_messages: { id: Generated<number>; conversation: string; claim: string; json: string };
+  discord_claims: {
+    /** The id of the Discord message or interaction that asks. */
+    id: string;
+    kind: 'message' | 'ask' | 'again';
+    conversation: string;
+    channel_id: string;
+    guild_id: string | null;
+    user_id: string;
+    state: 'queued' | 'running' | 'done';
+    /** The ids of the messages that answer, as a JSON list. */
+    replies: string;
+    /** Of `/ask` the question, of a regenerated answer the claim it replaces. */
+    request: string | null;
+    created_at: number;
+  };
+  discord_processes: { id: string; host: string; pid: number; seen_at: number };
+  discord_spending: { day: string; who: string; cost_usd: number; tokens: number; runs: number };
+}
+
+export type BotStore = Store<BotSchema>;
+export type BotDatabase = BotStore['db'];
+export type Claim = Selectable<BotSchema['discord_claims']>;
+
+const tables: Migration = {
+  name: 'tables',
+  up: async (run, kind) => {
+    const counted = kind === 'sqlite' ? 'integer primary key' : 'bigint generated always as identity primary key';
+    const real = kind === 'sqlite' ? 'real' : 'double precision';
+    await run('create table discord_guilds (guild_id text primary key, settings text not null)');
+    await run(`create table discord_conversations (id text primary key, owner text, model text, tools text,
+      summary text, updated_at bigint not null)`);
+    await run(`create table discord_messages (id ${counted}, conversation text not null, claim text not null,
+      json text not null)`);
+    await run('create index discord_messages_of on discord_messages (conversation, id)');
+    await run('create index discord_messages_by on discord_messages (claim)');
+    await run(`create table discord_claims (id text primary key, kind text not null, conversation text not null,
+      channel_id text not null, guild_id text, user_id text not null, state text not null, replies text not null,
+      request text, created_at bigint not null)`);
+    await run('create index discord_claims_of on discord_claims (conversation, state)');
+    await run('create index discord_claims_by on discord_claims (user_id, created_at)');
+    await run(`create table discord_processes (id text primary key, host text not null, pid integer not null,
+      seen_at bigint not null)`);
+    await run(`create table discord_spending (day text not null, who text not null, cost_usd ${real} not null,
+      tokens bigint not null, runs integer not null, primary key (day, who))`);
+  },
+};
+
+export function openBotStore(where: { url?: string | undefined; file?: string | undefined }): Promise<BotStore> {
+  return openStore<BotSchema>({ ...where, name: 'discord', migrations: [tables] });
+}

@@ -1,0 +1,93 @@
+// The tool folders that can be chosen. Folders come and go while the bot runs; each is loaded when it is first used.
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger, ToolSource } from 'pocket-agent';
+import { type HostContext, loadToolFolder, type ToolFolder } from 'pocket-agent/tool-folder';
+
+export interface ToolChoice {
+  id: string;
+  label: string;
+}
+
+interface CatalogueOptions {
+  directories: readonly string[];
+  context: HostContext;
+  logger: Logger;
+}
+
+const builtIn = fileURLToPath(new URL('../tools', import.meta.url));
+
+export class Catalogue {
+  readonly #options: CatalogueOptions;
+  readonly #directories: readonly ToolFolder[];
+  readonly #loaded = new Map<string, ToolFolder>();
+
+  constructor(options: CatalogueOptions) {
+    this.#options = options;
+    const { directories, logger } = options;
+    // read and watched, but never run from here
+    this.#directories = [...directories, builtIn].map((path) =>
+      loadToolFolder(path, { active: [], watch: path !== builtIn, logger }),
+    );
+  }
+
+  async load(): Promise<void> {
+    await Promise.all(this.#directories.map((directory) => directory.load()));
+  }
+
+  /** As the folders are now. */
+  get choices(): ToolChoice[] {
+    return [...this.#folders().values()].map(({ name, humanName }) => ({ id: name, label: humanName }));
+  }
+
+  /** The folders that come along, which are on until somebody chooses. */
+  get usual(): string[] {
+    return [...this.#folders().values()].filter(({ path }) => dirname(path) === builtIn).map(({ name }) => name);
+  }
+
+  /** Folders that are gone by now are left out. */
+  sources(ids: readonly string[]): ToolSource[] {
+    const folders = this.#folders();
+    return ids.flatMap((id) => {
+      const folder = folders.get(id);
+      return folder ? borrowed(this.#load(folder.path)) : [];
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#directories, ...this.#loaded.values()].map((folder) => folder.close()));
+  }
+
+  #folders(): Map<string, { name: string; humanName: string; path: string }> {
+    const found = new Map<string, { name: string; humanName: string; path: string }>();
+    for (const { folders } of this.#directories) {
+      for (const folder of folders) {
+        if (folder.problems.length === 0 && !found.has(folder.name)) found.set(folder.name, folder);
+      }
+    }
+    return found;
+  }
+
+  #load(path: string): ToolFolder {
+    const { context, logger } = this.#options;
+    const known = this.#loaded.get(path);
+    if (known) return known;
+    const folder = loadToolFolder(path, { context, logger, watch: dirname(path) !== builtIn });
+    this.#loaded.set(path, folder);
+    return folder;
+  }
+}
+
+/** An agent closes its sources with itself; these outlive it. */
+function borrowed(source: ToolFolder): ToolSource {
+  return {
+    name: source.name,
+    get revision() {
+      return source.revision;
+    },
+    refresh: () => source.refresh(),
+    listTools: (signal) => source.listTools(signal),
+    callTool: (name, args, context) => source.callTool(name, args, context),
+    judge: (tool) => source.judge(tool),
+  };
+}

@@ -1,0 +1,18 @@
+// Pages of one directory; only names that are listed there can be read.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ToolContext } from 'pocket-agent/tool-folder';
+
+export class Tools {
+  async tool_pull_knowledge_base({ kb_name }: { kb_name: string }, { env, folder }: ToolContext) {
+    const directory = env.POCKET_DISCORD_KNOWLEDGE || join(folder.path, 'pages');
+    const entries = await readdir(directory, { withFileTypes: true });
+    const pages = entries.flatMap((entry) =>
+      entry.isFile() && entry.name.endsWith('.md') ? entry.name.slice(0, -3) : [],
+    );
+    if (kb_name === '') return { pages };
+    if (!pages.includes(kb_name))
+      throw new Error(`There is no page "${kb_name}". There are: ${pages.join(', ') || 'none'}.`);
+    return readFile(join(directory, `${kb_name}.md`), 'utf8');
+  }
+}

@@ -1,0 +1,15 @@
+// A direct message to the person who is asking, in pieces that Discord takes.
+import type { ToolContext } from 'pocket-agent/tool-folder';
+import type { DiscordContext } from '../../conversation/live-runs.ts';
+import { splitMessage } from '../../reply/split.ts';
+
+export class Tools {
+  async tool_send_user_dm_message(
+    { message }: { message: string },
+    { discord }: ToolContext<{ discord: DiscordContext }>,
+  ) {
+    const pieces = splitMessage(message);
+    for (const piece of pieces) await discord.user.send(piece);
+    return `Sent to ${discord.user.username} in ${pieces.length} message(s).`;
+  }
+}

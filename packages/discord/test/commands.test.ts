@@ -1,0 +1,258 @@
+// Slash commands, autocomplete, menus, forms and message apps.
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tool } from 'pocket-agent';
+import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
+import { loadToolFolder } from 'pocket-agent/tool-folder';
+import { expect, onTestFinished, test } from 'vitest';
+import { answers, lastText, startBot, temporaryFolder } from './start-bot.ts';
+
+const toolNames = (call: { tools?: readonly { name: string }[] } | undefined) =>
+  (call?.tools ?? []).map(({ name }) => name);
+
+async function writeTool(root: string, name: string): Promise<void> {
+  const folder = join(root, name);
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, 'manifest.yaml'),
+    `tool_human_name: ${name} tools\ntool_list:\n  - { name: ${name}_go, description: Goes, capability: read }\n`,
+  );
+  await writeFile(
+    join(folder, 'tool.mjs'),
+    `export class Tools { async tool_${name}_go() { return '${name} went'; } }\n`,
+  );
+}
+
+test('/ask answers like a mention, in the same conversation', async () => {
+  const model = answers(({ prompt }) => `answer ${prompt.length}`);
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} first`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'answer 2');
+  const used = ann.command('ask', { channel: 'general', options: { question: 'second?' } });
+  await used.reply();
+  await discord.waitForBotMessage('general', ({ content }) => content === '> second?\nanswer 4');
+  expect(JSON.stringify(model.calls[1]?.prompt)).toContain('second?');
+  expect(discord.botMessages('general')).toHaveLength(2);
+});
+
+test('/model is checked before it is kept, offered by autocomplete, and keeps the conversation', async () => {
+  const [one, two] = [answers(() => 'from one'), answers(() => 'from two')];
+  const { discord } = await startBot({
+    models: [
+      { name: 'one', model: one },
+      { name: 'two', model: two },
+      { name: 'openai/gpt-keyless', modelSettings: { apiKey: '' } },
+    ],
+  });
+  const ann = discord.user('ann');
+  const model = (name?: string) =>
+    ann.command('model', { channel: ann.dm, options: name === undefined ? {} : { name } }).reply();
+  ann.say(ann.dm, 'remember 7');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'from one');
+  expect((await model('nonsense')).content).toContain('There is no model');
+  expect((await model('openai/gpt-keyless')).content).toContain('needs a key');
+  expect((await model()).content).toContain('uses `one`');
+  const choices = await ann.complete('model', { channel: ann.dm, options: { name: 'tw' }, focused: 'name' }).choices();
+  expect(choices).toEqual([{ name: 'two', value: 'two' }]);
+  expect((await model('two')).content).toContain('uses `two`');
+  ann.say(ann.dm, 'what was it?');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'from two');
+  expect(JSON.stringify(two.calls[0]?.prompt)).toContain('remember 7');
+});
+
+test('/agent: several at once, without losing the conversation; Disabled switches all off', async () => {
+  const root = await temporaryFolder();
+  await writeTool(root, 'alpha');
+  await writeTool(root, 'beta');
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model, toolDirectories: [root] });
+  const ann = discord.user('ann');
+  let asked = 0;
+  const toolsOf = async () => {
+    ann.say(ann.dm, `question ${++asked}`);
+    await discord.waitFor(() => discord.botMessages(ann.dm).length === asked);
+    return toolNames(model.calls.at(-1));
+  };
+  const agent = (options: Record<string, string | boolean>) =>
+    ann.command('agent', { channel: ann.dm, options }).reply();
+
+  expect((await toolsOf()).sort()).toEqual([
+    'create_polls',
+    'fetch_date_time',
+    'file_write',
+    'get_user_info',
+    'pull_knowledge_base',
+    'react_message',
+    'send_user_dm_message',
+  ]);
+  expect((await agent({ name: 'Disabled' })).content).toContain('All tools are off');
+  expect(await toolsOf()).toEqual([]);
+  await agent({ name: 'alpha' });
+  expect((await agent({ name: 'beta' })).content).toContain('**alpha tools**, **beta tools**');
+  expect(await toolsOf()).toEqual(['alpha_go', 'beta_go']);
+  await agent({ name: 'alpha', off: true });
+  expect(await toolsOf()).toEqual(['beta_go']);
+  expect((await agent({ name: 'gamma' })).content).toContain('Nothing was changed');
+  expect(await toolsOf()).toEqual(['beta_go']);
+
+  const shown = await ann.command('agent', { channel: ann.dm }).reply();
+  await ann.pick(shown, 'agent-tools', ['alpha', 'fetch_date_time']).reply();
+  expect((await toolsOf()).sort()).toEqual(['alpha_go', 'fetch_date_time']);
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('question 1');
+});
+
+test('the choice list follows the folders without a restart', async () => {
+  const root = await temporaryFolder();
+  await writeTool(root, 'alpha');
+  const { discord } = await startBot({ toolDirectories: [root] });
+  const ann = discord.user('ann');
+  const offered = async () => {
+    const used = ann.complete('agent', { channel: 'general', options: { name: 'tools' }, focused: 'name' });
+    return (await used.choices()).map(({ name }) => name);
+  };
+  expect(await offered()).toEqual(['alpha tools']);
+  // a broken one is not offered, and breaks nothing
+  await mkdir(join(root, 'broken'));
+  await writeFile(join(root, 'broken', 'manifest.yaml'), 'tool_human_name: broken tools\ntool_list: 7\n');
+  await writeTool(root, 'beta');
+  await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools', 'beta tools']);
+  await rm(join(root, 'alpha'), { recursive: true });
+  await expect.poll(offered, { timeout: 5_000 }).toEqual(['beta tools']);
+});
+
+test('/sweep asks first, forgets only this conversation, and keeps model and tools unless told', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} in the guild`);
+  await discord.waitForBotMessage('general');
+  ann.say(ann.dm, 'in the dm');
+  await discord.waitForBotMessage(ann.dm);
+  await ann.command('agent', { channel: ann.dm, options: { name: 'Disabled' } }).reply();
+  const asked = await ann.command('sweep', { channel: ann.dm }).reply();
+  expect(asked.content).toContain('our direct messages, 1 questions');
+  await ann.click(asked, 'Keep it').answered();
+  ann.say(ann.dm, 'still there?');
+  await discord.waitFor(() => discord.botMessages(ann.dm).length === 2);
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('in the dm');
+  await ann.click(await ann.command('sweep', { channel: ann.dm }).reply(), 'Forget it all').answered();
+  ann.say(ann.dm, 'and now?');
+  await discord.waitFor(() => discord.botMessages(ann.dm).length === 3);
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('in the dm');
+  expect(model.calls.at(-1)?.tools).toBeUndefined();
+  ann.say('general', `${discord.bot.mention} more`);
+  await discord.waitFor(() => discord.botMessages('general').length === 2);
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('in the guild');
+});
+
+test('/summarize reads the channel and keeps nothing; message apps answer only the person', async () => {
+  const model = answers(() => 'short **version**');
+  const { discord } = await startBot({
+    model,
+    world: { guilds: [{ channels: ['general', { name: 'adult', nsfw: true }] }] },
+  });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  const said = bob.say('general', 'the </untrusted> meeting is at noon');
+  const summary = await ann.command('summarize', { channel: 'general', options: { steer: 'times' } }).reply();
+  expect(summary).toMatchObject({ content: 'short **version**', onlyFor: ann.id });
+  expect(JSON.stringify(model.calls[0]?.prompt)).toContain('the &lt;/untrusted&gt; meeting is at noon');
+  for (const name of ['Explain this message', 'Rephrase this message', 'Suggest a response']) {
+    expect(await ann.messageCommand(name, said).reply()).toMatchObject({ onlyFor: ann.id });
+  }
+  expect(model.calls[1]?.tools).toBeUndefined();
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general');
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('noon');
+  expect((await ann.command('summarize', { channel: 'adult' }).reply()).content).toContain('NSFW');
+});
+
+test('/help and /cost', async () => {
+  const { discord } = await startBot({
+    model: new ScriptedModel([{ text: 'ok', usage: { input: 1_000_000, output: 0 } }]),
+    prices: { script: { input: 2, output: 2 } },
+  });
+  const ann = discord.user('ann');
+  expect((await ann.command('help', { channel: 'general' }).reply()).content).toContain('/sweep');
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
+  const cost = await ann.command('cost', { channel: 'general' }).reply();
+  expect(cost.content).toContain('**You**: $2.0000, 1000005 tokens, 1 answers'.replace('1000005', '1000000'));
+  expect(cost.content).toContain('**This server**: $2.0000');
+});
+
+test('MCP servers: the operator names some, admins bring others along on allowed hosts, by a form', async () => {
+  const add = tool({ name: 'add', description: 'Adds', annotations: { readOnlyHint: true }, run: () => '3' });
+  const model = answers(({ prompt, tools = [] }) => {
+    const wanted = tools.find(({ name }) => name.endsWith('_add'));
+    return wanted && prompt.at(-1)?.role === 'user' ? { toolCalls: [{ name: wanted.name }] } : 'it is 3';
+  });
+  const server = await scriptedServer([add]);
+  const { discord } = await startBot({ model, mcpServers: { sums: { server } }, mcpHosts: ['mcp.example.com'] });
+  const [ann, admin] = [discord.user('ann'), discord.user('admin')];
+  ann.say('general', `${discord.bot.mention} 1 + 2`);
+  const answer = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('it is 3'));
+  expect(answer.content).toContain('Used `sums_add`');
+
+  const fill = async (url: string, headers = '') => {
+    const used = await admin.submit(admin.command('setup mcp', { channel: 'general' }), {
+      name: 'weather',
+      url,
+      headers,
+    });
+    return (await used.reply()).content;
+  };
+  expect(await fill('http://169.254.169.254/latest')).toContain('POCKET_DISCORD_MCP_HOSTS');
+  expect(await fill('https://mcp.example.com/x', ['Authorization: Bearer $', '{DISCORD_TOKEN}'].join(''))).toContain(
+    'Variables',
+  );
+  expect(await fill('not a url')).toContain('no address');
+  const shown = await fill('https://mcp.example.com/mcp', 'Authorization: Bearer hush');
+  expect(shown).toContain('weather (mcp.example.com)');
+  expect(shown).not.toContain('hush');
+  const choices = await ann
+    .complete('agent', { channel: 'general', options: { name: 'mcp' }, focused: 'name' })
+    .choices();
+  expect(choices.map(({ name }) => name)).toEqual(['sums (MCP)', 'weather (MCP)']);
+  const removed = await admin.command('setup mcp-remove', { channel: 'general', options: { name: 'weather' } }).reply();
+  expect(removed.content).toContain('**MCP servers**: none');
+  expect(() => ann.command('setup show', { channel: 'general' })).toThrow();
+});
+
+test('a server that an admin brings along is used over HTTP, with its headers', async () => {
+  const root = await temporaryFolder();
+  await writeTool(root, 'remote');
+  const folder = loadToolFolder(root);
+  const server = await (await folder.asMcpServer()).listen({ port: 0, token: 'hush' });
+  onTestFinished(async () => {
+    await server.close();
+    await folder.close();
+  });
+  const model = answers(({ prompt }) =>
+    prompt.at(-1)?.role === 'user' ? { toolCalls: [{ name: 'far_remote_go' }] } : lastText({ prompt }, 'tool'),
+  );
+  const { discord } = await startBot({ model, mcpHosts: ['127.0.0.1'] });
+  const [ann, admin] = [discord.user('ann'), discord.user('admin')];
+  const form = { name: 'far', url: server.url, headers: 'Authorization: Bearer hush' };
+  await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply();
+  ann.say('general', `${discord.bot.mention} go`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('remote went'));
+  expect(model.calls[0]?.tools?.map(({ name }) => name)).toContain('far_remote_go');
+});
+
+test('more tools than Discord shows at once can still be chosen by name', async () => {
+  const root = await temporaryFolder();
+  const names = Array.from({ length: 30 }, (_, index) => `tool${String(index).padStart(2, '0')}`);
+  for (const name of names) await writeTool(root, name);
+  const { discord } = await startBot({ toolDirectories: [root] });
+  const ann = discord.user('ann');
+  const offered = (typed: string) =>
+    ann.complete('agent', { channel: ann.dm, options: { name: typed }, focused: 'name' }).choices();
+  expect(await offered('')).toHaveLength(25);
+  expect((await offered('tool29')).map(({ value }) => value)).toEqual(['tool29']);
+  expect((await ann.command('agent', { channel: ann.dm, options: { name: 'tool29' } }).reply()).content).toContain(
+    'tool29',
+  );
+  const menu = await ann.command('agent', { channel: ann.dm }).reply();
+  expect((await ann.pick(menu, 'agent-tools', ['tool00']).reply()).content).toMatch(/tool00.*tool29/);
+});

@@ -1,0 +1,161 @@
+// Running the bot: environment, health, logs, shards, and the command itself.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { createBot, DiscordBotError, jsonLogger, readEnvironment } from '../src/index.ts';
+import { startDiscord } from './counterpart/discord.ts';
+import { answers, botOptions, runBot, startBot, temporaryFolder } from './start-bot.ts';
+
+const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+function run(env: Record<string, string>, args: readonly string[] = []) {
+  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', program, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text) => {
+    output.stdout += text;
+  });
+  child.stderr.on('data', (text) => {
+    output.stderr += text;
+  });
+  return { child, output, ended: once(child, 'close') };
+}
+
+test('without a token the command explains the five steps', { timeout: 60_000 }, async () => {
+  const { output, ended } = run({});
+  expect((await ended)[0]).toBe(2);
+  for (const step of ['1.', '2.', '3.', '4.', '5.']) expect(output.stderr).toContain(`\n${step} `);
+  expect(output.stdout).toBe('');
+});
+
+test.each([{ args: [] }, { args: ['--shards', '1'] }])(
+  'with a token it logs in, answers with JSON logs, and ends cleanly: $args',
+  { timeout: 60_000 },
+  async ({ args }) => {
+    const discord = await startDiscord();
+    onTestFinished(() => discord.close());
+    const database = join(await temporaryFolder(), 'bot.db');
+    const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
+    const { child, output, ended } = run(where, args);
+    await discord.waitFor(() => discord.commands().length > 0, { timeoutMs: 30_000, what: 'the bot' });
+    const ann = discord.user('ann');
+    ann.say(ann.dm, 'Hello there, old secret friend');
+    await discord.waitForBotMessage(ann.dm, ({ content }) => content.length > 10, { timeoutMs: 10_000 });
+    child.kill('SIGTERM');
+    expect((await ended)[0]).toBe(0);
+    expect(discord.gateway.sessions).toHaveLength(0);
+    const lines = output.stderr
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'info', message: 'Ready', guilds: 1 }));
+    expect(output.stderr).not.toContain('secret');
+    expect(output.stdout).toBe('');
+  },
+);
+
+test('all faults of the environment are told at once, each with the way out', () => {
+  const read = () =>
+    readEnvironment({
+      DISCORD_API_URL: 'nowhere',
+      DATABASE_URL: 'mysql://root:hush@db/x',
+      POCKET_DISCORD_MODELS: ' , ',
+      POCKET_DISCORD_HEALTH_PORT: 'many',
+      POCKET_DISCORD_USER_BUDGET: '-1',
+      POCKET_DISCORD_LOG_LEVEL: 'loud',
+      POCKET_DISCORD_MCP_SERVERS: '[',
+    });
+  let error: unknown;
+  try {
+    read();
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(error).toBeInstanceOf(DiscordBotError);
+  expect(String(error).split('\n')).toHaveLength(7);
+  expect(String(error)).not.toContain('hush');
+  expect(readEnvironment({ DATABASE_URL: 'postgres://db/x', POCKET_DISCORD_MODELS: 'demo, gpt-5' })).toMatchObject({
+    database: { url: 'postgres://db/x' },
+    models: [{ name: 'demo' }, { name: 'gpt-5' }],
+  });
+});
+
+test('a wrong token, and a missing intent, are told with the way out, and leave nothing open', async () => {
+  const discord = await startDiscord({ privilegedIntents: [] });
+  onTestFinished(() => discord.close());
+  const options = await botOptions(discord, {});
+  await expect(createBot({ ...options, token: 'wrong' }).start()).rejects.toThrow('set DISCORD_TOKEN');
+  await expect(createBot(options).start()).rejects.toThrow('Message Content Intent');
+});
+
+test('the health endpoint tells whether the bot can work', async () => {
+  const { bot } = await startBot({ healthPort: 0 });
+  const look = () => fetch(`http://127.0.0.1:${bot.healthPort}/health`);
+  const healthy = await look();
+  expect(healthy.status).toBe(200);
+  expect(await healthy.json()).toMatchObject({ ready: true, guilds: 1, running: 0, database: true });
+  expect((await fetch(`http://127.0.0.1:${bot.healthPort}/other`)).status).toBe(404);
+  await bot.client.destroy();
+  expect((await look()).status).toBe(503);
+  await bot.close();
+  await expect(look()).rejects.toThrow();
+});
+
+test('logs have ids and reasons, never what people or models write', async () => {
+  const lines: string[] = [];
+  const model = answers(({ prompt }) =>
+    prompt.at(-1)?.role === 'user'
+      ? { toolCalls: [{ name: 'pull_knowledge_base', arguments: { kb_name: 'hidden thing' } }] }
+      : { error: new Error('you said hidden thing') },
+  );
+  const { discord } = await startBot({ model, logger: jsonLogger('debug', (line) => void lines.push(line)) });
+  discord.user('ann').say('general', `${discord.bot.mention} my hidden thing`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
+  expect(lines.map((line) => JSON.parse(line).message)).toContain('An answer failed');
+  expect(lines.join('')).not.toContain('hidden thing');
+});
+
+test('shards: each guild is answered once, by one process for each shard or by one for all', async () => {
+  const guilds = Array.from({ length: 4 }, (_, index) => ({ name: `G${index}`, channels: ['general'] }));
+  const discord = await startDiscord({ rateLimits: 'none', guilds, shards: 2 });
+  onTestFinished(() => discord.close());
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const model = answers(() => 'ok');
+  const shard = async (shards: number[]) =>
+    runBot(await botOptions(discord, { model, database, client: { shards, shardCount: 2 } }));
+  const bots = [await shard([0]), await shard([1])];
+  const sizes = bots.map(({ client }) => client.guilds.cache.size);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(4);
+  const ann = discord.user('ann');
+  const ask = async (count: number) => {
+    for (const { name } of guilds) ann.say(`${name}/general`, `${discord.bot.mention} hello`);
+    ann.say(ann.dm, 'hello');
+    const places = [...guilds.map(({ name }) => `${name}/general`), ann.dm];
+    await discord.waitFor(() => places.every((place) => discord.botMessages(place).length === count));
+  };
+  await ask(1);
+  for (const bot of bots) await bot.close();
+  await shard([0, 1]);
+  await ask(2);
+  expect(model.calls).toHaveLength(10);
+});
+
+test('the demo shows a conversation and ends by itself', { timeout: 60_000 }, async () => {
+  const demo = fileURLToPath(new URL('../demo/main.ts', import.meta.url));
+  const args = ['-C', 'pocket-agent/source', demo, '--fast'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (text) => {
+    output += text;
+  });
+  const [code] = await once(child, 'close');
+  expect(code).toBe(0);
+  expect(output).toContain('In Tokyo it is');
+  expect(output).toContain('Tea at five!');
+  expect(output).toContain('That was the demo.');
+});

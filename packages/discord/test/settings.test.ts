@@ -1,0 +1,137 @@
+// What the admins of a guild decide, and what it costs.
+import { ScriptedModel } from 'pocket-agent/testing';
+import { expect, test } from 'vitest';
+import { answers, startBot } from './start-bot.ts';
+
+test('allowed channels and roles: elsewhere and to others the bot is silent, and says so to commands', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
+  const setup = (what: string, options: Record<string, string | boolean>) =>
+    admin.command(`setup ${what}`, { channel: 'general', options }).reply();
+  await setup('channel', { channel: 'general' });
+  expect((await setup('role', { role: 'Helpers' })).content).toContain('**Roles**: <@&');
+  discord.stage.setRoles(discord.guild(), ann, ['Helpers']);
+  bob.say('general', `${discord.bot.mention} hello`);
+  ann.say('random', `${discord.bot.mention} hello`);
+  const refused = await bob.command('ask', { channel: 'general', options: { question: 'hello' } }).reply();
+  expect(refused).toMatchObject({ content: 'I do not answer you in this channel.', onlyFor: bob.id });
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general');
+  const thread = ann.thread('general', 'aside');
+  ann.say(thread, `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage(thread);
+  await setup('role', { role: 'Helpers', remove: true });
+  await setup('channel', { channel: 'general', remove: true });
+  bob.say('random', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('random');
+  expect(model.calls).toHaveLength(3);
+});
+
+test('one conversation for each person where the guild wants that', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
+  ann.say('general', `${discord.bot.mention} from ann`);
+  await discord.waitForBotMessage('general');
+  bob.say('general', `${discord.bot.mention} from bob`);
+  await discord.waitFor(() => discord.botMessages('general').length === 2);
+  expect(JSON.stringify(model.calls[1]?.prompt)).toContain('from ann');
+  await admin.command('setup conversations', { channel: 'general', options: { scope: 'user' } }).reply();
+  ann.say('general', `${discord.bot.mention} mine`);
+  await discord.waitFor(() => discord.botMessages('general').length === 3);
+  bob.say('general', `${discord.bot.mention} and mine`);
+  await discord.waitFor(() => discord.botMessages('general').length === 4);
+  expect(JSON.stringify(model.calls[3]?.prompt)).not.toContain('/>\\nmine');
+  expect(JSON.stringify(model.calls[3]?.prompt)).not.toContain('from ann');
+});
+
+test('a guild decides which models can be chosen', async () => {
+  const [one, two] = [answers(() => 'from one'), answers(() => 'from two')];
+  const { discord } = await startBot({
+    models: [
+      { name: 'one', model: one },
+      { name: 'two', model: two },
+    ],
+  });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const options = { name: 'two' };
+  await admin.command('setup model', { channel: 'general', options }).reply();
+  expect(
+    (await admin.command('setup model', { channel: 'general', options: { name: 'x' } }).reply()).content,
+  ).toContain('no model');
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'from two');
+  const refused = await ann.command('model', { channel: 'general', options: { name: 'one' } }).reply();
+  expect(refused.content).toContain('There is no model `one` here');
+});
+
+test('a daily budget for each person and for the guild ends answers, not the bot', async () => {
+  const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
+  const { discord } = await startBot({ model, prices: { script: { input: 1, output: 1 } } });
+  const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
+  await admin.command('setup budget', { channel: 'general', options: { person: 1, server: 2 } }).reply();
+  const ask = async (who: typeof ann, fits: string, count: number) => {
+    who.say('general', `${discord.bot.mention} hello`);
+    await discord.waitFor(
+      () => discord.botMessages('general').filter(({ content }) => content.includes(fits)).length === count,
+    );
+  };
+  await ask(ann, 'ok', 1);
+  await ask(ann, 'budget is used up', 1);
+  await ask(bob, 'ok', 2);
+  await ask(admin, 'budget is used up', 2);
+  expect(model.calls).toHaveLength(2);
+  const cost = await ann.command('cost', { channel: 'general' }).reply();
+  expect(cost.content).toContain('$1.0000 of $1.00');
+  expect(cost.content).toContain('$2.0000 of $2.00');
+});
+
+test('a model without a price is not used where there is a budget', async () => {
+  const { discord } = await startBot({ model: new ScriptedModel(['ok']), budget: { userUsd: 1 } });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('nobody knows what this model costs'));
+});
+
+test('limits for each person and each guild, told once', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model, limits: { perUserPerMinute: 2, perGuildPerMinute: 3 } });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  for (const [index, who] of [ann, ann, ann, bob].entries()) {
+    who.say('general', `${discord.bot.mention} hello`);
+    await discord.waitFor(() => discord.botMessages('general').length === index + 1);
+  }
+  const said = discord.botMessages('general').map(({ content }) => content);
+  expect(said[2]).toContain('You can ask 2 times a minute');
+  expect(said[3]).toContain('This server can ask 3 times a minute');
+  expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain('times a minute');
+  expect(model.calls).toHaveLength(2);
+});
+
+test('old turns leave whole when they no longer fit, summed up where the guild wants that', async () => {
+  const model = answers(({ prompt }) =>
+    JSON.stringify(prompt[0]).includes('Summarize the conversation') ? 'they spoke of numbers' : 'ok',
+  );
+  const { discord } = await startBot({ models: [{ name: 'small', model, contextTokens: 500 }] });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const ask = async (text: string, count: number) => {
+    ann.say('general', `${discord.bot.mention} ${text} ${'x'.repeat(600)}`);
+    await discord.waitFor(
+      () => discord.botMessages('general').filter(({ content }) => content === 'ok').length === count,
+    );
+    return JSON.stringify(model.calls.at(-1)?.prompt);
+  };
+  await ask('one', 1);
+  expect(await ask('two', 2)).toContain('one x');
+  const third = await ask('three', 3);
+  expect(third).not.toContain('one x');
+  expect(third).toContain('two x');
+  const roles = model.calls.at(-1)?.prompt.map(({ role }) => role);
+  expect(roles).toEqual(['system', 'user', 'assistant', 'user']);
+  await admin
+    .command('setup conversations', { channel: 'general', options: { scope: 'channel', summaries: true } })
+    .reply();
+  const fourth = await ask('four', 4);
+  expect(fourth).toContain('they spoke of numbers');
+  expect(fourth).not.toContain('two x');
+});

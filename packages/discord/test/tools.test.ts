@@ -1,0 +1,156 @@
+// The seven tools that come along, tools of other folders, rights, and questions before something is changed.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ScriptedCall } from 'pocket-agent/testing';
+import { expect, test } from 'vitest';
+import { answers, lastText, startBot, temporaryFolder } from './start-bot.ts';
+
+/** Calls the tools once, then tells what they returned. */
+function calls(...toolCalls: ScriptedCall[]) {
+  return answers((options) =>
+    options.prompt.at(-1)?.role === 'user' ? { text: 'Let me see.', toolCalls } : `done: ${results(options)}`,
+  );
+}
+
+function results({ prompt }: { prompt: readonly { role: string; content: unknown }[] }): string {
+  const from = prompt.findLastIndex(({ role }) => role === 'user');
+  return JSON.stringify(prompt.slice(from + 1).flatMap(({ role, content }) => (role === 'tool' ? content : [])));
+}
+
+test('tools know who asks and where, and are named under the answer', async () => {
+  const model = calls(
+    { name: 'get_user_info' },
+    { name: 'fetch_date_time', arguments: { timezone: 'Asia/Tokyo' } },
+    { name: 'pull_knowledge_base', arguments: { kb_name: 'privacy' } },
+    { name: 'react_message', arguments: { emoji: '👍' } },
+    { name: 'file_write', arguments: { file_name: '../../etc/passwd', file_contents: 'hello' } },
+    { name: 'create_polls', arguments: { question: 'Tea?', choices: [{ text: 'yes', emoji: '🍵' }, { text: 'no' }] } },
+  );
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  const question = ann.say('general', `${discord.bot.mention} use them all`);
+  const answer = await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  const result =
+    lastText({ prompt: model.calls[1]?.prompt ?? [] }, 'tool') && results({ prompt: model.calls[1]?.prompt ?? [] });
+  expect(result).toContain(ann.id);
+  expect(result).toContain('Asia/Tokyo');
+  expect(result).toContain('# Privacy');
+  expect([...question.reactions.keys()]).toEqual(['👍']);
+  const messages = discord.botMessages('general');
+  expect(messages.find(({ files }) => files.length > 0)?.files[0]).toMatchObject({ name: '.._.._etc_passwd' });
+  expect(messages.find(({ poll }) => poll)?.poll?.answers).toHaveLength(2);
+  expect(answer.content).toContain('Let me see.\n\ndone:');
+  await discord.waitFor(() =>
+    discord.botMessages('general').some(({ content }) => content.includes('Used `get_user_info`')),
+  );
+});
+
+test('a tool that cannot do it says so: no path out of the knowledge base, no false success, no unknown zone', async () => {
+  const model = calls(
+    { name: 'pull_knowledge_base', arguments: { kb_name: '../../../../../README' } },
+    { name: 'react_message', arguments: { emoji: 'not an emoji' } },
+    { name: 'fetch_date_time', arguments: { timezone: 'Mars/Base' } },
+    { name: 'create_polls', arguments: { question: 'Tea?', choices: [{ text: 'x'.repeat(56) }, { text: 'no' }] } },
+  );
+  const { discord } = await startBot({ model });
+  discord.user('ann').say('general', `${discord.bot.mention} try`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  const result = results({ prompt: model.calls[1]?.prompt ?? [] });
+  expect(result).toContain('There is no page');
+  expect(result).toContain('Discord did not take the reaction');
+  expect(result).toContain('There is no time zone');
+  expect(result).toContain('Bad arguments');
+});
+
+test('a direct message is only sent after the person said yes; nobody else can, and no means no', async () => {
+  const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst @everyone' } });
+  const { discord } = await startBot({ model });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  ann.say('general', `${discord.bot.mention} write to me`);
+  const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
+  expect(asked.content).toContain('psst');
+  expect(asked.pinged).toEqual({ users: [ann.id], roles: [], everyone: false });
+  expect((await bob.click(asked, 'Allow').reply()).content).toBe(`Only ${ann.mention} can answer this.`);
+  expect(discord.botMessages(ann.dm)).toHaveLength(0);
+  ann.click(asked, 'Allow');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'psst @everyone');
+  await discord.waitFor(() => asked.content.includes('Allowed.') && asked.components.length === 0);
+
+  bob.say('general', `${discord.bot.mention} write to me`);
+  const second = await discord.waitForBotMessage('general', ({ content }) =>
+    content.startsWith(`${bob.mention}, may I`),
+  );
+  bob.click(second, 'Deny');
+  await discord.waitFor(() => second.content.includes('Denied.'));
+  await discord.waitFor(() =>
+    discord.botMessages('general').some(({ content }) => content.includes('done:') && content.includes('Denied')),
+  );
+  expect(discord.botMessages(bob.dm)).toHaveLength(0);
+});
+
+test('a question that nobody answers expires, and its buttons are gone', async () => {
+  const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst' } });
+  const { discord } = await startBot({ model, limits: { approvalTimeoutMs: 100 } });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} write to me`);
+  const asked = await discord.waitForBotMessage('general', ({ content }) =>
+    content.includes('Nobody answered in time'),
+  );
+  expect(asked.components).toEqual([]);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  expect(discord.botMessages(ann.dm)).toHaveLength(0);
+});
+
+test('a profile decides which tools a role has; the widest counts, and an invented call is refused', async () => {
+  const model = calls({ name: 'file_write', arguments: { file_name: 'a.txt', file_contents: 'x' } });
+  const { discord } = await startBot({ model });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  await admin.command('setup profile', { channel: 'general', options: { profile: 'reader' } }).reply();
+  await admin
+    .command('setup profile', { channel: 'general', options: { profile: 'manager', role: 'Helpers' } })
+    .reply();
+  ann.say('general', `${discord.bot.mention} write a file`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  expect(model.calls[0]?.tools?.map(({ name }) => name)).not.toContain('file_write');
+  expect(discord.botMessages('general').some(({ files }) => files.length > 0)).toBe(false);
+  discord.stage.setRoles(discord.guild(), ann, ['Helpers']);
+  ann.say('general', `${discord.bot.mention} write a file`);
+  await discord.waitForBotMessage('general', ({ files }) => files.length > 0);
+});
+
+test('a folder of the operator gets Discord under the new and the old names, and can send what it likes', async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'Canvas'));
+  await writeFile(
+    join(root, 'Canvas', 'manifest.yaml'),
+    'tool_name: Canvas\ntool_list:\n  - { name: canvas, description: Opens a thread, capability: create }\n',
+  );
+  await writeFile(
+    join(root, 'Canvas', 'tool.mjs'),
+    `export class Tools {
+      constructor(context) { this.context = context; }
+      async canvas() {
+        const { discord, discord_ctx, discord_message, discord_bot } = this.context;
+        await discord_ctx.channel.send({ embeds: [{ title: 'A plan' }] });
+        const thread = await discord_message.startThread({ name: 'Canvas' });
+        await thread.send('the content');
+        return { same: discord === discord_ctx && discord.message === discord_message && discord.client === discord_bot, guild: discord.guild.name };
+      }
+    }\n`,
+  );
+  const model = calls({ name: 'canvas' });
+  const { discord } = await startBot({ model, toolDirectories: [root] });
+  const ann = discord.user('ann');
+  await ann.command('agent', { channel: 'general', options: { name: 'Canvas' } }).reply();
+  ann.say('general', `${discord.bot.mention} plan it`);
+  const answer = await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  expect(answer.content).toContain('same');
+  expect(results({ prompt: model.calls[1]?.prompt ?? [] })).toContain('\\"same\\":true');
+  const [thread] = discord.threads('general');
+  expect(thread?.name).toBe('Canvas');
+  // the bot's own thread needs no mention
+  if (thread) {
+    ann.say(thread, 'go on');
+    await discord.waitForBotMessage(thread, ({ content }) => content.includes('done:'));
+  }
+});
