@@ -61,6 +61,9 @@ function checkPocketAgent(packages: string[]): void {
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);
   console.log(asked.trim());
   assert.match(asked, /42/, 'The installed command did not answer.');
+  const npx = ['--no-install', 'pocket-agent'];
+  assert.match(run('npx', [...npx, 'tools', '--tools', 'web'], folder), /web_fetch +read/);
+  assert.match(run('npx', [...npx, 'dump', '--docs-only'], folder), /# Tools as folders/);
 }
 
 /** The command, with nothing set and with a Mattermost that a real client asks through it. */
@@ -95,12 +98,43 @@ async function checkMattermost(packages: string[]): Promise<void> {
   }
 }
 
+/** The command as an MCP server with a registry of its own. */
+async function checkAgent3(packages: string[]): Promise<void> {
+  const folder = install({ name: 'agent3', packages, mostPackages: 40 });
+  const { PATH = '' } = process.env;
+  const env = { PATH, AGENT3_DB: join(folder, 'agent3.db') };
+  const client = new Client({ name: 'check-package', version: '1.0.0' });
+  try {
+    const command = { command: 'npx', args: ['--no-install', 'agent3'], cwd: folder, env, stderr: 'ignore' as const };
+    await client.connect(new StdioClientTransport(command));
+    const { structuredContent } = await client.callTool({ name: 'agent3_search', arguments: { query: 'weather' } });
+    assert.deepEqual((structuredContent as { agents: unknown }).agents, []);
+    console.log('agent3: searched a new registry');
+  } finally {
+    await client.close();
+  }
+}
+
+/** The command, which without a token says how to get one. */
+function checkDiscord(packages: string[]): void {
+  const folder = install({ name: 'discord', packages, mostPackages: 60 });
+  const { PATH = '' } = process.env;
+  const untold = spawnSync('npx', ['--no-install', 'pocket-discord'], { cwd: folder, encoding: 'utf8', env: { PATH } });
+  assert.match(untold.stderr, /DISCORD_TOKEN/);
+  assert.notEqual(untold.status, 0);
+  console.log('pocket-discord: told what to do without a token');
+}
+
 try {
   run('npm', ['run', '--silent', 'build'], root);
+  const agent = pack('pocket-agent');
   const http = pack('@pocket-agent/http');
-  checkPocketAgent([pack('pocket-agent'), http]);
+  const store = pack('@pocket-agent/store');
+  checkPocketAgent([agent, http]);
   await checkMattermost([pack('@pocket-agent/mattermost'), http]);
+  await checkAgent3([pack('@pocket-agent/agent3'), agent, http, store]);
+  checkDiscord([pack('@pocket-agent/discord'), agent, http, store]);
 } finally {
   rmSync(workshop, { recursive: true, force: true });
 }
-console.log('2 passed, 0 failed');
+console.log('4 passed, 0 failed');
