@@ -92,9 +92,9 @@ test('a redirect is refused, or followed without credentials for another origin'
   const base = await serve((_request, response) => response.writeHead(302, { location: target }).end());
   await expect(open()(base)).rejects.toMatchObject({ code: 'REDIRECT' });
   const init = { method: 'POST', body: 'x', headers: { authorization: 'Bearer secret', 'x-kept': '1' } };
-  const answer = await (await open({ redirects: 'follow' })(base, init)).json();
-  expect(answer).toMatchObject({ method: 'GET', body: '', headers: { 'x-kept': '1' } });
-  expect(answer.headers.authorization).toBeUndefined();
+  const answer = await (await open({ redirects: 'follow' })(base, init)).text();
+  expect(JSON.parse(answer)).toMatchObject({ method: 'GET', body: '', headers: { 'x-kept': '1' } });
+  expect(answer).not.toContain('secret');
 });
 
 test('a redirect to a private address is refused like the first address', async () => {
