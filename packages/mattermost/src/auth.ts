@@ -65,7 +65,6 @@ export function createGate({ config, pool, log, signal }: GateOptions): Gate {
 
 const VERIFIED_MS = 60_000;
 const RETRY_AFTER_S = 5;
-const OUTAGES = ['UNREACHABLE', 'TIMEOUT', 'SERVER_ERROR', 'RATE_LIMITED', 'ANSWER_INVALID'];
 
 /** Asks Mattermost whose token it is, and remembers that for a minute. */
 export function accountCheck({ config, pool, log, signal }: GateOptions): (token: string) => Promise<string> {
@@ -96,10 +95,10 @@ function accountTokens(options: GateOptions): Authorize {
   };
 }
 
-/** The answer to who could not be verified. When Mattermost cannot be asked, that is no refusal. */
+/** The answer to who could not be verified. Only Mattermost's own no is a refusal, not that of a proxy before it. */
 export function refusal(error: unknown, challenge: { resourceMetadataUrl?: string } = {}): Response {
   if (!isMattermostError(error)) return bearerAuthChallengeResponse(error, challenge);
-  if (OUTAGES.includes(error.code)) return unavailable();
+  if (error.status !== 401 && error.status !== 403) return unavailable();
   const text = 'Mattermost refuses this token';
   return bearerAuthChallengeResponse(new OAuthError(OAuthErrorCode.InvalidToken, text), challenge);
 }

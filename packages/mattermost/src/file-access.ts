@@ -39,7 +39,8 @@ export async function openBelow(roots: readonly string[], path: string, largest:
 
 async function* readExactly(handle: FileHandle, size: number, path: string): AsyncGenerator<Buffer> {
   for (let position = 0; position < size; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(Math.min(CHUNK, size - position)), 0, null, position);
+    const piece = Buffer.alloc(Math.min(CHUNK, size - position));
+    const { bytesRead, buffer } = await attempt(path, handle.read(piece, 0, null, position));
     if (bytesRead === 0) throw failure(`"${path}" became shorter while it was sent`);
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
@@ -82,17 +83,26 @@ export interface NewFile {
   onConflict: ConflictRule;
 }
 
+/** A file on its way; it throws when the disk does not take something whole. */
+export interface GrowingFile {
+  empty(): Promise<void>;
+  append(chunk: Buffer): Promise<void>;
+}
+
 /** Writes beside the target and publishes at the end, so that nobody sees half a file. Returns where it is. */
-export async function writeBelow(target: NewFile, write: (file: FileHandle) => Promise<void>): Promise<string> {
+export async function writeBelow(target: NewFile, write: (file: GrowingFile) => Promise<void>): Promise<string> {
   const folder = await findBelow(target.roots, target.folder);
   const name = safeName(target.name);
   const hidden = join(folder, `.${randomUUID()}.part`);
-  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-  const handle = await attempt(folder, open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600));
+  const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_APPEND } = constants;
+  const handle = await attempt(folder, open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND, 0o600));
   try {
     try {
-      await write(handle);
-      await handle.sync();
+      await write({
+        empty: () => attempt(name, handle.truncate(0)),
+        append: (chunk) => attempt(name, handle.appendFile(chunk)),
+      });
+      await attempt(name, handle.sync());
     } finally {
       await handle.close();
     }
@@ -132,11 +142,10 @@ async function publish({ hidden, folder, name, onConflict }: Publication): Promi
 
 const LONGEST_NAME = 255;
 
-/** The last part of a name, without what a file system or a terminal could misread; cut to what a folder takes. */
+/** The last part of a name, without what a file system, a terminal or a reader could misread; cut to what a folder takes. */
 export function safeName(name: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? '';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
-  const clean = last.replace(/[\u0000-\u001f\u007f]/g, '').trim();
+  const clean = last.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '').trim();
   if (clean === '' || clean === '.' || clean === '..') throw failure(`"${name}" is no name for a file; give filename`);
   return shortened(clean, '');
 }

@@ -76,6 +76,8 @@ export class Policy {
     const file = await this.#api.get<FileRecord>(path`/files/${id}/info`);
     if (file.channel_id) await this.requireChannel(file.channel_id, purpose);
     else if (file.post_id) await this.requirePost(file.post_id, purpose);
+    // sent by this account and not in any message yet, of which older servers do not say the channel
+    else if (file.user_id && file.user_id === (await this.#names.me()).id) return;
     else throw refusal(purpose, `file ${id}, whose channel is not known`);
   }
 

@@ -63,11 +63,7 @@ export function createMattermostServer(
 
   const acting: Acting = async (authInfo, work) => {
     const { token } = identityOf(config, authInfo);
-    try {
-      return await work(await callerOf(token), token);
-    } catch (error) {
-      throw withoutSecret(error, token);
-    }
+    return work(await callerOf(token), token);
   };
   const listener = new ChannelListener({ config, log, signal: closing.signal, acting });
 
@@ -144,10 +140,4 @@ function progressOf({ mcpReq }: ServerContext): (done: number, total: number) =>
     const params = { progressToken, progress: done, total };
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // whoever is gone needs no progress
   };
-}
-
-/** Whatever a proxy or a library put into an error, the token does not leave with it. */
-function withoutSecret(error: unknown, token: string): unknown {
-  if (!(error instanceof Error) || !error.message.includes(token)) return error;
-  return new MattermostError('SERVER_ERROR', error.message.replaceAll(token, '[token]'));
 }

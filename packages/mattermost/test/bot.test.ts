@@ -163,6 +163,26 @@ describe('what is answered', () => {
     model.assertDone();
   });
 
+  test('not the words of another bot of ours that has the account of a person', async () => {
+    const models = [new ScriptedModel(['One.', 'Two.']), new ScriptedModel(['Eins.', 'Zwei.'])] as const;
+    const { fake } = await world({ model: models[0], profile: 'none' });
+    const other = await createMattermostBot({
+      config: configFor(fake, { user: 'helper2' }),
+      agent: () => ({ agentConfig: { llmModel: models[1] } }),
+      profile: 'none',
+      editMs: 20,
+      log: createLog({ level: 'silent', format: 'json' }),
+    });
+    endings.push(() => other.close());
+    await until(() => fake.socketCount).toBe(2);
+    const root = fake.say('alice', 'town-square', '@helper @helper2 hello').id;
+    const said = () => [...fake.world.posts.values()].flatMap((post) => (post.root_id === root ? post.message : []));
+    await until(() => said().toSorted()).toEqual(['Eins.', 'One.']);
+    fake.say('alice', 'town-square', 'and now?', { root });
+    await until(() => said().toSorted()).toEqual(['Eins.', 'One.', 'Two.', 'Zwei.', 'and now?']);
+    for (const model of models) expect(asked(model)).toContain('and now?');
+  });
+
   test('nothing where the configuration does not allow to write', async () => {
     const model = new ScriptedModel(['Here.']);
     const environment = { MATTERMOST_WRITE_DENY_CHANNELS: 'town-square' };
@@ -215,6 +235,20 @@ describe('how it is answered', () => {
     await held.started;
     await until(texts).toHaveLength(1);
     fake.fail({ path: /patch/, status: 429, times: 5 });
+    held.go();
+    await until(texts).toEqual(['Wait.\n\nThe end.']);
+  });
+
+  test('a first message that was stored though it seemed to fail still gets the rest', async () => {
+    const held = gate();
+    const model = new ScriptedModel([{ text: 'Wait.', toolCalls: [{ name: 'wait' }] }, 'The end.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none', editMs: 60_000, config: { maxRetries: 0 } });
+    const fault = fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, status: 503 });
+    fake.say('alice', 'town-square', '@helper go');
+    await held.started;
+    await until(() => fault.hits).toBe(1);
+    fake.world.pendingPosts.clear(); // Mattermost forgets after half a minute
     held.go();
     await until(texts).toEqual(['Wait.\n\nThe end.']);
   });

@@ -162,6 +162,7 @@ test.each([
   ['../../escape.txt', 'escape.txt'],
   ['/etc/passwd', 'passwd'],
   ['a\\b\\c.txt', 'c.txt'],
+  ['a\u202efdp.\u2066exe\u0085\n', 'afdp.exe'],
   [`${'ü'.repeat(200)}.txt`, `${'ü'.repeat(125)}.txt`],
 ])('a download named %s stays in its folder', async (filename, expected) => {
   await start();

@@ -151,6 +151,10 @@ test.each([
     'answers with errors',
     async (fake: FakeMattermost) => void fake.fail({ path: /users\/me/, status: 500, times: 99 }),
   ],
+  [
+    'is replaced by a proxy',
+    async (fake: FakeMattermost) => void fake.fail({ path: /users\/me/, status: 404, body: '' }),
+  ],
   ['limits the rate', async (fake: FakeMattermost) => void fake.fail({ path: /users\/me/, status: 429, times: 99 })],
 ])('when Mattermost %s a token is not called wrong', async (_, spoil) => {
   const { server, fake } = await start(clientMode);

@@ -1,15 +1,14 @@
-// Channels as resources: read, watched in both eras on both transports, through lost and dead connections.
+// Channels as resources: read, watched in both eras over HTTP, through lost and dead connections.
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createLog, type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
 import { afterEach, describe, expect, test } from 'vitest';
 import { configFor, connect, type Era, eras, newClient } from './connect.ts';
 import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fake/fake-mattermost.ts';
 import { selfSigned } from './fake/self-signed.ts';
+import { caughtUp, listening, open, uriOf, type Watching, watching } from './watching.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
 /** Waits for something to become true, however busy the machine is. */
@@ -42,37 +41,6 @@ async function world({ environment = {}, config = {}, fake: fakeOptions = {} }: 
   return { fake, url: server.url, logLines };
 }
 
-const uriOf = (fake: FakeMattermost, channel: string) => `mattermost://channel/${fake.channel(channel).id}`;
-
-interface Watching {
-  client: Client;
-  /** Every update, by URI. */
-  updates: string[];
-  subscribe(uri: string): Promise<() => Promise<void>>;
-}
-
-/** A client that subscribes as its era does. */
-function watching(client: Client, era: Era): Watching {
-  const updates: string[] = [];
-  client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
-    updates.push(params.uri);
-  });
-  return {
-    client,
-    updates,
-    async subscribe(uri) {
-      if (era === '2026') {
-        const subscription = await client.listen({ resourceSubscriptions: [uri] });
-        return () => subscription.close();
-      }
-      await client.subscribeResource({ uri });
-      return async () => {
-        await client.unsubscribeResource({ uri });
-      };
-    },
-  };
-}
-
 async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promise<Watching> {
   const client = newClient(era);
   const headers = { authorization: `Bearer ${fake.token(user)}` };
@@ -80,15 +48,6 @@ async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promis
   endings.push(() => client.close());
   return watching(client, era);
 }
-
-/** How often a channel was asked what had been missed in it. */
-const caughtUp = (fake: FakeMattermost) =>
-  fake.requests.filter(({ query, status }) => 'since' in query && status === 200).length;
-
-/** Open, and done with asking what was missed before. */
-const listening = (fake: FakeMattermost) => until(() => caughtUp(fake)).toBeGreaterThan(0);
-
-const open = (fake: FakeMattermost, count = 1) => until(() => fake.socketCount).toBe(count);
 
 describe.each(eras)('a client of the %s era', (era) => {
   test('reads a channel as its last messages', async () => {
@@ -259,28 +218,6 @@ describe.each(eras)('a client of the %s era', (era) => {
     outage.cancel();
     fake.say('bob', 'town-square', 'again');
     await until(() => watcher.updates).toContain(uri);
-  });
-
-  test('watches over stdio, with the command as it is shipped', async () => {
-    const fake = await startFakeMattermost();
-    endings.push(() => fake.close());
-    const client = newClient(era);
-    await client.connect(
-      new StdioClientTransport({
-        command: process.execPath,
-        args: ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))],
-        env: { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('alice'), MATTERMOST_LOG_LEVEL: 'silent' },
-      }),
-    );
-    endings.push(() => client.close());
-    const watcher = watching(client, era);
-    const uri = uriOf(fake, 'town-square');
-    const first = await watcher.subscribe(uri);
-    await listening(fake);
-    fake.say('bob', 'town-square', 'over stdio');
-    await until(() => watcher.updates).toEqual([uri]);
-    await first();
-    await open(fake, 0);
   });
 });
 

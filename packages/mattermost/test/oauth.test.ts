@@ -215,33 +215,34 @@ async function token(origin: string, fields: Record<string, string>) {
 }
 
 /** A code of ours, with what it takes to redeem it. */
-async function obtainCode({ origin }: World) {
-  const { body: client } = await register(origin);
+async function obtainCode({ origin }: World, registered?: string) {
+  const clientId = registered ?? (await register(origin)).body.client_id;
   const { verifier, challenge } = pkce();
   const browser = new Browser();
-  const { page = '' } = await browser.follow(
-    authorizeUrl(origin, { client_id: client.client_id, code_challenge: challenge }),
-  );
+  const { page = '' } = await browser.follow(authorizeUrl(origin, { client_id: clientId, code_challenge: challenge }));
   const { back } = await browser.answer(origin, page);
   const code = back?.searchParams.get('code') ?? '';
   return {
     grant_type: 'authorization_code',
     code,
-    client_id: String(client.client_id),
+    client_id: clientId,
     redirect_uri: CALLBACK,
     code_verifier: verifier,
   };
 }
 
-function call(server: RunningServer, bearer?: string) {
+const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+function call(server: RunningServer, bearer?: string, { session = '', message = listTools } = {}) {
   return fetch(server.url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+      ...(session === '' ? {} : { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }),
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    body: JSON.stringify(message),
   });
 }
 
@@ -398,6 +399,25 @@ test('two renewals at once get the same answer, because Mattermost takes a refre
   const [one, other] = await Promise.all([token(place.origin, renewal), token(place.origin, renewal)]);
   expect(one.status).toBe(200);
   expect(other.body).toEqual(one.body);
+});
+
+test('a session is of its person: another one with the same program has no part in it, a renewed token has', async () => {
+  const place = await world();
+  const { origin, server, fake } = place;
+  const first = await obtainCode(place);
+  const client_id = first.client_id;
+  const { body: alice } = await token(origin, first);
+  fake.oauthApp.user = 'bob';
+  const { body: bob } = await token(origin, await obtainCode(place, client_id));
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const message = { ...listTools, method: 'initialize', params };
+  const opened = await call(server, alice.access_token, { message });
+  const session = opened.headers.get('mcp-session-id') ?? '';
+  await opened.text();
+  const renewal = { grant_type: 'refresh_token', refresh_token: alice.refresh_token, client_id };
+  const { body: renewed } = await token(origin, renewal);
+  expect((await call(server, bob.access_token, { session })).status).toBe(404);
+  expect((await call(server, renewed.access_token, { session })).status).toBe(200);
 });
 
 test('a server that was started anew forgets neither clients nor logins', async () => {

@@ -101,6 +101,45 @@ test('what may not be read is left out of lists, searches and the inbox', async 
   }
 });
 
+test('a link to a message that may not be read does not bring it along', async () => {
+  const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'town-square' });
+  const { fake } = connection;
+  const linking = fake.post('mention');
+  const shown = { type: 'opengraph', url: 'https://example.com', data: { title: 'Example' } };
+  const linked = (name: string) => ({ type: 'permalink', data: { post_id: 'x', post: fake.post(name) } });
+  const nameless = { type: 'permalink', data: { post_id: 'x' } };
+  const own = { ...linking, channel_id: fake.channel('off-topic').id };
+  const post = (name: string) => ({ ...own, metadata: { embeds: [shown, linked(name), nameless] } });
+  const read = async (name: string) => {
+    fake.fail({ path: /posts\/\w+$/, status: 200, body: post(name), times: 2 });
+    const { data } = await connection.call('get_post', { post_id: linking.id, full: true });
+    return data.metadata.embeds;
+  };
+  expect(await read('plan')).toEqual([shown]);
+  expect(await read('hello')).toHaveLength(fake.post('hello').channel_id === own.channel_id ? 2 : 1);
+});
+
+test.each(['6.7', '10.11'])(
+  'on %s a file of my own can be sent and then posted where that is allowed',
+  async (version) => {
+    const connection = await start({ MATTERMOST_READ_ALLOW_CHANNELS: 'off-topic' }, { fake: { version } });
+    const channel_id = connection.fake.channel('off-topic').id;
+    const { data } = await connection.call('upload_file', { channel_id, content_base64: 'YQ==', filename: 'a.txt' });
+    const post = { channel_id, message: 'x', file_ids: [data.id] };
+    expect((await connection.call('post_message', post)).data?.files).toMatchObject([{ id: data.id }]);
+  },
+);
+
+test('a conversation that a list names by its id is not opened by the names of its people', async () => {
+  const free = await start({});
+  const { fake } = free;
+  const [me, bob, carol] = ['alice', 'bob', 'carol'].map((name) => fake.user(name).id);
+  const denied = ['alice,bob', 'alice,bob,carol'].map((name) => fake.channel(name).id);
+  const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: denied.join(',') }, { fake });
+  expect((await connection.call('create_direct_channel', { user_id_1: me, user_id_2: bob })).text).toMatch(refused);
+  expect((await connection.call('create_group_channel', { user_ids: [bob, carol] })).text).toMatch(refused);
+});
+
 test('an allow list is all there is; direct messages need a word of their own', async () => {
   const connection = await start({ MATTERMOST_READ_ALLOW_CHANNELS: 'off-topic' });
   const direct = connection.fake.channel('alice,bob').id;
@@ -149,6 +188,7 @@ test('teams: denied ones are not there, allowed ones are all there is', async ()
   expect((await denied.call('get_team', { team_id })).text).toMatch(refused);
   expect((await denied.call('get_team_members', { team_id })).text).toMatch(refused);
   expect((await denied.call('search_messages', { team_id, terms: 'build' })).text).toMatch(refused);
+  expect((await denied.call('search_users', { team_id, term: 'a' })).text).toMatch(refused);
   expect((await denied.call('get_post', { post_id: fake.post('plan').id })).text).toMatch(refused);
   expect((await denied.call('get_post', { post_id: fake.post('elsewhere').id })).isError).toBe(false);
 

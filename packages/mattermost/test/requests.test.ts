@@ -73,6 +73,17 @@ test('a wait may also be a date, and one that is past is no wait', async () => {
   expect((await connection.call('get_me')).isError).toBe(false);
 });
 
+test.each(['0', '-5', '1.5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
+  'after Retry-After: %s there is still some wait, longer each time',
+  async (header) => {
+    const connection = await start({ config: { backoffMs: 40 } });
+    connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': header }, times: 3 });
+    const started = Date.now();
+    expect((await connection.call('get_me')).isError).toBe(false);
+    expect(Date.now() - started).toBeGreaterThan(20 + 40 + 80 - 10);
+  },
+);
+
 test.each([
   ['answered with 503', { status: 503 }],
   ['answered with 429', { status: 429 }],
@@ -90,6 +101,25 @@ test.each([
   expect(postCount(connection)).toBe(before + 1);
   expect(connection.fake.world.posts.has(data.id)).toBe(true);
   expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(3);
+});
+
+test('a post that may be stored is not sent again when Mattermost will have forgotten the first one', async () => {
+  const connection = await start();
+  const before = postCount(connection);
+  const headers = { 'Retry-After': '28' };
+  connection.fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, status: 503, headers });
+  const args = { channel_id: connection.fake.channel('off-topic').id, message: 'Once' };
+  expect((await connection.call('post_message', args)).text).toContain('look before you repeat it');
+  expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(1);
+  expect(postCount(connection)).toBe(before + 1);
+});
+
+test('a deletion that was made, failed and is not found when repeated is not called a mistake of the caller', async () => {
+  const connection = await start();
+  connection.fake.fail({ method: 'DELETE', afterHandling: true, status: 503 });
+  const { text } = await connection.call('delete_message', { post_id: connection.fake.post('plan').id });
+  expect(requestsTo(connection, /posts/, 'DELETE')).toHaveLength(2);
+  expect(text).toMatch(/^Resource not found.*may have been carried out/);
 });
 
 test('a post that Mattermost is still storing is asked for again', async () => {
@@ -202,6 +232,11 @@ test('a token that an answer sends back does not reach the agent', async () => {
   const { text } = await connection.call('get_me');
   expect(text).toContain('[token]');
   expect(text + connection.logLines.join('')).not.toContain(token);
+  const body = { id: `error.${token}`, message: `bad header Bearer ${token}` };
+  connection.fake.fail({ path: /users\/me\/teams\/\w+\/channels/, status: 400, body });
+  const inbox = await connection.call('get_unread_inbox');
+  expect(inbox.data.failures).toHaveLength(1);
+  expect(inbox.text + connection.logLines.join('')).not.toContain(token);
 });
 
 test('200 calls at once: all answered, never more requests in flight than allowed', async () => {
@@ -212,6 +247,23 @@ test('200 calls at once: all answered, never more requests in flight than allowe
   expect(answers.every(({ data }) => data.id === channel_id)).toBe(true);
   expect(connection.fake.maxInFlight).toBeGreaterThan(1);
   expect(connection.fake.maxInFlight).toBeLessThanOrEqual(7);
+});
+
+test('who waits for a connection does not wait for ever', async () => {
+  const connection = await start({ config: { maxConnections: 1, timeoutMs: 200 } });
+  const [file_id = ''] = connection.fake.post('notes').file_ids;
+  connection.fake.fail({ path: /files\/\w+$/, slowBodyMs: 3000 });
+  const controller = new AbortController();
+  const reading = connection.call('get_file_content', { file_id }, { signal: controller.signal });
+  reading.catch(() => {});
+  await expect.poll(() => requestsTo(connection, /files\/\w+$/).length).toBe(1);
+  const args = { channel_id: connection.fake.channel('off-topic').id };
+  const { text } = await connection.call('mark_channel_viewed', args);
+  expect(text).toMatch(/^All connections to Mattermost are in use .* nothing was sent/);
+  expect(text).not.toContain('may have been carried out');
+  controller.abort();
+  await expect(reading).rejects.toThrow();
+  expect((await connection.call('mark_channel_viewed', args)).isError).toBe(false);
 });
 
 test('a storm of rate limits over 50 calls: all get through in the end', async () => {

@@ -1,7 +1,7 @@
 // The command itself: a process on stdio or HTTP, its output, and its end.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, expect, test } from 'vitest';
 import { callTool, eras, newClient } from './connect.ts';
 import { startFakeMattermost } from './fake/fake-mattermost.ts';
+import { listening, open, uriOf, watching } from './watching.ts';
 
 const TIMEOUT = { timeout: 30_000 };
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))];
@@ -49,12 +50,20 @@ async function startFake() {
   return { fake, environment: { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('alice') } };
 }
 
-test.each(eras)('a client of %s starts it, asks it, and ends it', TIMEOUT, async (era) => {
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mattermost-stdio-'));
+  endings.push(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+test.each(eras)('a client of %s starts it, asks it, watches a channel, and ends it', TIMEOUT, async (era) => {
   const { fake, environment } = await startFake();
+  const folder = await newFolder();
   const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: main,
-    env: environment,
+    // no file may be larger than some 64 kB, as on a disk that is full
+    command: 'sh',
+    args: ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, ...main],
+    env: { ...environment, MATTERMOST_FILE_ROOTS: folder },
     cwd: tmpdir(),
     stderr: 'pipe',
   });
@@ -64,9 +73,27 @@ test.each(eras)('a client of %s starts it, asks it, and ends it', TIMEOUT, async
   });
   const client = newClient(era);
   await client.connect(transport);
+  endings.push(() => client.close());
   expect((await client.listTools()).tools).toHaveLength(49);
-  const post = { channel_id: fake.channel('off-topic').id, message: 'Hello from my agent!' };
+  const channel_id = fake.channel('off-topic').id;
+  const post = { channel_id, message: 'Hello from my agent!' };
   expect((await callTool(client, { name: 'post_message', args: post })).data.message).toBe('Hello from my agent!');
+
+  const watcher = watching(client, era);
+  const uri = uriOf(fake, 'town-square');
+  const unsubscribe = await watcher.subscribe(uri);
+  await listening(fake);
+  fake.say('bob', 'town-square', 'over stdio');
+  await expect.poll(() => watcher.updates, { timeout: 15_000 }).toEqual([uri]);
+  await unsubscribe();
+  await open(fake, 0);
+
+  const large = { channel_id, filename: 'large.bin', content_base64: Buffer.alloc(200_000).toString('base64') };
+  const { data: file } = await callTool(client, { name: 'upload_file', args: large });
+  const { text } = await callTool(client, { name: 'download_file', args: { file_id: file.id } });
+  expect(text).toMatch(/^File error: "large\.bin": EFBIG/);
+  expect(await readdir(folder)).toEqual([]);
+
   await client.close();
   expect(errors).toContain('tool_call_success');
   expect(errors).not.toContain(environment.MATTERMOST_TOKEN);
@@ -108,8 +135,7 @@ test('it ends when its client is gone', TIMEOUT, async () => {
 
 test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end', TIMEOUT, async () => {
   const { environment } = await startFake();
-  const folder = await mkdtemp(join(tmpdir(), 'mattermost-env-'));
-  endings.push(() => rm(folder, { recursive: true }));
+  const folder = await newFolder();
   const secret = 'planted-client-token-42';
   const lines = [...Object.entries(environment), ['MATTERMOST_HTTP_TOKEN', secret], ['MCP_PORT', '1']];
   await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
@@ -125,21 +151,21 @@ test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end
   expect(errors()).not.toContain(environment.MATTERMOST_TOKEN);
 });
 
-test('a configuration that cannot be used ends it at once, with all that is wrong and no secret', TIMEOUT, async () => {
+test('what prints or is refused ends at once, with all that is wrong and no secret', TIMEOUT, async () => {
   const secret = 'planted secret with spaces';
-  const { errors, output, ended } = run(['--port', 'x'], { MATTERMOST_TOKEN: secret });
-  expect(await ended).toEqual([2, null]);
-  expect(errors()).toContain('MATTERMOST_URL: is missing');
-  expect(errors()).toContain('MCP_PORT');
-  expect(errors()).not.toContain(secret);
-  expect(output()).toBe('');
-});
-
-test('--version and --help print and end; anything else is refused', TIMEOUT, async () => {
-  const runs = [run(['--version']), run(['--help']), run(['--nope'])];
+  const runs = [
+    run(['--version']),
+    run(['--help']),
+    run(['--nope']),
+    run(['--port', 'x'], { MATTERMOST_TOKEN: secret }),
+  ];
   const codes = await Promise.all(runs.map(async ({ ended }) => (await ended)[0]));
-  expect(codes).toEqual([0, 0, 2]);
-  expect(runs[0]?.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
-  expect(runs[1]?.output()).toContain('--http');
-  expect(runs[2]?.errors()).toContain('--help');
+  expect(codes).toEqual([0, 0, 2, 2]);
+  const [version, help, nope, invalid] = runs;
+  expect(version?.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(help?.output()).toContain('--http');
+  expect(nope?.errors()).toContain('--help');
+  expect(invalid?.errors()).toMatch(/MATTERMOST_URL: is missing[\s\S]*MCP_PORT/);
+  expect(invalid?.errors()).not.toContain(secret);
+  expect(invalid?.output()).toBe('');
 });

@@ -45,6 +45,17 @@ test('people: me, others by id and name, by part of a name, and whether they are
   expect(await ask('get_user_status', { user_id: ids.bob })).toMatchObject({ user_id: ids.bob, status: 'away' });
 });
 
+test('a search for people says when there are more than it shows', async () => {
+  const people = Array.from({ length: 101 }, (_, index) => ({
+    id: String(index).padStart(26, 'u'),
+    username: `u${index}`,
+  }));
+  connection.fake.fail({ path: /users\/search/, status: 200, body: people });
+  const { data } = await connection.call('search_users', { term: 'u' });
+  expect(data).toMatchObject({ truncated: true, note: expect.stringContaining('more') });
+  expect(data.users).toHaveLength(100);
+});
+
 test('channels: finding them', async () => {
   const { channels } = await ask('list_public_channels', { team_id: ids.team });
   expect(names(channels, 'name')).toEqual(expect.arrayContaining(['town-square', 'open-door']));

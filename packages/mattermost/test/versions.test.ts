@@ -45,6 +45,16 @@ test.each(['list_bookmarks', 'create_bookmark', 'delete_bookmark'])(
   },
 );
 
+test('a server without bookmarks is named as such also where lists of channels are set', async () => {
+  connection = await connect({
+    fake: { version: '9.4' },
+    environment: { MATTERMOST_WRITE_DENY_CHANNELS: 'off-topic' },
+  });
+  const channel_id = connection.fake.channel('town-square').id;
+  const { text } = await connection.call('delete_bookmark', { channel_id, bookmark_id: 'x'.repeat(26) });
+  expect(text).toContain('9.5 or newer');
+});
+
 test('a bookmark that is not there is not a server that is too old', async () => {
   connection = await connect();
   const channel_id = connection.fake.channel('town-square').id;

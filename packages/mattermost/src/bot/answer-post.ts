@@ -2,7 +2,7 @@
 import type { MattermostApi } from '../client/api.ts';
 import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
-import type { PostRecord } from '../client/records.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
 import { isMattermostError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -15,11 +15,21 @@ interface AnswerPostOptions {
   channelId: string;
   /** The message whose thread it belongs to; empty for none. */
   rootId: string;
-  /** Mattermost drops the second of two messages with the same; unique to this answer. */
+  /** What is answered. */
+  questionId: string;
+  /** Mattermost drops the second of two messages with the same, if they come close together; unique to this answer. */
   pendingId: string;
   editMs: number;
   backoffMs: number;
   signal: AbortSignal;
+}
+
+/** In the props of every message of an answer: which answer it is of, and the number of the message. */
+export const ANSWER_PROP = 'pocket_agent_answer';
+
+interface WrittenPost {
+  id: string;
+  message: string;
 }
 
 const LAST_ATTEMPTS = 6;
@@ -27,13 +37,15 @@ const PASSING = ['UNREACHABLE', 'TIMEOUT', 'SERVER_ERROR', 'RATE_LIMITED', 'ANSW
 
 export class AnswerPost {
   readonly #options: AnswerPostOptions;
-  readonly #posts: { id: string; message: string }[] = [];
+  readonly #posts: WrittenPost[] = [];
   #wanted = '';
   #sent = '';
   #sentAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #isFinished = false;
+  /** A message may be there though creating it failed. */
+  #isUnclear = false;
 
   constructor(options: AnswerPostOptions) {
     this.#options = options;
@@ -94,9 +106,8 @@ export class AnswerPost {
     this.#sent = text;
     const parts = messagesOf(text);
     for (const [index, message] of parts.entries()) {
-      const post = this.#posts[index];
-      if (!post) await this.#create(index, message);
-      else if (post.message !== message) {
+      const post = this.#posts[index] ?? (await this.#create(index, message));
+      if (post.message !== message) {
         await api.put(path`/posts/${post.id}/patch`, { message });
         post.message = message;
       }
@@ -107,15 +118,33 @@ export class AnswerPost {
     }
   }
 
-  async #create(index: number, message: string): Promise<void> {
+  /** When an earlier attempt was stored after all, Mattermost gives that one, with what it said then. */
+  async #create(index: number, message: string): Promise<WrittenPost> {
     const { api, channelId, rootId, pendingId } = this.#options;
-    const { id } = await api.createPost<PostRecord>({
-      channel_id: channelId,
-      root_id: rootId,
-      message,
-      pending_post_id: `${pendingId}:${index}`,
-    });
-    this.#posts.push({ id, message });
+    const key = `${pendingId}:${index}`;
+    const found = this.#isUnclear ? await this.#find(key) : undefined;
+    this.#isUnclear = true;
+    const created =
+      found ??
+      (await api.createPost<PostRecord>({
+        channel_id: channelId,
+        root_id: rootId,
+        message,
+        props: { [ANSWER_PROP]: key },
+        pending_post_id: key,
+      }));
+    this.#isUnclear = false;
+    const post = { id: created.id, message: created.message ?? message };
+    this.#posts.push(post);
+    return post;
+  }
+
+  /** A message of this answer that was stored after all, however long ago. */
+  async #find(key: string): Promise<PostRecord | undefined> {
+    const { api, channelId, questionId } = this.#options;
+    const query = { after: questionId, per_page: 200 };
+    const { posts } = await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query);
+    return Object.values(posts ?? {}).find(({ props }) => props?.[ANSWER_PROP] === key);
   }
 }
 

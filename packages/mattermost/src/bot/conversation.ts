@@ -93,10 +93,10 @@ export class Conversation {
 
   async #answer(question: Question): Promise<void> {
     const { context, log, editMs, signal, typing } = this.#options;
-    const { channelId, rootId } = question;
-    const { backoffMs } = context.config;
-    const pendingId = randomUUID();
-    const answer = new AnswerPost({ api: context.api, log, channelId, rootId, pendingId, editMs, backoffMs, signal });
+    const { channelId, rootId, postId: questionId } = question;
+    const { api, config } = context;
+    const place = { channelId, rootId, questionId, pendingId: randomUUID() };
+    const answer = new AnswerPost({ api, log, ...place, editMs, backoffMs: config.backoffMs, signal });
     const abort = new AbortController();
     this.#run = { question, answer, abort };
     const text = new RunText();

@@ -5,6 +5,7 @@ import type { PostListRecord, PostRecord, UserRecord } from '../client/records.t
 import { isMattermostError } from '../errors.ts';
 import { Memory } from '../memory.ts';
 import { postsOf } from '../tools/present.ts';
+import { ANSWER_PROP } from './answer-post.ts';
 
 /** Something the bot is asked. */
 export interface Question {
@@ -41,7 +42,8 @@ export class Questions {
   async read(post: PostRecord): Promise<Question | undefined> {
     const { id, user_id: userId, channel_id: channelId, props } = post;
     if (!userId || !channelId || userId === this.#me.id || post.type || post.delete_at) return undefined;
-    if (isSet(props?.from_bot) || isSet(props?.from_webhook)) return undefined;
+    // a bot of ours may have the account of a person
+    if (isSet(props?.from_bot) || isSet(props?.from_webhook) || props?.[ANSWER_PROP]) return undefined;
     const { type } = await this.#context.names.channel(channelId);
     const isDirect = type === 'D';
     const message = post.message ?? '';

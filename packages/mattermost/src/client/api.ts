@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { MattermostConfig } from '../config.ts';
-import { errorText, MattermostError } from '../errors.ts';
+import { errorText, isMattermostError, MattermostError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { delay } from './deadline.ts';
 import type { HttpPool, Outgoing } from './http-pool.ts';
@@ -139,42 +139,39 @@ export class MattermostApi {
     timeoutMs: number,
     read: (response: IncomingMessage) => Promise<Result>,
   ): Promise<Result> {
-    const { pool, config, signal, log } = this.#options;
+    const { pool, config, signal, token } = this.#options;
     const outgoing = this.#outgoing(request, timeoutMs);
     const started = Date.now();
-    const isLate = () => request.isDeduplicated === true && Date.now() - started > DEDUPLICATED_MS;
+    let mayHaveHappened = false;
     for (let attempt = 0; ; attempt++) {
-      const isLast = attempt >= config.maxRetries;
-      let wait = backoff(attempt, config.backoffMs);
+      const isBound = mayHaveHappened && request.isDeduplicated === true;
+      const left = isBound ? started + DEDUPLICATED_MS - Date.now() : timeoutMs;
+      let retryAfterMs: number | undefined;
       try {
-        const answer = await pool.exchange(outgoing, async (response) => {
+        return await pool.exchange({ ...outgoing, sendWithinMs: left }, async (response) => {
           const status = response.statusCode ?? 0;
-          log.debug('mattermost_request', {
-            method: request.method,
-            endpoint: withoutNames(request.path),
-            status,
-            attempt,
-          });
-          if (status >= 200 && status < 300) return { result: await read(response) };
-          const retryAfterMs = readRetryAfter(response.headers['retry-after']);
+          this.#logAnswer(request, status, attempt);
+          if (status >= 200 && status < 300) return await read(response);
+          retryAfterMs = readRetryAfter(response.headers['retry-after']);
           const body = await readBody(response, LARGEST_REFUSAL).catch(() => Buffer.alloc(0));
-          return {
-            error: statusError({ status, body, location: response.headers.location, retryAfterMs }),
-            retryAfterMs,
-          };
+          throw statusError({ status, body, location: response.headers.location, retryAfterMs });
         });
-        if (answer.error === undefined) return answer.result;
-        const { error, retryAfterMs } = answer;
-        wait = retryAfterMs ?? wait;
-        const isPending = request.isDeduplicated === true && error.errorId === STILL_PENDING;
-        const isRepeatable = isPending || mayRepeatStatus(error.status ?? 0, request.safety);
-        if (isLast || isLate() || !isRepeatable || wait > config.longestRetryWaitMs) throw error;
       } catch (error) {
-        const safety = request.isDeduplicated ? 'deduplicated' : request.safety;
-        if (isLast || isLate() || !mayRepeatFault(error, safety)) throw asMattermostError(error, request);
+        mayHaveHappened ||= request.safety !== 'read' && isUnclear(error);
+        // chance also in a wait that was asked for, so that those who were told the same do not come back together
+        const wait = (retryAfterMs ?? 0) + backoff(attempt, config.backoffMs);
+        const isLate = mayHaveHappened && request.isDeduplicated && Date.now() + wait > started + DEDUPLICATED_MS;
+        const isLast = attempt >= config.maxRetries || (retryAfterMs ?? 0) > config.longestRetryWaitMs;
+        if (isLast || isLate || !mayRepeat(error, request)) {
+          throw asMattermostError(error, request, { mayHaveHappened, token });
+        }
+        await delay(wait, signal);
       }
-      await delay(wait, signal);
     }
+  }
+
+  #logAnswer({ method, path }: ApiRequest, status: number, attempt: number): void {
+    this.#options.log.debug('mattermost_request', { method, endpoint: withoutNames(path), status, attempt });
   }
 
   #outgoing({ method, path, query, json, stream }: ApiRequest, timeoutMs: number): Outgoing {
@@ -212,22 +209,36 @@ function unexpected({ method, path }: ApiRequest, what: string, cause?: unknown)
   return new MattermostError('ANSWER_INVALID', `The answer of Mattermost to ${method} ${path} ${what}.`, { cause });
 }
 
-/** Says of a change whose fate is not known that it may have been made. */
-function asMattermostError(error: unknown, { safety, method, path }: ApiRequest): unknown {
-  const isWrite = safety !== 'read';
-  if (error instanceof MattermostError) {
-    const isUnclear =
-      isWrite && (error.code === 'TIMEOUT' || error.code === 'SERVER_ERROR' || error.code === 'ANSWER_INVALID');
-    if (!isUnclear) return error;
-    const { code, message, status, errorId, cause } = error;
-    return new MattermostError(code, message + MAY_HAVE_HAPPENED, { status, errorId, cause });
+function mayRepeat(error: unknown, { safety, isDeduplicated = false }: ApiRequest): boolean {
+  if (!isMattermostError(error)) return mayRepeatFault(error, isDeduplicated ? 'deduplicated' : safety);
+  const isPending = isDeduplicated && error.errorId === STILL_PENDING;
+  return isPending || mayRepeatStatus(error.status ?? 0, safety);
+}
+
+/** Whether a change that failed so may have been made. */
+function isUnclear(error: unknown): boolean {
+  if (isMattermostError(error)) return ['TIMEOUT', 'SERVER_ERROR', 'ANSWER_INVALID'].includes(error.code);
+  return isNetworkFault(error) && !isCertificateFault(error) && !neverArrived(error);
+}
+
+/** What is told: of a change whose fate is not known that it may have been made, and never the token. */
+function asMattermostError(
+  error: unknown,
+  { method, path }: ApiRequest,
+  { mayHaveHappened, token }: { mayHaveHappened: boolean; token: string | undefined },
+): unknown {
+  const hidden = (text: string) => (token === undefined ? text : text.replaceAll(token, '[token]'));
+  const told = (text: string) => hidden(mayHaveHappened ? text + MAY_HAVE_HAPPENED : text);
+  if (isMattermostError(error)) {
+    const { code, status, errorId, cause } = error;
+    const message = told(error.message);
+    if (message === error.message) return error;
+    return new MattermostError(code, message, { status, errorId: errorId && hidden(errorId), cause });
   }
   if (!isNetworkFault(error)) return error;
-  const isUntrusted = isCertificateFault(error);
-  const advice = isUntrusted
+  const advice = isCertificateFault(error)
     ? 'Have MATTERMOST_EXTRA_CA_CERTS set to the certificate of its authority.'
     : 'Try again after a while.';
   const text = `Mattermost could not be reached (${method} ${path}): ${errorText(error)}. ${advice}`;
-  const unclear = isWrite && !isUntrusted && !neverArrived(error) ? MAY_HAVE_HAPPENED : '';
-  return new MattermostError('UNREACHABLE', text + unclear, { cause: error });
+  return new MattermostError('UNREACHABLE', told(text), { cause: error });
 }

@@ -1,11 +1,11 @@
 // One exchange over HTTP: a kept-alive connection, a place among those in flight, and a deadline for the whole answer.
-import { Agent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getCACertificates } from 'node:tls';
 import type { MattermostConfig } from '../config.ts';
-import { MattermostError } from '../errors.ts';
+import { isMattermostError, MattermostError } from '../errors.ts';
 import { startDeadline } from './deadline.ts';
 import { Semaphore } from './semaphore.ts';
 
@@ -16,8 +16,16 @@ export interface Outgoing {
   headers: Readonly<Record<string, string>>;
   /** A stream is made anew for every attempt. */
   body?: Buffer | (() => Readable) | undefined;
+  /** For the answer. */
   timeoutMs: number;
+  /** Who has no connection by then is not sent. Default `timeoutMs`. */
+  sendWithinMs?: number;
   signal: AbortSignal;
+}
+
+interface Exchange {
+  request: ClientRequest;
+  response: IncomingMessage;
 }
 
 type PoolConfig = Pick<MattermostConfig, 'url' | 'maxConnections' | 'keepAliveMs' | 'verifyTls' | 'extraCaCerts'>;
@@ -39,14 +47,20 @@ export class HttpPool {
     this.#agent = isSecure ? new SecureAgent({ ...options, ...ca, rejectUnauthorized: verifyTls }) : new Agent(options);
   }
 
-  /** `read` must read the answer to its end, or end it; then the connection is given back. */
   async exchange<Result>(outgoing: Outgoing, read: (response: IncomingMessage) => Promise<Result>): Promise<Result> {
-    const { signal, timeoutMs, method, path } = outgoing;
-    const leave = await this.#places.enter(signal);
-    const deadline = startDeadline({ caller: signal, timeoutMs, what: `${method} ${path.split('?', 1)[0]}` });
+    const { signal, timeoutMs } = outgoing;
+    const what = `${outgoing.method} ${outgoing.path.split('?', 1)[0]}`;
+    const leave = await this.#enter(outgoing, what);
+    const deadline = startDeadline({ caller: signal, timeoutMs, what });
     try {
       if (this.#isClosed) throw new MattermostError('ABORTED', 'The server is closing.');
-      return await read(await this.#send(outgoing, deadline.signal));
+      const { request, response } = await this.#send(outgoing, deadline.signal);
+      try {
+        return await read(response);
+      } finally {
+        // what is not wanted to its end, or was answered before its end, is cut off
+        if (!response.readableEnded || !request.writableFinished) request.destroy();
+      }
     } catch (error) {
       // an abort shows as whatever the socket says about it
       if (deadline.signal.aborted) throw deadline.signal.reason;
@@ -62,14 +76,27 @@ export class HttpPool {
     this.#agent.destroy();
   }
 
-  #send({ method, path, headers, body }: Outgoing, signal: AbortSignal): Promise<IncomingMessage> {
+  async #enter({ signal, timeoutMs, sendWithinMs = timeoutMs }: Outgoing, what: string): Promise<() => void> {
+    const deadline = startDeadline({ caller: signal, timeoutMs: sendWithinMs, what });
+    try {
+      return await this.#places.enter(deadline.signal);
+    } catch (error) {
+      if (!isMattermostError(error, 'TIMEOUT')) throw error;
+      const text = `All connections to Mattermost are in use (MATTERMOST_MAX_CONNECTIONS), so nothing was sent (${what}); try again later.`;
+      throw new MattermostError('UNREACHABLE', text);
+    } finally {
+      deadline.release();
+    }
+  }
+
+  #send({ method, path, headers, body }: Outgoing, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve, reject) => {
       const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}${path}`, this.#base);
       const request = this.#request(url, { method, headers, agent: this.#agent, signal });
       let isAnswered = false;
       request.once('response', (response) => {
         isAnswered = true;
-        resolve(response);
+        resolve({ request, response });
       });
       request.on('error', reject);
       if (typeof body === 'function') {

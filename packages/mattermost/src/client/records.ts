@@ -54,6 +54,7 @@ export interface MemberRecord {
 
 export interface FileRecord {
   id: string;
+  user_id?: Maybe<string>;
   name?: Maybe<string>;
   size?: Maybe<number>;
   mime_type?: Maybe<string>;
@@ -88,7 +89,17 @@ export interface PostRecord {
   file_ids?: Maybe<string[]>;
   reply_count?: Maybe<number>;
   last_reply_at?: Maybe<number>;
-  metadata?: Maybe<{ files?: Maybe<FileRecord[]>; reactions?: Maybe<ReactionRecord[]> }>;
+  metadata?: Maybe<{
+    files?: Maybe<FileRecord[]>;
+    reactions?: Maybe<ReactionRecord[]>;
+    embeds?: Maybe<EmbedRecord[]>;
+  }>;
+}
+
+/** What a link in a message shows; a link to another message brings that message along. */
+export interface EmbedRecord {
+  type?: Maybe<string>;
+  data?: Maybe<{ post?: Maybe<PostRecord> }>;
 }
 
 export interface PostListRecord {

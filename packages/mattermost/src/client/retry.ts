@@ -41,7 +41,8 @@ function faultCode(error: unknown): string | undefined {
 export function readRetryAfter(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
-  const date = Date.parse(header);
+  // a date has the name of a month; Date.parse would take much else for one
+  const date = /[a-z]{3}/i.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 

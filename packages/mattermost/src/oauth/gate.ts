@@ -66,8 +66,9 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
   ]);
 
   const verifyAccessToken = async (token: string) => {
-    const { clientId, accessToken, expiresAt } = grants.read('access', token);
-    await check(accessToken);
+    const { accessToken, expiresAt } = grants.read('access', token);
+    // by the person, as many may use the same program; a session of one is nothing to the others
+    const clientId = await check(accessToken);
     return { token, clientId, scopes: [], expiresAt, extra: { mattermostToken: accessToken } };
   };
 

@@ -94,7 +94,7 @@ export const bookmarkTools = [
         : undefined,
     output: bookmark,
     async run({ channel_id, bookmark_id, full, ...fields }, { api, policy }) {
-      await policy.requireBookmark(channel_id, bookmark_id, 'write');
+      await known(policy.requireBookmark(channel_id, bookmark_id, 'write'));
       const target = path`/channels/${channel_id}/bookmarks/${bookmark_id}`;
       const answer = await known(api.patch<BookmarkRecord & { updated?: BookmarkRecord }>(target, fields));
       return present(answer.updated ?? answer, full);
@@ -110,7 +110,7 @@ export const bookmarkTools = [
     input: { channel_id: id(), bookmark_id: id(), full: full() },
     output: bookmark,
     async run({ channel_id, bookmark_id, full }, { api, policy }) {
-      await policy.requireBookmark(channel_id, bookmark_id, 'write');
+      await known(policy.requireBookmark(channel_id, bookmark_id, 'write'));
       return present(
         await known(api.delete<BookmarkRecord>(path`/channels/${channel_id}/bookmarks/${bookmark_id}`)),
         full,
@@ -127,7 +127,7 @@ export const bookmarkTools = [
     input: { channel_id: id(), bookmark_id: id(), new_sort_order: z.int().min(0).max(1000), full: full() },
     output: listOf('bookmarks', bookmark),
     async run({ channel_id, bookmark_id, new_sort_order, full }, { api, policy }) {
-      await policy.requireBookmark(channel_id, bookmark_id, 'write');
+      await known(policy.requireBookmark(channel_id, bookmark_id, 'write'));
       const target = path`/channels/${channel_id}/bookmarks/${bookmark_id}/sort_order`;
       const moved = await known(api.postList<BookmarkRecord>(target, new_sort_order));
       return { bookmarks: moved.map((one) => present(one, full)) };

@@ -149,11 +149,7 @@ export const channelTools = [
     output: channel,
     async run({ user_id_1, user_id_2, full }, context) {
       await context.policy.requireListed({ type: 'D', name: [user_id_1, user_id_2].sort().join('__') }, 'write');
-      return presentChannel(
-        context,
-        await context.api.post<ChannelRecord>('/channels/direct', [user_id_1, user_id_2]),
-        full,
-      );
+      return openChannel(context, { endpoint: '/channels/direct', user_ids: [user_id_1, user_id_2], full });
     },
   }),
   defineTool({
@@ -168,7 +164,7 @@ export const channelTools = [
     async run({ user_ids: others, full }, context) {
       await context.policy.requireListed({ type: 'G' }, 'write');
       const user_ids = [...new Set([(await context.names.me()).id, ...others])];
-      return presentChannel(context, await context.api.post<ChannelRecord>('/channels/group', user_ids), full);
+      return openChannel(context, { endpoint: '/channels/group', user_ids, full });
     },
   }),
   defineTool({
@@ -247,6 +243,19 @@ export const channelTools = [
     },
   }),
 ];
+
+interface OpenRequest {
+  endpoint: string;
+  user_ids: readonly string[];
+  full: boolean;
+}
+
+/** The channel may have been there before, and be one that a list names by its id. */
+async function openChannel(context: ToolContext, { endpoint, user_ids, full }: OpenRequest): Promise<object> {
+  const channel = await context.api.post<ChannelRecord>(endpoint, user_ids);
+  await context.policy.requireListed(channel, 'write');
+  return presentChannel(context, channel, full);
+}
 
 async function addMember(
   context: ToolContext,

@@ -23,7 +23,7 @@ export async function uploadFile(context: ToolContext, request: UploadRequest): 
     return send(context, request.channel_id, { name, size: content.length, read: () => pieces(content) });
   }
   await using file = await openBelow(fileRoots, request.file_path, maxFileBytes);
-  const name = request.filename === undefined ? file.name : safeName(request.filename);
+  const name = safeName(request.filename ?? file.name);
   return await send(context, request.channel_id, { name, size: file.size, read: () => file.read() });
 }
 
@@ -69,11 +69,11 @@ export async function downloadFile(context: ToolContext, request: DownloadReques
   let size = 0;
   const saved = await writeBelow(target, async (file) => {
     await context.api.download(path`/files/${request.file_id}`, async (response) => {
-      await file.truncate(0); // what an attempt that broke off has left
+      await file.empty(); // what an attempt that broke off has left
       size = 0;
       for await (const chunk of response) {
         if (size + chunk.length > maxFileBytes) throw tooLarge(`"${info.name}" is larger than it said`, maxFileBytes);
-        await file.write(chunk, 0, chunk.length, size);
+        await file.append(chunk);
         size += chunk.length;
         context.progress(size, total);
       }

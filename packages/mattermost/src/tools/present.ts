@@ -37,11 +37,22 @@ export async function presentPosts(
     ? await names.labels(posts.map(({ channel_id }) => channel_id))
     : new Map<string, string>();
   const length = isListed ? listedLength(posts, characters) : undefined;
-  return posts.map((post) => {
+  const shown = full ? await Promise.all(posts.map((post) => withoutHidden(context, post))) : posts;
+  return shown.map((post) => {
     const known = { user: users.get(post.user_id ?? ''), channel: channels.get(post.channel_id ?? '') };
     if (full) return { ...post, ...tidy(known) };
     return compactPost(post, { ...known, listedLength: length, isChannelKnown: isListed && !withChannel });
   });
+}
+
+/** Without messages of other channels that links in it lead to, where those may not be read. */
+async function withoutHidden({ policy }: ToolContext, post: PostRecord): Promise<PostRecord> {
+  const { metadata, channel_id } = post;
+  if (!metadata?.embeds) return post;
+  const embeds = await policy.readable(metadata.embeds, ({ type, data }) =>
+    type === 'permalink' ? data?.post?.channel_id : channel_id,
+  );
+  return { ...post, metadata: { ...metadata, embeds } };
 }
 
 export async function presentPost(context: ToolContext, post: PostRecord, full: boolean): Promise<Compact> {

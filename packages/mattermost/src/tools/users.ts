@@ -4,10 +4,12 @@ import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
 import type { StatusRecord, UserRecord } from '../client/records.ts';
 import { tidy, time } from '../compact.ts';
-import { full, id, listOf, record, username } from '../schemas.ts';
+import { full, id, pageOf, record, username } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
 import { presentUsers } from './present.ts';
 
+/** As many as Mattermost gives unless told. */
+const MOST_FOUND = 100;
 const user = record('id', 'username', 'name', 'nickname', 'email', 'position', 'roles', 'bot', 'deleted');
 
 export const userTools = [
@@ -56,10 +58,14 @@ export const userTools = [
     effect: 'read',
     tags: ['user'],
     input: { term: z.string().min(1).max(256), team_id: id().optional().describe('Only members of it'), full: full() },
-    output: listOf('users', user),
+    output: pageOf('users', user, { note: {} }),
     async run({ term, team_id, full }, context) {
-      const body = { term, ...(team_id ? { team_id } : {}) };
-      return { users: presentUsers(context, await context.api.askList<UserRecord>('/users/search', body), full) };
+      if (team_id) await context.policy.requireTeam(team_id, 'read');
+      const body = { term, limit: MOST_FOUND + 1, ...(team_id ? { team_id } : {}) };
+      const found = await context.api.askList<UserRecord>('/users/search', body);
+      const users = presentUsers(context, found.slice(0, MOST_FOUND), full);
+      if (found.length <= MOST_FOUND) return { users, truncated: false };
+      return { users, truncated: true, note: 'There are more: use a longer term.' };
     },
   }),
   defineTool({
