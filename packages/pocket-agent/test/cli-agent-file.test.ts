@@ -1,6 +1,7 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAgentFile } from '../src/cli/agent-file.ts';
 import { CommandFolder, scriptedBy, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
 import { FakeProviders } from './fixtures/fake-providers.ts';
 
@@ -62,14 +63,23 @@ describe('--agent', () => {
     [{ agentconfig: {} }, 'has no "agentconfig". Did you mean "agentConfig"?'],
     [{ agentConfig: { llmModel: 'demo', sytemPrompt: 'x' } }, 'Did you mean "systemPrompt"?'],
     [{ limits: { maxStep: 3 } }, '"limits" has no "maxStep". Did you mean "maxSteps"?'],
-    [{ limits: { maxSteps: 0 } }, 'limits.maxSteps must be a whole number'],
     [{ tools: 'web' }, '"tools" must be a list of folders'],
+    [{ agentConfig: { llmModel: 5 } }, '"agentConfig": "llmModel" must be text'],
+    [{ agentConfig: { systemPrompt: ['x'] } }, '"systemPrompt" must be text'],
+    [{ agentConfig: { allowImages: 'yes' } }, '"allowImages" must be true or false'],
+    [{ agentConfig: { modelSettings: 'x' } }, '"modelSettings" must be an object'],
+    [{ access: { auditFile: 5 } }, '"access": "auditFile" must be text'],
     [{ mcpServers: { one: {} } }, 'MCP server "one" needs a "command"'],
     [[], 'must hold an object'],
   ])('a mistake in it is named: %j', async (content, message) => {
-    const file = await folder.file('wrong.json', content);
+    const reading = readAgentFile(await folder.file('wrong.json', content));
+    await expect(reading).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) });
+  });
+
+  test('a mistake in it is the code 2', async () => {
+    const file = await folder.file('wrong.json', { limits: { maxSteps: 0 } });
     const { code, stderr } = await folder.command(['--agent', file, 'Hi'], { env: scriptedBy(providers) });
-    expect(stderr).toContain(message);
+    expect(stderr).toContain('limits.maxSteps must be a whole number');
     expect(code).toBe(2);
   });
 });

@@ -254,6 +254,14 @@ describe('the screen', () => {
     expect(listeners.size).toBe(0);
   });
 
+  test('a terminal that does not know how wide it is has room', () => {
+    const { output, take } = terminal(0);
+    const screen = new Screen(output, output);
+    screen.status(['a line of a few words']);
+    expect(take()).toBe('a line of a few words');
+    screen.close();
+  });
+
   test('while somebody is asked nothing else is written; then it comes', async () => {
     const { output, take } = terminal();
     const screen = new Screen(output, output);

@@ -1,9 +1,9 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { dataFolder } from '../src/cli/data-folder.ts';
 import { checkNode } from '../src/cli/doctor.ts';
 import { configPlaces } from '../src/cli/found-configs.ts';
+import { dataFolder } from '../src/data-folder.ts';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
 
 const folder = new CommandFolder();
@@ -28,6 +28,8 @@ describe('pocket-agent doctor', () => {
     const own = join(folder.path, 'broken-tools');
     await cp(toolsFolder, own, { recursive: true });
     await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_human_name: Counts\ntool_list: nothing\n');
+    await cp(join(toolsFolder, 'Greeter'), join(own, 'Old'), { recursive: true });
+    await writeFile(join(own, 'Old', 'package.json'), '{ "type": "commonjs" }'); // as npm init writes it
     const file = await folder.servers('broken.json', {
       exits: started(oddServer, 'exits'),
       absent: { command: 'no-such-program' },
@@ -40,6 +42,7 @@ describe('pocket-agent doctor', () => {
     expect(stdout).toContain('broken  server absent: ');
     expect(stdout).toContain('ok      tool folder Greeter: 1 tool');
     expect(stdout).toMatch(/broken {2}.*Counter\/manifest\.yaml:2:\d+: found "nothing"; expected/);
+    expect(stdout).toMatch(/broken {2}.*Old\/tool\.ts:\d+:1: .*put one with { "type": "module" } beside it/);
     expect(stdout).toMatch(/broken {2}data folder .*\n {8}.*XDG_DATA_HOME/);
     expect(stdout).toMatch(/note {4}no key of a model provider is set\n {8}Set ANTHROPIC_API_KEY/);
   });

@@ -82,6 +82,8 @@ test('--json: a failure is the last line, with its code, and on stderr for peopl
   expect(failed.code).toBe(1);
   expect(failed.lines.at(-1)).toMatchObject({ type: 'error', data: { code: 'MODEL_FAILED' }, exitCode: 1 });
   expect(failed.stderr).toContain('Wrong key.');
+  const silent = await events([]);
+  expect(silent.lines).toMatchObject([{ type: 'error', data: { message: 'There is no question.' }, exitCode: 2 }]);
   const mistaken = await events([], '--profile', 'king', 'Go');
   expect(mistaken.lines).toEqual([
     {

@@ -103,9 +103,12 @@ describe('pocket-agent serve', () => {
 });
 
 describe('pocket-agent serve-tools', () => {
-  test('tool folders are an MCP server on stdin and stdout, several paths as one', async () => {
-    const client = await overStdio('serve-tools', join(toolsFolder, 'Greeter'), join(toolsFolder, 'Counter'));
-    expect((await client.listTools()).tools.map((tool) => tool.name).sort()).toEqual(['count', 'greet']);
+  test('tool folders are an MCP server on stdin and stdout, several paths as one, for a profile', async () => {
+    const paths = [join(toolsFolder, 'Greeter'), join(toolsFolder, 'Counter'), 'notes'];
+    const client = await overStdio('serve-tools', '--profile', 'reader', ...paths);
+    const names = (await client.listTools()).tools.map((tool) => tool.name).sort();
+    expect(names).toEqual(['count', 'find_notes', 'greet', 'read_note']);
+    await expect(client.callTool({ name: 'save_note', arguments: { title: 'a', text: 'b' } })).rejects.toThrow();
     const { content } = await client.callTool({ name: 'greet', arguments: { who: 'Ada' } });
     expect(content).toEqual([{ type: 'text', text: 'Hello Ada!' }]);
     await expect(client.callTool({ name: 'absent', arguments: {} })).rejects.toThrow('absent');

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { FileLock } from '../src/cli/file-lock.ts';
+import { Session } from '../src/cli/sessions.ts';
 import { CommandFolder, commandLine, SCRIPTED, scriptedBy } from './fixtures/cli-command.ts';
 import { FakeProviders } from './fixtures/fake-providers.ts';
 
@@ -73,18 +75,31 @@ describe('--session', () => {
     expect(await readdir(sessionFile('.'))).not.toContain('locked.json.lock');
   });
 
+  test('a lock that is only just being written is one; an old one without a word is none', async () => {
+    const file = await folder.file('empty.lock', '');
+    await expect(FileLock.take(file, 'It')).rejects.toThrow('It is in use');
+    await utimes(file, new Date(0), new Date(0));
+    const lock = await FileLock.take(file, 'It');
+    expect(await readFile(file, 'utf8')).toContain(String(process.pid));
+    lock.release();
+  });
+
   test.each(['a/b', 'a\\b', '.hidden', 'con', 'x'.repeat(65)])(
     'the name %j is refused: it is no plain file name',
     async (name) => {
-      const { code, stderr } = await folder.command(['--session', name, 'Hi']);
-      expect(code).toBe(2);
-      expect(stderr).toContain('cannot be the name of a session');
+      await expect(Session.open(name)).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining('cannot be the name of a session'),
+      });
     },
   );
 
   test('one that was written by a newer version, or is broken, is refused and left as it is', async () => {
-    providers.script('Hi.');
-    await ask('--session', 'newer', 'Hi');
+    vi.stubEnv('XDG_DATA_HOME', folder.cachedEnv.XDG_DATA_HOME);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const session = await Session.open('newer');
+    await session.save([]);
+    session.close();
     for (const [content, message] of [
       ['{"format":2,"messages":[]}', 'was written by a newer pocket-agent (format 2; this one reads 1)'],
       ['{"format":1,', 'cannot be read'],
@@ -92,8 +107,11 @@ describe('--session', () => {
       ['{"format":1,"messages":[{"role":"system"}]}', 'needs a role'],
     ] as const) {
       await writeFile(sessionFile('newer.json'), content);
-      const { code, stderr } = await ask('--session', 'newer', 'Hi');
-      expect({ code, stderr: stderr.includes(message) || stderr }).toEqual({ code: 2, stderr: true });
+      const opening = Session.open('newer');
+      await expect(opening).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining(message),
+      });
       expect(await readFile(sessionFile('newer.json'), 'utf8')).toBe(content);
     }
   });

@@ -86,7 +86,11 @@ describe('pocket-agent tools', { timeout: 20_000 }, () => {
     expect(some.stdout).toContain('one_echo');
     expect(some.stderr).toMatch(/^server broken: .*API_TOKEN is wrong/m);
     const none = await command(['tools', '--config', await folder.servers('none.json', { broken })]);
-    expect(none).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('No MCP server answered') });
+    expect(none).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('Nothing here has a tool that works: broken'),
+    });
   });
 
   test('a file that is no JSON, or holds no servers, is named', async () => {

@@ -208,6 +208,9 @@ describe('github', () => {
     expect(await list('busy')).toContain('Try again in 7 s. GITHUB_TOKEN raises the limit.');
     expect(await list('../../user')).toContain('must not hold');
     expect((await call('github_list_files', { repo: 'ann' })).isError).toBe(true);
+    expect((await call('github_list_files', { repo: '../user' })).text).toContain('must not hold');
+    const beyond = { repo: 'ann/owls', path: 'src/a b.ts', ref: 'main', first_line: 9 };
+    expect((await call('github_read_file', beyond)).text).toContain('has only 3 lines');
   });
 });
 

@@ -48,12 +48,19 @@ test.each([
   });
 });
 
-test('a default that contains itself ends', async () => {
+test('defaults that contain themselves and each other end, and so does a schema that is its own part', async () => {
+  const child = "{ $ref: '#', default: {} }";
   const root = writeFiles({
-    'A/manifest.yaml': `${manifestOf('a')}    parameters: { properties: { child: { $ref: '#', default: {} } } }\n`,
-    'A/tool.ts': 'export class Tools { async a({ child }: { child: object }) { return typeof child; } }',
+    'A/manifest.yaml': `${manifestOf('a')}    parameters: { allOf: [{ $ref: '#/$defs/it' }, { $ref: '#/$defs/it' }],
+      properties: { left: ${child}, right: ${child} }, $defs: { it: { properties: { word: { default: hi } } } } }\n`,
+    'A/tool.ts': 'export class Tools { async a(args: object) { return args; } }',
   });
-  expect(await open(root).callTool('a', {})).toEqual({ content: [{ type: 'text', text: 'object' }] });
+  const { structuredContent } = await open(root).callTool('a', {});
+  expect(structuredContent).toEqual({
+    word: 'hi',
+    left: { word: 'hi', right: { word: 'hi' } },
+    right: { word: 'hi', left: { word: 'hi' } },
+  });
 });
 
 test('a tool may write into its arguments, which are its own', async () => {

@@ -8,12 +8,18 @@ import { expect, test } from 'vitest';
 import { writeFiles, writeInto } from './tool-folder-files.ts';
 
 test('the folder works, and so does its test', { timeout: 30_000 }, async () => {
-  const root = writeFiles({});
+  // as npm init leaves it
+  const root = writeFiles({ 'package.json': '{ "type": "commonjs" }' });
   // so that `pocket-agent` is found
   symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(root, 'node_modules'));
   const { path, tool, files } = await writeNewTool(root, 'WordGame');
   expect(tool).toBe('word_game');
-  expect(files.map((file) => file.slice(path.length + 1))).toEqual(['manifest.yaml', 'tool.ts', 'tool.test.ts']);
+  expect(files.map((file) => file.slice(path.length + 1))).toEqual([
+    'manifest.yaml',
+    'tool.ts',
+    'tool.test.ts',
+    'package.json',
+  ]);
   const folder = loadToolFolder(root, { strict: true });
   expect(await folder.load()).toMatchObject([{ name: 'WordGame', humanName: 'WordGame', problems: [] }]);
   await folder.close();

@@ -122,6 +122,34 @@ test('folders come and go', async () => {
   expect(folder.folders.map(({ name }) => name)).toEqual(['B']);
 });
 
+test('one that another takes the place of is watched like the first', async () => {
+  const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
+  const prepared = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('two') });
+  const folder = watch(root);
+  expect(await say(folder)).toBe('one');
+  await after(folder, () => {
+    renameSync(join(root, 'A'), join(prepared, 'before'));
+    renameSync(join(prepared, 'A'), join(root, 'A'));
+  });
+  expect(await say(folder)).toBe('two');
+  await after(folder, () => writeInto(root, 'A/tool.ts', saying('three')));
+  expect(await say(folder)).toBe('three');
+});
+
+test('the whole path may go and come back', async () => {
+  const parent = writeFiles({ 'tools/A/manifest.yaml': manifestOf('say'), 'tools/A/tool.ts': saying('one') });
+  const warned = Promise.withResolvers<void>();
+  const logger = { ...silent, warn: () => warned.resolve() };
+  const folder = watch(join(parent, 'tools'), { logger });
+  expect(await say(folder)).toBe('one');
+  renameSync(join(parent, 'tools'), join(parent, 'away'));
+  await warned.promise;
+  expect(await say(folder)).toBe('one');
+  writeInto(parent, 'away/A/tool.ts', saying('two'));
+  await after(folder, () => renameSync(join(parent, 'away'), join(parent, 'tools')));
+  expect(await say(folder)).toBe('two');
+});
+
 test('a tool that writes beside its code, and a file that is only touched, reload nothing', async () => {
   const counting = 'export class Tools { #n = 0; async say() { return String(++this.#n); } }';
   const root = writeFiles({

@@ -4,7 +4,7 @@ import type { AgentConfig, AgentLimits } from '../agent-config.ts';
 import { PocketError } from '../errors.ts';
 import type { AccessOptions } from '../gate.ts';
 import type { McpServerEntry } from '../mcp-config.ts';
-import { isObject, readJsonFile, readObject } from './json-file.ts';
+import { isObject, readJsonFile, readObject, type Shape } from './json-file.ts';
 import { readServers } from './servers.ts';
 import { isShippedFolder } from './tool-sources.ts';
 
@@ -16,46 +16,60 @@ export interface AgentFile {
   limits: AgentLimits;
 }
 
-const keys = ['$schema', 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
-const configKeys = [
-  'llmModel',
-  'modelSettings',
-  'name',
-  'roleDescription',
-  'agentId',
-  'systemPrompt',
-  'messages',
-  'allowImages',
-  'completionOptions',
-];
-const accessKeys = ['profile', 'confirm', 'remember', 'approvalTimeoutMs', 'fingerprintFile', 'auditFile'];
-const limitKeys = [
-  'maxSteps',
-  'timeoutMs',
-  'maxTokens',
-  'maxCostUsd',
-  'maxToolCalls',
-  'maxParallelToolCalls',
-  'modelRetries',
-];
+const fileShape: Shape = {
+  $schema: 'text',
+  agentConfig: 'an object',
+  mcpServers: 'an object',
+  tools: 'a list of folders, each as text',
+  access: 'an object',
+  limits: 'an object',
+};
+const configShape: Shape = {
+  llmModel: 'text',
+  modelSettings: 'an object',
+  name: 'text',
+  roleDescription: 'text',
+  agentId: 'text',
+  systemPrompt: 'text',
+  messages: 'anything',
+  allowImages: 'true or false',
+  completionOptions: 'an object',
+};
+const accessShape: Shape = {
+  profile: 'anything',
+  confirm: 'anything',
+  remember: 'anything',
+  approvalTimeoutMs: 'anything',
+  fingerprintFile: 'text',
+  auditFile: 'text',
+};
+const limitsShape: Shape = {
+  maxSteps: 'anything',
+  timeoutMs: 'anything',
+  maxTokens: 'anything',
+  maxCostUsd: 'anything',
+  maxToolCalls: 'anything',
+  maxParallelToolCalls: 'anything',
+  modelRetries: 'anything',
+};
 
 export async function readAgentFile(file: string): Promise<AgentFile> {
   const content = await readJsonFile(file);
   if (!isObject(content)) throw new PocketError('CONFIG_INVALID', `${file} must hold an object.`);
-  const { agentConfig, mcpServers, tools = [], access, limits } = readObject(file, content, keys);
+  const { agentConfig, mcpServers, tools, access, limits } = readObject(file, content, fileShape);
   const folder = dirname(resolve(file));
-  if (!Array.isArray(tools) || !tools.every((entry) => typeof entry === 'string')) {
-    throw new PocketError('CONFIG_INVALID', `${file}: "tools" must be a list of folders, each as text.`);
-  }
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
-  // the agent checks what the values are
   return {
-    agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configKeys),
+    agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configShape),
     servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
-    tools: tools.map((entry) => (isShippedFolder(entry) ? entry : pathFrom(folder, entry))),
-    access: accessFrom(folder, readObject(`${file}: "access"`, access, accessKeys)),
-    limits: readObject(`${file}: "limits"`, limits, limitKeys),
+    tools: texts(tools).map((entry) => (isShippedFolder(entry) ? entry : pathFrom(folder, entry))),
+    access: accessFrom(folder, readObject(`${file}: "access"`, access, accessShape)),
+    limits: readObject(`${file}: "limits"`, limits, limitsShape),
   };
+}
+
+function texts(list: unknown): string[] {
+  return Array.isArray(list) ? list : [];
 }
 
 /** A server of the file runs in the folder of the file unless it says otherwise. */

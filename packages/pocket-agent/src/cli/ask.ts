@@ -1,4 +1,5 @@
 // One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
+import { PocketError } from '../errors.ts';
 import { type AgentRequest, agentOptions, readAgentRequest } from './agent-options.ts';
 import { makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';
@@ -46,6 +47,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       return await chat({ ...values, request, images }, interrupts);
     }
     if (prompt === '') {
+      json?.error(new PocketError('CONFIG_INVALID', 'There is no question.'), exitCodes.mistake);
       process.stderr.write(`There is no question.\n\n${usageOf('ask')}`);
       return exitCodes.mistake;
     }
@@ -78,7 +80,7 @@ async function answer({ values, request, prompt, images, json, interrupts }: Que
   const session = values.session === undefined ? undefined : await Session.open(values.session);
   try {
     const chosen = await chooseModel(request.model);
-    const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+    const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
     for (const problem of problems) tell(problem);
     if (/^[a-z-]+$/.test(prompt)) {
       const meant = didYouMean(prompt, commandNames);

@@ -38,7 +38,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { signal } = interrupts.listen();
   const request = await readAgentRequest(values);
   const screen = new Screen(process.stdout, process.stderr);
-  const source = await findSource(request, server, (line) => screen.line(line));
+  const source = await findSource(server, { request, signal, tell: (line) => screen.line(line) });
   try {
     const tools = await source.listTools(signal);
     const tool = tools.find(({ name }) => name === toolName);
@@ -96,13 +96,19 @@ async function permitted(
   throw new PocketError('ACCESS_DENIED', `${name} was not called: ${decision.reason}; --yes allows it.`);
 }
 
+interface Search {
+  request: AgentRequest;
+  signal: AbortSignal;
+  tell(line: string): void;
+}
+
 /** One server alone, so that its tools have the names it gives them. */
-async function findSource(request: AgentRequest, name: string, tell: (line: string) => void): Promise<ToolSource> {
+async function findSource(name: string, { request, signal, tell }: Search): Promise<ToolSource> {
   const logger = screenLogger(tell);
   const servers = new Map([['builtin', builtinServer()], ...request.servers]);
   const entry = servers.get(name);
   if (entry) return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, logger });
-  const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+  const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
   for (const problem of problems) tell(printable(problem));
   const names = folders.map((folder) => folder.folders.map((state) => state.name));
   const found = folders.find((_folder, index) => names[index]?.includes(name));

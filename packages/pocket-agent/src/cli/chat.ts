@@ -72,7 +72,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
     const chosen = await chooseModel(request.model);
     const model = new SwitchableModel(await resolveModel(chosen.model, request.config.modelSettings));
     const logger = screenLogger((line) => screen.line(line));
-    const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+    const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal: interrupts.signal });
     for (const problem of problems) screen.line(printable(problem));
     const approver = makeApprover({ screen, interrupts, yes: options.yes });
     const { profile, ...access } = request.access;

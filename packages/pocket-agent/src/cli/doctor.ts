@@ -66,7 +66,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   if (request) {
     report(await checkModel(request));
     for (const finding of await checkServers(request, signal)) report(finding);
-    for (const name of request.toolFolders) for (const finding of await checkFolder(name)) report(finding);
+    for (const name of request.toolFolders) for (const finding of await checkFolder(name, signal)) report(finding);
   }
   report(await checkDataFolder());
   report(checkTerminal());
@@ -168,10 +168,10 @@ function brokenServer(name: string, reason: string): Finding {
   };
 }
 
-async function checkFolder(name: string): Promise<Finding[]> {
+async function checkFolder(name: string, signal: AbortSignal): Promise<Finding[]> {
   try {
     toolFolderPath(name);
-    const { folders, problems } = await loadFolders([name], { logger: screenLogger(() => {}) });
+    const { folders, problems } = await loadFolders([name], { logger: screenLogger(() => {}), signal });
     const states = folders.flatMap((folder) => folder.folders);
     await closeFolders(folders);
     return [

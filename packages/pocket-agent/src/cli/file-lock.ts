@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { makePrivateFolder } from '../data-folder.ts';
 import { PocketError } from '../errors.ts';
 
-const BREAKING_MS = 10_000;
+const YOUNG_MS = 10_000;
 
 export class FileLock {
   readonly #file: string;
@@ -52,16 +52,16 @@ export class FileLock {
   /** Of another machine nobody here can tell whether a process lives. */
   async #livingHolder(): Promise<string | undefined> {
     const content = await readFile(this.#file, 'utf8').catch(() => '');
+    if (content === '') return (await isYoung(this.#file)) ? 'that is just taking it' : undefined;
     const [pid = '', host = ''] = content.split(' ');
     const isAlive = host !== hostname() || lives(Number(pid));
-    return content !== '' && isAlive ? `${pid} on ${host}` : undefined;
+    return isAlive ? `${pid} on ${host}` : undefined;
   }
 
   /** Two that find the same dead lock must not both take it: the breaking of it is locked too. */
   async #takeOver(): Promise<boolean> {
     const breaking = `${this.#file}.breaking`;
-    const since = await stat(breaking).catch(() => undefined);
-    if (since && Date.now() - since.mtimeMs > BREAKING_MS) await rm(breaking, { force: true });
+    if (!(await isYoung(breaking))) await rm(breaking, { force: true });
     try {
       await writeFile(breaking, this.#content, { mode: 0o600, flag: 'wx' });
     } catch {
@@ -83,6 +83,12 @@ export class FileLock {
       // it is gone already
     }
   }
+}
+
+/** There, and written a moment ago: whoever made it is still at it. */
+async function isYoung(file: string): Promise<boolean> {
+  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: 0 }));
+  return Date.now() - mtimeMs < YOUNG_MS;
 }
 
 function lives(pid: number): boolean {

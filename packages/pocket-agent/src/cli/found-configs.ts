@@ -1,6 +1,7 @@
 // Files in which other programs keep their MCP servers: found and offered, never parsed before a yes.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { dataFolder, writePrivately } from '../data-folder.ts';
@@ -43,12 +44,18 @@ export function configPlaces(
 export async function findConfigs(): Promise<FoundConfig[]> {
   const found = await Promise.all(
     configPlaces().map(async ({ program, file }) => {
-      const content = await readFile(file).catch(() => undefined);
-      if (!content || content.length > LARGEST_BYTES) return [];
+      // a pipe would keep us waiting, and what is large is no list of servers
+      const { size } = await stat(file).then(onlyFiles, () => ({ size: 0 }));
+      const content = size > 0 && size <= LARGEST_BYTES ? await readFile(file).catch(() => undefined) : undefined;
+      if (!content) return [];
       return [{ program, file, digest: createHash('sha256').update(content).digest('hex') }];
     }),
   );
   return found.flat();
+}
+
+function onlyFiles(stats: Stats): { size: number } {
+  return stats.isFile() ? stats : { size: 0 };
 }
 
 export interface OfferOptions {

@@ -101,7 +101,8 @@ ${access}`,
     about: `Serves tool folders over MCP: on stdin and stdout, or over HTTP. web, github and notes are those that come along.
 
 Options:
-${http}      --watch          load a folder again when it was edited, between calls
+${http}      --profile NAME   reader, writer, manager or admin: what clients may call; default: everything
+      --watch          load a folder again when it was edited, between calls
 `,
   },
   'new-tool': {

@@ -1,11 +1,14 @@
 // Several paths of tool folders as one, for a server that has one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import type { Judgement } from '../access.ts';
 import { PocketError } from '../errors.ts';
 import type { FolderCallContext, FolderState, ToolFolderOptions } from '../tool-folder/index.ts';
 import { ToolFolder } from '../tool-folder/index.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];
+  /** By the names of their tools, as they were last listed. */
+  #owners: ReadonlyMap<string, ToolFolder> = new Map();
 
   /** Closes the parts when it is closed. */
   constructor(parts: readonly ToolFolder[], options: ToolFolderOptions) {
@@ -24,19 +27,20 @@ export class JoinedFolders extends ToolFolder {
 
   override async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
     const lists = await Promise.all(this.#parts.map((part) => part.listTools(signal)));
-    const owners = new Map<string, string>();
+    const owners = new Map<string, ToolFolder>();
     for (const [index, part] of this.#parts.entries()) {
       for (const { name } of lists[index] ?? []) {
         const other = owners.get(name);
         if (other !== undefined) {
           throw new PocketError(
             'CONFIG_INVALID',
-            `There is a tool "${name}" in ${other} and in ${part.path}: rename one.`,
+            `There is a tool "${name}" in ${other.path} and in ${part.path}: rename one.`,
           );
         }
-        owners.set(name, part.path);
+        owners.set(name, part);
       }
     }
+    this.#owners = owners;
     return lists.flat();
   }
 
@@ -45,11 +49,15 @@ export class JoinedFolders extends ToolFolder {
     args: Record<string, unknown>,
     context: FolderCallContext,
   ): Promise<CallToolResult> {
-    const lists = await Promise.all(this.#parts.map((part) => part.listTools(context.signal)));
-    const owner = this.#parts.find((_part, index) => lists[index]?.some((tool) => tool.name === name));
+    await this.listTools(context.signal);
+    const owner = this.#owners.get(name);
     if (owner) return owner.callTool(name, args, context);
-    const known = lists.flat().map((tool) => tool.name);
-    throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". There are: ${known.join(', ') || 'none'}.`);
+    const known = [...this.#owners.keys()].join(', ') || 'none';
+    throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". There are: ${known}.`);
+  }
+
+  override judge(tool: Tool): Judgement {
+    return this.#owners.get(tool.name)?.judge(tool) ?? super.judge(tool);
   }
 
   override onChange(listener: () => void): () => void {

@@ -23,16 +23,33 @@ export async function readJsonFile(file: string): Promise<unknown> {
   }
 }
 
+const kinds = {
+  text: (value: unknown) => typeof value === 'string',
+  'true or false': (value: unknown) => typeof value === 'boolean',
+  'an object': isObject,
+  'a list of folders, each as text': (value: unknown) =>
+    Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+  /** Checked where it is used. */
+  anything: () => true,
+};
+
+/** What each key holds. */
+export type Shape = Readonly<Record<string, keyof typeof kinds>>;
+
 /** An object that may be missing, with no other keys than those. */
-export function readObject(where: string, value: unknown, keys: readonly string[]): JsonObject {
+export function readObject(where: string, value: unknown, shape: Shape): JsonObject {
   if (value === undefined) return {};
   if (!isObject(value)) throw new PocketError('CONFIG_INVALID', `${where} must be an object.`);
-  for (const key of Object.keys(value)) {
-    if (keys.includes(key)) continue;
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `${where} has no "${key}".${didYouMean(key, keys)} It may have: ${keys.join(', ')}.`,
-    );
+  const keys = Object.keys(shape);
+  for (const [key, item] of Object.entries(value)) {
+    const kind = Object.hasOwn(shape, key) ? shape[key] : undefined;
+    if (kind === undefined) {
+      throw new PocketError(
+        'CONFIG_INVALID',
+        `${where} has no "${key}".${didYouMean(key, keys)} It may have: ${keys.join(', ')}.`,
+      );
+    }
+    if (!kinds[kind](item)) throw new PocketError('CONFIG_INVALID', `${where}: "${key}" must be ${kind}.`);
   }
   return value;
 }

@@ -16,29 +16,35 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: () => import('./doctor.ts'),
 };
 
-async function main(args: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<void> {
   const [first = '', ...rest] = args;
   const name = Object.hasOwn(commands, first) ? first : 'ask';
   const given = name === 'ask' ? args : rest;
   const flags = given.slice(0, given.includes('--') ? given.indexOf('--') : given.length);
   if (flags.includes('--help') || flags.includes('-h')) {
     process.stdout.write((await import('./help.ts')).helpOf(name));
-    return 0;
+    return;
   }
   if (flags.includes('--version') || flags.includes('-v')) {
     process.stdout.write(`${(await import('../version.ts')).packageVersion()}\n`);
-    return 0;
+    return;
   }
   const { Interrupts } = await import('./interrupts.ts');
+  const { guardProcess, endProcess } = await import('./process-ends.ts');
   const interrupts = new Interrupts();
-  process.stdout.on('error', () => interrupts.outputClosed());
+  guardProcess(interrupts);
+  const code = await run(name, given, interrupts);
+  await endProcess(() => interrupts.exitCode ?? code);
+}
+
+async function run(name: string, args: readonly string[], interrupts: Interrupts): Promise<number> {
   try {
     const { command } = await (commands[name] ?? (() => import('./ask.ts')))();
-    return await command(given, interrupts);
+    return await command(args, interrupts);
   } catch (error) {
     const { reportError } = await import('./report-error.ts');
     return interrupts.exitCode ?? reportError(error, name);
   }
 }
 
-process.exitCode = await main(process.argv.slice(2));
+await main(process.argv.slice(2));

@@ -37,7 +37,8 @@ export class Screen {
   }
 
   get columns(): number {
-    return this.#out.columns ?? this.#err.columns ?? DEFAULT_COLUMNS;
+    // a terminal that does not know its size says 0
+    return this.#out.columns || this.#err.columns || DEFAULT_COLUMNS;
   }
 
   /** Part of the answer. */

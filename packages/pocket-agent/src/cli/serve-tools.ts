@@ -1,5 +1,8 @@
 // The command `pocket-agent serve-tools`: tool folders as an MCP server for any other host.
+
+import { type ProfileName, readProfile } from '../access.ts';
 import { PocketError } from '../errors.ts';
+import { accessOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { httpOptions, listenUntilStopped, readAddress } from './http-options.ts';
 import type { Interrupts } from './interrupts.ts';
@@ -7,7 +10,11 @@ import { printable } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
 import { loadFolders } from './tool-sources.ts';
 
-const serveToolsOptions = { ...httpOptions, watch: { type: 'boolean', default: false } } as const;
+const serveToolsOptions = {
+  ...httpOptions,
+  profile: accessOptions.profile,
+  watch: { type: 'boolean', default: false },
+} as const;
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, serveToolsOptions);
@@ -18,14 +25,15 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   // stdout belongs to the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const options = { logger: screenLogger(tell), watch: values.watch };
-  const { folders, problems } = await loadFolders(positionals, options);
+  const profile = values.profile === undefined ? undefined : readProfile(values.profile as ProfileName);
+  const { folders, problems } = await loadFolders(positionals, { ...options, signal: interrupts.signal });
   for (const problem of problems) tell(printable(problem));
   const { JoinedFolders } = await import('./joined-folders.ts');
   const [only, ...others] = folders;
   const served = only && others.length === 0 ? only : new JoinedFolders(folders, options);
   try {
     await served.listTools();
-    const server = await served.asMcpServer();
+    const server = await served.asMcpServer(profile ? { profile } : {});
     if (address) return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
     await server.serveStdio();
     return 0;

@@ -28,7 +28,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   // stdout belongs to the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const logger = screenLogger(tell);
-  const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+  const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal: interrupts.signal });
   for (const problem of problems) tell(printable(problem));
   const { model } = await chooseModel(request.model);
   const agent = makeAgent(request, { model, folders, logger });

@@ -1,6 +1,7 @@
 // The tool folders of a command: those that come with the package by name, others by path.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { abortable } from '../abort.ts';
 import { PocketError } from '../errors.ts';
 import type { ToolFolder, ToolFolderOptions } from '../tool-folder/index.ts';
 
@@ -26,15 +27,22 @@ export interface LoadedFolders {
   problems: string[];
 }
 
+export interface LoadOptions extends ToolFolderOptions {
+  signal: AbortSignal;
+}
+
 /** A folder that is broken never hides the others; only when there is none at all is that an error. */
-export async function loadFolders(names: readonly string[], options: ToolFolderOptions): Promise<LoadedFolders> {
+export async function loadFolders(
+  names: readonly string[],
+  { signal, ...options }: LoadOptions,
+): Promise<LoadedFolders> {
   if (names.length === 0) return { folders: [], problems: [] };
   const { loadToolFolder, problemText } = await import('../tool-folder/index.ts');
   const folders = names.map((name) => loadToolFolder(toolFolderPath(name), options));
   try {
     const problems: string[] = [];
     for (const [index, folder] of folders.entries()) {
-      const states = await folder.load();
+      const states = await abortable(folder.load(), signal);
       if (states.length === 0) {
         throw new PocketError(
           'CONFIG_INVALID',
@@ -45,7 +53,8 @@ export async function loadFolders(names: readonly string[], options: ToolFolderO
     }
     return { folders, problems };
   } catch (error) {
-    await closeFolders(folders);
+    // one that is being imported just now cannot be stopped, and is not waited for
+    if (!signal.aborted) await closeFolders(folders);
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 
 import { readProfile } from '../access.ts';
 import { PocketAgentClient } from '../client.ts';
-import { accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
+import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
@@ -11,6 +11,11 @@ import { screenLogger } from './screen-logger.ts';
 import { closeFolders, loadFolders } from './tool-sources.ts';
 import { toolRows, toolTable } from './tool-table.ts';
 
+function nobody({ servers, toolFolders }: AgentRequest): string {
+  const asked = [...servers.keys(), ...toolFolders].join(', ');
+  return asked ? `Nothing here has a tool that works: ${asked}.` : 'There are no servers and no tool folders.';
+}
+
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { profile } = accessOptions;
   const { values } = readArguments(args, { ...sourceOptions, profile, json: { type: 'boolean', default: false } });
@@ -18,7 +23,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const request = await readAgentRequest(values);
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const logger = screenLogger(tell);
-  const { folders, problems } = await loadFolders(request.toolFolders, { logger });
+  const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
   for (const problem of problems) tell(problem);
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
@@ -34,7 +39,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
     }
     const hasAnswer = rows.length > 0 || states.some(([, { status }]) => status === 'connected');
-    if (!hasAnswer) tell(`No MCP server answered (${[...request.servers.keys()].join(', ') || 'there is none'}).`);
+    if (!hasAnswer) tell(nobody(request));
     else
       process.stdout.write(
         (values.json ? rows.map(printableJson) : toolTable(rows)).map((line) => `${line}\n`).join(''),

@@ -1,7 +1,7 @@
 // Which directories are tool folders, which of them to watch, and whether the code in one has changed.
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { errorText, PocketError } from '../errors.ts';
 import { folderFiles } from './read-folder.ts';
 
@@ -52,7 +52,7 @@ async function isDirectory(path: string): Promise<boolean> {
 }
 
 /** `root` and the directories in it, down to the last. */
-export async function directoriesUnder(root: string): Promise<string[]> {
+async function directoriesUnder(root: string): Promise<string[]> {
   const found = [root];
   for (const directory of found) {
     if (found.length >= MOST_DIRECTORIES) break;
@@ -60,6 +60,11 @@ export async function directoriesUnder(root: string): Promise<string[]> {
     found.push(...(await directoriesIn(directory).catch(() => [])));
   }
   return found;
+}
+
+/** Those under `root`; when it is not there, where it would come back. */
+export async function directoriesToWatch(root: string): Promise<string[]> {
+  return (await isDirectory(root)) ? directoriesUnder(root) : [dirname(root)];
 }
 
 /** Of the manifest and all code in the folder; data that a tool writes beside its code is not looked at. */

@@ -2,10 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
+import { closest } from '../suggest.ts';
 import type { ArgumentCheck } from './json-schema.ts';
 import type { ManifestFile } from './manifest.ts';
 import { parameterMismatch } from './method-parameters.ts';
-import { closest, shown } from './problem.ts';
+import { shown } from './problem.ts';
 import {
   type ImportOptions,
   importTools,

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { digestOf, directoriesUnder, findFolders } from './find-folders.ts';
+import { digestOf, directoriesToWatch, findFolders } from './find-folders.ts';
 import { type ManifestProblem, problemText } from './problem.ts';
 import { type ReadFolder, readFolder } from './read-folder.ts';
 import { RunningFolder, type RunningOptions } from './running-folder.ts';
@@ -90,7 +90,7 @@ export class FolderSet {
   async scan(): Promise<boolean> {
     const { path } = this.#options;
     // before anything is read: what changes meanwhile is noticed
-    this.#watcher?.watch(await directoriesUnder(path));
+    this.#watcher?.watch(await directoriesToWatch(path));
     const paths = await findFolders(path);
     const gone = [...this.#slots].filter(([, { read }]) => !paths.includes(read.path));
     for (const [name, slot] of gone) {

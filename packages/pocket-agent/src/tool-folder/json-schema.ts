@@ -1,5 +1,5 @@
 // The JSON Schema of a tool's parameters: whether it is one, whether arguments fit it, and its defaults filled in.
-import type { JsonSchemaType, jsonSchemaValidator } from '@modelcontextprotocol/client';
+import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/client';
 import { errorText } from '../errors.ts';
 
 export type Schema = Record<string, unknown>;
@@ -14,8 +14,9 @@ const DIALECTS = [
   { pattern: /2019-09/, meta: 'https://json-schema.org/draft/2019-09/schema' },
 ];
 const NEWEST = 'https://json-schema.org/draft/2020-12/schema';
-/** A default may refer to its own schema; deeper than this nobody means it. */
-const DEEPEST = 64;
+
+/** What a schema itself must be, by dialect: the same for all, and slow to compile. */
+const described = new Map<string, JsonSchemaValidator<unknown>>();
 
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
@@ -24,12 +25,14 @@ export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
   const dialect = schema.$schema ?? NEWEST;
   const meta = DIALECTS.find(({ pattern }) => pattern.test(String(dialect)))?.meta ?? NEWEST;
   try {
-    const described = validator.getValidator({ $schema: meta, $ref: meta } as JsonSchemaType)(schema);
-    if (!described.valid) return { fault: firstFault(described.errorMessage) };
+    const describe = described.get(meta) ?? validator.getValidator({ $schema: meta, $ref: meta } as JsonSchemaType);
+    described.set(meta, describe);
+    const itself = describe(schema);
+    if (!itself.valid) return { fault: firstFault(itself.errorMessage) };
     const validate = validator.getValidator(schema as JsonSchemaType);
     return {
       check(args) {
-        const value = withDefaults(schema, structuredClone(args), { root: schema, depth: 0 });
+        const value = withDefaults(schema, structuredClone(args), { root: schema, applied: new Set(), filling: [] });
         const result = validate(value);
         return result.valid ? { value: value as Record<string, unknown> } : { problem: inWords(result.errorMessage) };
       },
@@ -74,46 +77,58 @@ export function resolveReference(schema: Schema, root: Schema): Schema | undefin
 
 interface Place {
   root: Schema;
-  depth: number;
+  /** Those that this value was filled by: a schema may refer to itself. */
+  applied: Set<Schema>;
+  /** Those whose default is being filled in: inside of it they have none, or it would never end. */
+  filling: readonly unknown[];
 }
 
 /** Through properties, items, allOf and $ref; never through a choice (anyOf, oneOf, if), of which nobody knows which holds. */
 function withDefaults(schema: unknown, value: unknown, place: Place): unknown {
-  if (!isSchema(schema) || place.depth > DEEPEST) return value;
-  const deeper = { ...place, depth: place.depth + 1 };
+  if (!isSchema(schema) || place.applied.has(schema)) return value;
+  place.applied.add(schema);
   let filled = value;
   const referred = resolveReference(schema, place.root);
-  if (referred) filled = withDefaults(referred, filled, deeper);
-  for (const part of listOf(schema.allOf)) filled = withDefaults(part, filled, deeper);
-  if (Array.isArray(filled)) return filledItems(schema, filled, deeper);
-  if (isSchema(filled)) return filledProperties(schema, filled, deeper);
+  if (referred) filled = withDefaults(referred, filled, place);
+  for (const part of listOf(schema.allOf)) filled = withDefaults(part, filled, place);
+  if (Array.isArray(filled)) return filledItems(schema, filled, place);
+  if (isSchema(filled)) return filledProperties(schema, filled, place);
   return filled;
+}
+
+function inside(place: Place, filling: readonly unknown[] = place.filling): Place {
+  return { root: place.root, applied: new Set(), filling };
 }
 
 function filledItems(schema: Schema, items: unknown[], place: Place): unknown[] {
   const first = listOf(schema.prefixItems ?? schema.items);
   const rest = schema.prefixItems === undefined && Array.isArray(schema.items) ? schema.additionalItems : schema.items;
-  return items.map((item, index) => withDefaults(index < first.length ? first[index] : rest, item, place));
+  return items.map((item, index) => withDefaults(index < first.length ? first[index] : rest, item, inside(place)));
 }
 
 function filledProperties(schema: Schema, value: Schema, place: Place): Schema {
   const properties = isSchema(schema.properties) ? schema.properties : {};
   const present = Object.entries(value).map(([name, item]): [string, unknown] => {
     const own = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
-    return [name, withDefaults(own, item, place)];
+    return [name, withDefaults(own, item, inside(place))];
   });
   const added = Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
-    const given = Object.hasOwn(value, name) ? undefined : defaultOf(property, place);
-    return given === undefined ? [] : [[name, withDefaults(property, structuredClone(given), place)]];
+    if (Object.hasOwn(value, name) || place.filling.includes(property)) return [];
+    const given = defaultOf(property, place.root);
+    if (given === undefined) return [];
+    return [[name, withDefaults(property, structuredClone(given), inside(place, [...place.filling, property]))]];
   });
   return Object.fromEntries([...present, ...added]);
 }
 
-function defaultOf(schema: unknown, { root, depth }: Place): unknown {
-  if (!isSchema(schema) || depth > DEEPEST) return undefined;
-  if (schema.default !== undefined) return schema.default;
-  const referred = resolveReference(schema, root);
-  return referred && defaultOf(referred, { root, depth: depth + 1 });
+/** Its own, or that of the first it refers to that has one. */
+function defaultOf(property: unknown, root: Schema): unknown {
+  const passed = new Set<unknown>();
+  for (let schema = property; isSchema(schema) && !passed.has(schema); schema = resolveReference(schema, root)) {
+    if (schema.default !== undefined) return schema.default;
+    passed.add(schema);
+  }
+  return undefined;
 }
 
 function listOf(value: unknown): unknown[] {

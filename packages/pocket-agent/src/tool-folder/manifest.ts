@@ -12,8 +12,9 @@ import {
   parseAllDocuments,
 } from 'yaml';
 import { errorText } from '../errors.ts';
+import { closest } from '../suggest.ts';
 import { expectedAt, keysAt, type Manifest, manifestSchema } from './manifest-schema.ts';
-import { closest, type ManifestProblem, shown } from './problem.ts';
+import { type ManifestProblem, shown } from './problem.ts';
 
 type Path = readonly PropertyKey[];
 

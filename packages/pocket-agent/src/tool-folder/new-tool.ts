@@ -10,7 +10,7 @@ export interface NewTool {
   files: readonly string[];
 }
 
-/** Writes `<directory>/<name>` with manifest.yaml, tool.ts and tool.test.ts; refuses when there is something already. */
+/** Writes `<directory>/<name>` with manifest.yaml, tool.ts, tool.test.ts and package.json; refuses when there is something already. */
 export async function writeNewTool(directory: string, name: string): Promise<NewTool> {
   if (!/^[A-Za-z][A-Za-z0-9_-]{0,49}$/.test(name) || name === 'node_modules') {
     throw new PocketError(
@@ -29,7 +29,13 @@ export async function writeNewTool(directory: string, name: string): Promise<New
     throw new PocketError('CONFIG_INVALID', `${path} cannot be made: ${reason}.`, { cause: error });
   }
   const tool = snakeCase(name);
-  const contents = { 'manifest.yaml': manifest(name, tool), 'tool.ts': code(tool), 'tool.test.ts': test(tool) };
+  const contents = {
+    'manifest.yaml': manifest(name, tool),
+    'tool.ts': code(tool),
+    'tool.test.ts': test(tool),
+    // whatever the project around it says: npm init makes CommonJS of what has no word of its own
+    'package.json': '{ "private": true, "type": "module" }\n',
+  };
   const files = Object.entries(contents).map(([file, text]) => ({ file: join(path, file), text }));
   for (const { file, text } of files) await writeFile(file, text, { flag: 'wx' });
   return { path, tool, files: files.map(({ file }) => file) };

@@ -30,6 +30,9 @@ export interface ImportOptions {
 
 const CLASS_EXPECTED = 'export class Tools { … }, a class that takes one context object';
 
+const MODULE_EXPECTED =
+  'an ES module: the package.json nearest to it makes it CommonJS; put one with { "type": "module" } beside it';
+
 export async function importTools(
   file: string,
   { timeoutMs, version }: ImportOptions,
@@ -55,11 +58,16 @@ export async function importTools(
     return {
       line: lineIn(error, file),
       found: `an error: ${oneLine(errorText(error))}`,
-      expected: 'a module that loads',
+      expected: isTakenForCommonJs(error) ? MODULE_EXPECTED : 'a module that loads',
     };
   } finally {
     clearTimeout(timer);
   }
+}
+
+function isTakenForCommonJs(error: unknown): boolean {
+  if (!(error instanceof SyntaxError)) return false;
+  return /Unexpected token 'export'|Cannot use import statement outside a module/.test(error.message);
 }
 
 function toolsClass(module: unknown): ToolsClass | ModuleFault {

@@ -1,5 +1,5 @@
 // Directories under watch: one call when what happened in them has settled.
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, statSync, watch } from 'node:fs';
 import { errorText } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
@@ -8,10 +8,15 @@ const SETTLE_MS = 50;
 /** Where something is written all the time, nobody waits for the end of it. */
 const LONGEST_MS = 1_000;
 
+interface Watched {
+  watcher: FSWatcher;
+  identity: string | undefined;
+}
+
 export class FolderWatcher {
   readonly #logger: Logger;
   readonly #onChange: () => void;
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watchers = new Map<string, Watched>();
   #timer: NodeJS.Timeout | undefined;
   /** When the first of what has not settled yet happened. */
   #since: number | undefined;
@@ -25,7 +30,10 @@ export class FolderWatcher {
   /** Watches exactly these. */
   watch(directories: readonly string[]): void {
     if (this.#isClosed) return;
-    for (const directory of this.#watchers.keys()) if (!directories.includes(directory)) this.#forget(directory);
+    for (const [directory, { identity }] of this.#watchers) {
+      // another one of the same name says nothing to the watcher of the first
+      if (!directories.includes(directory) || identityOf(directory) !== identity) this.#forget(directory);
+    }
     for (const directory of directories) if (!this.#watchers.has(directory)) this.#add(directory);
   }
 
@@ -37,19 +45,20 @@ export class FolderWatcher {
 
   #add(directory: string): void {
     try {
+      const identity = identityOf(directory);
       const watcher = watch(directory, { persistent: false }, () => this.#soon());
       watcher.on('error', () => {
         this.#forget(directory);
         this.#soon();
       });
-      this.#watchers.set(directory, watcher);
+      this.#watchers.set(directory, { watcher, identity });
     } catch (error) {
       this.#logger.warn(`${directory} cannot be watched: ${errorText(error)}`);
     }
   }
 
   #forget(directory: string): void {
-    this.#watchers.get(directory)?.close();
+    this.#watchers.get(directory)?.watcher.close();
     this.#watchers.delete(directory);
   }
 
@@ -63,5 +72,15 @@ export class FolderWatcher {
       this.#since = undefined;
       this.#onChange();
     }, SETTLE_MS).unref();
+  }
+}
+
+/** Undefined when it cannot be seen. */
+function identityOf(directory: string): string | undefined {
+  try {
+    const { dev, ino, birthtimeMs } = statSync(directory);
+    return `${dev} ${ino} ${birthtimeMs}`;
+  } catch {
+    return undefined;
   }
 }

@@ -46,6 +46,7 @@ export class Tools {
     const text = await (await this.#get(contents(place), 'application/vnd.github.raw+json')).text();
     if (text.includes('\0')) throw new Error(`${path} is no text.`);
     const lines = text.split('\n');
+    if (first > lines.length) throw new Error(`${path} has only ${lines.length} lines.`);
     const shown = lines.slice(first - 1, Math.min(last, first + MOST_LINES - 1));
     const end = first + shown.length - 1;
     return `[${repo}/${path}, lines ${first} to ${end} of ${lines.length}]\n${shown.join('\n')}`;
@@ -107,7 +108,8 @@ function brief(text: unknown): string {
 
 function contents({ repo, path, ref }: { repo: string; path: string; ref?: string | undefined }): string {
   const steps = path.split('/').filter((step) => step !== '');
-  if (steps.some((step) => step === '.' || step === '..')) throw new Error(`"${path}" must not hold . or ..`);
+  const climbs = [...repo.split('/'), ...steps].some((step) => step === '.' || step === '..');
+  if (climbs) throw new Error(`"${repo}" and "${path}" must not hold . or ..`);
   const query = ref === undefined ? '' : `?${new URLSearchParams({ ref })}`;
   return `repos/${repo}/contents/${steps.map(encodeURIComponent).join('/')}${query}`;
 }

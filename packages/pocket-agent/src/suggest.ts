@@ -1,0 +1,51 @@
+// Which of the words that exist was probably meant by one that does not.
+
+/** Of longer words the beginning counts: whoever makes one up must not keep us busy. */
+const LONGEST = 100;
+const MOST_LISTED = 10;
+
+/** The one of `known` that somebody probably meant. */
+export function closest(word: string, known: readonly string[]): string | undefined {
+  const [best] = ranked(word, known);
+  return best && best.distance <= Math.floor(word.length / 3) ? best.candidate : undefined;
+}
+
+/** ` Did you mean "…"?`, or nothing when none is near. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const found = closest(word, known);
+  return found === undefined ? '' : ` Did you mean "${found}"?`;
+}
+
+/** What there is instead, as a sentence; of many the nearest. */
+export function whatThereIs(word: string, known: readonly string[]): string {
+  if (known.length <= MOST_LISTED) return `There are: ${known.join(', ') || 'none'}.`;
+  const nearest = ranked(word, known).slice(0, MOST_LISTED);
+  return `There are ${known.length}, the nearest are: ${nearest.map(({ candidate }) => candidate).join(', ')}.`;
+}
+
+function ranked(word: string, known: readonly string[]): { candidate: string; distance: number }[] {
+  const wanted = normal(word);
+  return known
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, normal(candidate)) }))
+    .sort((a, b) => a.distance - b.distance);
+}
+
+function normal(word: string): string {
+  return word
+    .slice(0, LONGEST)
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '');
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...a].entries()) {
+    const next = [index + 1];
+    for (let column = 0; column < b.length; column++) {
+      const replaced = (row[column] ?? 0) + (letter === b[column] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
