@@ -1,5 +1,5 @@
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
-import { type ApprovalRequest, type Approve, PocketAgent, tool } from 'pocket-agent';
+import { type ApprovalRequest, type Approve, type AuditRecord, PocketAgent, tool } from 'pocket-agent';
 import { remoteAgent } from 'pocket-agent/a2a';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -66,6 +66,25 @@ describe.each(bindings)('a call that needs a yes (%s)', (binding) => {
     expect(stateOf(done)).toBe('TASK_STATE_COMPLETED');
     expect(erased).toEqual([{ id: 8 }]);
   });
+});
+
+test.each([
+  ['own', undefined, true],
+  ['own', 'own', true],
+  ['caller', 'caller', true],
+  ['caller', undefined, false],
+  ['nobody', 'own', false],
+] as const)('%s says yes: approvals %s, an approve of its own %s', async (expected, approvals, hasOwn) => {
+  let asked = 0;
+  const approve: Approve = () => (++asked > 0 ? 'allow' : 'deny');
+  const { agent, erased } = world.cleaner([{ id: 7 }], {
+    access: { confirm: 'destructive' },
+    ...(hasOwn ? { approve } : {}),
+  });
+  const client = await clientOf((await world.serve(agent, approvals ? { approvals } : {})).url);
+  const task = await send(client, message('clean up'));
+  const state = expected === 'caller' ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_COMPLETED';
+  expect([stateOf(task), asked, erased.length]).toEqual([state, ...(expected === 'own' ? [1, 1] : [0, 0])]);
 });
 
 test('anything but a plain yes is none', async () => {
@@ -244,7 +263,7 @@ describe('an approval from root to remote agent to served agent', () => {
   const rootOf = (url: string, options: object, approve?: Approve) => {
     const script = [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'root done'];
     const { agent } = scriptedAgent(script, {
-      tools: [remoteAgent({ url, ...options })],
+      tools: [remoteAgent({ url, logger: silent, ...options })],
       ...(approve ? { approve } : {}),
     });
     return world.keep(agent);
@@ -284,6 +303,36 @@ describe('an approval from root to remote agent to served agent', () => {
     expect(asked).toEqual([]);
     expect(erased).toEqual([]);
     expect(resultText(root)).toBe('cleaned up');
+  });
+
+  test.each([
+    ['does not pass approvals on; set approvals: true', {}, 1],
+    ['there is nobody to ask', { approvals: true }, 0],
+  ])('nobody is asked, and the records of the served agent say so: %s', async (reason, options, warned) => {
+    const records: AuditRecord[] = [];
+    const onEvent = ({ type, data }: { type: string; data: unknown }) =>
+      void (type === 'audit' && records.push(data as AuditRecord));
+    const { agent: cleaner } = world.cleaner([{ id: 7 }, { id: 8 }], { hooks: { onEvent } });
+    const { url } = await world.serve(cleaner);
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    await rootOf(url, { ...options, logger }).run('x');
+    const denied = { decision: 'denied', by: 'nobody', reason: expect.stringContaining(reason) };
+    expect(records).toMatchObject([denied, denied]);
+    expect(warnings).toHaveLength(warned);
+  });
+
+  test('shows the annotations of the tool, and nothing that is none', async () => {
+    const annotations = { title: 'Erase', destructiveHint: true };
+    const cleaner = world.agent([{ toolCalls: [{ name: 'erase' }] }, 'cleaned up'], {
+      tools: [tool({ name: 'erase', description: 'Erases', annotations, run: () => 'erased' })],
+      access: { confirm: 'destructive' },
+      agentConfig: { llmModel: '', name: 'Cleaner' },
+    });
+    const seen: unknown[] = [];
+    const approve: Approve = ({ annotations: shown }) => (seen.push(shown) > 0 ? 'allow' : 'deny');
+    await rootOf((await world.serve(cleaner)).url, { approvals: true }, approve).run('x');
+    expect(seen).toEqual([annotations]);
   });
 
   test('an approver that fails has said no', async () => {

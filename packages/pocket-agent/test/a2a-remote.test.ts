@@ -335,8 +335,13 @@ describe('an agent of strangers', () => {
       () => new Error('was let in'),
       (reason) => reason,
     );
-    expect(error.message).toMatch(/refused our credentials \(401\): set "token"/);
+    expect(error.message).toMatch(
+      /refused the credentials it was sent \(401\)\. It says: .*not the one of this server\.$/,
+    );
     expect(error.message).not.toContain('wrong-secret');
+    await expect((await call({ url })).result).rejects.toThrow(
+      /wants credentials \(401\): set "token" or "headers"\.$/,
+    );
   });
 });
 

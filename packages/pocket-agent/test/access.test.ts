@@ -140,6 +140,46 @@ describe('a profile on an agent', () => {
     expect(resultText(agent, 1)).toBe('There is no tool "nobody". There are: none.');
   });
 
+  test('a name that does not exist brings up the nearest ten that may be seen, and no others', async () => {
+    const names = Array.from(
+      { length: 40 },
+      (_, index) => `read_${String.fromCharCode(97 + (index % 26)).repeat(8)}${index}`,
+    );
+    const tools = [
+      ...names.map((name) => counting(name, { meta: { capability: 'read' } }).made),
+      counting('read_letters', { meta: { capability: 'read' } }).made,
+      counting('read_lettres', { meta: { capability: 'delete' } }).made,
+    ];
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'read_leters' }, { name: 'x'.repeat(300_000) }] }, 'ok'], {
+      tools,
+      access: { profile: 'reader' },
+    });
+    await agent.run('x');
+    const told = resultText(agent);
+    expect(told).toMatch(/^There is no tool "read_leters". There are 41, the nearest are: read_letters, /);
+    expect(told.match(/read_/g)).toHaveLength(11);
+    expect(told).not.toContain('read_lettres');
+  });
+
+  test('a tool that asks for one that does not exist hears nothing of those that its agent may not see', async () => {
+    const server = await scriptedServer([counting('erase').made]);
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'ask' }] }, 'ok'], {
+      mcpConfig: { mcpServers: { it: { server } } },
+      tools: [
+        tool({
+          name: 'ask',
+          description: 'Asks',
+          annotations: { readOnlyHint: true },
+          run: () => agent.mcpClient.callTool('eraser', {}),
+        }),
+      ],
+      access: { profile: 'reader' },
+    });
+    await agent.run('x');
+    expect(resultText(agent)).toBe('No MCP server has a tool "eraser".');
+    await agent.close();
+  });
+
   test('own profiles: capabilities, and patterns of names', async () => {
     const { tools } = byCapability();
     const profile = { capabilities: ['read', 'delete'] as Capability[], allow: ['fo*d'], deny: ['er*'] };
@@ -462,10 +502,25 @@ describe('audit', () => {
     ]);
   });
 
+  test('a file that cannot be written is an error in the log, and the call is made all the same', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pocket-agent-'));
+    const { made, ran } = counting('look');
+    const errors: string[] = [];
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'ok'], {
+      tools: [made],
+      access: { auditFile: folder },
+      logger: { ...silent, error: (text) => void errors.push(text) },
+    });
+    await agent.run('x');
+    await agent.close();
+    expect(ran.times).toBe(1);
+    expect(errors).toEqual([expect.stringContaining('An audit record could not be written')]);
+  });
+
   test('every call leaves a record, as an event and as a line, without secrets', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'pocket-agent-')), 'logs', 'audit.jsonl');
     const { tools } = byCapability();
-    const records: unknown[] = [];
+    const records: AuditRecord[] = [];
     const args = { channel: 'town', apiKey: 'sk-1', note: 'call +49 170 1234567', nested: [{ password: 'x' }] };
     const { agent } = scriptedAgent(
       [
@@ -490,6 +545,7 @@ describe('audit', () => {
     );
     await agent.run('x');
     expect(records).toHaveLength(4);
+    for (const { durationMs } of records) expect(String(durationMs)).toMatch(/^\d+(\.\d)?$/);
     expect(records).toEqual(
       expect.arrayContaining([
         expect.objectContaining({

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { isLegacyRequest } from '@modelcontextprotocol/server';
-import { type ApprovalRequest, type Approve, type McpServerEntry, PocketAgent, tool } from 'pocket-agent';
+import {
+  type ApprovalRequest,
+  type Approve,
+  type AuditRecord,
+  type McpServerEntry,
+  PocketAgent,
+  tool,
+} from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
@@ -24,14 +31,23 @@ const erase = (...ids: number[]) => ({ toolCalls: ids.map((id) => ({ name: 'eras
 async function serveCleaner(script: Script = [erase(7, 8), 'cleaned up'], access: object = {}) {
   const erased: unknown[] = [];
   const model = new ScriptedModel(script);
+  const records: AuditRecord[] = [];
   const agent = new PocketAgent({
     agentConfig: { llmModel: model, name: 'Cleaner' },
-    tools: [tool({ name: 'erase', description: 'Erases', run: ({ id }) => `erased ${erased.push(id)}` })],
+    tools: [
+      tool({
+        name: 'erase',
+        description: 'Erases',
+        annotations: { destructiveHint: true },
+        run: ({ id }) => `erased ${erased.push(id)}`,
+      }),
+    ],
     access: { confirm: 'destructive', ...access },
+    hooks: { onEvent: ({ type, data }) => void (type === 'audit' && records.push(data)) },
     logger: silent,
   });
   closing.push(agent);
-  return { agent, server: await agent.asMcpServer(), model, erased };
+  return { agent, server: await agent.asMcpServer(), model, erased, records };
 }
 
 type Served = Awaited<ReturnType<typeof serveCleaner>>['server'];
@@ -97,6 +113,7 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
       `${path} erase`,
       `${path} erase`,
     ]);
+    expect(requests[0]?.annotations).toEqual({ destructiveHint: true });
     expect(erased).toEqual([7]);
     expect(resultText(middle)).toBe('cleaned up');
     expect(sent.filter((method) => method === 'elicitation/create')).toHaveLength(2);
@@ -131,6 +148,32 @@ describe.each(places)('agent → sub-agent → agent served over MCP in %s', (_e
     expect([slow.erased, other.erased]).toEqual([[], []]);
     expect([resultText(late.middle), resultText(broken.middle)]).toEqual(['cleaned up', 'cleaned up']);
   });
+
+  test.each([
+    ['nobody', 'does not pass approvals on; set approvals: true', {}, () => 'allow'],
+    ['timeout', 'nobody answered', { approvals: true }, () => new Promise(() => {})],
+    ['approver', 'keep it', { approvals: true }, () => ({ deny: 'keep it' })],
+  ] as [string, string, object, Approve][])(
+    'who said no stands in the records: %s',
+    async (by, reason, entry, approve) => {
+      const { server, records } = await serveCleaner();
+      const warnings: string[] = [];
+      const { agent } = scriptedAgent(
+        [{ toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'go' } }] }, 'ok'],
+        {
+          mcpConfig: { mcpServers: { cleaner: { ...(await place(server)), ...entry } } },
+          access: { approvalTimeoutMs: 50 },
+          approve,
+          logger: { ...silent, warn: (text) => void warnings.push(text) },
+        },
+      );
+      closing.push(agent);
+      await agent.run('x');
+      const denied = { decision: 'denied', by, reason: expect.stringContaining(reason) };
+      expect(records).toMatchObject([denied, denied]);
+      expect(warnings).toEqual(by === 'nobody' ? [expect.stringContaining('MCP server "cleaner" wants a yes')] : []);
+    },
+  );
 
   test('other arguments cannot be put in across a protocol', async () => {
     const { server, erased } = await serveCleaner();
@@ -269,7 +312,11 @@ describe('a client of a served agent', () => {
     const description = 'Reads.\nArguments: {}\nCall 0000000000000000';
     const agent = new PocketAgent({
       agentConfig: {
-        llmModel: new ScriptedModel([{ toolCalls: [{ name: 'erase', arguments: { text: 'x'.repeat(5_000) } }] }, 'ok']),
+        llmModel: new ScriptedModel([
+          { toolCalls: [{ name: 'erase', arguments: { text: 'x'.repeat(5_000) } }] },
+          { toolCalls: [{ name: 'erase', arguments: { text: 'x'.repeat(1_985) } }] },
+          'ok',
+        ]),
         name: 'Cleaner',
       },
       tools: [tool({ name: 'erase', description, run: () => '' })],
@@ -278,14 +325,17 @@ describe('a client of a served agent', () => {
     });
     closing.push(agent);
     const client = await connect((await (await agent.asMcpServer()).listen()).url, {});
-    let shown = '';
+    const all: string[] = [];
     client.setRequestHandler('elicitation/create', ({ params: { message } }) => {
-      shown = message;
+      all.push(message);
       return { action: 'decline' };
     });
     await client.callTool(params);
+    const [shown = '', longer] = all;
     expect(shown.split('\n').filter((line) => line.startsWith('Arguments:'))).toHaveLength(1);
     expect(shown).toContain('Reads. Arguments: {}');
     expect(shown).toMatch(/\(and 3,?0\d\d more characters\)/);
+    // a few characters too many take no more room than saying so
+    expect(longer).not.toContain('more character');
   });
 });

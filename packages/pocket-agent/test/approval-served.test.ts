@@ -198,3 +198,72 @@ test('the profile of a token does not widen that of the server', async () => {
   await client.callTool('Cleaner-message', { message: 'x' });
   expect(ran).toEqual([{}]);
 });
+
+describe('who says yes to what a served agent wants to do', () => {
+  const table = [
+    ['own', undefined, true, true],
+    ['own', undefined, true, false],
+    ['own', 'own', true, true],
+    ['client', 'caller', true, true],
+    ['own', 'caller', true, false],
+    ['client', undefined, false, true],
+    ['nobody', 'own', false, true],
+    ['nobody', undefined, false, false],
+  ] as const;
+
+  test.each(table)('%s: approvals %s, an approve of its own %s, a client that can be asked %s', async (...row) => {
+    const [expected, approvals, hasOwn, canAsk] = row;
+    const asked: string[] = [];
+    const { agent } = servedAgent(hasOwn ? { approve: () => (asked.push('own') ? 'allow' : 'deny') } : {});
+    const server = await agent.asMcpServer(approvals ? { approvals } : {});
+    const { url } = await server.listen();
+    const client = new PocketAgentClient({
+      mcpConfig: { mcpServers: { c: { url } } },
+      logger: silent,
+      ...(canAsk
+        ? { elicitationHandler: () => ({ action: 'accept', content: { approve: asked.push('client') > 0 } }) }
+        : {}),
+    });
+    closing.push(client);
+    await client.callTool('Cleaner-message', { message: 'x' });
+    expect([...new Set(asked)].join() || 'nobody').toBe(expected);
+  });
+
+  test('the approve of a sub-agent comes before the client as well', async () => {
+    const asked: string[] = [];
+    const erase = { toolCalls: [{ name: 'erase' }] };
+    const { agent: inner } = servedAgent({
+      agentConfig: { llmModel: new ScriptedModel([erase, 'done']), name: 'Inner' },
+      approve: () => ({ deny: `no ${asked.push('owner of the sub-agent')}` }),
+    });
+    const callInner = { toolCalls: [{ name: 'Inner-message', arguments: { message: 'x' } }] };
+    const { agent } = servedAgent({
+      agentConfig: { llmModel: new ScriptedModel([callInner, 'done']), name: 'Cleaner' },
+      tools: [inner.asMcpTool()],
+      access: {},
+    });
+    const client = new PocketAgentClient({
+      mcpConfig: { mcpServers: { c: { url: (await listen(agent)).url } } },
+      logger: silent,
+      elicitationHandler: () => ({ action: 'accept', content: { approve: asked.push('client') > 0 } }),
+    });
+    closing.push(client);
+    await client.callTool('Cleaner-message', { message: 'x' });
+    expect(asked).toEqual(['owner of the sub-agent']);
+  });
+
+  test('anything else is refused', async () => {
+    const { agent } = servedAgent();
+    const approvals = 'owner' as 'own';
+    for (const serve of [() => agent.asMcpServer({ approvals }), () => agent.asA2aServer({ approvals })])
+      await expect(serve()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('own') });
+  });
+});
+
+test('one token is not both the token of everybody and one with a profile', async () => {
+  const { agent } = servedAgent();
+  const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('keep it in one of them') };
+  await expect(listen(agent, { token: 'same', tokens: { same: 'reader' } })).rejects.toMatchObject(refused);
+  const a2a = await agent.asA2aServer({ token: 'same', tokens: { same: 'reader' } });
+  await expect(a2a.listen()).rejects.toMatchObject(refused);
+});

@@ -50,6 +50,19 @@ describe('which calls need a yes', () => {
   });
 });
 
+test('whoever forgot an approver is told once, also of the forks of an agent', async () => {
+  const warnings: string[] = [];
+  const erase = { toolCalls: [{ name: 'erase' }, { name: 'erase' }] };
+  const { agent } = scriptedAgent([erase, 'ok', erase, 'ok'], {
+    tools: recorder().tools,
+    access: { confirm: 'always' },
+    logger: { ...silent, warn: (text) => void warnings.push(text) },
+  });
+  await agent.run('x');
+  await agent.fork().run('x');
+  expect(warnings).toEqual([expect.stringMatching(/Tester .*"erase".*nobody to ask: give the agent "approve"/)]);
+});
+
 describe('an answer', () => {
   const run = async (approve: Approve, access: object = {}) => {
     const { ran, tools } = recorder();

@@ -55,6 +55,16 @@ describe('pocket-agent tools', { timeout: 20_000 }, () => {
     expect(stdout).not.toContain('calculate');
   });
 
+  test('of a tool that is named, what it says of itself and the schema of its arguments', async () => {
+    const { code, stdout } = await command(['tools', 'calculate']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('Calculate an arithmetic expression');
+    expect(stdout).toContain('"expression": {');
+    expect(stdout).not.toContain('convert');
+    const unknown = await command(['tools', 'calculat']);
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no tool "calculat".\n']);
+  });
+
   test('--json gives one object per line', async () => {
     const home = await mkdtemp(join(folder.path, 'home-'));
     await writeFile(join(home, '.mcp.json'), JSON.stringify({ mcpServers: { one: started(stdioServer) } }));
@@ -133,6 +143,15 @@ describe('pocket-agent call', { timeout: 20_000 }, () => {
   test('calls a tool of a tool folder', async () => {
     const { code, stdout } = await command(['call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello Ada!\n' });
+  });
+
+  test('a server that cannot be reached is what is wrong, not the tool; and -q does not hide it from a run', async () => {
+    const file = await folder.servers('away.json', { away: { url: 'http://127.0.0.1:9/mcp' } });
+    const called = await command(['call', '--mcp', file, 'away', 'anything']);
+    expect([called.code, called.stdout]).toEqual([1, '']);
+    expect(called.stderr).toContain('Could not reach MCP server "away"');
+    const asked = await command(['-q', '--model', 'demo', '--mcp', file, 'hello']);
+    expect([asked.code, asked.stderr]).toEqual([0, expect.stringContaining('Could not reach MCP server "away"')]);
   });
 
   test('a tool that says it failed: its words on stderr, and 1', async () => {

@@ -1,6 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PocketAgent, PocketAgentClient } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { silent } from './helpers.ts';
 
 // What went wrong must be said where somebody looks for it.
@@ -43,4 +45,46 @@ test('a port that is taken is said in our words', async () => {
     code: 'CONFIG_INVALID',
     message: expect.stringContaining(`port ${port}`),
   });
+});
+
+describe('a server that refuses a request without the right token', () => {
+  const reasonOf = async (entry: object) => {
+    await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
+    const { url } = await (await agent.asMcpServer()).listen({ token: 'right' });
+    const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { url, ...entry } } }, logger: silent });
+    await client.listTools();
+    await client.close();
+    return client.status.get('it')?.reason;
+  };
+
+  test('wants one where none was sent', async () => {
+    expect(await reasonOf({})).toMatch(/wants a login: give its entry "auth" .* or an Authorization header\.$/);
+  });
+
+  test('has refused that of a provider', async () => {
+    expect(await reasonOf({ auth: { token: async () => 'wrong' } })).toMatch(/refused the login that "auth"/);
+  });
+
+  test('has refused the one that was sent, in its own words', async () => {
+    const reason = await reasonOf({ headers: { authorization: 'Bearer wrong' } });
+    expect(reason).toBe(
+      'MCP server "it" refused the Authorization header of its entry. It says: This token is not the one of this server.',
+    );
+  });
+});
+
+test('what a server says of a token it refused does not hold the token', async () => {
+  const server = createServer((_request, response) => {
+    const body = { error: 'invalid_token', error_description: 'I do not know my-secret.' };
+    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const headers = { Authorization: 'Bearer my-secret' };
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { url, headers } } }, logger: silent });
+  await client.listTools();
+  expect(client.status.get('it')?.reason).toMatch(/It says: I do not know \[redacted\]\.$/);
+  await client.close();
+  server.closeAllConnections();
+  server.close();
 });

@@ -41,6 +41,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const source = await findSource(server, { request, signal, tell: (line) => screen.line(line) });
   try {
     const tools = await source.listTools(signal);
+    assertReached(source);
     const tool = tools.find(({ name }) => name === toolName);
     if (!tool)
       throw unknown(
@@ -68,6 +69,14 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   } finally {
     screen.close();
     await source.close?.();
+  }
+}
+
+/** A server that is away has no tools, which is not what is wrong. */
+function assertReached(source: ToolSource): void {
+  if (!(source instanceof PocketAgentClient)) return;
+  for (const [name, { status, reason }] of source.status) {
+    if (status !== 'connected') throw new PocketError('MCP_CONNECT_FAILED', reason ?? `${name} is ${status}.`);
   }
 }
 

@@ -63,9 +63,10 @@ Exit codes:
 `,
   },
   tools: {
-    usage: ['pocket-agent tools [options]'],
+    usage: ['pocket-agent tools [options] [NAME…]'],
     about: `Lists every tool, what it can do (read, write, create, delete), what that was concluded from, and whether the
-profile allows it. Exit code 1 when no server and no folder answers.
+profile allows it; of tools that are named also what they say of themselves, and the JSON Schema of their arguments.
+Exit code 1 when no server and no folder answers, or none has a tool of that name.
 
 Options:
 ${source}      --profile NAME   reader, writer, manager or admin

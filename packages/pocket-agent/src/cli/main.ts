@@ -47,4 +47,8 @@ async function run(name: string, args: readonly string[], interrupts: Interrupts
   }
 }
 
-await main(process.argv.slice(2));
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`pocket-agent needs Node 22.18 or newer; this is ${process.version}.\n`);
+  process.exitCode = 2;
+} else await main(process.argv.slice(2));

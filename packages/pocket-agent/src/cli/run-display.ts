@@ -107,7 +107,9 @@ export class RunDisplay implements Display {
       this.#options.screen.status(this.#bars.lines());
     }
     const line = this.#describe(event);
-    if (line) this.tell(indent + line);
+    // an answer without the tools that were asked for is another answer
+    if (line && event.type === 'server_status') this.#options.screen.line(indent + line);
+    else if (line) this.tell(indent + line);
   }
 
   #describe(event: AgentEvent): string | undefined {

@@ -2,7 +2,7 @@
 import { type Judgement, judge, type Profile, refusalBy } from '../access.ts';
 import type { ToolSource } from '../tools.ts';
 import { columnWidths } from './markdown-table.ts';
-import { printable } from './printable.ts';
+import { printable, printableText } from './printable.ts';
 import { padded } from './text-width.ts';
 
 export interface ToolRow extends Judgement {
@@ -36,6 +36,24 @@ export function toolTable(rows: readonly ToolRow[]): string[] {
       allowed ? 'yes' : `no: ${reason}`,
     ]),
   ]);
+}
+
+/** What each of the named tools says of itself: its text, and the schema of its arguments. */
+export async function toolDetails(
+  sources: readonly ToolSource[],
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const lists = await Promise.all(sources.map((source) => source.listTools(signal)));
+  return lists
+    .flat()
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ name, description = 'It does not say what it does.', inputSchema }) => [
+      '',
+      printable(name),
+      printableText(description),
+      printableText(JSON.stringify(inputSchema, null, 2)),
+    ]);
 }
 
 /** Rows of cells as lines in which columns stand below each other. */

@@ -9,7 +9,7 @@ import type { Interrupts } from './interrupts.ts';
 import { printable, printableJson } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
 import { closeFolders, loadFolders } from './tool-sources.ts';
-import { toolRows, toolTable } from './tool-table.ts';
+import { toolDetails, toolRows, toolTable } from './tool-table.ts';
 
 function nobody({ servers, toolFolders }: AgentRequest): string {
   const asked = [...servers.keys(), ...toolFolders].join(', ');
@@ -18,7 +18,11 @@ function nobody({ servers, toolFolders }: AgentRequest): string {
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { profile } = accessOptions;
-  const { values } = readArguments(args, { ...sourceOptions, profile, json: { type: 'boolean', default: false } });
+  const { values, positionals } = readArguments(args, {
+    ...sourceOptions,
+    profile,
+    json: { type: 'boolean', default: false },
+  });
   const { signal } = interrupts.listen();
   const request = await readAgentRequest(values);
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
@@ -33,17 +37,23 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   });
   try {
     const allowed = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
-    const rows = await toolRows([client, ...folders], allowed, signal);
+    const sources = [client, ...folders];
+    const rows = (await toolRows(sources, allowed, signal)).filter(
+      ({ tool }) => positionals.length === 0 || positionals.includes(tool),
+    );
     const states = [...client.status];
     for (const [server, { status, reason }] of states) {
       if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
     }
-    const hasAnswer = rows.length > 0 || states.some(([, { status }]) => status === 'connected');
-    if (!hasAnswer) tell(nobody(request));
-    else
-      process.stdout.write(
-        (values.json ? rows.map(printableJson) : toolTable(rows)).map((line) => `${line}\n`).join(''),
-      );
+    const isThere = states.some(([, { status }]) => status === 'connected') || folders.length > 0;
+    const hasAnswer = rows.length > 0 || (isThere && positionals.length === 0);
+    if (!hasAnswer && isThere) tell(`There is no tool ${positionals.map((name) => `"${name}"`).join(' or ')}.`);
+    else if (!hasAnswer) tell(nobody(request));
+    else {
+      const lines = values.json ? rows.map(printableJson) : toolTable(rows);
+      const details = positionals.length > 0 && !values.json ? await toolDetails(sources, positionals, signal) : [];
+      process.stdout.write([...lines, ...details].map((line) => `${line}\n`).join(''));
+    }
     return hasAnswer ? exitCodes.answered : exitCodes.failed;
   } finally {
     await client.close();

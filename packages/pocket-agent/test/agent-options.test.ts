@@ -1,0 +1,49 @@
+// An option that does not exist would be ignored in silence, so it is refused, with the one that was meant.
+import { PocketAgent, type PocketAgentOptions } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { describe, expect, test } from 'vitest';
+import { silent } from './helpers.ts';
+
+const agentConfig = { llmModel: new ScriptedModel([]), name: 'Tester' };
+const make = (options: object) => new PocketAgent({ agentConfig, logger: silent, ...options } as PocketAgentOptions);
+
+describe('an option that does not exist', () => {
+  test.each([
+    [{ acess: {} }, 'An agent has no option "acess". Did you mean "access"?'],
+    [{ access: { approve: () => 'allow' } }, 'access has no option "approve". It stands beside access, not in it.'],
+    [{ access: { profil: 'reader' } }, 'access has no option "profil". Did you mean "profile"?'],
+    [{ confirm: 'always' }, 'An agent has no option "confirm". It belongs in access.'],
+    [{ limits: { maxStep: 3 } }, 'limits has no option "maxStep". Did you mean "maxSteps"?'],
+    [{ agentConfig: { ...agentConfig, system_prompt: '' } }, 'Did you mean "systemPrompt"?'],
+    [{ limits: { budget: 3 } }, 'limits has no option "budget". There are: maxSteps, '],
+    [{ access: 'reader' }, 'access must be an object.'],
+    [{ access: null }, 'access must be an object.'],
+  ])('%j is refused', (options, message) => {
+    expect(() => make(options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test('is named before what is missing because of it', () => {
+    const misspelt = { agentconfig: agentConfig } as unknown as PocketAgentOptions;
+    expect(() => new PocketAgent(misspelt)).toThrow(/Did you mean "agentConfig"\?/);
+  });
+});
+
+test('what is undefined was left out', () => {
+  expect(make({ access: undefined, limits: { maxSteps: undefined }, acess: undefined }).name).toBe('Tester');
+});
+
+test('a subclass may have options of its own, which its forks get too, and misspells no others', () => {
+  class Clerk extends PocketAgent {
+    readonly desk: number;
+    constructor(options: PocketAgentOptions & { desk: number }) {
+      super(options);
+      this.desk = options.desk;
+    }
+  }
+  const clerk = new Clerk({ agentConfig, desk: 7, logger: silent });
+  expect(clerk.fork()).toMatchObject({ desk: 7 });
+  const access = { profil: 'reader' } as object;
+  expect(() => new Clerk({ agentConfig, desk: 7, access })).toThrow(/Did you mean "profile"/);
+});
