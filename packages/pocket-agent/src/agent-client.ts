@@ -53,17 +53,21 @@ function ownModel({ turns, ledger, client, model }: ClientOwner): NonNullable<Se
 }
 
 /** A question of another agent of ours goes to whoever approves for this one. */
-function elicit({ options, client }: ClientOwner): NonNullable<ServerHandlers['elicitationHandler']> {
+function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHandlers['elicitationHandler']> {
+  const told = new Set<string>();
   return async (params, from) => {
     const { callers } = client();
     // with several runs under way nobody knows whose call it is about
     const frame = callers.size === 1 ? [...callers][0] : undefined;
-    if (client().asksApproval(from.server)) {
-      const { answerApproval } = await import('./remote-approval.ts');
-      const answer = await answerApproval(params, from.server, frame);
-      if (answer) return answer;
-    }
+    const isPassedOn = client().asksApproval(from.server);
+    const { answerApproval, declined, notPassedOnText } = await import('./remote-approval.ts');
+    const answer = isPassedOn ? await answerApproval(params, from.server, frame) : undefined;
+    if (answer) return answer;
     const ask = frame?.elicit ?? options.elicitationHandler;
-    return ask?.(params, from) ?? { action: 'decline' };
+    if (ask) return ask(params, from);
+    const { isApproval, result } = declined(params, isPassedOn);
+    if (isApproval && !isPassedOn && told.size < told.add(from.server).size)
+      logger.warn(notPassedOnText(`MCP server "${from.server}"`));
+    return result;
   };
 }

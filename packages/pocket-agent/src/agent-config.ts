@@ -11,6 +11,7 @@ import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
+import { refuseUnknownOptions } from './option-keys.ts';
 import type { Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import type { ToolSource } from './tools.ts';
@@ -115,7 +116,9 @@ export interface AgentSettings {
   maxToolResultBytes: number;
 }
 
-export function readSettings(options: PocketAgentOptions): AgentSettings {
+/** `isSubclass`: of an agent that may have options of its own. */
+export function readSettings(options: PocketAgentOptions, isSubclass: boolean): AgentSettings {
+  refuseUnknownOptions(options, isSubclass);
   const { agentConfig: config, limits = {} } = options ?? {};
   if (!config?.llmModel) {
     throw new PocketError(

@@ -68,7 +68,7 @@ export class PocketAgent<Answer = string> {
   #model: Promise<LanguageModel> | undefined;
 
   constructor(options: PocketAgentOptions) {
-    this.#settings = readSettings(options);
+    this.#settings = readSettings(options, new.target !== PocketAgent);
     this.#messages = readHistory(options.agentConfig);
     this.#callIds = callIdsIn(this.#messages);
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };

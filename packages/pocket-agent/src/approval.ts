@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import type { ToolAnnotations } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from './abort.ts';
 import type { Capability, JudgedTool } from './access.ts';
-import { errorText } from './errors.ts';
+import { errorText, PocketError } from './errors.ts';
+
+export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
 
 /** destructive: what can delete. write: all that is more than reading. */
 export type ConfirmPolicy =
@@ -33,7 +35,8 @@ export interface ApprovalRequest {
 export type ApprovalAnswer =
   | 'allow'
   | 'deny'
-  | { deny: string; hash?: string }
+  /** `by`: it was not a person that said no. */
+  | { deny: string; by?: 'nobody' | 'timeout'; hash?: string }
   /** `allow` may hold other arguments to call the tool with. */
   | { allow: true | Record<string, unknown>; remember?: Remember; hash?: string };
 
@@ -41,6 +44,23 @@ export type ApprovalAnswer =
 export type Remember = 'call' | 'conversation';
 
 export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
+
+/** Who says yes to what a served agent may not do unasked. */
+export type ServedApprovals = 'caller' | 'own';
+
+export function checkServedApprovals(approvals: unknown): void {
+  if (approvals === undefined || approvals === 'caller' || approvals === 'own') return;
+  throw new PocketError('CONFIG_INVALID', `approvals of a server must be caller or own, not "${approvals}".`);
+}
+
+/** Whoever has an `approve` of their own wants to be asked, so unless told otherwise the caller comes after it. */
+export function servedApproval(
+  approvals: ServedApprovals | undefined,
+  caller: Approve,
+): { approve?: Approve; approveFallback?: Approve } {
+  if (approvals === undefined) return { approveFallback: caller };
+  return approvals === 'caller' ? { approve: caller } : {};
+}
 
 export type Decision =
   | {
@@ -83,7 +103,7 @@ export interface Question {
 /** Asks once. Whoever does not answer in time, or with something else than an answer, has said no. */
 export async function ask({ about, approve, signal, timeoutMs }: Question): Promise<Decision> {
   if (!approve) {
-    return { allowed: false, by: 'nobody', reason: 'it needs approval, and there is nobody to ask' };
+    return { allowed: false, by: 'nobody', reason: NOBODY_TO_ASK };
   }
   const { tool, path, arguments: args } = about;
   const hash = callHash(path, tool, args);
@@ -110,7 +130,7 @@ function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, u
   if (answer.hash !== undefined && answer.hash !== hash) {
     return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
   }
-  if ('deny' in answer) return { allowed: false, by: 'approver', reason: answer.deny };
+  if ('deny' in answer) return { allowed: false, by: answer.by ?? 'approver', reason: answer.deny };
   const { allow, remember } = answer;
   const edited = typeof allow === 'object' && allow !== null && !Array.isArray(allow);
   if (!edited && allow !== true) return { allowed: false, by: 'approver', reason: 'it was not approved' };

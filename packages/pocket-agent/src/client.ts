@@ -14,8 +14,9 @@ import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import type { RunFrame } from './run-frame.ts';
+import { currentFrame, type RunFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
+import { whatThereIs } from './suggest.ts';
 import { type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
 import { packageVersion } from './version.ts';
 
@@ -185,8 +186,9 @@ export class PocketAgentClient implements ToolSource {
   #unknown(name: string): PocketError {
     const away = [...this.#status].filter(([, { status }]) => status === 'failed' || status === 'lost');
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
-    const known = [...this.#routes.keys()].join(', ') || 'none';
-    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}". There are: ${known}.${reasons}`);
+    // what an agent may not see its model must not read of
+    const known = currentFrame() ? '' : ` ${whatThereIs(name, [...this.#routes.keys()])}`;
+    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${known}${reasons}`);
   }
 
   #prefixed(): boolean {

@@ -14,7 +14,7 @@ import {
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, startDeadline } from './abort.ts';
 import { authorizationOf } from './authorization.ts';
-import { errorText, PocketError } from './errors.ts';
+import { errorText, PocketError, refusalReason } from './errors.ts';
 import { expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { ChildTransport, HttpTransport, inProcessTransport, OldSseTransport } from './transports.ts';
@@ -96,11 +96,7 @@ const httpFetch = makeFetch({ guard: 'none', redirects: 'follow' });
 
 async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<Connected> {
   const url = serverUrl(request.name, entry, request.queryParams);
-  const sent = new Headers(basicAuthorization(url));
-  for (const [key, value] of Object.entries(entry.headers ?? {})) {
-    sent.set(key, expandVariables(request.name, String(value)));
-  }
-  const headers = Object.fromEntries(sent);
+  const headers = Object.fromEntries(headersOf(request.name, entry, url));
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
   const options = { requestInit: { headers }, fetch: httpFetch, ...(authProvider ? { authProvider } : {}) };
@@ -144,7 +140,7 @@ async function withLogin(
       return await inTime(request, (bounded) => attempt(bounded, transport, options));
     } catch (error) {
       if (!isUnauthorized(error)) throw error;
-      if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, error);
+      if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, request.entry, error);
       await finishLogin(login, transport, request.signal);
     }
   }
@@ -176,12 +172,25 @@ export function isUnauthorized(error: unknown): boolean {
   return error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.data.status === 401);
 }
 
-export function authorizationNeeded(server: string, cause: unknown): PocketError {
-  return new PocketError(
-    'MCP_AUTHORIZATION_NEEDED',
-    `MCP server "${server}" wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.`,
-    { cause },
-  );
+export function authorizationNeeded(server: string, entry: McpServerEntry, cause: unknown): PocketError {
+  const text = 'url' in entry ? refusalText(server, entry, cause) : 'wants a login.';
+  return new PocketError('MCP_AUTHORIZATION_NEEDED', `MCP server "${server}" ${text}`, { cause });
+}
+
+/** Told apart by what was sent. */
+function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
+  if (entry.auth) return 'refused the login that "auth" of its entry gave it.';
+  const sent = headersOf(server, entry, serverUrl(server, entry, {})).get('authorization');
+  if (!sent) return 'wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.';
+  const body = cause instanceof SdkHttpError ? String(cause.data.text) : '';
+  return `refused the Authorization header of its entry.${refusalReason(body, sent)}`;
+}
+
+/** The user in an address is taken out of it and sent as a header. */
+function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
+  const sent = new Headers(basicAuthorization(url));
+  for (const [key, value] of Object.entries(entry.headers ?? {})) sent.set(key, expandVariables(server, String(value)));
+  return sent;
 }
 
 async function attempt(request: ConnectRequest, transport: Transport, options: ConnectOptions): Promise<Connected> {

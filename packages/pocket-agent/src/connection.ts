@@ -186,7 +186,7 @@ export class McpConnection {
         if (!isUnauthorized(error)) throw error;
         const login = loginOf(this.#options.entry);
         if (!login || logins >= MOST_LOGINS || !(live.transport instanceof HttpTransport)) {
-          throw authorizationNeeded(this.name, error);
+          throw authorizationNeeded(this.name, this.#options.entry, error);
         }
         await finishLogin(login, live.transport, signal);
       }

@@ -58,6 +58,14 @@ export function errorText(error: unknown): string {
   return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
 }
 
+/** ` It says: …`, when a server that refused `credential` has explained itself, in its body or its challenge. */
+export function refusalReason(answer: string | null, credential: string): string {
+  const [, said = ''] = /error_description"?\s*[:=]\s*"((?:[^"\\]|\\.)*)"/.exec(answer ?? '') ?? [];
+  const secret = credential.split(' ').at(-1);
+  const harmless = (secret ? said.replaceAll(secret, '[redacted]') : said).replace(/\s+/g, ' ').trim().slice(0, 200);
+  return harmless && ` It says: ${harmless.replace(/\.$/, '')}.`;
+}
+
 /** What those who call from outside may read of an error: ours are written to be read, others may hold anything. */
 export function textForOthers(error: unknown): string {
   return isPocketError(error) ? error.message : 'The agent failed; its log says why.';

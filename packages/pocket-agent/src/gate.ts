@@ -42,7 +42,14 @@ const DEFAULT_APPROVAL_MS = 300_000;
 const policies: readonly ConfirmPolicy[] = ['never', 'destructive', 'write', 'always'];
 
 /** What a fork has in common with the agent that it was made from: what is known of tools, and one file of records. */
-const inherited = new WeakMap<AccessOptions, { fingerprints: Fingerprints; audit: AuditFile | undefined }>();
+const inherited = new WeakMap<AccessOptions, Shared>();
+
+interface Shared {
+  fingerprints: Fingerprints;
+  audit: AuditFile | undefined;
+  /** Whether the developer was told that there is nobody to ask. */
+  wasTold: boolean;
+}
 
 export class Gate {
   readonly independent: boolean;
@@ -50,7 +57,7 @@ export class Gate {
   readonly audit: AuditFile | undefined;
   readonly redacts: readonly RegExp[];
   readonly #options: AccessOptions;
-  readonly #fingerprints: Fingerprints;
+  readonly #shared: Shared;
   /** What was allowed for longer than a call, by the gate of the agent that calls. */
   #remembered = new WeakMap<Gate, Set<string>>();
 
@@ -58,12 +65,12 @@ export class Gate {
     check(options);
     this.#options = { ...options };
     this.profile = options.profile === undefined ? undefined : readProfile(options.profile);
-    const { fingerprints, audit } = inherited.get(options) ?? {
+    this.#shared = inherited.get(options) ?? {
       fingerprints: new Fingerprints(options.fingerprintFile),
       audit: options.auditFile === undefined ? undefined : new AuditFile(options.auditFile),
+      wasTold: false,
     };
-    this.#fingerprints = fingerprints;
-    this.audit = audit;
+    this.audit = this.#shared.audit;
     this.redacts = [...(options.redact ?? [])];
     this.independent = options.independent ?? false;
   }
@@ -71,7 +78,7 @@ export class Gate {
   /** For the gate of a fork: a tool that has changed is not a new one there. */
   optionsOfFork(): AccessOptions {
     const options = { ...this.#options };
-    inherited.set(options, { fingerprints: this.#fingerprints, audit: this.audit });
+    inherited.set(options, this.#shared);
     return options;
   }
 
@@ -93,7 +100,7 @@ export class Gate {
 
   /** Takes note of tools, and tells which are not what they were when they were first seen. */
   look(tools: Iterable<JudgedTool>): string[] {
-    return this.#fingerprints.look(tools);
+    return this.#shared.fingerprints.look(tools);
   }
 
   forget(): void {
@@ -109,7 +116,7 @@ export class Gate {
   async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision> {
     const gates = [...new Set(gatesOf(frame).map(({ gate }) => gate))];
     if (gates.every((gate) => gate.#confirm === 'never')) return this.#yes(call);
-    const changed = this.#fingerprints.hasChanged(tool.name, tool.tool);
+    const changed = this.#shared.fingerprints.hasChanged(tool.name, tool.tool);
     const asking = gates.filter((gate) => needsApproval(gate.#confirm, tool, call.arguments));
     if (asking.length === 0 && !changed) return this.#yes(call);
     const once = callHash(frame.path, tool.name, call.arguments);
@@ -121,14 +128,16 @@ export class Gate {
       remembered.delete(always);
     }
     if (remembered.has(once) || remembered.has(always)) return { ...this.#yes(call), by: 'memory' };
+    const approve = approverOf(frame);
+    if (!approve) this.#tellOnce(frame, tool.name);
     const decision = await ask({
       about: questionAbout(call, tool, { path: frame.path, changed }),
-      approve: approverOf(frame),
+      approve,
       signal: frame.signal,
       timeoutMs: approvalTimeoutIn(frame),
     });
     if (!decision.allowed) return decision;
-    if (changed) this.#fingerprints.accept(tool.name, tool.tool);
+    if (changed) this.#shared.fingerprints.accept(tool.name, tool.tool);
     const remember = decision.remember ?? shortest(asking.map((gate) => gate.#options.remember));
     if (remember && !decision.edited) remembered.add(remember === 'conversation' ? always : once);
     return decision;
@@ -140,6 +149,15 @@ export class Gate {
 
   get #confirm(): ConfirmPolicy {
     return this.#options.confirm ?? 'never';
+  }
+
+  /** A model reads why it was refused; whoever forgot an approver would not. */
+  #tellOnce(frame: RunFrame, tool: string): void {
+    if (this.#shared.wasTold) return;
+    this.#shared.wasTold = true;
+    frame.owner.logger.warn(
+      `${frame.path.join(' → ')} may not call "${tool}" without a yes, and there is nobody to ask: give the agent "approve".`,
+    );
   }
 
   #rememberedFor(gate: Gate): Set<string> {
@@ -160,8 +178,12 @@ function rootOf(frame: RunFrame): RunFrame {
 /** The first agent that was called is the one people talk to: its approver is asked, else the next one down. */
 export function approverOf(frame: RunFrame): Approve | undefined {
   let found: Approve | undefined;
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) found = above.approve ?? found;
-  return found;
+  let fallback: Approve | undefined;
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) {
+    found = above.approve ?? found;
+    fallback = above.approveFallback ?? fallback;
+  }
+  return found ?? fallback;
 }
 
 /** The shortest that an agent whose rules hold was given. */

@@ -40,6 +40,9 @@ export function bearerGate(token: string | undefined, tokens: HttpServerOptions[
   if (all.some((entry) => entry.token === '')) {
     throw new PocketError('CONFIG_INVALID', 'The "token" of the server is empty; set one or leave it out.');
   }
+  if (known.some((entry) => entry.token === token)) {
+    throw new PocketError('CONFIG_INVALID', 'One token is both "token" and in "tokens"; keep it in one of them.');
+  }
   return bearerTokens(all);
 }
 

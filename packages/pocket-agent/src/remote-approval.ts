@@ -1,8 +1,8 @@
 // An approval that crosses a protocol: what one of our agents asks as a server, one of ours as a client puts to its own
 // approver, so that the person at the root is asked whatever lies between.
-import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
 import { isCapability } from './access.ts';
-import { type ApprovalRequest, ask } from './approval.ts';
+import { type ApprovalAnswer, type ApprovalRequest, ask, NOBODY_TO_ASK } from './approval.ts';
 import { approvalTimeoutIn, approverOf } from './gate.ts';
 import type { RunFrame } from './run-frame.ts';
 
@@ -11,7 +11,25 @@ export const APPROVAL_META_KEY = 'pocket-agent/approval';
 
 type Described = Pick<ApprovalRequest, 'tool' | 'capability' | 'arguments' | 'path' | 'changed' | 'toolCallId'> & {
   description?: string;
+  annotations?: ToolAnnotations;
 };
+
+/** What goes back across a protocol. */
+type RemoteAnswer = { approve: true } | Refusal;
+
+interface Refusal {
+  approve: false;
+  reason: string;
+  by?: 'nobody' | 'timeout';
+}
+
+export const notPassedOn: Refusal = {
+  approve: false,
+  reason: 'the calling agent does not pass approvals on; set approvals: true for this server',
+  by: 'nobody',
+};
+
+export const nobody: Refusal = { approve: false, reason: NOBODY_TO_ASK, by: 'nobody' };
 
 export function describeApproval({
   tool,
@@ -21,8 +39,18 @@ export function describeApproval({
   changed,
   toolCallId,
   description,
+  annotations,
 }: ApprovalRequest): Described {
-  return { tool, capability, arguments: args, path, changed, toolCallId, ...(description ? { description } : {}) };
+  return {
+    tool,
+    capability,
+    arguments: args,
+    path,
+    changed,
+    toolCallId,
+    ...(description ? { description } : {}),
+    ...(annotations ? { annotations } : {}),
+  };
 }
 
 /** What a person must know to say yes; the hash ties the answer to this call. */
@@ -38,9 +66,10 @@ export function approvalText(request: ApprovalRequest): string {
   ].join('\n');
 }
 
-/** What is not shown is counted: nobody should say yes to it unawares. */
+/** What is not shown is counted, and nothing is cut that takes no more room than the count. */
 function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}… (and ${text.length - most} more characters)` : text;
+  const short = `${text.slice(0, most)}… (and ${text.length - most} more characters)`;
+  return short.length < text.length ? short : text;
 }
 
 /** The answer of the root, or undefined when the question is no approval, or nobody here can give one. */
@@ -50,7 +79,28 @@ export async function answerApproval(
   frame: RunFrame | undefined,
 ): Promise<ElicitResult | undefined> {
   const answer = await askRoot(params._meta?.[APPROVAL_META_KEY], `MCP server ${server}`, frame);
-  return answer && { action: 'accept', content: answer };
+  return answer && { action: 'accept', content: { ...answer } };
+}
+
+/** Nobody was asked: whoever asked for an approval is told so, and why. */
+export function declined(
+  { _meta: meta }: ElicitRequest['params'],
+  isPassedOn: boolean,
+): { isApproval: boolean; result: ElicitResult } {
+  if (meta?.[APPROVAL_META_KEY] === undefined) return { isApproval: false, result: { action: 'decline' } };
+  return { isApproval: true, result: { action: 'decline', content: { ...(isPassedOn ? nobody : notPassedOn) } } };
+}
+
+/** For whoever runs the agent that calls. */
+export function notPassedOnText(who: string): string {
+  return `${who} wants a yes for a call and was refused it: set approvals: true for it, if it is an agent of yours.`;
+}
+
+/** A no as it came back, with a reason and who said it, or without. */
+export function remoteRefusal(said: unknown, otherwise: string): ApprovalAnswer {
+  const { reason, by } = typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
+  const deny = typeof reason === 'string' && reason ? reason : otherwise;
+  return by === 'nobody' || by === 'timeout' ? { deny, by } : { deny };
 }
 
 /** `from` is our name for whoever asks, `described` what it says the question is about. */
@@ -58,17 +108,19 @@ export async function askRoot(
   described: unknown,
   from: string,
   frame: RunFrame | undefined,
-): Promise<{ approve: true } | { approve: false; reason: string } | undefined> {
+): Promise<RemoteAnswer | undefined> {
   const read = readApproval(described);
   const approve = frame && approverOf(frame);
   if (!read || !approve) return undefined;
   // the name of whoever asks is ours, whatever path it claims
   const path = [...frame.path, from, ...read.path];
-  const about = { ...read, path, description: read.description, annotations: undefined };
+  const about = { ...read, path, description: read.description, annotations: read.annotations };
   const decision = await ask({ about, approve, signal: frame.signal, timeoutMs: approvalTimeoutIn(frame) });
   // arguments cannot be edited across a protocol: a yes to others is a no to these
   if (decision.allowed && !decision.edited) return { approve: true };
-  return { approve: false, reason: decision.allowed ? 'its arguments would have to be others' : decision.reason };
+  if (decision.allowed) return { approve: false, reason: 'its arguments would have to be others' };
+  const { reason, by } = decision;
+  return { approve: false, reason, ...(by === 'approver' ? {} : { by }) };
 }
 
 function readApproval(value: unknown): Described | undefined {
@@ -81,6 +133,7 @@ function readApproval(value: unknown): Described | undefined {
     changed,
     toolCallId,
     description,
+    annotations,
   } = value as Record<string, unknown>;
   if (typeof tool !== 'string' || !isCapability(capability) || typeof args !== 'object' || args === null)
     return undefined;
@@ -92,5 +145,13 @@ function readApproval(value: unknown): Described | undefined {
     changed: changed === true,
     toolCallId: String(toolCallId),
     ...(typeof description === 'string' ? { description } : {}),
+    ...readAnnotations(annotations),
   };
+}
+
+function readAnnotations(value: unknown): Pick<Described, 'annotations'> {
+  if (typeof value !== 'object' || value === null) return {};
+  const isHint = ([name, said]: [string, unknown]) => /Hint$/.test(name) && typeof said === 'boolean';
+  const isTitle = ([name, said]: [string, unknown]) => name === 'title' && typeof said === 'string';
+  return { annotations: Object.fromEntries(Object.entries(value).filter((entry) => isHint(entry) || isTitle(entry))) };
 }

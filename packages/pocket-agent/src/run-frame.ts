@@ -22,6 +22,7 @@ export interface RunFrame {
   /** What this run was narrowed to. */
   readonly profiles: readonly Profile[];
   readonly approve: Approve | undefined;
+  readonly approveFallback: Approve | undefined;
   /** Answers what MCP servers want to know in this run. */
   readonly elicit: ServerHandlers['elicitationHandler'];
   /** For whom the run is, when somebody has said so. */

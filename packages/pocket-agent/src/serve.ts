@@ -9,6 +9,7 @@ import {
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { type Profile, type ProfileName, readProfile } from './access.ts';
 import type { PocketAgent } from './agent.ts';
+import { checkServedApprovals, type ServedApprovals, servedApproval } from './approval.ts';
 import { errorText, isPocketError, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
@@ -28,6 +29,8 @@ export interface AgentServerOptions {
   createAgent?: () => Agent;
   /** What outside callers may do at most. */
   profile?: ProfileName | Profile;
+  /** Who says yes to calls that need one. Default: the agents' own `approve`, and the client where there is none. */
+  approvals?: ServedApprovals;
   /** What clients are told the server is. Default: the agent's name. */
   serverInfo?: { name: string; version: string };
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
@@ -44,6 +47,7 @@ export class AgentServer {
 
   constructor(agent: Agent, options: AgentServerOptions) {
     if (options.profile !== undefined) readProfile(options.profile);
+    checkServedApprovals(options.approvals);
     this.#agent = agent;
     this.#options = { ...options };
     this.#conversations = this.#makeConversations();
@@ -136,7 +140,7 @@ export class AgentServer {
       const answer = await agent.run(message, {
         signal,
         streaming: false,
-        ...(canAsk ? { approve } : {}),
+        ...(canAsk ? servedApproval(this.#options.approvals, approve) : {}),
         ...(profile.length > 0 ? { profile } : {}),
         ...(http?.authInfo ? { caller: http.authInfo.clientId } : {}),
         ...(traceparent ? { traceparent } : {}),

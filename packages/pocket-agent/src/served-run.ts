@@ -12,7 +12,7 @@ import {
 import type { ApprovalAnswer, ApprovalRequest, Approve } from './approval.ts';
 import { PocketError } from './errors.ts';
 import { oldestOfLargest } from './fair-share.ts';
-import { APPROVAL_META_KEY, approvalText, describeApproval } from './remote-approval.ts';
+import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from './remote-approval.ts';
 
 interface Question {
   id: string;
@@ -166,8 +166,10 @@ class ServedRun {
     this.#sent = [];
     const schema = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
     for (const { id, answer } of questions) {
-      const given = acceptedContent(context.mcpReq.inputResponses, id, schema);
-      answer(given?.approve ? 'allow' : { deny: given?.reason || 'the client said no' });
+      const { inputResponses } = context.mcpReq;
+      const given = acceptedContent(inputResponses, id, schema);
+      const said = (inputResponses?.[id] as { content?: unknown } | undefined)?.content;
+      answer(given?.approve ? 'allow' : remoteRefusal(said, 'the client said no'));
     }
   }
 

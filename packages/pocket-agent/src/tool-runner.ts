@@ -7,6 +7,7 @@ import type { UnsignedEvent } from './events.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { refusalIn } from './rights.ts';
 import { inFrame, type RunFrame } from './run-frame.ts';
+import { whatThereIs } from './suggest.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
 
@@ -80,7 +81,7 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
       result = errorToolResult(call, errorText(error), asError(error), run.settings);
     }
     run.emit({ type: 'tool_result', data: result });
-    run.audit?.({ ...record, durationMs: performance.now() - started });
+    run.audit?.({ ...record, durationMs: Math.round((performance.now() - started) * 10) / 10 });
     return result;
   });
 }
@@ -132,9 +133,9 @@ async function callTool(
   const { frame, table } = run;
   const entry = await run.entry(call.name);
   if (!entry) {
-    const names = [...table.byName.keys()].join(', ') || 'none';
+    const known = whatThereIs(call.name, [...table.byName.keys()]);
     Object.assign(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
-    return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". There are: ${names}.`) };
+    return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". ${known}`) };
   }
   record.capability = entry.capability;
   const refused = await refusal(run, entry, call, malformed, record);

@@ -25,6 +25,8 @@ export interface RunOptions {
   profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
   /** Asked instead of the agent's own `approve`. */
   approve?: Approve;
+  /** Asked when neither this agent nor one that calls within the run has an `approve`. */
+  approveFallback?: Approve;
   /** Asked instead of the agent's own `elicitationHandler`. */
   elicit?: ServerHandlers['elicitationHandler'];
   /** For whom the run is. Stands in the audit records of its calls. */
@@ -73,6 +75,10 @@ export class Turns {
     return this.#owner.hooks.onEvent !== undefined;
   }
 
+  get logger(): Logger {
+    return this.#owner.logger;
+  }
+
   /** The turn that is going on, for work that a server asks for from outside of it. */
   get active(): RunFrame | undefined {
     return this.#active;
@@ -94,6 +100,7 @@ export class Turns {
       streaming = onEvent !== undefined,
       profile,
       approve,
+      approveFallback,
       elicit,
       caller,
     } = options;
@@ -102,8 +109,8 @@ export class Turns {
     }
     const parent = lastFrame();
     const isOwn = parent !== undefined && this.isOn;
-    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !approve && !elicit && !caller)
-      return work(parent);
+    const asks = approve ?? approveFallback ?? elicit;
+    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !asks && !caller) return work(parent);
     if (!isOwn) this.#refuseCycle(parent);
     const { name } = this.#owner;
     const deadline = startDeadline(
@@ -122,6 +129,7 @@ export class Turns {
       gate: this.#owner.gate,
       profiles: profile === undefined ? [] : [profile].flat().map(readProfile),
       approve: approve ?? (isOwn ? undefined : this.#owner.approve),
+      approveFallback,
       elicit: elicit ?? parent?.elicit,
       caller: caller ?? parent?.caller,
       listener: onEvent,

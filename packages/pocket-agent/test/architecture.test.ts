@@ -7,8 +7,8 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['errors', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
-  ['abort', 'access', 'prices', 'audit', 'fingerprints', 'provider-errors'],
+  ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
+  ['abort', 'access', 'option-keys', 'prices', 'audit', 'fingerprints', 'provider-errors'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   [
     'model',

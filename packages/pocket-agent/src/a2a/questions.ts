@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
-import { APPROVAL_META_KEY, approvalText, describeApproval } from '../remote-approval.ts';
+import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../remote-approval.ts';
 import { type Part, textOfParts } from './wire.ts';
 
 export const ELICITATION_KEY = 'pocket-agent/elicitation';
@@ -57,9 +57,9 @@ export class Questions {
       id,
       parts: [{ text: `${approvalText(request)}\nQuestion ${id}` }, { data: about, mediaType: 'application/json' }],
       read: (answer) => {
-        const { approve, reason } = typeof answer === 'string' ? readYesOrNo(answer, id) : answer;
-        if (typeof approve !== 'boolean') return undefined;
-        return approve ? 'allow' : { deny: typeof reason === 'string' && reason ? reason : 'the caller said no' };
+        const said = typeof answer === 'string' ? readYesOrNo(answer, id) : answer;
+        if (typeof said.approve !== 'boolean') return undefined;
+        return said.approve ? 'allow' : remoteRefusal(said, 'the caller said no');
       },
       unanswered: 'deny',
       signal,

@@ -61,6 +61,7 @@ class RemoteAgent implements ToolSource {
   /** When it was last looked for in vain. */
   #failedAt: number | undefined;
   #revision = 0;
+  #wasWarned = false;
 
   constructor(options: RemoteAgentOptions) {
     if (!URL.canParse(options.url))
@@ -132,7 +133,7 @@ class RemoteAgent implements ToolSource {
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
-      const asker = { name: this.name, approvals, frame: currentFrame() };
+      const asker = { name: this.name, approvals, frame: currentFrame(), warn: (text: string) => this.#warnOnce(text) };
       await abortable(answerApprovals(call, asker), context.signal);
     } catch (error) {
       if (context.signal.aborted) void this.#track(call.cancel());
@@ -204,6 +205,12 @@ class RemoteAgent implements ToolSource {
     const [oldest] = this.#conversations.keys();
     if (this.#conversations.size > MOST_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
     return found;
+  }
+
+  #warnOnce(text: string): void {
+    if (this.#wasWarned) return;
+    this.#wasWarned = true;
+    this.#options.logger?.warn(text);
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {

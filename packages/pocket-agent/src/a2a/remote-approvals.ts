@@ -1,6 +1,6 @@
 // What a remote agent of ours wants a yes for, asked where people are: a model cannot say it.
 import { PocketError } from '../errors.ts';
-import { APPROVAL_META_KEY, askRoot } from '../remote-approval.ts';
+import { APPROVAL_META_KEY, askRoot, nobody, notPassedOn, notPassedOnText } from '../remote-approval.ts';
 import type { RunFrame } from '../run-frame.ts';
 import type { RemoteCall } from './remote-call.ts';
 import { type Part, userMessage } from './wire.ts';
@@ -12,11 +12,13 @@ interface Asker {
   name: string;
   /** Whether what it asks is put to the root. */
   approvals: boolean;
+  /** Told, for whoever runs the agent that calls, that a question was not put to anybody. */
+  warn(text: string): void;
   frame: RunFrame | undefined;
 }
 
 /** Answers as often as the agent asks, until it is done or wants to know something else. */
-export async function answerApprovals(call: RemoteCall, { name, approvals, frame }: Asker): Promise<void> {
+export async function answerApprovals(call: RemoteCall, { name, approvals, frame, warn }: Asker): Promise<void> {
   for (let round = 0; call.status?.state === 'TASK_STATE_INPUT_REQUIRED'; round++) {
     const questions = approvalsIn(call.status.message?.parts ?? []);
     if (questions.length === 0) return;
@@ -24,10 +26,10 @@ export async function answerApprovals(call: RemoteCall, { name, approvals, frame
       await call.cancel();
       throw new PocketError('TOOL_FAILED', `${name} asked for approval too often; its task was cancelled.`);
     }
+    if (!approvals) warn(notPassedOnText(`A2A agent ${name}`));
     await Promise.all(
       questions.map(async ({ question, described }) => {
-        const asked = approvals ? askRoot(described, `A2A agent ${name}`, frame) : undefined;
-        const answer = (await asked) ?? { approve: false, reason: 'it needs approval, and there is nobody to ask' };
+        const answer = approvals ? ((await askRoot(described, `A2A agent ${name}`, frame)) ?? nobody) : notPassedOn;
         await call.reply(userMessage([{ data: { question, ...answer } }], call));
       }),
     );

@@ -16,7 +16,7 @@ import {
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { PocketError } from '../errors.ts';
+import { PocketError, refusalReason } from '../errors.ts';
 import type * as wire from './wire.ts';
 import { CARD_PATH } from './wire.ts';
 
@@ -114,9 +114,17 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
     if (status !== 401 && status !== 403 && status !== 429) return response;
     await response.body?.cancel();
     if (status === 429) throw new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`);
-    throw new PocketError('TOOL_FAILED', `${host} refused our credentials (${status}): set "token" or "headers".`);
+    throw new PocketError('TOOL_FAILED', `${host} ${refusalOf(response, sent.get('authorization'), isTrusted)}`);
   };
   return { fetch, close: () => guarded.close() };
+}
+
+/** Why a request was refused, told apart by what was sent with it. */
+function refusalOf({ status, headers }: Response, sent: string | null, isTrusted: boolean): string {
+  if (!isTrusted)
+    return `wants credentials (${status}), which go to the host of "url" only: name it in "allowHosts" if it may have them.`;
+  if (sent === null) return `wants credentials (${status}): set "token" or "headers".`;
+  return `refused the credentials it was sent (${status}).${refusalReason(headers.get('www-authenticate'), sent)}`;
 }
 
 async function readCard(url: string, fetch: typeof globalThis.fetch, signal: AbortSignal): Promise<AgentCard> {

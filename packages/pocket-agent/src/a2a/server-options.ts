@@ -1,6 +1,7 @@
 // How an agent is served over A2A, and who calls it.
 import type { Profile, ProfileName } from '../access.ts';
 import type { PocketAgent } from '../agent.ts';
+import type { ServedApprovals } from '../approval.ts';
 import type { AgentCard } from './wire.ts';
 
 /** Whoever calls. Callers see only what belongs to the same `id`. */
@@ -39,6 +40,8 @@ export interface A2aServerOptions extends A2aAccessOptions {
   skills?: 'agent' | 'tools';
   /** What callers may do at most. */
   profile?: ProfileName | Profile;
+  /** Who says yes to calls that need one. Default: the agents' own `approve`, and the caller where there is none. */
+  approvals?: ServedApprovals;
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => PocketAgent<unknown>;
   /** Conversations that are kept. Default 1,000. */

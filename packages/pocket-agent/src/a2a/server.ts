@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { readProfile } from '../access.ts';
 import type { PocketAgent } from '../agent.ts';
+import { checkServedApprovals } from '../approval.ts';
 import { errorText, PocketError } from '../errors.ts';
 import { isLocal } from '../http-server.ts';
 import { Conversations } from '../served-conversations.ts';
@@ -43,6 +44,7 @@ export class A2aServer {
     const { logger } = agent;
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000 } = options;
     if (options.profile !== undefined) readProfile(options.profile);
+    checkServedApprovals(options.approvals);
     this.#agent = agent;
     this.#options = { ...options };
     const keeper = taskStore ? keepIn(taskStore) : new TaskMemory(maxTasks);

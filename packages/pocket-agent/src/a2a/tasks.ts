@@ -8,6 +8,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { PocketAgent } from '../agent.ts';
+import { servedApproval } from '../approval.ts';
 import { errorText } from '../errors.ts';
 import type { ImageInput, UserInput } from '../messages.ts';
 import type { Conversations } from '../served-conversations.ts';
@@ -22,7 +23,10 @@ import { isOver, type Message, type Part, type PushConfig, type StreamUpdate, ty
 const MOST_MESSAGES = 10_000;
 
 interface TasksOptions
-  extends Pick<A2aServerOptions, 'profile' | 'maxRunningTasks' | 'maxRunningTasksPerCaller' | 'inputTimeoutMs'> {
+  extends Pick<
+    A2aServerOptions,
+    'profile' | 'approvals' | 'maxRunningTasks' | 'maxRunningTasksPerCaller' | 'inputTimeoutMs'
+  > {
   agent: PocketAgent<unknown>;
   conversations: Conversations;
   keeper: TaskKeeper;
@@ -170,7 +174,7 @@ export class Tasks {
     return this.#options.conversations.use(conversation, async (agent) => {
       const answer = await agent.run(inputOf(message), {
         signal: task.signal,
-        approve: (request) => task.questions.approve(request),
+        ...servedApproval(this.#options.approvals, (request) => task.questions.approve(request)),
         elicit: (params, from) => task.questions.elicit(params, from),
         onEvent: (event) => task.show(event),
         ...(profile.length > 0 ? { profile } : {}),

@@ -4,10 +4,10 @@ import type { AgentConfig, AgentLimits } from '../agent-config.ts';
 import { PocketError } from '../errors.ts';
 import type { AccessOptions } from '../gate.ts';
 import type { McpServerEntry } from '../mcp-config.ts';
+import { didYouMean } from '../suggest.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { positiveNumber, wholeNumber } from './arguments.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
-import { didYouMean } from './suggest.ts';
 
 /** Where servers and tools come from. */
 export const sourceOptions = {

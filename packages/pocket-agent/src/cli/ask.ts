@@ -1,5 +1,6 @@
 // One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
 import { PocketError } from '../errors.ts';
+import { didYouMean } from '../suggest.ts';
 import { type AgentRequest, agentOptions, readAgentRequest } from './agent-options.ts';
 import { makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';
@@ -17,7 +18,6 @@ import { Screen } from './screen.ts';
 import { screenLogger } from './screen-logger.ts';
 import { countedMessages, Session } from './sessions.ts';
 import { hasColour } from './style.ts';
-import { didYouMean } from './suggest.ts';
 import { loadFolders } from './tool-sources.ts';
 import { usageLine } from './usage-line.ts';
 

@@ -5,6 +5,7 @@ import { type Approve, ask, needsApproval } from '../approval.ts';
 import { PocketAgentClient } from '../client.ts';
 import { errorText, PocketError } from '../errors.ts';
 import type { AccessOptions } from '../gate.ts';
+import { didYouMean } from '../suggest.ts';
 import type { ToolSource } from '../tools.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { makeApprover } from './approver.ts';
@@ -17,7 +18,6 @@ import { ProgressBars } from './progress-bars.ts';
 import { Screen } from './screen.ts';
 import { screenLogger } from './screen-logger.ts';
 import { builtinServer } from './servers.ts';
-import { didYouMean } from './suggest.ts';
 import { loadFolders } from './tool-sources.ts';
 
 const callOptions = {

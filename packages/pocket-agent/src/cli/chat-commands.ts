@@ -2,11 +2,11 @@
 import { type ProfileName, profiles, readProfile } from '../access.ts';
 import { PocketError } from '../errors.ts';
 import { resolveModel } from '../model.ts';
+import { didYouMean } from '../suggest.ts';
 import type { ChatState } from './chat.ts';
 import { completePath } from './complete-path.ts';
 import { readImage } from './images.ts';
 import { Session } from './sessions.ts';
-import { didYouMean } from './suggest.ts';
 import { columns, toolRows, toolTable } from './tool-table.ts';
 import { plural, usageLine } from './usage-line.ts';
 

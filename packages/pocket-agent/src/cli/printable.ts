@@ -60,5 +60,6 @@ export function printableJson(value: unknown): string {
 }
 
 export function bounded(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}… (${text.length - most} more characters)`;
+  const short = `${text.slice(0, most)}… (${text.length - most} more characters)`;
+  return text.length > most && short.length < text.length ? short : text;
 }

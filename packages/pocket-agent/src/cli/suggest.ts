@@ -1,2 +1,0 @@
-// Which of the words that exist was meant by one that does not, as the end of a sentence.
-export { didYouMean } from '../suggest.ts';
