@@ -1,0 +1,219 @@
+// The behaviours: each on real servers, each true or false, or an error that says why not.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startLegacyHost, startModernHost } from '../../packages/pocket-agent/test/fixtures/http-hosts.ts';
+import { observer } from '../../packages/pocket-agent/test/fixtures/modern-tools.ts';
+import type { Endpoint } from '../contender.ts';
+import { isAlive, until } from './processes.ts';
+import { Conversation, type Session, type Subject, type WantedCall } from './subject.ts';
+import { startToolsServer } from './tools-server.ts';
+
+export interface Behaviour {
+  title: string;
+  holds(subject: Subject): Promise<boolean>;
+}
+
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const echo: WantedCall = { tool: 'echo', args: { text: 'still here' } };
+const LARGEST_RESULT = 500_000;
+
+function opened(subject: Subject, servers: Record<string, Endpoint>): Promise<Session> {
+  return subject.open({ servers, name: 'Ada', traceparent });
+}
+
+async function answer(session: Session, ...calls: WantedCall[]): Promise<string> {
+  const conversation = new Conversation(calls);
+  await session.run(conversation);
+  return conversation.text;
+}
+
+function stdio(file: string, ...args: string[]): Endpoint {
+  const path = fileURLToPath(new URL(`../../packages/pocket-agent/test/fixtures/${file}`, import.meta.url));
+  return { command: process.execPath, args: ['-C', 'pocket-agent/source', path, ...args] };
+}
+
+const hosts = { 2025: startLegacyHost, 2026: startModernHost };
+type Era = keyof typeof hosts;
+
+function abortReaches(era: Era): Behaviour {
+  return {
+    title: `an abort reaches a ${era} server`,
+    async holds(subject) {
+      const observed = observer();
+      const { url } = await hosts[era]({ observed });
+      const session = await opened(subject, { tools: { url } });
+      const abort = new AbortController();
+      const run = session.run(new Conversation([{ tool: 'wait' }]), abort.signal).catch(() => {});
+      await until(() => observed.started.length > 0);
+      abort.abort(new Error('enough'));
+      await Promise.race([run, pause(2_000)]);
+      return until(() => observed.cancelled.includes('wait'), 3_000);
+    },
+  };
+}
+
+function elicitation(era: Era): Behaviour {
+  return {
+    title: `a question of a ${era} server is answered (elicitation)`,
+    async holds(subject) {
+      const { url } = await hosts[era]();
+      return (await answer(await opened(subject, { tools: { url } }), { tool: 'ask' })).includes('hello Ada');
+    },
+  };
+}
+
+export const behaviours: Record<string, Behaviour> = {
+  modernOnly: {
+    title: 'a server that speaks only 2026-07-28',
+    async holds(subject) {
+      const { url } = await startModernHost();
+      return (await answer(await opened(subject, { tools: { url } }), echo)).includes('still here');
+    },
+  },
+  restart: {
+    title: 'works again after the server was restarted',
+    async holds(subject) {
+      const first = await startLegacyHost();
+      const session = await opened(subject, { tools: { url: first.url } });
+      await answer(session, echo);
+      await first.close();
+      await startLegacyHost({ port: first.port });
+      return (await soon(() => answer(session, echo))).includes('still here');
+    },
+  },
+  abort2025: abortReaches(2025),
+  abort2026: abortReaches(2026),
+  elicitation2025: elicitation(2025),
+  elicitation2026: elicitation(2026),
+  deadServer: {
+    title: 'one dead server of two: the tools of the other work',
+    async holds(subject) {
+      const { url } = await startLegacyHost();
+      const session = await opened(subject, { dead: { url: 'http://127.0.0.1:9/mcp' }, tools: { url } });
+      return (await answer(session, echo)).includes('still here');
+    },
+  },
+  listChanged2025: {
+    title: 'a tool that a 2025 server adds is there in the next run',
+    async holds(subject) {
+      const { url } = await startLegacyHost();
+      const session = await opened(subject, { tools: { url } });
+      await answer(session, { tool: 'grow' });
+      return becomesOffered(session, 'grown');
+    },
+  },
+  listChanged2026: {
+    title: 'a tool that a 2026 server adds is there in the next run',
+    async holds(subject) {
+      const host = await startModernHost();
+      const session = await opened(subject, { tools: { url: host.url } });
+      await answer(session, echo);
+      host.grow();
+      return becomesOffered(session, 'grown');
+    },
+  },
+  largeResult: {
+    title: 'a result of 2 MB does not reach the model whole',
+    async holds(subject) {
+      const { url } = await startToolsServer();
+      const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
+      return text.includes('xxx') && text.length < LARGEST_RESULT;
+    },
+  },
+  oneOfThreeFails: {
+    title: 'one of three calls at once fails: all are answered, and the reason is told',
+    async holds(subject) {
+      const { url } = await startToolsServer();
+      const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }]);
+      await (await opened(subject, { tools: { url } })).run(conversation);
+      const [first, second, third] = conversation.results.map(([, text]) => text);
+      const ids = conversation.results.map(([id]) => id).join();
+      const isGood = [first, third].every((text) => text?.includes('all is well'));
+      return ids === 'call-1,call-2,call-3' && isGood && (second?.includes('the disk is full') ?? false);
+    },
+  },
+  sessionClosed: {
+    title: 'the session is ended on the server at close',
+    async holds(subject) {
+      const host = await startLegacyHost();
+      const session = await opened(subject, { tools: { url: host.url } });
+      await answer(session, echo);
+      await session.close();
+      return until(() => host.seen.some(({ verb }) => verb === 'DELETE'), 2_000);
+    },
+  },
+  progressToken: {
+    title: 'calls carry a progress token',
+    async holds(subject) {
+      const { url } = await startLegacyHost();
+      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes('progressToken');
+    },
+  },
+  traceparent: {
+    title: 'the trace context of the caller reaches the server',
+    async holds(subject) {
+      const { url } = await startLegacyHost();
+      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes(traceparent);
+    },
+  },
+  crashedChild: {
+    title: 'a stdio server that crashed is started again',
+    async holds(subject) {
+      const session = await opened(subject, { tools: stdio('stdio-server.ts') });
+      const pid = await pidOf(session);
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isAlive(pid));
+      const other = await soon(() => pidOf(session));
+      await session.close();
+      return other !== pid;
+    },
+  },
+  orphans: {
+    title: 'nothing that a stdio server started is left at close',
+    async holds(subject) {
+      const folder = mkdtempSync(join(tmpdir(), 'behaviour-'));
+      const file = join(folder, 'pids');
+      const session = await opened(subject, { tools: stdio('stdio-odd.ts', 'family', file) });
+      await answer(session, echo);
+      const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
+      await session.close();
+      const areGone = await until(() => !pids.some(isAlive), 5_000);
+      for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
+      rmSync(folder, { recursive: true });
+      return areGone;
+    },
+  },
+};
+
+async function pidOf(session: Session): Promise<number> {
+  const text = await answer(session, { tool: 'pid' });
+  const pid = /(?<!\d)\d{2,}(?!\d)/.exec(text)?.[0];
+  if (!pid) throw new Error(`No process id in ${text.slice(0, 200)}.`);
+  return Number(pid);
+}
+
+/** The first failure after a loss is forgiven, and the second. */
+async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
+  for (let failed = 0; failed < 2; failed++) {
+    try {
+      return await attempt();
+    } catch {
+      await pause(300);
+    }
+  }
+  return attempt();
+}
+
+/** A notice needs a moment to arrive. */
+async function becomesOffered(session: Session, tool: string): Promise<boolean> {
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const conversation = new Conversation();
+    await session.run(conversation);
+    if (conversation.offered.some((name) => name.endsWith(tool))) return true;
+    await pause(100);
+  }
+  return false;
+}

@@ -1,0 +1,19 @@
+// One behaviour of one subject in a process of its own: `child.ts <subject> <behaviour>`.
+import { peers } from '../contenders.ts';
+import { behaviours } from './behaviours.ts';
+import type { Subject } from './subject.ts';
+
+const [name = '', id = ''] = process.argv.slice(2);
+const file = peers.includes(name) ? `../peers/${name}/subject.ts` : `./${name}.ts`;
+const { subject }: { subject: Subject } = await import(new URL(file, import.meta.url).href);
+const behaviour = behaviours[id];
+if (!behaviour) throw new Error(`There is no behaviour "${id}": ${Object.keys(behaviours).join(', ')}.`);
+const outcome = await behaviour.holds(subject).then(
+  (holds) => ({ holds, reason: '' }),
+  (error: unknown) => ({ holds: false, reason: error instanceof Error ? error.message : String(error) }),
+);
+if (process.send) process.send(outcome, () => process.exit());
+else {
+  console.log(outcome);
+  process.exit();
+}

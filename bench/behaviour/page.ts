@@ -1,0 +1,33 @@
+// The outcomes as a page of the documentation.
+import { behaviours } from './behaviours.ts';
+
+export interface Outcome {
+  verdict: 'yes' | 'no' | 'not run';
+  reason: string;
+}
+
+interface PageParts {
+  subjects: readonly string[];
+  versions: readonly string[];
+  outcome(subject: string, id: string): Outcome | undefined;
+}
+
+export function page({ subjects, versions, outcome }: PageParts): string {
+  const rows = Object.entries(behaviours).map(([id, { title }]) => [
+    title,
+    ...subjects.map((subject) => outcome(subject, id)?.verdict ?? ''),
+  ]);
+  const head = ['', ...subjects];
+  const table = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return `# Behaviour, side by side
+
+What an agent should do with MCP servers, tried on real servers of both protocol eras: 2025 (sessions, SDK v1) and
+2026-07-28 (SDK v2). Every cell is one process with one agent, a scripted model and real sockets or children. Others are
+used as their documentation says, with options turned on where a behaviour is an option.
+
+${table}
+
+Made by \`npm run behaviour\` (\`-- --install\` installs the others first); \`npm run behaviour -- --only pocket-agent\` is part
+of \`.ci/run\`. The programs are in \`bench/behaviour\` and \`bench/peers\`. Versions: ${versions.join(', ')}.
+`;
+}

@@ -1,0 +1,91 @@
+// `npm run behaviour [-- --only pocket-agent] [-- --install]`: who passes what; written into docs/behaviour.md.
+import { type ChildProcess, fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { isInstalled, packagesOf, peers, us } from '../contenders.ts';
+import { installPeers } from '../install.ts';
+import { behaviours } from './behaviours.ts';
+import { type Outcome, page } from './page.ts';
+
+const LIMIT_MS = 30_000;
+const AT_ONCE = 2;
+const { values: chosen } = parseArgs({
+  options: {
+    only: { type: 'string', default: [us, ...peers].join(',') },
+    install: { type: 'boolean', default: false },
+  },
+});
+if (chosen.install) installPeers();
+
+const subjects = chosen.only.split(',');
+const outcomes = new Map<string, Outcome>();
+const waiting = Object.keys(behaviours).flatMap((id) => subjects.map((subject) => ({ subject, id })));
+await Promise.all(
+  Array.from({ length: AT_ONCE }, async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const outcome = await tried(next.subject, next.id);
+      outcomes.set(`${next.subject} ${next.id}`, outcome);
+      console.log(`${outcome.verdict.padEnd(8)}${next.subject.padEnd(15)}${behaviours[next.id]?.title}`);
+      if (outcome.reason) console.log(`        ${outcome.reason.split('\n', 1)[0]?.slice(0, 160)}`);
+    }
+  }),
+);
+if (subjects.length > 1) {
+  const versions = subjects.filter((name) => peers.includes(name)).flatMap(packagesOf);
+  const file = fileURLToPath(new URL('../../docs/behaviour.md', import.meta.url));
+  writeFileSync(file, page({ subjects, versions, outcome: (subject, id) => outcomes.get(`${subject} ${id}`) }));
+  console.log('\nwritten: docs/behaviour.md');
+}
+const failed = Object.keys(behaviours).filter((id) => outcomes.get(`${us} ${id}`)?.verdict === 'no');
+if (failed.length > 0) {
+  console.error(`\n${us} must pass all, and does not: ${failed.join(', ')}`);
+  process.exitCode = 1;
+}
+
+async function tried(subject: string, id: string): Promise<Outcome> {
+  if (peers.includes(subject) && !isInstalled(subject))
+    return { verdict: 'not run', reason: 'not installed: npm run behaviour -- --install' };
+  const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [subject, id], {
+    execArgv: process.execArgv,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    detached: true,
+  });
+  try {
+    return await told(child);
+  } finally {
+    endGroup(child);
+  }
+}
+
+function told(child: ChildProcess): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let errors = '';
+    const late = setTimeout(() => resolve({ verdict: 'no', reason: `not within ${LIMIT_MS / 1_000} s` }), LIMIT_MS);
+    child.stderr?.on('data', (chunk) => {
+      errors = `${errors}${chunk}`.slice(-2_000);
+    });
+    child.once('message', (message) => {
+      const { holds, reason } = message as { holds: boolean; reason: string };
+      clearTimeout(late);
+      resolve({ verdict: holds ? 'yes' : 'no', reason });
+    });
+    child.once('close', () => {
+      clearTimeout(late);
+      // a subject that cannot be loaded was not tried; one that brings its process down was
+      const reason = /\w*Error[^\n]+/.exec(errors)?.[0] ?? 'the process ended';
+      const verdict = errors.includes('ERR_MODULE_NOT_FOUND') ? 'not run' : 'no';
+      resolve({ verdict, reason });
+    });
+  });
+}
+
+/** What a subject left behind goes with its process. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // nobody is left
+  }
+}

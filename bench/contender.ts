@@ -1,0 +1,84 @@
+// What every contender offers, so that all of them do the same work.
+
+/** What the model of a run does: so many steps with so many tool calls each, then an answer in so many deltas. */
+export interface Turns {
+  steps: number;
+  calls: number;
+  deltas: number;
+}
+
+/** Every tool takes two numbers, `a` and `b`. */
+export interface BenchTool {
+  name: string;
+  description: string;
+  run(a: number, b: number): string | Promise<string>;
+}
+
+export interface Job {
+  turns: Turns;
+  tools: readonly BenchTool[];
+  /** Called whenever the model is asked. */
+  onTurn?: (() => void) | undefined;
+}
+
+/** One agent, ready for runs that begin with an empty history. */
+export interface Running {
+  run(): Promise<string>;
+  /** Resolves with the number of deltas that were seen. */
+  stream?(): Promise<number>;
+  close?(): Promise<void>;
+}
+
+export type Endpoint = { command: string; args: string[] } | { url: string };
+
+/** Tools of an MCP server, called without a model. */
+export interface Connection {
+  call(a: number, b: number): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface Contender {
+  /** An agent with tools of this process. */
+  inProcess?(job: Job): Running | Promise<Running>;
+  /** The same with the tools behind an MCP server of this process. */
+  throughMcp?(job: Job): Promise<Running>;
+  /** The tool `add` of an MCP server elsewhere. */
+  connect?(endpoint: Endpoint): Promise<Connection>;
+}
+
+/** How long a child measures, and how much of what takes memory it makes. */
+export interface Effort {
+  warmMs: number;
+  measureMs: number;
+  /** Idle agents to make. */
+  agents: number;
+  /** Agents in the registry that is searched. */
+  registered: number;
+  /** Cold starts. */
+  starts: number;
+}
+
+/** One number per figure of a work. */
+export type Figures = Record<string, number>;
+
+/** How often `add` was called: a contender that calls nothing would be quick. */
+export const adding = { calls: 0 };
+
+export const add: BenchTool = {
+  name: 'add',
+  description: 'Adds two numbers',
+  run(a, b) {
+    adding.calls++;
+    return String(a + b);
+  },
+};
+
+/** `add`, and as many others that nobody calls. */
+export function toolsOf(count: number): BenchTool[] {
+  const others = Array.from({ length: count - 1 }, (_, index) => ({
+    name: `other_${index}`,
+    description: `Does the ${index}th other thing with two numbers`,
+    run: () => 'done',
+  }));
+  return [add, ...others];
+}

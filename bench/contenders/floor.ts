@@ -1,0 +1,17 @@
+// The floor: a loop that a person writes in ten minutes, over tools of this process.
+import type { BenchTool, Contender } from '../contender.ts';
+import { handLoop } from '../hand-loop.ts';
+
+export const contender: Contender = {
+  inProcess(job) {
+    const byName = new Map<string, BenchTool>(job.tools.map((tool) => [tool.name, tool]));
+    const definitions = job.tools.map(({ name, description }) => ({ name, description, inputSchema }));
+    return handLoop(job, definitions, async (name, { a, b }) => byName.get(name)?.run(a, b) ?? 'no such tool');
+  },
+};
+
+const inputSchema = {
+  type: 'object' as const,
+  properties: { a: { type: 'number' as const }, b: { type: 'number' as const } },
+  required: ['a', 'b'],
+};

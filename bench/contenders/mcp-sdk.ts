@@ -1,0 +1,29 @@
+// The floor for MCP: the hand-written loop over the bare client of the official SDK.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Contender } from '../contender.ts';
+import { handLoop } from '../hand-loop.ts';
+import { linkedClient, textOfResult } from '../mcp-server.ts';
+
+export const contender: Contender = {
+  async throughMcp(job) {
+    const client = await linkedClient(job.tools);
+    const { tools } = await client.listTools();
+    const definitions = tools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
+    const loop = handLoop(job, definitions, async (name, args) =>
+      textOfResult(await client.callTool({ name, arguments: args })),
+    );
+    return { ...loop, close: () => client.close() };
+  },
+  async connect(endpoint) {
+    const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+    const transport =
+      'url' in endpoint ? new StreamableHTTPClientTransport(new URL(endpoint.url)) : new StdioClientTransport(endpoint);
+    await client.connect(transport);
+    await client.listTools();
+    return {
+      call: async (a, b) => textOfResult(await client.callTool({ name: 'add', arguments: { a, b } })),
+      close: () => client.close(),
+    };
+  },
+};

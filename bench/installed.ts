@@ -1,0 +1,59 @@
+// How many packages and megabytes a contender brings along.
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Figures } from './contender.ts';
+import { peerFolder, peers, us } from './contenders.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+export function installed(contender: string): Figures {
+  const folder = peers.includes(contender) ? peerFolder(contender) : root;
+  const first = peers.includes(contender)
+    ? Object.keys(manifest(folder).dependencies ?? {})
+    : [contender === us ? 'pocket-agent' : '@modelcontextprotocol/client'];
+  const found = new Set<string>();
+  for (const name of first) collect(name, folder, found);
+  const bytes = [...found].reduce((sum, path) => sum + sizeOf(path), 0);
+  return { packages: found.size, megabytes: bytes / 1e6 };
+}
+
+interface Manifest {
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+}
+
+function manifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+/** As Node looks for packages: from where they are wanted, upwards. Optional ones that nobody has do not count. */
+function collect(name: string, from: string, found: Set<string>): void {
+  for (let folder = from; folder.length >= root.length - 1; folder = join(folder, '..')) {
+    const path = join(folder, 'node_modules', name);
+    if (!existsSync(join(path, 'package.json'))) continue;
+    const real = realpathSync(path);
+    if (found.has(real)) return;
+    found.add(real);
+    const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} } = manifest(real);
+    const wanted = Object.keys(peerDependencies).filter((peer) => !peerDependenciesMeta[peer]?.optional);
+    for (const next of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...wanted])
+      collect(next, real, found);
+    return;
+  }
+}
+
+/** Without the packages inside it, and of a package of this workspace what is published. */
+function sizeOf(folder: string): number {
+  const isOurs = folder.startsWith(join(root, 'packages'));
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.name === 'node_modules' || (isOurs && ['src', 'test'].includes(entry.name))) continue;
+    if (entry.isDirectory()) bytes += sizeOf(path);
+    else if (entry.isFile()) bytes += statSync(path).size;
+  }
+  return bytes;
+}

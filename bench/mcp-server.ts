@@ -1,0 +1,42 @@
+// The tools of a job as an MCP server on SDK v2, and a client of the same process before it.
+import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { BenchTool } from './contender.ts';
+
+const numbers = z.object({ a: z.number(), b: z.number() });
+
+export function mcpServer(tools: readonly BenchTool[]): McpServer {
+  const server = new McpServer({ name: 'bench', version: '1.0.0' });
+  for (const { name, description, run } of tools) {
+    const annotations = { readOnlyHint: true };
+    server.registerTool(name, { description, inputSchema: numbers, annotations }, async ({ a, b }) => ({
+      content: [{ type: 'text', text: await run(a, b) }],
+    }));
+  }
+  return server;
+}
+
+/** The same over HTTP, without a network. */
+export function mcpHandler(tools: readonly BenchTool[]): (request: Request) => Promise<Response> {
+  const handler = createMcpHandler(() => mcpServer(tools));
+  return (request) => handler.fetch(request);
+}
+
+/** The near end of a connection to a server in this process. */
+export async function linked(tools: readonly BenchTool[]): Promise<Transport> {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await mcpServer(tools).connect(far);
+  return near;
+}
+
+export async function linkedClient(tools: readonly BenchTool[]): Promise<Client> {
+  const client = new Client({ name: 'bench', version: '1.0.0' });
+  await client.connect(await linked(tools));
+  return client;
+}
+
+export function textOfResult(result: unknown): string {
+  const { content } = result as { content: { type: string; text?: string }[] };
+  return content.map((block) => block.text ?? '').join('');
+}

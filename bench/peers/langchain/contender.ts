@@ -1,0 +1,51 @@
+// LangChain: createAgent, and its MCP adapters over SDK v1.
+import type { StructuredToolInterface } from '@langchain/core/tools';
+import { loadMcpTools, MultiServerMCPClient } from '@langchain/mcp-adapters';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { createAgent, tool } from 'langchain';
+import { z } from 'zod';
+import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
+import { linked } from '../../mcp-server.ts';
+import { endlessScript } from '../../script.ts';
+import { ScriptModel } from './model.ts';
+
+const schema = z.object({ a: z.number(), b: z.number() });
+const made = new WeakMap<BenchTool, StructuredToolInterface>();
+const messages = [{ role: 'user', content: 'go' }];
+const settings = { recursionLimit: 10_000 };
+
+function own(entry: BenchTool): StructuredToolInterface {
+  const { name, description } = entry;
+  const known = made.get(entry) ?? tool(async ({ a, b }) => entry.run(a, b), { name, description, schema });
+  made.set(entry, known);
+  return known;
+}
+
+function running(job: Job, tools: StructuredToolInterface[]): Running {
+  const agent = createAgent({ model: new ScriptModel(endlessScript(job)), tools });
+  return {
+    run: async () => String((await agent.invoke({ messages }, settings)).messages.at(-1)?.content),
+    async stream() {
+      let seen = 0;
+      for await (const [message] of await agent.stream({ messages }, { ...settings, streamMode: 'messages' }))
+        if (message.content) seen++;
+      return seen;
+    },
+  };
+}
+
+export const contender: Contender = {
+  inProcess: (job) => running(job, job.tools.map(own)),
+  async throughMcp(job) {
+    const client = new Client({ name: 'bench', version: '1' });
+    await client.connect((await linked(job.tools)) as Transport);
+    return { ...running(job, await loadMcpTools('bench', client)), close: () => client.close() };
+  },
+  async connect(endpoint) {
+    const bench = 'url' in endpoint ? endpoint : { transport: 'stdio' as const, ...endpoint };
+    const client = new MultiServerMCPClient({ bench });
+    const [add] = await client.getTools();
+    return { call: async (a, b) => String(await add?.invoke({ a, b })), close: () => client.close() };
+  },
+};

@@ -1,0 +1,75 @@
+// Mastra: Agent and MCPClient.
+import { Agent, type ToolsInput } from '@mastra/core/agent';
+import type { MastraModelConfig } from '@mastra/core/llm';
+import { createTool } from '@mastra/core/tools';
+import { MCPClient } from '@mastra/mcp';
+import { z } from 'zod';
+import { aiSdkModel } from '../../ai-sdk-model.ts';
+import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
+import { mcpHandler, textOfResult } from '../../mcp-server.ts';
+import { endlessScript, type Script } from '../../script.ts';
+
+const inputSchema = z.object({ a: z.number(), b: z.number() });
+const made = new WeakMap<BenchTool, ToolsInput[string]>();
+let clients = 0;
+
+function own(entry: BenchTool): ToolsInput[string] {
+  const { name: id, description } = entry;
+  const known =
+    made.get(entry) ?? createTool({ id, description, inputSchema, execute: async ({ a, b }) => entry.run(a, b) });
+  made.set(entry, known);
+  return known;
+}
+
+function running(script: Script, tools: ToolsInput): Running {
+  const agent = new Agent({
+    id: 'bench',
+    name: 'Bench',
+    instructions: '',
+    model: aiSdkModel(script) as MastraModelConfig,
+    tools,
+  });
+  return {
+    run: async () => (await agent.generate('go', { maxSteps: 1_000 })).text,
+    async stream() {
+      let seen = 0;
+      for await (const _delta of (await agent.stream('go', { maxSteps: 1_000 })).textStream) seen++;
+      return seen;
+    },
+  };
+}
+
+/** Its names of tools begin with that of the server. */
+function prefixed(job: Job): Script {
+  const script = endlessScript(job);
+  return {
+    next(asked) {
+      const { calls, deltas } = script.next(asked);
+      return { calls: calls.map((call) => ({ ...call, name: `bench_${call.name}` })), deltas };
+    },
+  };
+}
+
+export const contender: Contender = {
+  inProcess: (job) =>
+    running(endlessScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
+  /** It has no transport for this process; HTTP whose `fetch` is the handler of the server is the nearest. */
+  async throughMcp(job) {
+    const handle = mcpHandler(job.tools);
+    const url = new URL('http://127.0.0.1/mcp');
+    const client = new MCPClient({
+      id: `bench-${++clients}`,
+      servers: { bench: { url, fetch: (address, init) => handle(new Request(address, init)) } },
+    });
+    return { ...running(prefixed(job), await client.listTools()), close: () => client.disconnect() };
+  },
+  async connect(endpoint) {
+    const bench = 'url' in endpoint ? { url: new URL(endpoint.url) } : endpoint;
+    const client = new MCPClient({ id: `bench-${++clients}`, servers: { bench } });
+    const { bench_add: add } = await client.listTools();
+    return {
+      call: async (a, b) => textOfResult(await add?.execute?.({ a, b }, { observe: undefined } as never)),
+      close: () => client.disconnect(),
+    };
+  },
+};

@@ -1,0 +1,39 @@
+// Mastra with its MCPClient, with progress, trace context and input requests turned on.
+import { Agent } from '@mastra/core/agent';
+import type { MastraModelConfig } from '@mastra/core/llm';
+import { MCPClient } from '@mastra/mcp';
+import { aiSdkModel } from '../../ai-sdk-model.ts';
+import type { Subject } from '../../behaviour/subject.ts';
+
+export const subject: Subject = {
+  async open({ servers, name, traceparent }) {
+    const shared = {
+      enableProgressTracking: true,
+      traceContext: () => ({ traceparent }),
+      inputRequests: async () => ({ action: 'accept' as const, content: { name } }),
+    };
+    const client = new MCPClient({
+      id: 'subject',
+      servers: Object.fromEntries(
+        Object.entries(servers).map(([server, endpoint]) => [
+          server,
+          'url' in endpoint ? { url: new URL(endpoint.url), ...shared } : { ...endpoint, ...shared },
+        ]),
+      ),
+    });
+    return {
+      async run(script, abortSignal) {
+        const tools = await client.listTools();
+        const agent = new Agent({
+          id: 'subject',
+          name: 'Subject',
+          instructions: '',
+          model: aiSdkModel(script) as MastraModelConfig,
+          tools,
+        });
+        return agent.generate('go', { maxSteps: 10, ...(abortSignal ? { abortSignal } : {}) });
+      },
+      close: () => client.disconnect(),
+    };
+  },
+};

@@ -1,0 +1,77 @@
+// The OpenAI Agents SDK, without tracing.
+import {
+  Agent,
+  type MCPServer,
+  MCPServerStdio,
+  MCPServerStreamableHttp,
+  run,
+  setTracingDisabled,
+  type Tool,
+  tool,
+} from '@openai/agents';
+import { z } from 'zod';
+import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
+import { linkedClient, textOfResult } from '../../mcp-server.ts';
+import { endlessScript } from '../../script.ts';
+import { scriptModel } from './model.ts';
+
+setTracingDisabled(true);
+
+const parameters = z.object({ a: z.number(), b: z.number() });
+const made = new WeakMap<BenchTool, Tool>();
+
+function own(entry: BenchTool): Tool {
+  const { name, description } = entry;
+  const known =
+    made.get(entry) ?? tool({ name, description, parameters, execute: async ({ a, b }) => entry.run(a, b) });
+  made.set(entry, known);
+  return known;
+}
+
+function running(job: Job, parts: { tools?: Tool[]; mcpServers?: MCPServer[] }): Running {
+  const agent = new Agent({ name: 'Bench', model: scriptModel(endlessScript(job)), ...parts });
+  return {
+    run: async () => (await run(agent, 'go', { maxTurns: 1_000 })).finalOutput ?? '',
+    async stream() {
+      let seen = 0;
+      const result = await run(agent, 'go', { stream: true, maxTurns: 1_000 });
+      for await (const _delta of result.toTextStream()) seen++;
+      await result.completed;
+      return seen;
+    },
+  };
+}
+
+export const contender: Contender = {
+  inProcess: (job) => running(job, { tools: job.tools.map(own) }),
+  /** It has no transport for this process; its interface MCPServer over the bare client is the nearest. */
+  async throughMcp(job) {
+    const client = await linkedClient(job.tools);
+    const call: MCPServer['callTool'] = async (name, args) => {
+      const { content } = await client.callTool({ name, arguments: args ?? {} });
+      return content as Awaited<ReturnType<MCPServer['callTool']>>;
+    };
+    const server: MCPServer = {
+      name: 'bench',
+      cacheToolsList: true,
+      connect: async () => {},
+      close: () => client.close(),
+      listTools: async () => (await client.listTools()).tools as Awaited<ReturnType<MCPServer['listTools']>>,
+      callTool: call,
+      invalidateToolsCache: async () => {},
+    };
+    return { ...running(job, { mcpServers: [server] }), close: () => client.close() };
+  },
+  async connect(endpoint) {
+    const server =
+      'url' in endpoint
+        ? new MCPServerStreamableHttp({ url: endpoint.url, cacheToolsList: true })
+        : new MCPServerStdio({ command: endpoint.command, args: endpoint.args, cacheToolsList: true });
+    await server.connect();
+    await server.listTools();
+    return {
+      call: async (a, b) => textOfResult({ content: await server.callTool('add', { a, b }) }),
+      close: () => server.close(),
+    };
+  },
+};

@@ -1,0 +1,39 @@
+// The numbers of a whole benchmark: every repeat of every figure of every contender.
+import { figures } from './figures.ts';
+import { median } from './timing.ts';
+
+export class Results {
+  readonly #values = new Map<string, number[]>();
+  /** Who could not be measured, and why. */
+  readonly notes: string[] = [];
+
+  add(contender: string, measured: Record<string, number>): void {
+    for (const [id, value] of Object.entries(measured)) {
+      const key = `${contender}\0${id}`;
+      this.#values.set(key, [...(this.#values.get(key) ?? []), value]);
+    }
+  }
+
+  value(contender: string, id: string): number | undefined {
+    const values = this.#values.get(`${contender}\0${id}`);
+    return values && median(values);
+  }
+
+  /** Half of the distance between the highest and the lowest repeat, as a part of the median. */
+  spread(contender: string, id: string): number {
+    const values = this.#values.get(`${contender}\0${id}`) ?? [];
+    return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
+  }
+
+  /** Of all that was measured more than once. */
+  get noise(): number {
+    const repeated = [...this.#values].filter(([, values]) => values.length > 1);
+    return median(repeated.map(([key]) => this.spread(...(key.split('\0') as [string, string]))));
+  }
+
+  ratio(contender: string, id: string): number | undefined {
+    const base = figures.find((figure) => figure.id === id)?.base ?? '';
+    const [value, other] = [this.value(contender, id), this.value(base, id)];
+    return value === undefined || other === undefined ? undefined : value / other;
+  }
+}

@@ -1,0 +1,96 @@
+// `npm run bench [-- --quick] [-- --install] [-- --work loop,wire] [-- --only pocket-agent,floor]`
+import { fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { chart } from './chart.ts';
+import type { Effort, Figures } from './contender.ts';
+import { everybody, isInstalled, peers, us } from './contenders.ts';
+import { figures, meets, targetText } from './figures.ts';
+import { installPeers } from './install.ts';
+import { cell, report } from './report.ts';
+import { Results } from './results.ts';
+import { works } from './works.ts';
+
+const LIMIT_MS = 600_000;
+const { values: chosen } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    install: { type: 'boolean', default: false },
+    work: { type: 'string', default: Object.keys(works).join(',') },
+    only: { type: 'string', default: everybody.join(',') },
+  },
+});
+if (chosen.install) installPeers();
+
+const effort: Effort = chosen.quick
+  ? { warmMs: 100, measureMs: 100, agents: 200, registered: 2_000, starts: 3 }
+  : { warmMs: 500, measureMs: 700, agents: 1_000, registered: 100_000, starts: 15 };
+// what takes long, or varies little, is done once
+const once = ['search', 'cold', 'idle', 'idleMcp'];
+const repeats = chosen.quick ? 1 : 5;
+
+const results = new Results();
+const names = chosen.only.split(',').filter((name) => {
+  if (!peers.includes(name) || isInstalled(name)) return true;
+  results.notes.push(`${name} is not installed: \`npm run bench -- --install\``);
+  return false;
+});
+const begun = performance.now();
+for (let repeat = 0; repeat < repeats; repeat++) {
+  for (const work of chosen.work.split(',')) {
+    if (repeat > 0 && once.includes(work)) continue;
+    const doing = names.filter((name) => works[work]?.contenders.includes(name));
+    // nobody is always first
+    for (const name of [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)]) {
+      process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}, ${name}`);
+      try {
+        results.add(name, await measure(work, name));
+      } catch (error) {
+        results.notes.push(`${name}, ${work}: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  }
+}
+process.stderr.write('\r\u001b[K');
+
+for (const figure of figures) {
+  const value = results.value(us, figure.id);
+  if (value === undefined) continue;
+  console.log(`(${figure.item}) ${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`);
+  for (const name of names)
+    if (cell(results, name, figure.id)) console.log(`    ${name.padEnd(14)} ${cell(results, name, figure.id)}`);
+  const verdict = meets(figure, value, results.ratio(us, figure.id) ?? Number.NaN);
+  if (verdict !== undefined) console.log(`    target ${targetText(figure)}: ${verdict ? 'met' : 'MISSED'}`);
+}
+for (const note of results.notes) console.log(note);
+
+const minutes = (performance.now() - begun) / 60_000;
+const here = fileURLToPath(new URL('.', import.meta.url));
+// quick figures are to look at; those of a whole run are kept
+if (!chosen.quick && chosen.work === Object.keys(works).join(',') && chosen.only === everybody.join(',')) {
+  writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes }));
+  writeFileSync(`${here}results.svg`, chart(results));
+  console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
+}
+
+/** In a process of its own, whose output is shown only when it fails. */
+function measure(work: string, name: string): Promise<Figures> {
+  const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [work, name, JSON.stringify(effort)], {
+    execArgv: [...process.execArgv, '--expose-gc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    let errors = '';
+    const late = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    child.stderr?.on('data', (chunk) => {
+      errors = `${errors}${chunk}`.slice(-2_000);
+    });
+    child.once('message', (message) => resolve(message as Figures));
+    child.once('close', (code, signal) => {
+      clearTimeout(late);
+      const reason = /\w*Error: [^\n]+/.exec(errors)?.[0] ?? errors.split('\n', 1)[0];
+      reject(new Error(`${signal ?? `exit ${code}`}: ${reason}`));
+    });
+  });
+}

@@ -1,0 +1,85 @@
+// The loop itself, tools in process: short runs, many tools, calls at once, long runs, streams.
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  add,
+  adding,
+  type Contender,
+  type Effort,
+  type Figures,
+  type Job,
+  type Running,
+  toolsOf,
+} from '../contender.ts';
+import { median, timed } from '../timing.ts';
+
+const slowAdd = {
+  ...add,
+  run: async (a: number, b: number) => {
+    await pause(5);
+    return add.run(a, b);
+  },
+};
+const LONG = 200;
+const DELTAS = 2_000;
+
+export async function loop({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
+  if (!inProcess) return undefined;
+  const perRun = async (job: Job) => {
+    const running = await inProcess(job);
+    await checked(running);
+    const timing = await timed(running.run, effort);
+    await running.close?.();
+    return timing;
+  };
+  const twenty = { steps: 20, calls: 1, deltas: 1 };
+  await perRun({ turns: twenty, tools: toolsOf(10) }); // whatever is compiled late is compiled now
+  const few = await perRun({ turns: twenty, tools: toolsOf(1) });
+  const many = await perRun({ turns: twenty, tools: toolsOf(40) });
+  const atOnce = await perRun({ turns: { steps: 1, calls: 16, deltas: 1 }, tools: [slowAdd] });
+  return {
+    step: few.cpu / 20,
+    stepWall: few.wall / 20,
+    stepOf40Tools: many.cpu / 20,
+    atOnce: atOnce.wall / 1_000,
+    ...(await longRuns(inProcess, effort)),
+    ...(await streams(inProcess, effort)),
+  };
+}
+
+/** One run, that must call the tool in every step. */
+export async function checked({ run }: Running): Promise<void> {
+  adding.calls = 0;
+  const answer = await run();
+  if (!answer.startsWith('word') || adding.calls === 0)
+    throw new Error(`A run called ${adding.calls} tools and answered "${answer.slice(0, 80)}".`);
+}
+
+/** The cost of a step is the time from one call of the model to the next. */
+async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: Effort): Promise<Figures> {
+  let asked: number[] = [];
+  const onTurn = () => void asked.push(performance.now());
+  const running = await inProcess({ turns: { steps: LONG, calls: 1, deltas: 1 }, tools: toolsOf(10), onTurn });
+  const early: number[] = [];
+  const late: number[] = [];
+  const end = performance.now() + effort.warmMs + effort.measureMs;
+  const warm = performance.now() + effort.warmMs;
+  while (performance.now() < end || early.length < 30) {
+    asked = [];
+    await running.run();
+    if (performance.now() < warm && early.length === 0) continue;
+    for (let step = 5; step < 15; step++) early.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
+    for (let step = LONG - 10; step < LONG; step++) late.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
+  }
+  await running.close?.();
+  return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };
+}
+
+async function streams(inProcess: NonNullable<Contender['inProcess']>, effort: Effort): Promise<Figures> {
+  const { stream, close } = await inProcess({ turns: { steps: 0, calls: 0, deltas: DELTAS }, tools: toolsOf(1) });
+  if (!stream) return {};
+  const seen = await stream();
+  if (seen !== DELTAS) throw new Error(`Of ${DELTAS} deltas ${seen} were seen.`);
+  const { cpu } = await timed(stream, effort);
+  await close?.();
+  return { delta: cpu / DELTAS };
+}

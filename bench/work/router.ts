@@ -1,0 +1,19 @@
+// What a call of a model costs through an idle router with limits; the floor calls the model itself.
+import { Router } from 'pocket-agent';
+import { aiSdkModel } from '../ai-sdk-model.ts';
+import { type Effort, type Figures, toolsOf } from '../contender.ts';
+import { us } from '../contenders.ts';
+import { endlessScript } from '../script.ts';
+import { timed } from '../timing.ts';
+
+const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
+
+export async function router(contender: string, effort: Effort): Promise<Figures> {
+  const direct = aiSdkModel(endlessScript({ turns: { steps: 0, calls: 0, deltas: 1 }, tools: toolsOf(1) }));
+  const params = { model: direct, rpm: 1e9, tpm: 1e12, maxParallel: 10 };
+  const routes = new Router({ models: [{ modelName: 'bench', params }] });
+  const model = contender === us ? routes.languageModel('bench') : direct;
+  const { cpu } = await timed(async () => model.doGenerate({ prompt }), effort);
+  await routes.close();
+  return { modelCall: cpu };
+}

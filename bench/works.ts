@@ -1,0 +1,42 @@
+// Every work, and who does it.
+import type { Contender, Effort, Figures } from './contender.ts';
+import { contenderModule, floors, peers, us } from './contenders.ts';
+
+export interface Work {
+  contenders: readonly string[];
+  measure(contender: string, effort: Effort): Promise<Figures | undefined>;
+}
+
+type Measure = (contender: Contender, effort: Effort) => Promise<Figures | undefined>;
+
+/** Modules are loaded in the child that measures, and none that it does not need. */
+function by(load: () => Promise<Measure>): Work['measure'] {
+  return async (name, effort) => {
+    const { contender }: { contender: Contender } = await import(contenderModule(name));
+    return (await load())(contender, effort);
+  };
+}
+
+const [floor = '', sdk = ''] = floors;
+
+export const works: Record<string, Work> = {
+  loop: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./work/loop.ts')).loop) },
+  mcpSteps: {
+    contenders: [sdk, us, ...peers],
+    measure: by(async () => (await import('./work/mcp-steps.ts')).mcpSteps),
+  },
+  idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./work/idle.ts')).idle) },
+  idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./work/idle.ts')).idleMcp) },
+  wire: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./work/wire.ts')).wire) },
+  router: { contenders: [floor, us], measure: async (...of) => (await import('./work/router.ts')).router(...of) },
+  bridge: { contenders: [floor, us], measure: async (...of) => (await import('./work/agent3.ts')).bridge(...of) },
+  search: { contenders: [us], measure: async (...of) => (await import('./work/agent3.ts')).search(...of) },
+  mattermost: {
+    contenders: [floor, us],
+    measure: async (...of) => (await import('./work/mattermost.ts')).mattermost(...of),
+  },
+  cold: {
+    contenders: [floor, sdk, us, ...peers],
+    measure: async (...of) => (await import('./work/cold.ts')).cold(...of),
+  },
+};
