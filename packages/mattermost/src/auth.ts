@@ -46,6 +46,18 @@ export function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
+/** A refused login leaves a line. One without a token is how clients find out that they need one. */
+export function withLog(authorize: Authorize, log: Log): Authorize {
+  return async (request) => {
+    const auth = await authorize(request);
+    if (!(auth instanceof Response)) return auth;
+    const { status } = auth;
+    if (request.headers.has('authorization')) log.warning('login_refused', { status, token: 'not accepted' });
+    else log.info('login_refused', { status, token: 'none was sent' });
+    return auth;
+  };
+}
+
 export interface GateOptions {
   config: MattermostConfig;
   pool: HttpPool;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
 import type { Environment } from './config.ts';
+import { Settings } from './config-settings.ts';
 import { errorText, MattermostError } from './errors.ts';
 
 export const HELP = `Usage: mcp-server-mattermost [options]
@@ -17,22 +18,19 @@ Mattermost as an MCP server, on stdio unless told otherwise.
 Needs MATTERMOST_URL and MATTERMOST_TOKEN, from the environment or a .env file in this folder.
 `;
 
-export type Command = { kind: 'help' } | { kind: 'version' } | { kind: 'serve'; environment: Environment };
+export type Command = { kind: 'help' } | { kind: 'version' } | { kind: 'serve'; settings: Settings };
 
 export function readCommand(args: readonly string[], environment: Environment): Command {
   const { values } = parse(args);
   if (values.help) return { kind: 'help' };
   if (values.version) return { kind: 'version' };
-  return {
-    kind: 'serve',
-    environment: {
-      ...readEnvFile(),
-      ...environment,
-      ...(values.http ? { MCP_TRANSPORT: 'http' } : {}),
-      ...(values.host === undefined ? {} : { MCP_HOST: values.host }),
-      ...(values.port === undefined ? {} : { MCP_PORT: values.port }),
-    },
+  const given = {
+    ...(values.http ? { MCP_TRANSPORT: 'http' } : {}),
+    ...(values.host === undefined ? {} : { MCP_HOST: values.host }),
+    ...(values.port === undefined ? {} : { MCP_PORT: values.port }),
   };
+  const calledAs: Record<string, string> = values.port === undefined ? {} : { MCP_PORT: '--port' };
+  return { kind: 'serve', settings: new Settings({ ...readEnvFile(), ...environment, ...given }, calledAs) };
 }
 
 function parse(args: readonly string[]) {
@@ -48,8 +46,13 @@ function parse(args: readonly string[]) {
       },
     });
   } catch (error) {
-    throw new MattermostError('CONFIG_INVALID', `${errorText(error)} See mcp-server-mattermost --help.`);
+    throw new MattermostError('CONFIG_INVALID', `${sentence(errorText(error))} See mcp-server-mattermost --help.`);
   }
+}
+
+/** Node ends some of its own with a full stop, others not. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 export function readEnvFile(): Environment {

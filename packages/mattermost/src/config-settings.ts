@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { errorText } from './errors.ts';
+import { nearest } from './nearest.ts';
 
 interface Bounds {
   least: number;
@@ -11,21 +12,43 @@ interface Bounds {
 }
 
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+/** What Kubernetes and Docker set for a service called mattermost is nobody's mistake. */
+const OF_A_SERVICE = /^\w+(_SERVICE_(HOST|PORT)(_\w+)?=|_PORT_\d+_(TCP|UDP|SCTP)(_\w+)?=|_PORT=(tcp|udp|sctp):)/;
 
 export class Settings {
   readonly faults: string[] = [];
+  /** The names that were asked for. */
+  readonly names = new Set<string>();
   readonly #environment: Readonly<Record<string, string | undefined>>;
+  readonly #calledAs: Readonly<Record<string, string>>;
 
-  constructor(environment: Readonly<Record<string, string | undefined>>) {
+  /** `calledAs` has the options of the command line that stand for variables, for the texts. */
+  constructor(
+    environment: Readonly<Record<string, string | undefined>>,
+    calledAs: Readonly<Record<string, string>> = {},
+  ) {
     this.#environment = environment;
+    this.#calledAs = calledAs;
   }
 
   fault(name: string, why: string): void {
-    this.faults.push(`${name}: ${why}.`);
+    this.faults.push(`${this.#calledAs[name] ?? name}: ${why}.`);
+  }
+
+  /** A misspelt name must not leave a default in force that allows more. */
+  refuseUnknown(prefix: string, known: readonly string[]): void {
+    for (const name of Object.keys(this.#environment)) {
+      if (!name.startsWith(prefix) || known.includes(name)) continue;
+      const value = this.text(name);
+      if (value === undefined || OF_A_SERVICE.test(`${name}=${value}`)) continue;
+      const meant = nearest(name, known);
+      this.fault(name, `is no variable that is read${meant ? ` (did you mean ${meant}?)` : '; remove it'}`);
+    }
   }
 
   /** An empty variable is one that is not set. */
   text(name: string): string | undefined {
+    this.names.add(name);
     const value = this.#environment[name]?.trim();
     return value === '' ? undefined : value;
   }
@@ -48,7 +71,7 @@ export class Settings {
     const given = this.text(name);
     if (given === undefined) return otherwise;
     const found = values.find((value) => value === given.toLowerCase());
-    if (found === undefined) this.fault(name, `is "${given}", but must be ${values.join(', ')}`);
+    if (found === undefined) this.fault(name, `is "${given}", but must be one of ${values.join(', ')}`);
     return found ?? otherwise;
   }
 

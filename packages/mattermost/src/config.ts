@@ -77,12 +77,43 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Throws one error that names every fault. */
 export function readConfig(environment: Environment): MattermostConfig {
-  const settings = new Settings(environment);
+  return configFrom(new Settings(environment));
+}
+
+/** Of settings that may have faults already, which are told with the rest. */
+export function configFrom(settings: Settings): MattermostConfig {
+  const config = readAll(settings);
+  checkTogether(settings, config);
+  settings.refuseUnknown('MATTERMOST_', knownNames());
+  if (settings.faults.length > 0) {
+    const list = settings.faults.map((fault) => `\n- ${fault}`).join('');
+    throw new MattermostError('CONFIG_INVALID', `The configuration cannot be used:${list}`);
+  }
+  return config;
+}
+
+/** Those of the command mattermost-bot may stand beside ours, as in a .env file for both. */
+export const botVariables = {
+  agent: 'MATTERMOST_BOT_AGENT',
+  model: 'MATTERMOST_BOT_MODEL',
+  profile: 'MATTERMOST_BOT_PROFILE',
+  stop: 'MATTERMOST_BOT_STOP',
+} as const;
+
+/** Every name that is read when nothing is set. */
+function knownNames(): string[] {
+  const nothing = new Settings({});
+  readAll(nothing);
+  readOAuth(nothing, '');
+  return [...nothing.names, ...Object.values(botVariables)];
+}
+
+function readAll(settings: Settings): MattermostConfig {
   const authMode = readAuthMode(settings);
   const transport = settings.oneOf('MCP_TRANSPORT', ['stdio', 'http'] as const, 'stdio');
   const profile = settings.oneOf('MATTERMOST_PROFILE', profiles, 'admin');
   const url = settings.url('MATTERMOST_URL', 'such as https://chat.example.com');
-  const config: MattermostConfig = {
+  return {
     url,
     apiPath: `/api/${settings.matching('MATTERMOST_API_VERSION', /^v\d+$/, 'v4')}`,
     authMode,
@@ -113,12 +144,6 @@ export function readConfig(environment: Environment): MattermostConfig {
     allowedOrigins: settings.optionalList('MATTERMOST_HTTP_ALLOWED_ORIGINS'),
     oauth: authMode === 'oauth_proxy' ? readOAuth(settings, url) : undefined,
   };
-  checkTogether(settings, config);
-  if (settings.faults.length > 0) {
-    const list = settings.faults.map((fault) => `\n- ${fault}`).join('');
-    throw new MattermostError('CONFIG_INVALID', `The configuration cannot be used:${list}`);
-  }
-  return config;
 }
 
 function readAuthMode(settings: Settings): AuthMode {
@@ -167,7 +192,9 @@ function checkTogether(settings: Settings, config: MattermostConfig): void {
         'is missing: the access token of a bot or a person, or choose another MATTERMOST_AUTH_MODE',
       );
     }
-    if (config.transport === 'http' && config.clientTokens.length === 0) {
+    // of entries that cannot be used it has been told
+    const hasTokens = config.clientTokens.length > 0 || settings.list('MATTERMOST_HTTP_TOKENS').length > 0;
+    if (config.transport === 'http' && !hasTokens) {
       settings.fault(
         'MATTERMOST_HTTP_TOKEN',
         'is missing: over HTTP everybody who reaches the server would act with MATTERMOST_TOKEN; set a token that clients must show',

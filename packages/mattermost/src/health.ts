@@ -1,8 +1,9 @@
-// Two questions for whoever runs the server: is the process alive, and does it reach Mattermost.
+// Two questions for whoever runs the server: is the process alive, and can calls to Mattermost succeed.
 import { MattermostApi } from './client/api.ts';
 import type { HttpPool } from './client/http-pool.ts';
 import type { MattermostConfig } from './config.ts';
 import { isMattermostError } from './errors.ts';
+import { isTokenValid } from './listener/socket.ts';
 import type { Log } from './log.ts';
 import { Memory } from './memory.ts';
 import { packageVersion } from './version.ts';
@@ -18,39 +19,37 @@ interface HealthOptions {
   signal: AbortSignal;
 }
 
-export function healthRoutes({
-  config,
-  pool,
-  log,
-  signal,
-}: HealthOptions): (request: Request) => Promise<Response | undefined> {
-  const service = 'mcp-server-mattermost';
-  const version = packageVersion();
+export type ReadyState = 'ready' | 'mattermost unreachable' | 'token refused';
+
+export function readinessOf({ config, pool, log, signal }: HealthOptions): () => Promise<ReadyState> {
   const timeoutMs = Math.min(PING_TIMEOUT_MS, config.timeoutMs);
-  const api = new MattermostApi({
-    config: { ...config, maxRetries: 0, timeoutMs },
-    pool,
-    token: undefined,
-    signal,
-    log,
-  });
-  const pings = new Memory<boolean>({ most: 1, ms: PING_KEPT_MS });
-  const ping = async () => {
+  const parts = { config: { ...config, maxRetries: 0, timeoutMs }, pool, signal, log };
+  const api = new MattermostApi({ ...parts, token: undefined });
+  const own = config.authMode === 'static_token' ? new MattermostApi({ ...parts, token: config.token }) : undefined;
+  const ask = async (): Promise<ReadyState> => {
     try {
       await api.get('/system/ping');
-      return true;
     } catch (error) {
-      if (isMattermostError(error)) return false;
+      if (isMattermostError(error) && !signal.aborted) return 'mattermost unreachable';
       throw error;
     }
+    return own === undefined || (await isTokenValid(() => own.get('/users/me'))) ? 'ready' : 'token refused';
   };
+  const answers = new Memory<ReadyState>({ most: 1, ms: PING_KEPT_MS });
+  return () => answers.get('state', ask);
+}
+
+export function healthRoutes(
+  readiness: () => Promise<ReadyState>,
+): (request: Request) => Promise<Response | undefined> {
+  const service = 'mcp-server-mattermost';
+  const version = packageVersion();
   return async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
     const { pathname } = new URL(request.url);
     if (pathname === '/health') return Response.json({ status: 'healthy', service, version });
     if (pathname !== '/ready') return undefined;
-    const isReady = await pings.get('ping', ping);
-    const body = { status: isReady ? 'ready' : 'mattermost unreachable', service, version };
-    return Response.json(body, { status: isReady ? 200 : 503 });
+    const status = await readiness();
+    return Response.json({ status, service, version }, { status: status === 'ready' ? 200 : 503 });
   };
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command mcp-server-mattermost.
 import { HELP, readCommand } from './command-line.ts';
-import { readConfig } from './config.ts';
+import { configFrom } from './config.ts';
 import { errorText, isMattermostError } from './errors.ts';
 import { serve } from './serve.ts';
 import { packageVersion } from './version.ts';
@@ -10,7 +10,7 @@ try {
   const command = readCommand(process.argv.slice(2), process.env);
   if (command.kind === 'help') process.stdout.write(HELP);
   else if (command.kind === 'version') process.stdout.write(`${packageVersion()}\n`);
-  else await serve(readConfig(command.environment));
+  else await serve(configFrom(command.settings));
 } catch (error) {
   process.stderr.write(`mcp-server-mattermost: ${errorText(error)}\n`);
   process.exitCode = isMattermostError(error, 'CONFIG_INVALID') ? 2 : 1;

@@ -2,9 +2,13 @@
 import { once } from 'node:events';
 import { localhostAllowedHostnames, localhostAllowedOrigins } from '@modelcontextprotocol/server';
 import { type Authorize, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
+import { allows } from './access.ts';
 import type { MattermostConfig } from './config.ts';
-import { createLog, type Log } from './log.ts';
+import { errorText, isMattermostError } from './errors.ts';
+import type { ReadyState } from './health.ts';
+import { createLog, type Log, type LogFields } from './log.ts';
 import { createMattermostServer, type MattermostServer } from './server.ts';
+import { allTools } from './tools/all.ts';
 
 export interface RunningServer {
   url: string;
@@ -15,23 +19,39 @@ export interface ServeOptions {
   log?: Log;
 }
 
+/** For whoever starts it by hand. */
+const WAITING = 'Waiting for an MCP client on stdin; --http serves HTTP, --help tells more.\n';
+
 export async function serve(config: MattermostConfig): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
+  const server = createMattermostServer(config, { log });
+  const facts = {
+    profile: config.profile,
+    auth_mode: config.authMode,
+    tools: allTools.filter(({ capability }) => allows(config.profile, capability)).length,
+  };
   if (config.transport === 'stdio') {
-    const server = createMattermostServer(config, { log });
+    log.info('listening', { transport: 'stdio', ...facts });
+    if (process.stdin.isTTY) process.stderr.write(WAITING);
+    void warnUnlessReady(server, log);
     const { factory, onMessage } = server.onStdio();
     await serveStdio(factory, { onMessage, onError: errorLogger(log), close: () => server.close() });
     return;
   }
-  const running = await startHttp(config, { log });
-  log.info('listening', { url: running.url });
+  const running = await listenOn(server, config, log);
+  log.info('listening', { url: running.url, ...facts });
+  void warnUnlessReady(server, log);
   await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT'), once(process, 'SIGHUP')]);
   log.info('stopping');
   await running.close();
 }
 
-export async function startHttp(config: MattermostConfig, { log }: ServeOptions = {}): Promise<RunningServer> {
-  const server = createMattermostServer(config, log ? { log } : {});
+export function startHttp(config: MattermostConfig, { log }: ServeOptions = {}): Promise<RunningServer> {
+  return listenOn(createMattermostServer(config, log ? { log } : {}), config, log);
+}
+
+/** Closes the server when nobody can reach it. */
+async function listenOn(server: MattermostServer, config: MattermostConfig, log?: Log): Promise<RunningServer> {
   const { gate } = server;
   const { host, port } = config;
   try {
@@ -53,6 +73,27 @@ export async function startHttp(config: MattermostConfig, { log }: ServeOptions 
   } catch (error) {
     server.close();
     throw error;
+  }
+}
+
+const WARNINGS: Readonly<Record<Exclude<ReadyState, 'ready'>, [string, LogFields]>> = {
+  'token refused': [
+    'token_refused',
+    { reason: 'Mattermost refuses MATTERMOST_TOKEN: it is wrong, expired or revoked' },
+  ],
+  'mattermost unreachable': [
+    'mattermost_unreachable',
+    { reason: 'there is no Mattermost at MATTERMOST_URL, or not yet' },
+  ],
+};
+
+/** What would fail every call is told at the start, not with the first call. */
+async function warnUnlessReady(server: MattermostServer, log: Log): Promise<void> {
+  try {
+    const state = await server.readiness();
+    if (state !== 'ready') log.warning(...WARNINGS[state]);
+  } catch (error) {
+    if (!isMattermostError(error)) log.warning('not_checked', { error: errorText(error) }); // else it is closing
   }
 }
 

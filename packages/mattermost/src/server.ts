@@ -2,18 +2,19 @@
 import {
   type AuthInfo,
   type CallToolResult,
+  type ListToolsResult,
   McpServer,
   type McpServerFactory,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { allows } from './access.ts';
-import { createGate, type Gate, hashOf, identityOf } from './auth.ts';
+import { allows, type Profile } from './access.ts';
+import { createGate, type Gate, hashOf, identityOf, withLog } from './auth.ts';
 import { logged } from './call-log.ts';
 import { Caller } from './caller.ts';
 import { HttpPool } from './client/http-pool.ts';
 import type { MattermostConfig } from './config.ts';
 import { errorText, MattermostError } from './errors.ts';
-import { healthRoutes } from './health.ts';
+import { healthRoutes, type ReadyState, readinessOf } from './health.ts';
 import { type Acting, ChannelListener } from './listener/channel-listener.ts';
 import { createLog, type Log } from './log.ts';
 import { Memory } from './memory.ts';
@@ -21,6 +22,9 @@ import { createOAuthGate } from './oauth/gate.ts';
 import type { Tool } from './tool.ts';
 import { allTools } from './tools/all.ts';
 import { packageVersion } from './version.ts';
+
+type ListedTool = ListToolsResult['tools'][number];
+const JSON_SCHEMA = { target: 'draft-2020-12' } as const;
 
 const INSTRUCTIONS =
   'Mattermost: teams, channels, messages, threads, people and files of one account. Start with get_unread_inbox for what is new, ' +
@@ -43,6 +47,8 @@ export interface MattermostServer {
   listen(request: Request, authInfo: AuthInfo): Promise<Response | undefined>;
   /** The factory for stdio, and what must see every message of the client. */
   onStdio(): ReturnType<ChannelListener['onStdio']>;
+  /** Whether calls can succeed, and if not, why. */
+  readiness(): Promise<ReadyState>;
   /** /health and /ready. */
   routes(request: Request): Promise<Response | undefined>;
   /** Ends requests that are under way, and the connections to Mattermost. */
@@ -73,12 +79,7 @@ export function createMattermostServer(
     { authInfo, context }: { authInfo: AuthInfo | undefined; context: ServerContext },
   ) => {
     const { profile } = identityOf(config, authInfo);
-    if (!allows(profile, tool.capability)) {
-      throw new MattermostError(
-        'REFUSED',
-        `Refused: ${tool.name} needs "${tool.capability}", which the profile ${profile} does not have.`,
-      );
-    }
+    if (!allows(profile, tool.capability)) throw outsideProfile(tool, profile);
     return acting(authInfo, (caller) => tool.run(args, caller.context(context.mcpReq.signal, progressOf(context))));
   };
 
@@ -92,11 +93,21 @@ export function createMattermostServer(
       },
     );
     const { token, profile } = identityOf(config, authInfo);
+    const listed: ListedTool[] = [];
     for (const tool of allTools) {
-      if (!allows(profile, tool.capability)) continue;
+      if (!allows(profile, tool.capability)) {
+        server.registerTool(tool.name, {}, () => errorResult(outsideProfile(tool, profile)));
+        continue;
+      }
       const { name, title, description, annotations, outputSchema } = tool;
       const inputSchema = tool.inputSchema(config.defaultTeam !== undefined);
       const described = { title, description, annotations, inputSchema, outputSchema, _meta: { ...tool.meta } };
+      listed.push({
+        ...described,
+        name,
+        inputSchema: { type: 'object', ...inputSchema['~standard'].jsonSchema.input(JSON_SCHEMA) },
+        outputSchema: outputSchema['~standard'].jsonSchema.output(JSON_SCHEMA),
+      });
       server.registerTool(name, described, async (args: unknown, context): Promise<CallToolResult> => {
         try {
           // in an older session the request says who asks, not whoever opened the session
@@ -105,27 +116,41 @@ export function createMattermostServer(
             call(tool, args, { authInfo: asking, context }),
           );
         } catch (error) {
-          return { content: [{ type: 'text', text: errorText(error) }], isError: true };
+          return errorResult(error);
         }
       });
     }
+    // what is outside the profile is not shown, yet who calls it is told why it cannot be
+    server.server.setRequestHandler('tools/list', () => ({ tools: listed }));
     listener.extend(server, { era, authInfo });
     extend?.(server, await callerOf(token));
     return server;
   };
 
+  const readiness = readinessOf(parts);
+  const gate = config.oauth ? createOAuthGate(config.oauth, parts) : createGate(parts);
   return {
     factory,
-    gate: config.oauth ? createOAuthGate(config.oauth, parts) : createGate(parts),
+    gate: { ...gate, authorize: withLog(gate.authorize, log) },
+    readiness,
     listen: (request, authInfo) => listener.listen(request, authInfo, factory),
     onStdio: () => listener.onStdio(factory),
-    routes: healthRoutes(parts),
+    routes: healthRoutes(readiness),
     close() {
       listener.close();
       closing.abort(new MattermostError('ABORTED', 'The server is closing.'));
       pool.close();
     },
   };
+}
+
+function outsideProfile({ name, capability }: Tool, profile: Profile): MattermostError {
+  const text = `Refused: ${name} needs "${capability}", which the profile ${profile} of this server does not have.`;
+  return new MattermostError('REFUSED', text);
+}
+
+function errorResult(error: unknown): CallToolResult {
+  return { content: [{ type: 'text', text: errorText(error) }], isError: true };
 }
 
 const PROGRESS_STEP = 1_000_000;

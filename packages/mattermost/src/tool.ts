@@ -2,6 +2,7 @@
 import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Capability } from './access.ts';
+import { argumentsText } from './arguments-text.ts';
 import type { ToolContext } from './caller.ts';
 import type { JsonSchema } from './schemas.ts';
 import { id } from './schemas.ts';
@@ -75,7 +76,9 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
     annotations: annotationsOf[effect],
     meta: { capability, tags: ['mattermost', ...tags] },
     inputSchema: (hasDefaultTeam) =>
-      asStandard(hasDefaultTeam ? listed : withoutDefault, (value) => readArguments(schema, value)),
+      asStandard(hasDefaultTeam ? listed : withoutDefault, (value) =>
+        readArguments({ name, schema, listed: hasDefaultTeam ? listed : withoutDefault, value: value ?? {} }),
+      ),
     outputSchema: asStandard(definition.output, (value) => ({ value })),
     async run(args, context) {
       const result = await definition.run(args as ToolArguments<Shape>, context);
@@ -87,12 +90,18 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
 
 interface Issue {
   message: string;
-  path: PropertyKey[];
 }
 
-function readArguments(schema: z.ZodType, value: unknown): { value: unknown } | { issues: Issue[] } {
-  const { success, data, error } = schema.safeParse(value ?? {});
-  return success ? { value: data } : { issues: error.issues.map(({ message, path }) => ({ message, path })) };
+interface GivenArguments {
+  name: string;
+  schema: z.ZodType;
+  listed: JsonSchema;
+  value: unknown;
+}
+
+function readArguments({ name, schema, listed, value }: GivenArguments): { value: unknown } | { issues: Issue[] } {
+  const { success, data, error } = schema.safeParse(value);
+  return success ? { value: data } : { issues: [{ message: argumentsText(error.issues, { name, listed, value }) }] };
 }
 
 /** As JSON Schema, made once: a server is made for every connection, and in the newer era for every request. */

@@ -62,14 +62,18 @@ test('answers as the agent of its file says, and ends when it is told to', async
 
 test('says what it can do, and refuses the rest with the way out', async () => {
   const refused: [string[], RegExp][] = [
-    [['--profile', 'king'], /--profile is "king", but must be reader/],
+    [
+      ['--profile', 'king', '--stop', 'nobody'],
+      /--profile: is "king", but must be one of reader.*\n- --stop: is "nobody"/,
+    ],
+    [['--model', 'anthropic/claude-sonnet-5'], /needs a key: set ANTHROPIC_API_KEY/],
     [['--agent', 'missing.json'], /missing\.json cannot be read/],
   ];
   const asked = start(['--help']);
   await Promise.all(
     refused.map(async ([args, text]) => {
       const { ended, errors } = await start(args);
-      expect((await ended)[0]).toBeGreaterThan(0);
+      expect((await ended)[0]).toBe(2);
       expect(errors()).toMatch(text);
     }),
   );

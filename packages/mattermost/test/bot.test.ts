@@ -298,9 +298,11 @@ describe('how it is answered', () => {
     const secret = 'sk-very-secret';
     const error = new PocketError('MODEL_FAILED', `The key ${secret} is refused`);
     const model = new ScriptedModel([{ error }, 'Better.']);
-    const { fake, texts } = await world({ model });
+    const { fake, texts, logLines } = await world({ model });
     fake.say('alice', 'alice,helper', 'hello');
     await until(texts).toEqual([':warning: Sorry, that did not work (MODEL_FAILED).']);
+    const line = logLines.find((one) => one.includes('run_failed')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ level: 'error', code: 'MODEL_FAILED', error: error.message });
     fake.say('alice', 'alice,helper', 'again');
     await until(() => texts().at(-1)).toBe('Better.');
   });

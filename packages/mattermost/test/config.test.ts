@@ -92,6 +92,13 @@ test.each([
   [{ ...usable, MATTERMOST_FILE_ROOTS: '/nowhere-at-all' }, '"/nowhere-at-all" is no folder'],
   [{ ...usable, MCP_PORT: 'eighty' }, 'MCP_PORT'],
   [{ ...usable, MCP_TRANSPORT: 'pigeon' }, 'stdio, http'],
+  [
+    { ...usable, MATTERMOST_PROFIL: 'reader' },
+    'MATTERMOST_PROFIL: is no variable that is read (did you mean MATTERMOST_PROFILE?)',
+  ],
+  [{ ...usable, MATTERMOST_DENY_READ_CHANNELS: 'hr' }, 'MATTERMOST_DENY_READ_CHANNELS: is no variable'],
+  [{ ...usable, MATTERMOST_BOT_PROFIL: 'reader' }, 'did you mean MATTERMOST_BOT_PROFILE?'],
+  [{ ...usable, MATTERMOST_WEATHER: TOKEN }, 'MATTERMOST_WEATHER: is no variable that is read; remove it'],
   [{ ...usable, MCP_TRANSPORT: 'http' }, 'MATTERMOST_HTTP_TOKEN: is missing'],
   [{ ...http, MATTERMOST_HTTP_TOKEN: 'short' }, 'at least 16 characters'],
   [{ ...http, MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' }, 'entry 1 must be profile=token'],
@@ -112,6 +119,33 @@ test.each([
   expect(failure).toMatchObject({ code: 'CONFIG_INVALID' });
   expect(failure.message).toContain(expected);
   expect(failure.message).not.toContain(TOKEN);
+});
+
+test('variables of the bot, of OAuth, of a service called mattermost and empty ones may be set', () => {
+  const others = {
+    MATTERMOST_BOT_AGENT: 'agent.json',
+    MATTERMOST_BOT_MODEL: 'demo',
+    MATTERMOST_BOT_PROFILE: 'writer',
+    MATTERMOST_BOT_STOP: 'everyone',
+    MATTERMOST_OAUTH_CLIENT_ID: 'an-application',
+    MATTERMOST_DEFAULT_TEAM: 'main',
+    MATTERMOST_DEFAULT_TEAM_ID: 'main',
+    MATTERMOST_SERVICE_HOST: '10.0.0.7',
+    MATTERMOST_SERVICE_PORT_HTTP: '8065',
+    MATTERMOST_PORT: 'tcp://10.0.0.7:8065',
+    MATTERMOST_PORT_8065_TCP_ADDR: '10.0.0.7',
+    MATTERMOST_PROFIL: '',
+  };
+  expect(readConfig({ ...usable, ...others })).toEqual(readConfig({ ...usable, MATTERMOST_DEFAULT_TEAM: 'main' }));
+  expect(() => readConfig({ ...usable, MATTERMOST_PORT: '8000' })).toThrow('MATTERMOST_PORT: is no variable');
+});
+
+test('an entry of tokens that cannot be used is one fault, not two', () => {
+  const environment = { ...usable, MCP_TRANSPORT: 'http', MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' };
+  expect(catchError(() => readConfig(environment)).message.split('\n- ')).toHaveLength(2);
+  expect(() => readConfig({ ...environment, MATTERMOST_HTTP_TOKENS: ',' })).toThrow(
+    'MATTERMOST_HTTP_TOKEN: is missing',
+  );
 });
 
 test('all faults are told at once', () => {

@@ -72,7 +72,11 @@ describe.each(eras)('in %s', (era) => {
     const { tools } = await client.listTools();
     expect(new Set(tools.map(({ _meta }) => _meta?.capability))).toEqual(new Set(['read']));
     const post = { channel_id: started.fake.channel('off-topic').id, message: 'x' };
-    await expect(callTool(client, { name: 'post_message', args: post })).rejects.toThrow('post_message');
+    const refused = await callTool(client, { name: 'post_message', args: post });
+    expect(refused).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/^Refused: post_message .* profile reader/),
+    });
     expect(started.fake.requests).toEqual([]);
   });
 
@@ -139,10 +143,18 @@ test.each([
   ['a wrong token', { authorization: 'Bearer wrong' }],
   ['another scheme', { authorization: `Basic ${CLIENT_TOKEN}` }],
 ])('%s is refused with a challenge', async (_, headers) => {
-  const { server } = await start(staticMode);
+  const { server, logLines } = await start(staticMode);
   const response = await fetch(server.url, { method: 'POST', headers, body: '{}' });
   expect(response.status).toBe(401);
   expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  const [line = '', ...more] = logLines;
+  expect(JSON.parse(line)).toMatchObject({
+    level: 'authorization' in headers ? 'warning' : 'info',
+    message: 'login_refused',
+    status: 401,
+  });
+  expect(more).toEqual([]);
+  expect(line).not.toMatch(/wrong|a-client-token/);
 });
 
 test.each([
@@ -181,8 +193,9 @@ test('/health says that the process lives, /ready that it reaches Mattermost; ne
   };
   expect(await ask('/health')).toEqual([200, 'healthy']);
   expect(await ask('/ready')).toEqual([200, 'ready']);
-  expect(fake.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+  expect(fake.requests.map(({ path, user }) => [path, user])).toEqual([
     ['/api/v4/system/ping', undefined],
+    ['/api/v4/users/me', 'alice'],
   ]);
   await fake.close();
   await expect.poll(() => ask('/ready'), { timeout: 3000 }).toEqual([503, 'mattermost unreachable']);

@@ -109,9 +109,9 @@ const initialize = {
 
 test('stdout has nothing but the protocol, and SIGTERM ends it also in the middle of a call', TIMEOUT, async () => {
   const { fake, environment } = await startFake();
-  fake.fail({ path: /users\/me/, delayMs: 60_000 });
+  fake.fail({ path: /users\/me\/teams$/, delayMs: 60_000 });
   const { child, output, ended } = run([], { ...environment, MATTERMOST_LOG_LEVEL: 'debug' });
-  const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'get_me', arguments: {} } };
+  const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'list_teams', arguments: {} } };
   child.stdin.write(`${JSON.stringify(initialize)}\n`);
   await expect.poll(output, { timeout: 20_000 }).toContain('"id":1');
   child.stdin.write(
@@ -137,11 +137,21 @@ test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end
   const { environment } = await startFake();
   const folder = await newFolder();
   const secret = 'planted-client-token-42';
-  const lines = [...Object.entries(environment), ['MATTERMOST_HTTP_TOKEN', secret], ['MCP_PORT', '1']];
+  const lines = [
+    ...Object.entries(environment),
+    ['MATTERMOST_HTTP_TOKEN', secret],
+    ['MATTERMOST_PROFILE', 'reader'],
+    ['MCP_PORT', '1'],
+  ];
   await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
   const { child, output, errors, ended } = run(['--http', '--port', '0'], {}, folder);
   await expect.poll(errors, { timeout: 20_000 }).toContain('listening');
-  const url = /http:\/\/[^"]+/.exec(errors())?.[0] ?? '';
+  const line =
+    errors()
+      .split('\n')
+      .find((one) => one.includes('listening')) ?? '';
+  expect(JSON.parse(line)).toMatchObject({ profile: 'reader', auth_mode: 'static_token', tools: 27 });
+  const { url } = JSON.parse(line);
   expect((await fetch(new URL('/ready', url))).status).toBe(200);
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401);
   child.kill('SIGTERM');
@@ -149,6 +159,36 @@ test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end
   expect(output()).toBe('');
   expect(errors()).not.toContain(secret);
   expect(errors()).not.toContain(environment.MATTERMOST_TOKEN);
+});
+
+test('a token that Mattermost refuses is told at the start and by /ready', TIMEOUT, async () => {
+  const { fake } = await startFake();
+  const environment = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: 'planted-and-wrong-token' };
+  const secret = { MATTERMOST_HTTP_TOKEN: 'planted-client-token-42' };
+  const { child, errors, ended } = run(['--http', '--port', '0'], { ...environment, ...secret });
+  await expect.poll(errors, { timeout: 20_000 }).toMatch(/"warning".*Mattermost refuses MATTERMOST_TOKEN/);
+  const url = /http:\/\/[^"]+/.exec(errors())?.[0] ?? '';
+  const response = await fetch(new URL('/ready', url));
+  expect([response.status, await response.json()]).toMatchObject([503, { status: 'token refused' }]);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(errors()).not.toContain('planted');
+});
+
+test('started by hand in a terminal, it says what it waits for', TIMEOUT, async () => {
+  const { environment } = await startFake();
+  const asInTerminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
+  const child = spawn(process.execPath, [...asInTerminal, ...main], { env: environment, cwd: tmpdir() });
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const ended = once(child, 'close');
+  endings.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  await expect.poll(() => errors, { timeout: 20_000 }).toContain('Waiting for an MCP client on stdin; --http');
 });
 
 test('what prints or is refused ends at once, with all that is wrong and no secret', TIMEOUT, async () => {
@@ -165,7 +205,8 @@ test('what prints or is refused ends at once, with all that is wrong and no secr
   expect(version?.output()).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(help?.output()).toContain('--http');
   expect(nope?.errors()).toContain('--help');
-  expect(invalid?.errors()).toMatch(/MATTERMOST_URL: is missing[\s\S]*MCP_PORT/);
+  expect(invalid?.errors()).toMatch(/MATTERMOST_URL: is missing[\s\S]*\n- --port: is "x"/);
+  expect(invalid?.errors()).not.toContain('MCP_PORT');
   expect(invalid?.errors()).not.toContain(secret);
   expect(invalid?.output()).toBe('');
 });

@@ -1,8 +1,9 @@
 // The arguments of the command mattermost-bot, and the environment it runs in.
 import { parseArgs } from 'node:util';
 import { type Profile, profiles } from '../access.ts';
-import { readEnvFile } from '../command-line.ts';
-import type { Environment } from '../config.ts';
+import { readEnvFile, sentence } from '../command-line.ts';
+import { botVariables, configFrom, type Environment, type MattermostConfig } from '../config.ts';
+import { Settings } from '../config-settings.ts';
 import { errorText, MattermostError } from '../errors.ts';
 
 export const HELP = `Usage: mattermost-bot [options]
@@ -21,7 +22,7 @@ Each option can be set there, too: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP
 `;
 
 export interface BotCommand {
-  environment: Environment;
+  config: MattermostConfig;
   agentFile: string | undefined;
   model: string | undefined;
   profile: Profile | 'none';
@@ -32,16 +33,23 @@ export function readBotCommand(args: readonly string[], own: Environment): 'help
   const values = parse(args);
   if (values.help) return 'help';
   if (values.version) return 'version';
-  const environment = { ...readEnvFile(), ...own };
-  const given = (name: 'agent' | 'model' | 'profile' | 'stop') =>
-    values[name] ?? (environment[`MATTERMOST_BOT_${name.toUpperCase()}`] || undefined);
-  return {
-    environment,
-    agentFile: given('agent'),
-    model: given('model'),
-    profile: oneOf('profile', given('profile') ?? 'reader', [...profiles, 'none']),
-    mayStop: oneOf('stop', given('stop') ?? 'asker', ['asker', 'everyone']),
-  };
+  const given: Record<string, string> = {};
+  const calledAs: Record<string, string> = {};
+  for (const name of ['agent', 'model', 'profile', 'stop'] as const) {
+    const value = values[name];
+    if (value === undefined) continue;
+    given[botVariables[name]] = value;
+    calledAs[botVariables[name]] = `--${name}`;
+  }
+  const settings = new Settings({ ...readEnvFile(), ...own, ...given, MCP_TRANSPORT: 'stdio' }, calledAs);
+  const agentFile = settings.text(botVariables.agent);
+  const model = settings.text(botVariables.model);
+  const profile = settings.oneOf(botVariables.profile, [...profiles, 'none'], 'reader');
+  const mayStop = settings.oneOf(botVariables.stop, ['asker', 'everyone'], 'asker');
+  if (agentFile === undefined && model === undefined) {
+    settings.fault('--model', 'is missing: name a model, or an agent file that does (--agent)');
+  }
+  return { config: configFrom(settings), agentFile, model, profile, mayStop };
 }
 
 function parse(args: readonly string[]) {
@@ -51,12 +59,6 @@ function parse(args: readonly string[]) {
     const options = { agent: text, model: text, profile: text, stop: text, version: flag, help: flag };
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
-    throw new MattermostError('CONFIG_INVALID', `${errorText(error)} See mattermost-bot --help.`);
+    throw new MattermostError('CONFIG_INVALID', `${sentence(errorText(error))} See mattermost-bot --help.`);
   }
-}
-
-function oneOf<Value extends string>(name: string, given: string, values: readonly Value[]): Value {
-  const found = values.find((value) => value === given);
-  if (found !== undefined) return found;
-  throw new MattermostError('CONFIG_INVALID', `--${name} is "${given}", but must be ${values.join(', ')}.`);
 }

@@ -84,7 +84,7 @@ export class Conversation {
       try {
         await this.#answer(question);
       } catch (error) {
-        this.#options.log.error('answer_failed', { post_id: question.postId, code: codeOf(error) });
+        this.#options.log.error('answer_failed', { post_id: question.postId, ...factsOf(error) });
       }
       this.lastUsed = Date.now();
     }
@@ -106,10 +106,7 @@ export class Conversation {
       const result = await this.#ask(question, abort.signal, text, answer);
       await answer.finish(text.said || (typeof result === 'string' && result.trim()) || '*(no answer)*');
     } catch (error) {
-      if (!abort.signal.aborted) {
-        log.error('run_failed', { post_id: question.postId, code: codeOf(error) });
-        log.debug('run_failed_because', { post_id: question.postId, error: errorText(error).slice(0, 500) });
-      }
+      if (!abort.signal.aborted) log.error('run_failed', { post_id: question.postId, ...factsOf(error) });
       const note = abort.signal.aborted ? '*(stopped)*' : `:warning: Sorry, that did not work (${codeOf(error)}).`;
       await answer.finish([text.said, note].filter((part) => part !== '').join('\n\n'));
     } finally {
@@ -132,6 +129,10 @@ export class Conversation {
       },
     });
   }
+}
+
+function factsOf(error: unknown): { code: string; error: string } {
+  return { code: codeOf(error), error: errorText(error).slice(0, 500) };
 }
 
 /** What people in a channel may know of an error; its text may hold what is none of their business. */

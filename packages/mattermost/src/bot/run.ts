@@ -1,21 +1,19 @@
 // Runs the bot of the command until the process is told to stop.
 import { once } from 'node:events';
-import { readConfig } from '../config.ts';
-import { MattermostError } from '../errors.ts';
+import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import { errorText, MattermostError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { readAgentOptions } from './agent-file.ts';
 import { loadPocketAgent, MattermostTools } from './agent-maker.ts';
 import { createMattermostBot } from './bot.ts';
 import type { BotCommand } from './command-line.ts';
 
-export async function runBot({ environment, agentFile, model, profile, mayStop }: BotCommand): Promise<void> {
-  const config = readConfig({ ...environment, MCP_TRANSPORT: 'stdio' });
+export async function runBot({ config, agentFile, model, profile, mayStop }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
-  const { PocketAgent } = await loadPocketAgent();
   const options = await readAgentOptions({ file: agentFile, model });
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // one agent holds the connections; each conversation has one of the same making
-  const agent = new PocketAgent(tools ? await tools.addTo(options) : options);
+  const agent = await makeAgent(options, tools);
   const refused = Promise.withResolvers<never>();
   try {
     const bot = await createMattermostBot({
@@ -27,7 +25,7 @@ export async function runBot({ environment, agentFile, model, profile, mayStop }
       onRefused: () =>
         refused.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is valid no longer.')),
     });
-    log.info('listening', { username: bot.username });
+    log.info('listening', { username: bot.username, profile });
     const stop = ['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal));
     try {
       await Promise.race([...stop, refused.promise]);
@@ -38,5 +36,18 @@ export async function runBot({ environment, agentFile, model, profile, mayStop }
   } finally {
     await agent.close();
     tools?.close();
+  }
+}
+
+/** With a model that can be used: nobody should learn from an unanswered question that a key is missing. */
+async function makeAgent(options: PocketAgentOptions, tools: MattermostTools | undefined): Promise<PocketAgent> {
+  const { PocketAgent, resolveModel } = await loadPocketAgent();
+  try {
+    const { llmModel, modelSettings } = options.agentConfig;
+    await resolveModel(llmModel, modelSettings);
+    return new PocketAgent(tools ? await tools.addTo(options) : options);
+  } catch (error) {
+    tools?.close();
+    throw new MattermostError('CONFIG_INVALID', errorText(error), { cause: error });
   }
 }
