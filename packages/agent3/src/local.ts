@@ -107,7 +107,7 @@ export class LocalAgent3 implements Agent3 {
   }
 
   async close(): Promise<void> {
-    this.#parts.bridge.close();
+    await this.#parts.bridge.close();
     await this.#parts.registry.close();
     this.#parts.endFetch();
   }

@@ -15,6 +15,9 @@ export async function openBySettings(settings: Agent3Settings): Promise<Agent3> 
 export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> {
   const { databaseUrl, file, secretKey, oldSecretKeys, allowHosts, trustedKeys, dollarsPerDay, publicUrl } = settings;
   const { openAgent3 } = await import('./local.ts');
+  const embedder = settings.embeddings
+    ? await (await import('./registry/local-embedder.ts')).localEmbedder()
+    : undefined;
   return openAgent3({
     ...(databaseUrl ? { url: databaseUrl } : { file }),
     secretKey,
@@ -23,6 +26,7 @@ export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> 
     trustedKeys,
     key: keyFor('tickets', await mainKey(settings)),
     logger: stderrLogger(settings.logLevel),
+    ...(embedder ? { embedder } : {}),
     ...(dollarsPerDay === undefined ? {} : { budget: { perDay: dollarsPerDay } }),
     ...(publicUrl ? { pushUrl: `${publicUrl}/api/push` } : {}),
   });

@@ -19,6 +19,8 @@ export interface Agent3Settings {
   tokenKey: string | undefined;
   allowHosts: readonly string[];
   trustedKeys: readonly SigningKey[];
+  /** Rank by meaning, too. */
+  embeddings: boolean;
   confirm: ConfirmCalls;
   dollarsPerDay: number | undefined;
   host: string;
@@ -71,6 +73,7 @@ const environmentSchema = z.object({
   AGENT3_TOKEN_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
   AGENT3_ALLOW_HOSTS: list,
   AGENT3_TRUSTED_KEYS: z.string().optional(),
+  AGENT3_EMBEDDINGS: flag,
   AGENT3_CONFIRM: z.enum(['never', 'paid', 'always'], { error: 'must be never, paid or always' }).default('paid'),
   AGENT3_DOLLARS_PER_DAY: numberIn(0, 1_000_000).optional(),
   AGENT3_HOST: z.string().default('127.0.0.1'),
@@ -116,6 +119,7 @@ export function readSettings(environment: Environment): Agent3Settings {
     tokenKey: data.AGENT3_TOKEN_KEY,
     allowHosts: data.AGENT3_ALLOW_HOSTS,
     trustedKeys,
+    embeddings: data.AGENT3_EMBEDDINGS,
     confirm: data.AGENT3_CONFIRM,
     dollarsPerDay: data.AGENT3_DOLLARS_PER_DAY,
     host: data.AGENT3_HOST,

@@ -74,6 +74,7 @@ export const taskRequest = z.strictObject({
   taskHandle: z.string().min(1).max(500).describe('From the answer of agent3_call'),
   message: z.string().min(1).max(200_000).optional().describe('For reply: the answer to the question of the agent'),
   timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
+  maxCost: dollars.optional().describe('For reply, in US dollars: your consent to pay so much for it'),
 });
 
 export const feedbackRequest = z.strictObject({
@@ -120,7 +121,9 @@ export const registerRequest = z
       .describe('Where the A2A card of the agent is'),
     card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that serve none'),
     price: price.optional(),
-    rateLimit: z.strictObject({ calls: z.int().min(1), perSeconds: z.int().min(1) }).optional(),
+    rateLimit: z
+      .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
+      .optional(),
     tags: z.array(z.string().min(1).max(50)).max(20).optional(),
     idempotent: z.boolean().optional().describe('A call whose outcome is unknown may be sent again'),
     credentials: z
@@ -147,9 +150,15 @@ export const registerRequest = z
     error: 'give either cardUrl or card',
   });
 
-export function toTaskRequest({ action, taskHandle, message, timeout }: z.output<typeof taskRequest>): TaskRequest {
+export function toTaskRequest({
+  action,
+  taskHandle,
+  message,
+  timeout,
+  maxCost,
+}: z.output<typeof taskRequest>): TaskRequest {
   const given = timeout === undefined ? {} : { timeout };
   if (action !== 'reply') return { action, taskHandle, ...given };
   if (message === undefined) throw new Agent3Error('INPUT_INVALID', 'A reply needs "message"');
-  return { action, taskHandle, message, ...given };
+  return { action, taskHandle, message, ...given, ...(maxCost === undefined ? {} : { maxCost }) };
 }

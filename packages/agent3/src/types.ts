@@ -185,7 +185,8 @@ export type TaskStateName =
 
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
-  | { action: 'reply'; taskHandle: string; message: string; timeout?: number };
+  /** `maxCost` in US dollars. */
+  | { action: 'reply'; taskHandle: string; message: string; timeout?: number; maxCost?: number };
 
 export interface CallResponse {
   success: boolean;
@@ -293,6 +294,22 @@ export interface CallRecord {
 }
 
 /** What the bridge needs of the registry. */
+export interface BudgetLimits {
+  /** US dollars in a day (UTC), of all callers together. */
+  perDay?: number;
+  /** The same, of each caller. */
+  perCallerPerDay?: number;
+}
+
+export interface Spending {
+  /** As 2026-12-31, in UTC. */
+  day: string;
+  caller: string;
+  /** US dollars; negative when less was spent than set aside. */
+  amount: number;
+  limits?: BudgetLimits;
+}
+
 export interface Directory {
   find(agentId: string): Promise<ListedAgent | undefined>;
   /** Fetched again when it is stale; the old one when that fails and it is not too old. */
@@ -300,6 +317,8 @@ export interface Directory {
   credentials(agentId: string): Promise<readonly Credential[]>;
   /** Seconds to wait, or undefined when the call may go out (and is counted). */
   admit(agent: ListedAgent, caller: string): Promise<number | undefined>;
+  /** Counts what was spent, or nothing of it and tells which limit it would exceed. */
+  spend(spending: Spending): Promise<keyof BudgetLimits | undefined>;
   /** Returns a receipt. */
   record(call: CallRecord): Promise<string>;
   saveTask(task: KnownTask): Promise<void>;

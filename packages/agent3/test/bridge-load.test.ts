@@ -6,7 +6,9 @@ import { cardOf, messageOf, openConnections, rpcServer, startStream, taskOf } fr
 const CALLS = 2000;
 const AT_ONCE = 64;
 
-test('2,000 calls, 64 at a time, of all kinds: every message once, connections kept, memory flat', async () => {
+test('2,000 calls, 64 at a time, of all kinds: every message once, connections kept, memory flat', {
+  timeout: 60_000,
+}, async () => {
   const ids: string[] = [];
   const refused = new Set<string>();
   const url = await rpcServer(({ id, method, params }, response) => {
@@ -56,7 +58,7 @@ test('2,000 calls, 64 at a time, of all kinds: every message once, connections k
   expect(directory.records).toHaveLength(CALLS);
   expect(most).toBeLessThanOrEqual(AT_ONCE);
   expect(grown).toBeLessThan(60_000_000);
-  bridge.close();
+  await bridge.close();
   await expect.poll(openConnections).toBe(0);
   await sleep(0);
   expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length).toBeLessThan(10);

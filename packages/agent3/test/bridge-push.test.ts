@@ -88,6 +88,18 @@ test('a whole task in a notification is delivered without asking the agent', asy
   expect(state.looks).toBe(0);
 });
 
+test('what an agent was sent and echoes in a notification is neither kept nor told', async () => {
+  const { state, card } = await startQuiet();
+  const credentials = [{ type: 'bearer', token: 'planted-token' } as const];
+  const { bridge, say, directory } = setUp({ card, credentials }, { pushUrl: 'https://hub.example.com/push' });
+  const taskHandle = (await say('hello', { mode: 'start' })).task?.taskHandle ?? '';
+  const artifacts = [{ artifactId: 'a', parts: [{ text: 'I was sent planted-token' }] }];
+  await bridge.receivePush(notification(state.push, { task: taskOf('t1', 'COMPLETED', { artifacts }) }));
+  expect(JSON.stringify([...directory.tasks])).not.toContain('planted-token');
+  const { result } = await bridge.task({ action: 'get', taskHandle }, me);
+  expect(result?.text).toBe('I was sent [secret removed]');
+});
+
 test('what is not from the agent is not taken in', async () => {
   const { state, card } = await startQuiet();
   const { bridge, say, directory } = setUp({ card }, { pushUrl: 'https://hub.example.com/push' });

@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { cardOf, rpcServer } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
-import { alice, altered, connect, eras, keptLog, open } from './front-setup.ts';
+import { alice, altered, connect, eras, keptLog, open, temporaryFolder } from './front-setup.ts';
 
 test.each(eras)('%s: an agent is registered, found, looked at, called and rated', async (era) => {
   const { card, messageIds } = await startSdkAgent();
@@ -162,6 +164,46 @@ test('with confirm "always" replies are asked for as well, and with "never" noth
   });
   expect((await careful.call('agent3_task', { action: 'get', taskHandle })).data.task.state).toBe('input-required');
   expect(await careful.call('agent3_call', { agentId, message: 'x' })).toMatchObject({ isError: true });
+});
+
+test('a reply to an agent that charges needs consent like a call, also by a server that does not know the task', async () => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
+  const first = await connect({ agent3 });
+  const { data: asked } = await first.call('agent3_call', { agentId, message: 'ask', metadata: { maxCost: 1 } });
+  const reply = { action: 'reply', taskHandle: asked.task.taskHandle, message: 'large' };
+  expect(await first.call('agent3_task', reply)).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('maxCost'),
+  });
+  const second = await connect({ agent3 });
+  expect((await second.call('agent3_task', reply)).data).toMatchObject({
+    errorCode: 'BUDGET',
+    error: expect.stringContaining('maxCost'),
+  });
+  expect((await first.call('agent3_task', { ...reply, maxCost: 0.5 })).data.errorCode).toBe('BUDGET');
+  expect(messageIds).toHaveLength(1);
+  expect((await first.call('agent3_task', { ...reply, maxCost: 1 })).data).toMatchObject({ success: true });
+  expect((await first.call('agent3_feedback', { agentId, rating: 4, feedback: 'asked back' })).isError).toBe(false);
+});
+
+test('calls that are under way when it is closed are ended and written down', async () => {
+  const asked = Promise.withResolvers<void>();
+  const url = await rpcServer(() => asked.resolve());
+  const file = join(await temporaryFolder(), 'agent3.db');
+  const closing = await open({ file });
+  const { id: agentId } = await closing.register({ card: cardOf(url) }, alice);
+  const calling = closing.call({ agentId, message: 'hello' }, alice);
+  await asked.promise;
+  await closing.close();
+  expect(await calling).toMatchObject({ errorCode: 'CANCELED', receipt: expect.any(String) });
+  const { total } = await (await open({ file })).statistics({
+    since: 0,
+    until: Date.now() + 1,
+    bucketMs: 86_400_000_000,
+  });
+  expect(total.calls).toBe(1);
 });
 
 test('wrong arguments are refused before anything happens', async () => {

@@ -179,8 +179,10 @@ test('help and version are answered, and what is asked wrongly is said in a line
     [['call', 'x'], 'agent3 call ID MESSAGE'],
     [['search', '--colour'], "Unknown option '--colour'"],
     [['token', 'Not A Name'], 'small letters'],
+    [['hub'], 'unset it to run one here'],
   ];
-  const answers = await Promise.all(wrong.map(([args]) => run(args, environment)));
+  const elsewhere = { ...environment, AGENT3_HUB_URL: 'https://hub.example' };
+  const answers = await Promise.all(wrong.map(([args]) => run(args, args[0] === 'hub' ? elsewhere : environment)));
   for (const [index, { code, errors, output }] of answers.entries()) {
     const [args, complaint] = wrong[index] ?? [];
     expect([args, code, output]).toEqual([args, 2, '']);

@@ -27,12 +27,12 @@ test('what agents are like is told by the calls that reached them', async () => 
   for (const responseTime of [100, 900, 300])
     await registry.record(callRecord(agentId, { responseTime, startedAt: now }));
   await registry.record(
-    callRecord(agentId, { success: false, errorCode: 'TIMEOUT', responseTime: 200, startedAt: now }),
+    callRecord(agentId, { success: false, errorCode: 'TIMEOUT', responseTime: 30_000, startedAt: now }),
   );
   for (const errorCode of ['BUDGET', 'RATE_LIMITED', 'CANCELED', 'AUTH_MISSING'] as const)
     await registry.record(callRecord(agentId, { success: false, errorCode, responseTime: 0, startedAt: now - 1 }));
   const { metrics } = await registry.select(agentId);
-  expect(metrics).toEqual({ avgResponseTime: 250, successRate: 0.75, totalCalls: 4 });
+  expect(metrics).toEqual({ avgResponseTime: 600, successRate: 0.75, totalCalls: 4 });
 });
 
 test('a call that is recorded twice counts once and has one receipt', async () => {
@@ -91,6 +91,36 @@ test('a rater who knows several agents counts more', async () => {
   }
   await rate(1, { id: 'novice' });
   expect(await rate(5, { id: 'expert' })).toBeCloseTo((0.25 * 1 + 5) / 1.25, 1);
+});
+
+test('who gives an agent no time harms nobody: neither its record nor its ratings', async () => {
+  const timeout = { success: false, errorCode: 'TIMEOUT', responseTime: 1 } as const;
+  const receipt = await registry.record(callRecord(agentId, timeout));
+  expect((await registry.select(agentId)).metrics).toBeUndefined();
+  await expect(registry.feedback({ agentId, rating: 1, feedback: '', receipt }, bob)).rejects.toMatchObject({
+    code: 'RECEIPT_INVALID',
+  });
+});
+
+test('calls to agents that are not there make nobody an expert', async () => {
+  for (const name of ['x', 'y', 'z'])
+    await registry.record(callRecord(name, { caller: 'cheat', success: false, errorCode: 'AGENT_UNKNOWN' }));
+  await rate(1, { id: 'novice' });
+  expect(await rate(5, { id: 'cheat' })).toBeCloseTo(3, 1);
+});
+
+test('what is spent counts for all registries of one database, and is taken back when it is too much', async () => {
+  const twin = await setup.registry({ now: () => now });
+  const limits = { perDay: 1, perCallerPerDay: 0.7 };
+  const spend = (one: Registry, caller: string, amount: number) =>
+    one.spend({ day: '2026-11-15', caller, amount, limits });
+  expect(await spend(registry, 'a', 0.6)).toBeUndefined();
+  expect(await spend(twin, 'a', 0.2)).toBe('perCallerPerDay');
+  expect(await spend(twin, 'b', 0.5)).toBe('perDay');
+  expect(await spend(twin, 'b', 0.25)).toBeUndefined();
+  expect(await spend(registry, 'a', -0.5)).toBeUndefined();
+  expect(await spend(twin, 'a', 0.5)).toBeUndefined();
+  expect(await twin.spend({ day: '2026-11-16', caller: 'a', amount: 0.6, limits })).toBeUndefined();
 });
 
 test('reviews are cleaned, bounded, and the newest come first', async () => {
@@ -192,11 +222,18 @@ test('calls over time, their cost and success, by agent and in total', async () 
   );
   await registry.record(callRecord(other, { startedAt: start + 1_800_000, responseTime: 50 }));
   await registry.record(callRecord(other, { startedAt: start - DAY }));
+  const nobody = {
+    startedAt: start + 1_800_001,
+    success: false,
+    errorCode: 'AGENT_UNKNOWN',
+    responseTime: 150,
+  } as const;
+  await registry.record(callRecord('a text that somebody sent as an id', nobody));
   const all = await registry.statistics({ since: start, until: now, bucketMs: 600_000 });
-  expect(all.total).toEqual({ calls: 3, successes: 2, successRate: 2 / 3, cost: 0.75, averageResponseTime: 150 });
+  expect(all.total).toEqual({ calls: 4, successes: 2, successRate: 2 / 4, cost: 0.75, averageResponseTime: 150 });
   expect(all.buckets.map(({ start: from, calls }) => [from - start, calls])).toEqual([
     [0, 2],
-    [1_800_000, 1],
+    [1_800_000, 2],
   ]);
   expect(all.agents.map(({ name, calls, successRate }) => [name, calls, successRate])).toEqual([
     ['Weather', 2, 0.5],

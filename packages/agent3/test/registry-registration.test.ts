@@ -112,6 +112,21 @@ test('plain http to an interface is refused unless its host is allowed', async (
   await registry.register({ card: at('http://127.0.0.1:9/a2a') }, alice);
 });
 
+test('a card is not taken from plain http by way of a redirect', async () => {
+  const { server, url } = await cardServer();
+  const elsewhere = await cardServer();
+  const fetch = setup.fetch({ allowHosts: ['127.0.0.1', 'localhost'], redirects: 'follow' });
+  const strict = await setup.registry({ fetch });
+  server.status = 302;
+  server.headers = { location: elsewhere.url.replace('127.0.0.1', 'localhost') };
+  await expect(strict.register({ cardUrl: url }, alice)).rejects.toMatchObject({
+    code: 'CARD_UNAVAILABLE',
+    message: expect.stringContaining('must be https'),
+  });
+  server.headers = { location: elsewhere.url };
+  expect(await strict.register({ cardUrl: url }, alice)).toMatchObject({ name: 'Weather' });
+});
+
 test('a card that cannot be had is refused with the reason, in bounded time', async () => {
   const hasty = await setup.registry({ cardTimeoutMs: 200 });
   const { server, url } = await cardServer();
@@ -306,6 +321,21 @@ test('agents are checked when they are due: up, down, and by one registry only',
   expect(await two.checkHealth()).toBe(2);
   expect((await one.select(byUrl.id)).health).toBe('down');
   expect((await one.health()).network).toMatchObject({ totalAgents: 2, activeAgents: 0 });
+});
+
+test('an agent that names gRPC first is asked where it speaks http', async () => {
+  const registry = await setup.registry();
+  const supportedInterfaces = [
+    { url: 'grpc.example:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+    {
+      url: await setup.serve((_, response) => void response.end()),
+      protocolBinding: 'JSONRPC',
+      protocolVersion: '1.0',
+    },
+  ];
+  const { id } = await registry.register({ card: v1Card({ supportedInterfaces }) }, alice);
+  await registry.checkHealth();
+  expect((await registry.select(id)).health).toBe('up');
 });
 
 test('health checks go on by themselves until the registry is closed', async () => {

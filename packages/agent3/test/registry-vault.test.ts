@@ -69,12 +69,14 @@ test('what a call needs is told, and whether we have it', async () => {
   const schemes = ['bearer', 'apiKey'];
   expect(await authentication(at('a.example'))).toEqual({ schemes, required: true, available: false });
   expect(await authentication(at('a.example'), credentials)).toEqual({ schemes, required: true, available: true });
-  expect(await authentication(at('b.example'), [{ type: 'apiKey', key: 'k', scheme: 'login' }])).toMatchObject({
+  expect(await authentication(at('b.example'), [{ type: 'apiKey', key: 'k', scheme: 'key' }])).toMatchObject({
     available: true,
   });
   expect(await authentication(at('c.example'), [{ type: 'basic', username: 'u', password: 'p' }])).toMatchObject({
     available: false,
   });
+  const unfit = await authentication(at('e.example'), [{ type: 'apiKey', key: 'k', scheme: 'login' }]);
+  expect(unfit.available).toBe(false);
   const optional = at('d.example', { securityRequirements: [{ schemes: { key: {} } }, {}] });
   expect(await authentication(optional)).toEqual({ schemes: ['apiKey'], required: false, available: true });
   expect(await authentication(v1Card())).toEqual({ schemes: [], required: false, available: true });
@@ -118,4 +120,16 @@ test('credentials are not for a host the card did not name when they were given'
   expect((await registry.invoke(id)).authentication.available).toBe(false);
   await registry.register(registration, alice);
   expect(await registry.credentials(id)).toEqual(credentials);
+});
+
+test('a login for another host than the one that is called is told as one we do not have', async () => {
+  const registry = await setup.registry({ secretKey: key() });
+  const base = await setup.serve(new CardServer(at('elsewhere.example')).listener);
+  const available = async (given: Credential) => {
+    const { id } = await registry.register({ cardUrl: `${base}/card`, credentials: [given] }, alice);
+    return (await registry.invoke(id)).authentication.available;
+  };
+  expect(await available({ type: 'bearer', token: 'hush' })).toBe(false);
+  expect(await available({ type: 'bearer', token: 'hush', host: 'other.example' })).toBe(false);
+  expect(await available({ type: 'bearer', token: 'hush', host: 'elsewhere.example' })).toBe(true);
 });

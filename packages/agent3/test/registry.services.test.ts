@@ -54,6 +54,14 @@ test('hubs that start at once on an empty database share what is registered, and
   expect((await hub(2).search({ query: 'translator' })).totalFound).toBe(0);
 });
 
+test('one budget holds for all hubs, also when they spend at the same moment', async () => {
+  const spending = { day: '2026-11-15', amount: 0.25, limits: { perDay: 1, perCallerPerDay: 0.5 } };
+  const outcomes = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => hub(index).spend({ ...spending, caller: `caller ${index % 3}` })),
+  );
+  expect(outcomes.filter((exceeded) => exceeded === undefined)).toHaveLength(4);
+});
+
 test('the same card registered everywhere at once is one agent of one owner', async () => {
   const server = new CardServer(v1Card());
   const cardUrl = `${await setup.serve(server.listener)}/card`;

@@ -1,6 +1,6 @@
 // The credentials of a call: those the card asks for, and only to the host they are for.
 import type { Credential, ListedAgent } from '../types.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, endpointOf } from './endpoint.ts';
 import { CallFailure } from './failure.ts';
 import type { OAuthTokens } from './oauth-tokens.ts';
 import { type Requirement, type Scheme, securityOf } from './security.ts';
@@ -26,6 +26,30 @@ interface AuthorizeOptions {
   signal: AbortSignal;
 }
 
+/** What of a credential must not be seen anywhere. */
+export function secretsOf(credential: Credential): string[] {
+  switch (credential.type) {
+    case 'apiKey':
+      return [credential.key];
+    case 'bearer':
+      return [credential.token];
+    case 'basic':
+      return [credential.password, pairOf(credential)];
+    case 'oauth2':
+      return [credential.clientSecret];
+  }
+}
+
+/** Whether a call has what the card asks for, by the rules by which it is sent. */
+export function hasCredentials(agent: ListedAgent, credentials: readonly Credential[]): boolean {
+  try {
+    choose({ agent, endpoint: endpointOf(agent.card), credentials });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 type Chosen = { name: string; scheme: Scheme; credential: Credential; scopes: string[] };
 
 export async function authorize(options: AuthorizeOptions): Promise<Authorization> {
@@ -39,7 +63,12 @@ export async function authorize(options: AuthorizeOptions): Promise<Authorizatio
   return apply(chosen, options, { mayRenew: true });
 }
 
-function choose({ agent, endpoint, credentials, skillId }: AuthorizeOptions): Chosen[] {
+function choose({
+  agent,
+  endpoint,
+  credentials,
+  skillId,
+}: Pick<AuthorizeOptions, 'agent' | 'endpoint' | 'credentials' | 'skillId'>): Chosen[] {
   const { schemes, alternatives } = securityOf(agent.card, skillId);
   const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
   for (const requirement of alternatives) {
@@ -101,25 +130,20 @@ async function apply(
   const authorization: Authorization = { headers: {}, query: [], isSent: chosen.length > 0 };
   const fetched: string[] = [];
   for (const { scheme, credential, scopes } of chosen) {
+    options.conceal(secretsOf(credential));
     switch (credential.type) {
       case 'apiKey':
-        options.conceal([credential.key]);
         putKey(credential.key, scheme, authorization);
         break;
       case 'bearer':
-        options.conceal([credential.token]);
         authorization.headers.authorization = `Bearer ${credential.token}`;
         break;
-      case 'basic': {
-        const pair = Buffer.from(`${credential.username}:${credential.password}`).toString('base64');
-        options.conceal([credential.password, pair]);
-        authorization.headers.authorization = `Basic ${pair}`;
+      case 'basic':
+        authorization.headers.authorization = `Basic ${pairOf(credential)}`;
         break;
-      }
       case 'oauth2': {
         const tokenUrl = tokenUrlOf(credential, scheme, options);
         const request = { ...credential, tokenUrl, scopes: credential.scopes ?? scopes };
-        options.conceal([credential.clientSecret]);
         const token = await options.tokens.get(request, options.signal);
         options.conceal([token]);
         authorization.headers.authorization = `Bearer ${token}`;
@@ -135,6 +159,10 @@ async function apply(
     return apply(chosen, { ...options, signal }, { mayRenew: false });
   };
   return { ...authorization, renew };
+}
+
+function pairOf({ username, password }: Credential & { type: 'basic' }): string {
+  return Buffer.from(`${username}:${password}`).toString('base64');
 }
 
 /** Headers that say how a request is read; a card must not name one of them for a key. */

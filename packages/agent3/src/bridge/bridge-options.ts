@@ -1,9 +1,17 @@
 // What a bridge is made from, and what it does.
 import type { FetchOptions } from '@pocket-agent/http/fetch';
 import type { Logger } from 'pocket-agent';
-import type { Caller, CallOptions, CallRequest, CallResponse, Directory, Price, TaskRequest } from '../types.ts';
+import type {
+  BudgetLimits,
+  Caller,
+  CallOptions,
+  CallRequest,
+  CallResponse,
+  Directory,
+  Price,
+  TaskRequest,
+} from '../types.ts';
 import type { CallPolicy } from './policy.ts';
-import type { BudgetLimits } from './price.ts';
 import type { ResultLimits } from './result.ts';
 
 export interface ApprovalQuestion {
@@ -43,5 +51,6 @@ export interface Bridge {
   task(request: TaskRequest, caller: Caller, options?: CallOptions): Promise<CallResponse>;
   /** Takes a push notification of an agent. */
   receivePush(request: Request): Promise<Response>;
-  close(): void;
+  /** Ends the calls under way; when it resolves, each of them is answered and recorded. */
+  close(): Promise<void>;
 }

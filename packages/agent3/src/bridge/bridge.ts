@@ -40,6 +40,7 @@ class A2aBridge implements Bridge {
   readonly #pushes: Pushes;
   readonly #checkSchema: SchemaCheck;
   readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<CallResponse>>();
 
   constructor(options: BridgeOptions) {
     const { directory, network, pushUrl, key, logger, now = Date.now } = options;
@@ -48,13 +49,43 @@ class A2aBridge implements Bridge {
     this.#gate = new Gate(options, this.#fetch);
     this.#tickets = new Tickets(key);
     this.#tasks = new TaskBook({ directory, tickets: this.#tickets, now });
-    this.#pushes = new Pushes({ url: pushUrl, directory, tickets: this.#tickets, now });
+    this.#pushes = new Pushes({
+      url: pushUrl,
+      directory,
+      tickets: this.#tickets,
+      now,
+      conceal: (agentId, redactor) => this.#gate.conceal(agentId, redactor),
+    });
     this.#checkSchema = makeSchemaCheck((reason) =>
       logger.warn('an agent declares a schema that cannot be used', { reason }),
     );
   }
 
-  async call(request: CallRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
+  call(request: CallRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
+    return this.#during(this.#answerCall(request, caller, options));
+  }
+
+  task(request: TaskRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
+    return this.#during(this.#answerTask(request, caller, options));
+  }
+
+  receivePush(request: Request): Promise<Response> {
+    return this.#pushes.receive(request);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#underWay);
+    this.#fetch.close();
+  }
+
+  #during(answer: Promise<CallResponse>): Promise<CallResponse> {
+    const answered = answer.finally(() => this.#underWay.delete(answered));
+    this.#underWay.add(answered);
+    return answered;
+  }
+
+  async #answerCall(request: CallRequest, caller: Caller, options: CallOptions): Promise<CallResponse> {
     const { agentId, metadata = {} } = request;
     const errand = this.#start({ agentId, caller, timeoutMs: metadata.timeout, options });
     const failure = await this.#attempt(errand, () => this.#call(errand, request));
@@ -69,12 +100,12 @@ class A2aBridge implements Bridge {
     }
   }
 
-  async task(request: TaskRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
+  async #answerTask(request: TaskRequest, caller: Caller, options: CallOptions): Promise<CallResponse> {
     const known = await this.#tasks.find(request.taskHandle, caller);
     const agentId = known?.agentId ?? '';
     if (request.action === 'reply' && known) {
-      const { message, timeout, taskHandle } = request;
-      return this.call({ agentId, message, taskId: taskHandle, metadata: { timeout } }, caller, options);
+      const { message, timeout, maxCost, taskHandle } = request;
+      return this.call({ agentId, message, taskId: taskHandle, metadata: { timeout, maxCost } }, caller, options);
     }
     const errand = this.#start({ agentId, caller, timeoutMs: request.timeout, options });
     const failure = await this.#attempt(errand, async () => {
@@ -83,15 +114,6 @@ class A2aBridge implements Bridge {
       await this.#look(errand, known, request.action);
     });
     return this.#answer(errand, failure, request.action);
-  }
-
-  receivePush(request: Request): Promise<Response> {
-    return this.#pushes.receive(request);
-  }
-
-  close(): void {
-    this.#closing.abort();
-    this.#fetch.close();
   }
 
   async #call(errand: Errand, request: CallRequest): Promise<void> {
@@ -140,7 +162,10 @@ class A2aBridge implements Bridge {
     errand.redactor.add([this.#tickets.pushToken(known.taskHandle)]);
     const found = await this.#gate.find(errand);
     const pushed = pushedTask(known);
-    if (pushed) return errand.take({ kind: 'task', task: pushed });
+    if (pushed) {
+      await this.#gate.conceal(known.agentId, errand.redactor);
+      return errand.take({ kind: 'task', task: pushed });
+    }
     const reached = await this.#gate.reach(errand, found);
     const { peer } = reached;
     const { signal } = errand.deadline;
@@ -195,7 +220,7 @@ class A2aBridge implements Bridge {
   ): Promise<CallResponse> {
     const limits = { ...USUAL_LIMITS, ...this.#options.limits };
     const response = answerOf(errand, failure, { limits, tickets: this.#tickets, action });
-    errand.settle(errand.mayHaveCost(failure) ? response.metadata.cost : 0);
+    await this.#settle(errand, errand.mayHaveCost(failure) ? response.metadata.cost : 0);
     const isUnfinished = response.task !== undefined && !errand.collected.isOver;
     if (isUnfinished || errand.known || errand.isTaskSaved) await this.#save(errand);
     return response;
@@ -211,6 +236,14 @@ class A2aBridge implements Bridge {
       collected.take({ kind: 'task', task });
     } catch (error) {
       this.#complain('a task could not be canceled at its agent', errand, toFailure(error));
+    }
+  }
+
+  async #settle(errand: Errand, cost: number | undefined): Promise<void> {
+    try {
+      await errand.settle(cost);
+    } catch (error) {
+      this.#complain('what a call cost could not be counted', errand, error);
     }
   }
 

@@ -46,7 +46,7 @@ export class Errand {
   /** From here on the message may have reached the agent. */
   isSent = false;
   isTaskSaved = false;
-  settle: (cost: number | undefined) => void = () => {};
+  settle: (cost: number | undefined) => Promise<void> | void = () => {};
   readonly #begun = performance.now();
   readonly #onProgress: ((update: CallProgress) => void) | undefined;
 

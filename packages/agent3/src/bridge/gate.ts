@@ -1,8 +1,9 @@
 // What stands between a caller and an agent: policy, budget, approval, rate limits, and the right credentials.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import type { CallErrorCode, CallRequest } from '../types.ts';
-import { authorize } from './authorization.ts';
+import { authorize, secretsOf } from './authorization.ts';
 import type { BridgeOptions } from './bridge-options.ts';
+import type { Redactor } from './clean-text.ts';
 import { type Endpoint, endpointOf } from './endpoint.ts';
 import type { Errand, Found, Reached } from './errand.ts';
 import { CallFailure } from './failure.ts';
@@ -23,7 +24,11 @@ export class Gate {
     this.#options = options;
     this.#fetch = fetch;
     this.#tokens = new OAuthTokens({ fetch, isTrustedHost: this.#isTrustedHost });
-    this.#budget = new Budget(options.budget ?? {}, options.now ?? Date.now);
+    this.#budget = new Budget({
+      limits: options.budget ?? {},
+      directory: options.directory,
+      now: options.now ?? Date.now,
+    });
   }
 
   /** The agent as it is now, and where it is spoken to; nothing is sent yet. */
@@ -45,7 +50,7 @@ export class Gate {
     const { caller, deadline } = errand;
     const { timeoutMs } = deadline;
     checkMaxCost(agent.price, { maxCost: metadata.maxCost, timeoutMs });
-    errand.settle = this.#budget.reserve(caller.id, agent.price, timeoutMs);
+    errand.settle = await this.#budget.reserve(caller.id, agent.price, timeoutMs);
     await this.#approve(errand, endpoint, message);
     const wait = await deadline.race(this.#options.directory.admit(agent, caller.id));
     if (wait === undefined) return;
@@ -65,6 +70,13 @@ export class Gate {
     const authorization = await authorize({ agent, endpoint, skillId, signal, conceal, ...vault });
     errand.peer = new Peer({ endpoint, authorization, extensions, fetch: this.#fetch });
     return { agent, endpoint, peer: errand.peer };
+  }
+
+  /** For what an agent says without being asked: it may echo what it was sent before. */
+  async conceal(agentId: string, redactor: Redactor): Promise<void> {
+    const reading = this.#options.directory.credentials(agentId);
+    const credentials = await orElse(reading, 'AUTH_MISSING', 'its credentials cannot be read by this hub.');
+    redactor.add([...credentials.flatMap(secretsOf), ...this.#tokens.values]);
   }
 
   async #approve(errand: Errand, { url }: Endpoint, message: string): Promise<void> {

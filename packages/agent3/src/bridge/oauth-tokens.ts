@@ -44,6 +44,11 @@ export class OAuthTokens {
     return abortable(kept.token, signal);
   }
 
+  /** All that are kept now. */
+  get values(): string[] {
+    return [...this.#kept.values()].flatMap(({ value }) => value ?? []);
+  }
+
   forget(token: string): void {
     for (const [key, { value }] of this.#kept) if (value === token) this.#kept.delete(key);
   }

@@ -1,13 +1,7 @@
 // What a call costs by the declared price, and how much may be spent in a day.
-import type { Price } from '../types.ts';
+import { isPaid } from '../price-text.ts';
+import type { BudgetLimits, Directory, Price } from '../types.ts';
 import { CallFailure } from './failure.ts';
-
-export interface BudgetLimits {
-  /** US dollars in a day (UTC), of all callers together. */
-  perDay?: number;
-  /** The same, of each caller. */
-  perCallerPerDay?: number;
-}
 
 interface Measured {
   ms: number;
@@ -32,7 +26,7 @@ export function checkMaxCost(
   price: Price | undefined,
   { maxCost, timeoutMs }: { maxCost?: number; timeoutMs: number },
 ): void {
-  if (maxCost === undefined) return;
+  if (maxCost === undefined || (maxCost === 0 && !isPaid(price))) return;
   const most = mostOf(price, timeoutMs);
   if (most === undefined)
     throw new CallFailure(
@@ -46,50 +40,39 @@ export function checkMaxCost(
     );
 }
 
-export class Budget {
-  readonly #limits: BudgetLimits;
-  readonly #now: () => number;
-  readonly #spent = new Map<string, number>();
-  #total = 0;
-  #day = '';
+interface BudgetOptions {
+  limits: BudgetLimits;
+  /** Where it is counted: by all hubs of one database together. */
+  directory: Pick<Directory, 'spend'>;
+  now(): number;
+}
 
-  constructor(limits: BudgetLimits, now: () => number) {
-    this.#limits = limits;
-    this.#now = now;
+export class Budget {
+  readonly #options: BudgetOptions;
+
+  constructor(options: BudgetOptions) {
+    this.#options = options;
   }
 
   /** Sets the most a call can cost aside; whoever gets the function tells what it did cost. */
-  reserve(caller: string, price: Price | undefined, timeoutMs: number): (cost: number | undefined) => void {
-    const { perDay, perCallerPerDay } = this.#limits;
-    if (perDay === undefined && perCallerPerDay === undefined) return () => {};
+  async reserve(
+    caller: string,
+    price: Price | undefined,
+    timeoutMs: number,
+  ): Promise<(cost: number | undefined) => Promise<void> | void> {
+    const { limits, directory, now } = this.#options;
+    if (limits.perDay === undefined && limits.perCallerPerDay === undefined) return () => {};
     if (price && !isInDollars(price))
       throw new CallFailure('BUDGET', 'its price is not in US dollars, which the budget counts.');
-    this.#turnDay();
-    const day = this.#day;
+    if (!isPaid(price)) return () => {};
+    const day = new Date(now()).toISOString().slice(0, 10);
     const most = mostOf(price, timeoutMs) ?? 0;
-    const isPaid = [price?.perCall, price?.perMinute, price?.perToken].some((amount) => (amount ?? 0) > 0);
-    const isOver = (spent: number, limit: number | undefined) =>
-      limit !== undefined && isPaid && (spent + most > limit || (most === 0 && spent >= limit));
-    if (isOver(this.#total, perDay)) throw spentUp('The budget', perDay);
-    if (isOver(this.#spent.get(caller) ?? 0, perCallerPerDay)) throw spentUp('Your budget', perCallerPerDay);
-    this.#add(caller, most);
-    return (cost) => {
-      if (this.#day === day) this.#add(caller, (cost ?? most) - most);
+    const exceeded = await directory.spend({ day, caller, amount: most, limits });
+    if (exceeded === 'perDay') throw spentUp('The budget', limits.perDay);
+    if (exceeded === 'perCallerPerDay') throw spentUp('Your budget', limits.perCallerPerDay);
+    return async (cost = most) => {
+      if (cost !== most) await directory.spend({ day, caller, amount: cost - most });
     };
-  }
-
-  #add(caller: string, amount: number): void {
-    if (amount === 0) return;
-    this.#total += amount;
-    this.#spent.set(caller, (this.#spent.get(caller) ?? 0) + amount);
-  }
-
-  #turnDay(): void {
-    const day = new Date(this.#now()).toISOString().slice(0, 10);
-    if (day === this.#day) return;
-    this.#day = day;
-    this.#total = 0;
-    this.#spent.clear();
   }
 }
 

@@ -1,5 +1,6 @@
 // Push notifications of agents: asked for with a token for one task, taken in only with it, and told to those who wait.
 import type { Directory, KnownTask } from '../types.ts';
+import { Redactor } from './clean-text.ts';
 import { toFailure } from './failure.ts';
 import { readUpdate } from './read-wire.ts';
 import type { Tickets } from './tickets.ts';
@@ -11,6 +12,8 @@ interface PushesOptions {
   directory: Directory;
   tickets: Tickets;
   now(): number;
+  /** Tells what an agent was sent and must not come back. */
+  conceal(agentId: string, redactor: Redactor): Promise<void>;
 }
 
 const MOST_BYTES = 1_000_000;
@@ -52,7 +55,7 @@ export class Pushes {
   }
 
   async receive(request: Request): Promise<Response> {
-    const { tickets, directory, now } = this.#options;
+    const { tickets, directory, now, conceal } = this.#options;
     if (request.method !== 'POST') return answer(405, 'Notifications are sent with POST.');
     const taskHandle = new URL(request.url).pathname.split('/').at(-1) ?? '';
     const bearer = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
@@ -66,12 +69,14 @@ export class Pushes {
     const known = await directory.task(taskHandle);
     const about = told(update);
     if (!known || about?.taskId !== known.taskId) return answer(404, 'This task is not known.');
+    const redactor = new Redactor();
+    await conceal(known.agentId, redactor);
     // notifications can overtake each other; a task that is over stays so
     if (!isOver(known.state) || isOver(about.state ?? 'working'))
       await directory.saveTask({
         ...known,
         state: about.state ?? known.state,
-        ...(text.length <= MOST_KEPT ? { pushed: text } : {}),
+        ...(text.length <= MOST_KEPT ? { pushed: redactor.redact(text) } : {}),
         updatedAt: now(),
       });
     this.#waiting.get(taskHandle)?.resolve();

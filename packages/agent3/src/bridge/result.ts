@@ -49,7 +49,7 @@ export function tokensIn(metadata: readonly Metadata[]): number | undefined {
 }
 
 function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 class ResultBuilder {

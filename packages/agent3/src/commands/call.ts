@@ -36,7 +36,9 @@ export async function command(args: readonly string[]): Promise<number> {
   return withAgent3(async (agent3, caller) => {
     const response = await agent3.call(request, caller, {
       signal: interrupt.signal,
-      onProgress: ({ message }) => process.stderr.write(`${cleanText(message)}\n`),
+      onProgress: ({ message }) => {
+        if (message !== '') process.stderr.write(`${cleanText(message)}\n`);
+      },
     });
     const { result, error, task, success } = response;
     if (json) process.stdout.write(`${JSON.stringify(response)}\n`);

@@ -5,6 +5,7 @@ import { stderrLogger } from 'pocket-agent';
 import { serveHub } from '../hub.ts';
 import { openLocal, ownerTokens } from '../open.ts';
 import { readSettings } from '../options.ts';
+import { Agent3Error } from '../registry/agent3-error.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { host: { type: 'string' }, port: { type: 'string' } } });
@@ -14,6 +15,8 @@ export async function command(args: readonly string[]): Promise<number> {
     ...(host === undefined ? {} : { AGENT3_HOST: host }),
     ...(port === undefined ? {} : { AGENT3_PORT: port }),
   });
+  if (settings.remote)
+    throw new Agent3Error('CONFIG_INVALID', 'AGENT3_HUB_URL names another hub; unset it to run one here');
   const stop = AbortSignal.any([stopped('SIGTERM'), stopped('SIGINT'), stopped('SIGHUP')]);
   const { isPrivate, confirm, allowedHosts, publicUrl, databaseUrl, tokenKey, secretKey } = settings;
   const logger = stderrLogger(settings.logLevel);

@@ -11,6 +11,7 @@ import {
 import { isPaid, priceText } from '../price-text.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import type { Agent3, Caller, CallRequest } from '../types.ts';
+import type { CallMemory } from './call-memory.ts';
 
 /** paid: calls that cost money, unless the request says how much they may. */
 export type ConfirmCalls = 'never' | 'paid' | 'always';
@@ -24,13 +25,14 @@ const answerSchema = {
   required: ['approve'],
 };
 
-/** A message to a stranger; to the agent of a task already begun when it names none. */
-export type Sending = Pick<CallRequest, 'message' | 'metadata'> & { agentId?: string };
+/** A message to a stranger: to an agent, or to that of a task already begun. */
+export type Sending = Pick<CallRequest, 'message' | 'metadata'> & ({ agentId: string } | { taskHandle: string });
 
 interface Consent {
   agent3: Agent3;
   caller: Caller;
   confirm: ConfirmCalls;
+  memory: CallMemory;
   server: McpServer;
   context: ServerContext;
 }
@@ -38,10 +40,11 @@ interface Consent {
 /** Undefined when the messages may go out; a question for the client; or the reason why they may not. */
 export async function consentTo(
   sendings: readonly Sending[],
-  { agent3, caller, confirm, server, context }: Consent,
+  { server, context, ...asking }: Consent,
 ): Promise<InputRequiredResult | { refused: string } | undefined> {
+  const { confirm } = asking;
   if (confirm === 'never' || sendings.length === 0) return undefined;
-  const asked = await Promise.all(sendings.map((sending) => questionFor(sending, { agent3, caller, confirm })));
+  const asked = await Promise.all(sendings.map((sending) => questionFor(sending, asking)));
   const lines = asked.filter((line) => line !== undefined);
   if (lines.length === 0) return undefined;
   const answer = acceptedContent(
@@ -63,12 +66,14 @@ export async function consentTo(
 }
 
 async function questionFor(
-  { agentId, message, metadata }: Sending,
-  { agent3, caller, confirm }: Pick<Consent, 'agent3' | 'caller' | 'confirm'>,
+  sending: Sending,
+  { agent3, caller, confirm, memory }: Omit<Consent, 'server' | 'context'>,
 ): Promise<string | undefined> {
+  const { message, metadata } = sending;
   const shown = message.slice(0, SHOWN_MESSAGE);
-  if (agentId === undefined) return confirm === 'always' ? `in answer to its question: ${shown}` : undefined;
   if (confirm === 'paid' && metadata?.maxCost !== undefined) return undefined;
+  const agentId = 'agentId' in sending ? sending.agentId : memory.agentOf(caller, sending.taskHandle);
+  if (agentId === undefined) return confirm === 'always' ? `in answer to its question: ${shown}` : undefined;
   const agent = await agent3.select(agentId, caller).catch(unlessUnknown);
   if (!agent) return undefined;
   const { name, price } = agent;
@@ -84,7 +89,7 @@ function unlessUnknown(error: unknown): undefined {
 
 function refusalText(confirm: ConfirmCalls): string {
   return confirm === 'paid'
-    ? 'the agent charges for its answer: say in metadata.maxCost how many US dollars it may be.'
+    ? 'the agent charges for its answer: say in metadata.maxCost (maxCost for a reply) how many US dollars it may be.'
     : 'every call must be approved here, and this client cannot ask anybody.';
 }
 

@@ -4,8 +4,8 @@ import { type Logger, stderrLogger } from 'pocket-agent';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import type { Agent3, Caller, CallProgress } from '../types.ts';
 import { packageVersion } from '../version.ts';
+import { CallMemory } from './call-memory.ts';
 import { type ConfirmCalls, consentTo } from './consent.ts';
-import { Receipts } from './receipts.ts';
 import { type Agent3Tool, tools } from './tools.ts';
 
 export interface McpFrontOptions {
@@ -21,31 +21,31 @@ const LOCAL: Caller = { id: 'local', isAdmin: true };
 
 /** The factory behind stdio and HTTP. */
 export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
-  const receipts = new Receipts();
+  const memory = new CallMemory();
   return () => {
     const server = new McpServer(
       { name: 'agent3', version: packageVersion() },
       { instructions: 'Find, call and rate other agents. Begin with agent3_search; agent3_guide explains the rest.' },
     );
-    for (const tool of tools) registerTool(server, tool, { ...options, receipts });
+    for (const tool of tools) registerTool(server, tool, { ...options, memory });
     return server;
   };
 }
 
-function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { receipts: Receipts }): void {
+function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { memory: CallMemory }): void {
   const { name, title, description, annotations, capability, schema } = tool;
-  const { agent3, receipts, confirm = 'paid', callerOf = () => LOCAL, logger = stderrLogger() } = front;
+  const { agent3, memory, confirm = 'paid', callerOf = () => LOCAL, logger = stderrLogger() } = front;
   server.registerTool(
     name,
     { title, description, annotations, _meta: { capability }, inputSchema: schema },
     async (args: Record<string, unknown>, context: ServerContext) => {
       try {
         const caller = callerOf(context);
-        const consent = await consentTo(tool.sends(args), { agent3, caller, confirm, server, context });
+        const consent = await consentTo(tool.sends(args), { agent3, caller, confirm, memory, server, context });
         if (consent && 'refused' in consent) return failed(`Not called: ${consent.refused}`);
         if (consent) return consent;
         const options = { signal: context.mcpReq.signal, ...progress(context) };
-        return toResult(await tool.run(args, { agent3, caller, receipts, options, context }));
+        return toResult(await tool.run(args, { agent3, caller, memory, confirm, options, context }));
       } catch (error) {
         if (error instanceof Agent3Error) return failed(error.message);
         // what we did not foresee is nobody's business outside

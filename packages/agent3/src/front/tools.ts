@@ -14,14 +14,15 @@ import {
   toTaskRequest,
 } from '../requests.ts';
 import type { Agent3, Caller, CallOptions, CallRequest, CallResponse } from '../types.ts';
-import type { Sending } from './consent.ts';
+import type { CallMemory } from './call-memory.ts';
+import type { ConfirmCalls, Sending } from './consent.ts';
 import { guide } from './guide.ts';
-import type { Receipts } from './receipts.ts';
 
 export interface ToolWork {
   agent3: Agent3;
   caller: Caller;
-  receipts: Receipts;
+  memory: CallMemory;
+  confirm: ConfirmCalls;
   options: CallOptions;
   context: ServerContext;
 }
@@ -118,8 +119,16 @@ export const tools: readonly Agent3Tool[] = [
     capability: 'write',
     annotations: asksStrangers,
     schema: taskRequest,
-    sends: ({ action, message = '' }) => (action === 'reply' ? [{ message }] : []),
-    run: async (request, { agent3, caller, options }) => agent3.task(toTaskRequest(request), caller, options),
+    sends: ({ action, taskHandle, message = '', maxCost }) =>
+      action === 'reply' ? [{ taskHandle, message, metadata: { maxCost } }] : [],
+    run: async (request, { agent3, caller, memory, confirm, options }) => {
+      const agentId = memory.agentOf(caller, request.taskHandle);
+      // a task begun elsewhere: nobody was asked, since nobody here knows what its agent charges
+      const bound = agentId === undefined && confirm === 'paid' ? { maxCost: 0 } : {};
+      const response = await agent3.task(toTaskRequest({ ...bound, ...request }), caller, options);
+      if (agentId !== undefined) memory.keep(caller, agentId, response);
+      return response;
+    },
   }),
   define({
     name: 'agent3_feedback',
@@ -129,8 +138,8 @@ export const tools: readonly Agent3Tool[] = [
     capability: 'write',
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
     schema: feedbackRequest,
-    run: ({ metadata: _, ...feedback }, { agent3, caller, receipts }) => {
-      const receipt = feedback.receipt ?? receipts.last(caller, feedback.agentId);
+    run: ({ metadata: _, ...feedback }, { agent3, caller, memory }) => {
+      const receipt = feedback.receipt ?? memory.receipt(caller, feedback.agentId);
       if (receipt === undefined) {
         throw new Agent3Error('RECEIPT_INVALID', 'Only a call can be rated: call the agent first, or give the receipt');
       }
@@ -166,8 +175,8 @@ export const tools: readonly Agent3Tool[] = [
   }),
 ];
 
-async function call(request: CallRequest, { agent3, caller, receipts, options }: ToolWork): Promise<CallResponse> {
+async function call(request: CallRequest, { agent3, caller, memory, options }: ToolWork): Promise<CallResponse> {
   const response = await agent3.call(request, caller, options);
-  if (response.receipt) receipts.keep(caller, request.agentId, response.receipt);
+  memory.keep(caller, request.agentId, response);
   return response;
 }

@@ -1,6 +1,6 @@
 // The record of every call, without what was said; receipts that prove one; and what agents are like by it.
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type ExpressionBuilder, type Kysely, sql, type Transaction, type UpdateObject } from 'kysely';
+import { type ExpressionBuilder, type Kysely, type SqlBool, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { CallErrorCode, CallRecord } from '../types.ts';
 import { nextLatency, standingOf, type TrackRecord, trackRecordColumns } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
@@ -9,7 +9,7 @@ import type { RegistrySchema } from './schema.ts';
 const LEAST_CHANGE = 0.001;
 
 /** Calls that never reached the agent, or were given up by the caller, say nothing about it. */
-export const notItsFault: readonly CallErrorCode[] = [
+const notItsFault: readonly CallErrorCode[] = [
   'AGENT_UNKNOWN',
   'INPUT_INVALID',
   'REFUSED',
@@ -21,9 +21,17 @@ export const notItsFault: readonly CallErrorCode[] = [
   'CANCELED',
 ];
 
-export function tellsOfAgent(errorCode: string | null | undefined): boolean {
+/** Who gives an agent less time than this has not given it a chance. */
+const FAIR_MS = 10_000;
+
+export function tellsOfAgent(errorCode: string | null | undefined, responseTime: number): boolean {
+  if (errorCode === 'TIMEOUT') return responseTime >= FAIR_MS;
   return !notItsFault.some((code) => code === errorCode);
 }
+
+/** The same, for rows of `agent3_calls`. */
+export const rowTellsOfAgent = sql<SqlBool>`(error_code is null or (error_code not in (${sql.join(notItsFault)})
+  and (error_code <> 'TIMEOUT' or response_time >= ${sql.lit(FAIR_MS)})))`;
 
 /** Bound to one call, its agent and its caller; the key lives in the database that all hubs of it share. */
 export class Receipts {
@@ -75,7 +83,7 @@ export async function recordCall(db: Kysely<RegistrySchema>, call: CallRecord, n
       })
       .onConflict((conflict) => conflict.column('call_id').doNothing())
       .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows === 0n || !tellsOfAgent(call.errorCode)) return;
+    if (numInsertedOrUpdatedRows === 0n || !tellsOfAgent(call.errorCode, call.responseTime)) return;
     await updateRecord(transaction, {
       agentId: call.agentId,
       now,

@@ -93,6 +93,7 @@ export class CardSource {
     const signal = AbortSignal.any([late, this.#signal]);
     try {
       const response = await this.#fetch(url, { headers, signal });
+      this.checkScheme(new URL(response.url), 'Where it redirects to');
       return { response, text: await boundedText(response) };
     } catch (cause) {
       throw unavailable(url, late.aborted ? `no whole answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);

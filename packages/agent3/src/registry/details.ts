@@ -30,14 +30,15 @@ export async function invocationOf(
   credentials: readonly Credential[],
 ): Promise<Invocation> {
   const metrics = (await metricsOf(db, [row])).get(row.id);
-  const { card, digest, verified, price } = listedAgent(row);
+  const agent = listedAgent(row);
+  const { card, digest, verified, price } = agent;
   return {
     agentId: row.id,
     name: row.name,
     card,
     digest,
     verified,
-    authentication: authenticationOf(readCard(card), credentials),
+    authentication: authenticationOf(agent, credentials),
     ...(price ? { price } : {}),
     ...(metrics ? { metrics } : {}),
   };

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { ratedCall } from '../requests.ts';
 import type { Caller, Feedback, FeedbackResult, Review } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
-import { type Receipts, tellsOfAgent, updateRecord } from './calls.ts';
+import { type Receipts, rowTellsOfAgent, tellsOfAgent, updateRecord } from './calls.ts';
 import { cleanText } from './clean-text.ts';
 import { inputChecked } from './input.ts';
 import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
@@ -26,11 +26,12 @@ export async function giveFeedback(
   return db.transaction().execute(async (transaction) => {
     const call = await transaction
       .selectFrom('agent3_calls')
-      .select('error_code')
+      .select(['error_code', 'response_time'])
       .where('call_id', '=', callId)
       .executeTakeFirst();
     if (!call) throw invalidReceipt('is of a call too long ago');
-    if (!tellsOfAgent(call.error_code)) throw invalidReceipt('is of a call that never reached the agent');
+    if (!tellsOfAgent(call.error_code, call.response_time))
+      throw invalidReceipt('is of a call that never reached the agent, or gave it no time');
     const raterRecord = await recordOfRater(transaction, caller.id, agentId);
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('agent3_feedback')
@@ -76,6 +77,7 @@ async function recordOfRater(db: Database, rater: string, agentId: string): Prom
     .select('agent_id')
     .distinct()
     .where('caller', '=', rater)
+    .where(rowTellsOfAgent) // a call that came to nobody teaches nothing
     .limit(4)
     .execute();
   const before = await db

@@ -1,6 +1,7 @@
 // Cards stay current: fetched again when they are stale, by one request however many ask; the old one for a while
 // when that fails.
 import type { Kysely } from 'kysely';
+import { abortable } from '../bridge/abortable.ts';
 import type { ListedAgent } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import type { CardChecks } from './card-checks.ts';
@@ -40,7 +41,9 @@ export class Freshness {
     const row = await this.row(agentId);
     if (!row || row.card_url === null || row.fresh_until > now()) return row && listedAgent(row);
     try {
-      await unlessAborted(this.refresh(row), signal);
+      // one who gives up waiting leaves the work to the others
+      const refreshing = this.refresh(row);
+      await (signal ? abortable(refreshing, signal) : refreshing);
     } catch (cause) {
       signal?.throwIfAborted();
       if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);
@@ -87,19 +90,5 @@ export class Freshness {
       .select('card')
       .where('id', '=', agentId)
       .executeTakeFirst();
-  }
-}
-
-/** One who gives up waiting leaves the work to the others. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return work;
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }

@@ -71,6 +71,7 @@ async function answers({ db, source, freshness }: HealthCheckOptions, row: Agent
     .select('card')
     .where('agent_number', '=', row.number)
     .executeTakeFirstOrThrow();
-  const [first] = readCard(parse(card)).supportedInterfaces;
-  return first !== undefined && source.answers(first.url);
+  // gRPC has addresses of another kind
+  const found = readCard(parse(card)).supportedInterfaces.find(({ url }) => /^https?:/i.test(url));
+  return found !== undefined && source.answers(found.url);
 }

@@ -2,7 +2,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import type { AgentMetrics, AgentSummary, CardJson, ListedAgent, Price, RateLimit } from '../types.ts';
-import { notItsFault } from './calls.ts';
+import { rowTellsOfAgent } from './calls.ts';
 import { reputationOf } from './ranking.ts';
 import type { AgentTable, RegistrySchema } from './schema.ts';
 
@@ -59,7 +59,7 @@ export async function metricsOf(
   if (called.length === 0) return new Map();
   const recent = called.map(
     ({ id }) => sql`select * from (select agent_id, response_time from agent3_calls where agent_id = ${id}
-      and (error_code is null or error_code not in (${sql.join(notItsFault)})) order by started_at desc limit ${RECENT_CALLS}) as recent`,
+      and ${rowTellsOfAgent} order by started_at desc limit ${RECENT_CALLS}) as recent`,
   );
   const times = await sql<{ agent_id: string; response_time: number }>`${sql.join(recent, sql` union all `)}`.execute(
     db,

@@ -59,4 +59,11 @@ export const migrations: readonly Migration[] = [
       }
     },
   },
+  {
+    name: 'spending',
+    async up(run) {
+      await run(`create table agent3_spending (
+        day text not null, caller text not null, spent double precision not null, primary key (day, caller))`);
+    },
+  },
 ];

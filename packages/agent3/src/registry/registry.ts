@@ -2,6 +2,7 @@
 import { openStore, type Store } from '@pocket-agent/store';
 import type {
   AgentDetails,
+  BudgetLimits,
   Caller,
   CallRecord,
   CardJson,
@@ -17,6 +18,7 @@ import type {
   Registration,
   SearchPage,
   SearchQuery,
+  Spending,
 } from '../types.ts';
 import { packageVersion } from '../version.ts';
 import { Agent3Error } from './agent3-error.ts';
@@ -38,6 +40,7 @@ import { Registrations } from './registrations.ts';
 import type { RegistryOptions } from './registry-options.ts';
 import type { RegistrySchema } from './schema.ts';
 import { Search } from './search.ts';
+import { spend } from './spending.ts';
 import { callStatistics, type Statistics, type StatisticsQuery } from './statistics.ts';
 import { findTask, saveTask } from './tasks.ts';
 import { postgresIndex, sqliteIndex } from './text-index.ts';
@@ -47,8 +50,9 @@ import { Vocabulary } from './words.ts';
 const CALLER_RATE: RateLimit = { calls: 600, perSeconds: 60 };
 const HEALTH_INTERVAL_MS = 300_000;
 const HEALTH_CONCURRENCY = 4;
-const MAX_STALE_MS = 86_400_000;
-const CALLS_KEPT_MS = 90 * 86_400_000;
+const DAY_MS = 86_400_000;
+const MAX_STALE_MS = DAY_MS;
+const CALLS_KEPT_MS = 90 * DAY_MS;
 const ROUND_MS = 15_000;
 
 export type { RegistryOptions } from './registry-options.ts';
@@ -175,6 +179,10 @@ export class Registry implements Directory {
     return this.#rateLimits.use(uses);
   }
 
+  spend(spending: Spending): Promise<keyof BudgetLimits | undefined> {
+    return spend(this.#store.db, spending);
+  }
+
   async record(call: CallRecord): Promise<string> {
     await recordCall(this.#store.db, call, this.#now());
     return this.#receipts.write(call);
@@ -203,6 +211,8 @@ export class Registry implements Directory {
     const now = this.#now();
     await db.deleteFrom('agent3_tasks').where('expires_at', '<', now).execute();
     await db.deleteFrom('agent3_rate_windows').where('expires_at', '<', now).where('expires_at', '>', 0).execute();
+    const yesterday = new Date(now - DAY_MS).toISOString().slice(0, 10);
+    await db.deleteFrom('agent3_spending').where('day', '<', yesterday).execute();
     await db
       .deleteFrom('agent3_calls')
       .where('started_at', '<', now - CALLS_KEPT_MS)

@@ -8,6 +8,8 @@ export interface RegistrySchema {
   agent3_calls: CallTable;
   agent3_feedback: FeedbackTable;
   agent3_rate_windows: { key: string; uses: string; expires_at: number };
+  /** US dollars; of all callers together where the caller is empty. */
+  agent3_spending: { day: string; caller: string; spent: number };
   agent3_tasks: TaskTable;
   /** 32-bit floats as base64. */
   agent3_vectors: { agent_number: number; vector: string };

@@ -130,12 +130,10 @@ export class Search {
   }
 
   async #rarer({ groups, labels }: TextQuery, filters: Filters): Promise<(readonly string[])[]> {
-    const rarer: (readonly string[])[] = [];
-    for (const group of groups) {
-      const total = await this.#candidates.count({ groups: [group], join: 'all', labels }, filters);
-      if (total <= this.#mostRanked) rarer.push(group);
-    }
-    return rarer;
+    const totals = await Promise.all(
+      groups.map((group) => this.#candidates.count({ groups: [group], join: 'all', labels }, filters)),
+    );
+    return groups.filter((_, index) => (totals[index] ?? 0) <= this.#mostRanked);
   }
 
   async #ranked(candidates: readonly Candidate[]): Promise<number[]> {

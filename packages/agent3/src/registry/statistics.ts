@@ -32,7 +32,7 @@ export interface Statistics {
   total: CallStatistics;
   /** Those in which there was a call, oldest first. */
   buckets: (CallStatistics & { start: number })[];
-  /** The most called, first; only when all agents are asked for. */
+  /** The most called, first; only when all agents are asked for. What callers took for an agent is not among them. */
   agents: (CallStatistics & { agentId: string; name: string })[];
 }
 
@@ -69,7 +69,8 @@ export async function callStatistics(db: Kysely<RegistrySchema>, input: Statisti
     agentId === undefined
       ? await sql<Sums & { agent_id: string; name: string | null }>`
           select called.*, agent3_agents.name from (
-            select agent_id, ${sums} from agent3_calls where ${within} group by agent_id
+            select agent_id, ${sums} from agent3_calls where ${within}
+            and (error_code is null or error_code <> 'AGENT_UNKNOWN') group by agent_id
             order by calls desc, agent_id limit ${MOST_AGENTS}) as called
           left join agent3_agents on agent3_agents.id = called.agent_id
           order by calls desc, agent_id`.execute(db)
