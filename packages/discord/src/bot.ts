@@ -10,7 +10,8 @@ import { History } from './conversation/history.ts';
 import { LiveRuns } from './conversation/live-runs.ts';
 import { Queue } from './conversation/queue.ts';
 import { Spending } from './conversation/spending.ts';
-import { DiscordBotError, messageOf } from './errors.ts';
+import { loginRefused } from './discord-error.ts';
+import { messageOf } from './errors.ts';
 import { catchUp } from './events/catch-up.ts';
 import { InOrder } from './events/in-order.ts';
 import { onInteraction } from './events/on-interaction.ts';
@@ -21,6 +22,7 @@ import { Models } from './models.ts';
 import type { BotOptions } from './options.ts';
 import type { BotParts } from './parts.ts';
 import { Settings } from './settings/settings.ts';
+import { forgetGuild } from './store/forget-guild.ts';
 import { Processes } from './store/processes.ts';
 import { type BotStore, openBotStore } from './store/schema.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
@@ -111,7 +113,11 @@ export class Bot {
     });
     this.#closers.push(() => catalogue.close());
     await catalogue.load();
-    const servers = new Servers(options.mcpServers ?? {}, agentLogger);
+    const servers = new Servers({
+      own: options.mcpServers ?? {},
+      hosts: options.mcpHosts ?? [],
+      logger: agentLogger,
+    });
     this.#closers.push(() => servers.close());
     const fetch = makeFetch({ ...ownHost(options.apiUrl), maxBytes: FILE_BYTES, timeoutMs: FILE_MS });
     this.#closers.push(() => fetch.close());
@@ -167,8 +173,18 @@ export class Bot {
     client.on(Events.InteractionCreate, (interaction) => void onInteraction(parts, queue, interaction));
     // a session that could not be resumed has missed something
     client.on(Events.ShardReady, () => void this.#watched('catching up', catchUp(parts, queue, catchUpMs)));
+    // what was heard is written down before the database closes
+    this.#closers.push(() => inOrder.idle());
+    client.on(Events.GuildDelete, ({ id }) => void this.#watched('forgetting a guild', this.#forget(id, queue)));
+    this.#closers.push(() => client.removeAllListeners(Events.GuildDelete));
     this.#closers.push(() => client.removeAllListeners(Events.MessageCreate));
     this.#closers.push(() => client.removeAllListeners(Events.ShardReady));
+  }
+
+  /** Whoever throws the bot out takes everything along. */
+  async #forget(guildId: string, queue: Queue): Promise<void> {
+    await queue.leave(guildId);
+    if (this.#store) await forgetGuild(this.#store.db, guildId);
   }
 
   async #login(): Promise<Client<true>> {
@@ -177,7 +193,7 @@ export class Bot {
     try {
       await client.login(this.#options.token);
     } catch (cause) {
-      throw new DiscordBotError('LOGIN_FAILED', `Discord did not let the bot in: ${loginHint(cause)}`, { cause });
+      throw loginRefused(cause);
     }
     return ready;
   }
@@ -202,16 +218,6 @@ export class Bot {
 
 export function createBot(options: BotOptions): Bot {
   return new Bot(options);
-}
-
-function loginHint(cause: unknown): string {
-  const text = messageOf(cause);
-  if (/token/i.test(text))
-    return 'the token is wrong. Reset it in the Developer Portal under Bot, and set DISCORD_TOKEN.';
-  if (/disallowed intents/i.test(text)) {
-    return 'switch on "Message Content Intent" in the Developer Portal under Bot.';
-  }
-  return text;
 }
 
 /** A local counterpart serves its files from this machine. */

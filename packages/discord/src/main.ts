@@ -2,8 +2,6 @@
 // The command pocket-discord: a bot from the environment; with --shards N, one process for each shard.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ShardingManager } from 'discord.js';
-import { createBot } from './bot.ts';
 import { DiscordBotError, messageOf } from './errors.ts';
 import { FIVE_STEPS } from './five-steps.ts';
 import { readEnvironment } from './options.ts';
@@ -26,11 +24,13 @@ async function main(): Promise<void> {
   if (!token) throw new DiscordBotError('CONFIG_INVALID', FIVE_STEPS);
   const options = readEnvironment(process.env);
   if (values.shards !== undefined) {
-    await startShards(token, values.shards);
+    const { startShards } = await import('./shards.ts');
+    await startShards({ token, count: values.shards, program: fileURLToPath(import.meta.url), apiUrl: options.apiUrl });
     return;
   }
   // discord.js tells a child of a ShardingManager by itself which shard it is
   const client = process.env.SHARDING_MANAGER ? {} : { client: { shards: 'auto' as const } };
+  const { createBot } = await import('./bot.ts');
   const bot = createBot({ token, ...options, ...client });
   const stopping = new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
@@ -41,25 +41,6 @@ async function main(): Promise<void> {
   await bot.close();
   // a manager of shards waits for this process to end
   if (process.connected) process.disconnect();
-}
-
-async function startShards(token: string, text: string): Promise<void> {
-  const totalShards = Number(text);
-  if (!Number.isInteger(totalShards) || totalShards < 1) {
-    throw new DiscordBotError('CONFIG_INVALID', `--shards must be a whole number of 1 or more, not "${text}".`);
-  }
-  const manager = new ShardingManager(fileURLToPath(import.meta.url), {
-    token,
-    totalShards,
-    execArgv: process.execArgv,
-    respawn: true,
-  });
-  const stop = () => {
-    manager.respawn = false;
-    for (const shard of manager.shards.values()) if (shard.process) shard.process.kill('SIGTERM');
-  };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
-  await manager.spawn();
 }
 
 try {

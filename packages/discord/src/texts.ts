@@ -1,4 +1,5 @@
 // What the bot says of itself.
+import { escapeMarkdown } from 'discord.js';
 
 export function introduction(name: string): string {
   return [
@@ -14,7 +15,7 @@ export function help(name: string): string {
     '`/ask` asks, also where you cannot mention me',
     '`/agent` switches tools on and off, several at once; the conversation stays. `Disabled` switches all of them off',
     '`/model` shows and changes the model of this conversation',
-    '`/summarize` sums up the last messages of this channel',
+    '`/summarize` sums up this channel, lately or around a date',
     '`/sweep` forgets this conversation, after asking',
     '`/cost` tells what was spent today',
     '`/setup` is for admins: channels, roles, rights, models, MCP servers, budgets',
@@ -28,5 +29,5 @@ export function help(name: string): string {
 /** A question in one line, to be quoted above its answer. */
 export function shortened(text: string): string {
   const line = text.replace(/\s+/g, ' ');
-  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+  return escapeMarkdown(line.length > 200 ? `${line.slice(0, 200).toWellFormed()}…` : line);
 }

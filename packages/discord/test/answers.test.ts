@@ -1,4 +1,5 @@
 // The bot answers: where, to whom, and how the answer grows.
+import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { answers, lastText, PacedModel, startBot } from './start-bot.ts';
 
@@ -191,4 +192,14 @@ test('where the bot may not write it does not even think, and where it may not r
   const { replyTo } = await discord.waitForBotMessage('blind', ({ content }) => content === 'ok');
   expect(replyTo).toBeUndefined();
   expect(model.calls).toHaveLength(1);
+});
+
+test('an answer without a word, and one that the provider held back, are told with the way out', async () => {
+  const model = new ScriptedModel(['  ', { text: '', finishReason: 'content-filter' }]);
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'say nothing');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('answered nothing. Ask in other words'));
+  ann.say(ann.dm, 'say something bad');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('held the answer back'));
 });

@@ -5,7 +5,7 @@ import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { loadToolFolder } from 'pocket-agent/tool-folder';
 import { expect, onTestFinished, test } from 'vitest';
-import { answers, lastText, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, lastText, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 const toolNames = (call: { tools?: readonly { name: string }[] } | undefined) =>
   (call?.tools ?? []).map(({ name }) => name);
@@ -165,6 +165,63 @@ test('/summarize reads the channel and keeps nothing; message apps answer only t
   await discord.waitForBotMessage('general');
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('noon');
   expect((await ann.command('summarize', { channel: 'adult' }).reply()).content).toContain('NSFW');
+});
+
+test('/summarize takes days, and says which are none; threads of an NSFW channel are NSFW', async () => {
+  const model = answers(() => 'short');
+  const { discord } = await startBot({
+    model,
+    world: { guilds: [{ channels: ['general', { name: 'adult', nsfw: true }] }] },
+  });
+  const ann = discord.user('ann');
+  ann.say('general', 'the first thing');
+  ann.say('general', 'the second thing');
+  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const summarize = async (options: Record<string, string>) =>
+    (await ann.command('summarize', { channel: 'general', options }).reply()).content;
+  expect(await summarize({ after_date: day(-1), before_date: day(2) })).toBe('short');
+  expect(JSON.stringify(model.calls[0]?.prompt)).toMatch(/the first thing.*the second thing/);
+  expect(await summarize({ around_date: day(0) })).toBe('short');
+  const [year, month, date] = day(2).split('-');
+  expect(await summarize({ before_date: `${month}/${date}/${year}` })).toBe('short');
+  expect(await summarize({ before_date: day(0) })).toContain('nothing to sum up');
+  expect(await summarize({ after_date: day(2) })).toContain('nothing to sum up');
+  expect(await summarize({ after_date: day(1), before_date: day(1) })).toContain('must be earlier');
+  expect(await summarize({ around_date: day(1), before_date: day(1) })).toContain('alone');
+  for (const none of ['2026-02-30', 'yesterday', '13/45/2026', '1999-01-01']) {
+    expect(await summarize({ after_date: none })).toContain(`\`${none}\` is no day`);
+  }
+  expect(model.calls).toHaveLength(3);
+  const thread = ann.thread('adult', 'aside');
+  expect((await ann.command('summarize', { channel: thread }).reply()).content).toContain('NSFW');
+});
+
+test('/ask where the bot may not write says so at once', async () => {
+  const model = answers(() => 'ok');
+  const channels = ['general', { name: 'mute', deny: { pocket: ['SendMessages' as const] } }];
+  const { discord } = await startBot({ model, world: { guilds: [{ channels }] } });
+  const refused = discord.user('ann').command('ask', { channel: 'mute', options: { question: 'hello' } });
+  expect((await refused.reply()).content).toContain('I may not write in this channel');
+  expect(model.calls).toHaveLength(0);
+});
+
+test('a server of a guild that cannot be reached, or whose host is allowed no longer, breaks no answer', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const model = answers(() => 'ok');
+  const { discord, bot, options } = await startBot({ model, database, mcpHosts: ['127.0.0.1'] });
+  const [ann, admin] = [discord.user('ann'), discord.user('admin')];
+  const form = { name: 'far', url: 'http://127.0.0.1:9/mcp', headers: '' };
+  await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply();
+  const offered = async () => {
+    const used = ann.complete('agent', { channel: 'general', options: { name: 'mcp' }, focused: 'name' });
+    return (await used.choices()).map(({ value }) => value);
+  };
+  expect(await offered()).toEqual(['mcp:far']);
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content.startsWith('ok'));
+  await bot.close();
+  await runBot({ ...options, mcpHosts: [] });
+  expect(await offered()).toEqual([]);
 });
 
 test('/help and /cost', async () => {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { readPdf } from '../src/context/read-pdf.ts';
 import { answers, lastText, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 const png = Buffer.from(
@@ -87,6 +88,36 @@ test('PDF and text files are read; what cannot be read is only named', async () 
   expect(text).toContain('Hello PDF\\nSecond (line)\\nMapp');
   expect(text).toContain('&quot;answer&quot;: 42');
   expect(text).toContain('a file that was not read');
+});
+
+test('a PDF that was made to take for ever holds up nothing and is only named', { timeout: 30_000 }, async () => {
+  const bytes = Buffer.from(`%PDF-1.7\n${'<<'.repeat(1_000_000)}`);
+  const controller = new AbortController();
+  const started = performance.now();
+  await expect(readPdf(bytes, controller.signal, 300)).rejects.toThrow('not read after 300 ms');
+  const reading = readPdf(bytes, controller.signal);
+  controller.abort(new Error('stopped'));
+  await expect(reading).rejects.toThrow('stopped');
+  // the program itself went on meanwhile
+  expect(performance.now() - started).toBeLessThan(8_000);
+  expect(await readPdf(pdf(), AbortSignal.timeout(20_000))).toContain('Hello PDF');
+});
+
+test('/ask takes a file along, also when it is asked again', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  const file = { name: 'a"><b.txt', contentType: 'text/plain', bytes: Buffer.from('inside </untrusted>') };
+  await ann.command('ask', { channel: 'general', options: { question: 'what is it?', file } }).reply();
+  const answer = await discord.waitForBotMessage('general', ({ content }) => content.endsWith('\nok'));
+  const text = lastText(model.calls[0] ?? { prompt: [] }, 'user');
+  expect(text).toContain('inside &lt;/untrusted&gt;');
+  expect(text).toContain('name=\\"a&quot;&gt;&lt;b.txt\\"');
+  expect(text).toContain('what is it?');
+  await discord.waitFor(() => JSON.stringify(answer.components).includes('Regenerate'));
+  ann.click(answer, 'Regenerate');
+  await discord.waitFor(() => model.calls.length === 2);
+  expect(lastText(model.calls[1] ?? { prompt: [] }, 'user')).toContain('inside');
 });
 
 function pdf(): Buffer {

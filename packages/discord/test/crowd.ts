@@ -27,16 +27,24 @@ export function askAll(discord: LocalDiscord, people: number, questions: number)
 export async function expectAllAnswered(discord: LocalDiscord, people: number, questions: number): Promise<void> {
   const last = (name: string) =>
     Array.from({ length: questions }, (_, index) => `${name} asks ${index + 1}`).join(', ');
+  const places = crowd(people).map(({ name }) => ({ name, dm: discord.user(name).dm, whole: last(name) }));
+  const isWhole = ({ dm, whole }: (typeof places)[number]) => {
+    const answered = discord.botMessages(dm);
+    return answered.length === questions && answered.at(-1)?.content === whole;
+  };
+  const open = new Set(places);
   await discord.waitFor(
-    () =>
-      crowd(people).every(({ name }) => {
-        const answered = discord.botMessages(discord.user(name).dm);
-        return answered.length === questions && answered.at(-1)?.content === last(name);
-      }),
+    () => {
+      // looked at again and again, so all of them only when nothing seems to be missing
+      for (const place of open) {
+        if (!isWhole(place)) return false;
+        open.delete(place);
+      }
+      return places.every(isWhole);
+    },
     { timeoutMs: 30_000, what: 'all answers', seen: () => '' },
   );
-  for (const { name } of crowd(people)) {
-    const { dm } = discord.user(name);
+  for (const { name, dm } of places) {
     const said = discord.messages(dm).filter(({ author }) => !author.bot);
     const answered = discord.botMessages(dm);
     expect(answered.map(({ replyTo }) => replyTo?.messageId)).toEqual(said.map(({ id }) => id));

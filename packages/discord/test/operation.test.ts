@@ -33,16 +33,30 @@ test('without a token the command explains the five steps', { timeout: 60_000 },
   expect(output.stdout).toBe('');
 });
 
-test.each([{ args: [] }, { args: ['--shards', '1'] }])(
+function isReady(line: unknown): line is { guilds: number } {
+  return typeof line === 'object' && line !== null && 'message' in line && line.message === 'Ready' && 'guilds' in line;
+}
+
+test.each([
+  { args: [], guilds: [{}], shards: 1 },
+  { args: ['--shards', '2'], guilds: Array.from({ length: 6 }, (_, index) => ({ name: `G${index}` })), shards: 2 },
+])(
   'with a token it logs in, answers with JSON logs, and ends cleanly: $args',
   { timeout: 60_000 },
-  async ({ args }) => {
-    const discord = await startDiscord();
+  async ({ args, guilds, shards }) => {
+    const discord = await startDiscord({ guilds, shards });
     onTestFinished(() => discord.close());
     const database = join(await temporaryFolder(), 'bot.db');
     const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
     const { child, output, ended } = run(where, args);
-    await discord.waitFor(() => discord.commands().length > 0, { timeoutMs: 30_000, what: 'the bot' });
+    const ready = () => output.stderr.split('"message":"Ready"').length - 1;
+    await expect.poll(ready, { timeout: 40_000, interval: 20 }).toBe(shards);
+    for (const guild of discord.guilds.slice(1)) {
+      discord.user('ann').say(`${guild.name}/general`, `${discord.bot.mention} Hello there`);
+      const answered = () => discord.botMessages(`${guild.name}/general`).some(({ content }) => content.length > 10);
+      await discord.waitFor(answered, { timeoutMs: 10_000 });
+      expect(discord.botMessages(`${guild.name}/general`)).toHaveLength(1);
+    }
     const ann = discord.user('ann');
     ann.say(ann.dm, 'Hello there, old secret friend');
     await discord.waitForBotMessage(ann.dm, ({ content }) => content.length > 10, { timeoutMs: 10_000 });
@@ -53,7 +67,9 @@ test.each([{ args: [] }, { args: ['--shards', '1'] }])(
       .trim()
       .split('\n')
       .map((line): unknown => JSON.parse(line));
-    expect(lines).toContainEqual(expect.objectContaining({ level: 'info', message: 'Ready', guilds: 1 }));
+    const seen = lines.flatMap((line) => (isReady(line) ? line.guilds : []));
+    expect(seen).toHaveLength(shards);
+    expect(seen.reduce((sum, count) => sum + count, 0)).toBe(guilds.length);
     expect(output.stderr).not.toContain('secret');
     expect(output.stdout).toBe('');
   },
@@ -117,6 +133,19 @@ test('logs have ids and reasons, never what people or models write', async () =>
   discord.user('ann').say('general', `${discord.bot.mention} my hidden thing`);
   await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
   expect(lines.map((line) => JSON.parse(line).message)).toContain('An answer failed');
+  expect(lines.join('')).not.toContain('hidden thing');
+});
+
+test('a command that fails is in the log under the id that the person is told, without what was written', async () => {
+  const lines: string[] = [];
+  const model = answers(() => ({ error: new Error('you said hidden thing') }));
+  const { discord } = await startBot({ model, logger: jsonLogger('debug', (line) => void lines.push(line)) });
+  const ann = discord.user('ann');
+  const said = ann.say('general', 'hidden thing');
+  const { content } = await ann.messageCommand('Explain this message', said).reply();
+  const [, id] = /in the log as (\d+)/.exec(content) ?? [];
+  const entries = lines.map((line): unknown => JSON.parse(line));
+  expect(entries).toContainEqual(expect.objectContaining({ message: 'A command failed', interaction: id }));
   expect(lines.join('')).not.toContain('hidden thing');
 });
 

@@ -152,3 +152,21 @@ test('after the gateway dropped the bot goes on; what was said meanwhile is answ
   await ask();
   expect(model.calls).toHaveLength(4);
 });
+
+test('a question that Discord will never give back holds up nobody behind it', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const paced = new PacedModel();
+  const { discord, bot, options } = await startBot({ model: paced, database, closeGraceMs: 0 });
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'lost');
+  await paced.called(1);
+  ann.say(ann.dm, 'found');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('this is next'));
+  await bot.close();
+  discord.failNext({ request: /GET .*messages\/\d+$/, status: 403, times: 1 });
+  const model = answers(() => 'ok');
+  await runBot({ ...options, models: [{ name: 'test', model }] });
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'ok');
+  expect(JSON.stringify(model.calls[0]?.prompt)).toContain('found');
+  expect(model.calls).toHaveLength(1);
+});

@@ -170,3 +170,99 @@ test('a fence that is still being written is closed for the moment, and longer f
   const nested = '````md\n```js\nx\n```\n````';
   expect(splitMessage(nested)).toEqual([nested]);
 });
+
+test('a fence that begins inside of a line, or ends there, stays as it is written', () => {
+  for (const text of ['Look: ```js\nx\n```\ndone', '- a ```\nx```\n- b', 'say ```one``` and ```two```']) {
+    expect(splitMessage(text)).toEqual([text]);
+  }
+  const lines = Array.from({ length: 200 }, (_, index) => `print(${index})`);
+  const parts = splitMessage(`Look: \`\`\`py\n${lines.join('\n')}\n${lines[0]}\`\`\`\nDone.`);
+  for (const part of parts) expect((part.split('```').length - 1) % 2).toBe(0);
+  expect(parts.at(-1)).toMatch(/```\nDone\.$/);
+  expect(parts.flatMap((part) => part.split('\n').filter((line) => line.startsWith('print')))).toHaveLength(201);
+});
+
+test('whatever a model writes, splitting it comes to an end', () => {
+  const hostile = [
+    `${'`'.repeat(1000)}\n${'x'.repeat(3000)}`,
+    `\`\`\`${'y'.repeat(2500)}\n${'😀'.repeat(2000)}`,
+    '`'.repeat(5001),
+    `${'```\n'.repeat(1501)}`,
+    `<@${'1'.repeat(4000)}>`,
+  ];
+  for (const text of hostile) {
+    const parts = splitMessage(text);
+    expect(parts.every((part) => part.length <= 2000 && part.isWellFormed())).toBe(true);
+  }
+  expect(splitMessage('😀😀', 1).join('')).toBe('😀😀');
+});
+
+test('an answer that Discord could not be given for a while is shown later, without asking the model again', async () => {
+  const model = answers(() => 'the whole answer');
+  const { discord } = await startBot({ model, leaseMs: 300, client: { rest: { retries: 0 } } });
+  discord.failNext({ request: /POST .*messages/, status: 503, times: 5 });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'the whole answer');
+  expect(discord.botMessages('general')).toHaveLength(1);
+  expect(model.calls).toHaveLength(1);
+});
+
+test('a channel that is gone in the middle ends the edits, and holds up nobody', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, reply: { editIntervalMs: 10 } });
+  const ann = discord.user('ann');
+  const channel = discord.channel('random');
+  ann.say('random', `${discord.bot.mention} count`);
+  await model.called(1);
+  model.say('one ');
+  await discord.waitForBotMessage('random', ({ content }) => content.startsWith('one'));
+  discord.stage.removeChannel(channel);
+  const refused = () => discord.requests.filter(({ path, status }) => path.includes(channel.id) && status === 404);
+  model.say('two ');
+  await discord.waitFor(() => refused().length > 0);
+  const before = refused().length;
+  for (let count = 0; count < 20; count++) {
+    model.say('more ');
+    await new Promise((resolve) => setTimeout(resolve, 10)); // several times as long as between edits
+  }
+  expect(refused().length).toBe(before);
+  model.end();
+  ann.say(ann.dm, 'still there?');
+  await model.called(2);
+  model.say('yes', 1);
+  model.end(1);
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'yes');
+});
+
+test('a thread that is archived in the middle is opened again for the answer', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  const thread = ann.thread('general', 'aside');
+  ann.say(thread, `${discord.bot.mention} count`);
+  await model.called(1);
+  model.say('one');
+  const message = await discord.waitForBotMessage(thread, ({ content }) => content.startsWith('one'));
+  discord.stage.archive(thread);
+  model.say(' two');
+  model.end();
+  await discord.waitFor(() => message.content === 'one two');
+  expect(discord.botMessages(thread)).toHaveLength(1);
+});
+
+test('nobody is pinged by notices, files, commands, buttons and what was asked', async () => {
+  const shout = '@everyone @here <@&1> ```look```';
+  const model = answers(() => `${shout} ${'word '.repeat(900)}`);
+  const { discord } = await startBot({ model, reply: { maxParts: 1 } });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  const question = `${bob.mention} ${shout}`;
+  await ann.command('ask', { channel: 'general', options: { question } }).reply();
+  await discord.waitForBotMessage('general', ({ files }) => files.length === 1);
+  const said = ann.say('general', question);
+  const private_ = await ann.messageCommand('Explain this message', said).reply();
+  await discord.waitFor(() => ann.ephemeral().length > 1);
+  expect(private_.content).toContain('@everyone');
+  const all = discord.messages('general').filter(({ author }) => author.id === discord.bot.id);
+  expect(all.length).toBeGreaterThan(2);
+  for (const { pinged } of all) expect(pinged).toEqual({ users: [], roles: [], everyone: false });
+});

@@ -1,7 +1,9 @@
 // What the admins of a guild decide, and what it costs.
+import { join } from 'node:path';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { expect, test } from 'vitest';
-import { answers, startBot } from './start-bot.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { openBotStore } from '../src/store/schema.ts';
+import { answers, PacedModel, startBot, temporaryFolder } from './start-bot.ts';
 
 test('allowed channels and roles: elsewhere and to others the bot is silent, and says so to commands', async () => {
   const model = answers(() => 'ok');
@@ -106,6 +108,12 @@ test('limits for each person and each guild, told once', async () => {
   expect(said[3]).toContain('This server can ask 3 times a minute');
   expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain('times a minute');
   expect(model.calls).toHaveLength(2);
+  // who goes on is not answered each time, not even without a question
+  ann.say('general', `${discord.bot.mention} hello`);
+  ann.say('general', discord.bot.mention);
+  bob.say('general', `${discord.bot.mention} hello`);
+  await discord.waitFor(() => discord.botMessages('general').length === 5);
+  expect(discord.botMessages('general')[4]?.replyTo?.messageId).toBe(discord.messages('general').at(-2)?.id);
 });
 
 test('old turns leave whole when they no longer fit, summed up where the guild wants that', async () => {
@@ -134,4 +142,62 @@ test('old turns leave whole when they no longer fit, summed up where the guild w
   const fourth = await ask('four', 4);
   expect(fourth).toContain('they spoke of numbers');
   expect(fourth).not.toContain('two x');
+});
+
+test('who is no longer welcome cannot ask by an old button', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  ann.say('general', `${discord.bot.mention} hello`);
+  const answer = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('Regenerate'),
+  );
+  await admin.command('setup role', { channel: 'general', options: { role: 'Helpers' } }).reply();
+  expect((await ann.click(answer, 'Regenerate').reply()).content).toBe('I do not answer you in this channel.');
+  expect(model.calls).toHaveLength(1);
+});
+
+test('a guild that throws the bot out takes along what it said and set, and nothing else', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, database });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  await admin.command('setup channel', { channel: 'general', options: { channel: 'general' } }).reply();
+  ann.say(ann.dm, 'kept');
+  await model.called(1);
+  model.say('ok');
+  model.end();
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'ok');
+  ann.say('general', `${discord.bot.mention} in the guild`);
+  await model.called(2);
+  model.say('half', 1);
+  await discord.waitForBotMessage('general');
+  discord.stage.removeGuild(discord.guild());
+  const { db, close } = await openBotStore(database);
+  onTestFinished(close);
+  const left = async () => ({
+    conversations: (await db.selectFrom('discord_conversations').select('id').execute()).map(({ id }) => id),
+    messages: (await db.selectFrom('discord_messages').select('conversation').execute()).length,
+    guilds: (await db.selectFrom('discord_guilds').select('guild_id').execute()).length,
+  });
+  await expect.poll(left).toEqual({ conversations: [`dm:${ann.id}`], messages: 2, guilds: 0 });
+  expect(model.aborted).toBe(1);
+});
+
+test('a conversation is never rewritten: each turn adds rows, and the old ones stay as they are', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const { discord } = await startBot({ model: answers(() => 'ok'), database });
+  const ann = discord.user('ann');
+  const { db, close } = await openBotStore(database);
+  onTestFinished(close);
+  const rows = () => db.selectFrom('discord_messages').select(['id', 'json']).orderBy('id').execute();
+  const seen: Awaited<ReturnType<typeof rows>>[] = [];
+  for (let count = 1; count <= 3; count++) {
+    ann.say(ann.dm, `question ${count}`);
+    await discord.waitFor(() => discord.botMessages(ann.dm).at(count - 1)?.content === 'ok');
+    seen.push(await rows());
+  }
+  expect(seen.map(({ length }) => length)).toEqual([2, 4, 6]);
+  expect(seen[2]?.slice(0, 4)).toEqual(seen[1]);
+  expect(seen[1]?.slice(0, 2)).toEqual(seen[0]);
 });

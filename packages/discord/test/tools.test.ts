@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ScriptedCall } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
-import { answers, lastText, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, lastText, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 /** Calls the tools once, then tells what they returned. */
 function calls(...toolCalls: ScriptedCall[]) {
@@ -150,7 +150,82 @@ test('a folder of the operator gets Discord under the new and the old names, and
   expect(thread?.name).toBe('Canvas');
   // the bot's own thread needs no mention
   if (thread) {
+    discord.user('admin').say(thread, '@everyone look');
     ann.say(thread, 'go on');
     await discord.waitForBotMessage(thread, ({ content }) => content.includes('done:'));
+    expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('look');
   }
+});
+
+test('what is too long to be read at once is there to be read before it is allowed, and nothing in it is invisible', async () => {
+  const message = `${'harmless '.repeat(200)}\u202E the end`;
+  const { discord } = await startBot({ model: calls({ name: 'send_user_dm_message', arguments: { message } }) });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} write to me`);
+  const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
+  const shown = asked.files[0]?.bytes.toString() ?? '';
+  expect(shown).toContain('\\u{202e} the end');
+  expect(shown).not.toContain('\u202E');
+  ann.click(asked, 'Deny');
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+});
+
+test('a button that was pressed before, or that a process left behind, does nothing more', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst' } });
+  const { discord, bot, options } = await startBot({ model, database, closeGraceMs: 0 });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} write to me`);
+  const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
+  const buttons = asked.components;
+  // a double click
+  ann.click(asked, 'Allow');
+  ann.click(asked, 'Allow');
+  await discord.waitForBotMessage(ann.dm);
+  await discord.waitFor(() => asked.components.length === 0);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  ann.say('general', `${discord.bot.mention} write to me again`);
+  const second = await discord.waitForBotMessage(
+    'general',
+    ({ content, components }) => content.includes('may I use') && components.length > 0,
+  );
+  asked.components = buttons; // as somebody sees it whose screen is slow
+  expect((await ann.click(asked, 'Allow').reply()).content).toBe('This is over.');
+  const left = second.components;
+  await bot.close();
+  await runBot(options);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('I was restarted'));
+  ann.say('general', `${discord.bot.mention} write to me once more`);
+  await discord.waitFor(() =>
+    discord
+      .botMessages('general')
+      .some(({ id, components }) => id > second.id && JSON.stringify(components).includes('Allow')),
+  );
+  second.components = left;
+  expect((await ann.click(second, 'Allow').reply()).content).toBe('This is over.');
+  expect(discord.botMessages(ann.dm)).toHaveLength(1);
+});
+
+test('a tool that returns what no text can be made of, or throws, costs the answer nothing', async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'odd'));
+  await writeFile(
+    join(root, 'odd', 'manifest.yaml'),
+    `tool_name: Odd\ntool_list:\n${['circle', 'number', 'crash'].map((name) => `  - { name: ${name}, description: Odd, capability: read }\n`).join('')}`,
+  );
+  await writeFile(
+    join(root, 'odd', 'tool.mjs'),
+    `export class Tools {
+      async tool_circle() { const it = {}; it.it = it; return it; }
+      async tool_number() { return 10n; }
+      async tool_crash() { throw new Error('no such luck'); }
+    }`,
+  );
+  const model = calls({ name: 'circle' }, { name: 'number' }, { name: 'crash' });
+  const { discord } = await startBot({ model, toolDirectories: [root] });
+  const ann = discord.user('ann');
+  await ann.command('agent', { channel: ann.dm, options: { name: 'Odd' } }).reply();
+  ann.say(ann.dm, 'go');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('done:'));
+  expect(model.calls[1]?.prompt.findLast(({ role }) => role === 'tool')?.content).toHaveLength(3);
 });

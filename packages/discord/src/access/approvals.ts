@@ -1,8 +1,16 @@
 // Questions before a tool is called: two buttons that only the asked person may press, and that expire.
-import { type ButtonInteraction, escapeCodeBlock, MessageFlags, type SendableChannels } from 'discord.js';
+import {
+  AttachmentBuilder,
+  type ButtonInteraction,
+  escapeCodeBlock,
+  MessageFlags,
+  PermissionFlagsBits,
+  type SendableChannels,
+} from 'discord.js';
 import type { ApprovalAnswer, ApprovalRequest, Logger } from 'pocket-agent';
 import { messageOf } from '../errors.ts';
 import { buttons } from '../reply/buttons.ts';
+import { botMay } from './permissions.ts';
 
 interface Question {
   userId: string;
@@ -31,8 +39,12 @@ export class Approvals {
   async ask({ tool, capability, signal, hash, ...request }: ApprovalRequest, asked: Asked): Promise<ApprovalAnswer> {
     const { channel, userId, claim } = asked;
     const id = `${claim}.${++this.#count}`;
-    const args = JSON.stringify(request.arguments, null, 1);
-    const shown = escapeCodeBlock(args.length > SHOWN ? `${args.slice(0, SHOWN)} …` : args);
+    const args = visible(JSON.stringify(request.arguments, null, 1));
+    const isLong = args.length > SHOWN;
+    const shown = escapeCodeBlock(isLong ? `${args.slice(0, SHOWN).toWellFormed()} …` : args);
+    if (isLong && !botMay(channel, PermissionFlagsBits.AttachFiles)) {
+      return { deny: 'What it would be called with is too long to be shown here, so nobody could allow it.' };
+    }
     const title = `<@${userId}>, may I use **${tool}**? It can ${capability} something.`;
     const answered = Promise.withResolvers<boolean | undefined>();
     const expire = () => answered.resolve(undefined);
@@ -42,6 +54,8 @@ export class Approvals {
       const message = await channel.send({
         content: `${title}\n\`\`\`json\n${shown}\n\`\`\``,
         components: buttons(['allow', 'deny'], id),
+        // nobody can allow what they have not seen
+        files: isLong ? [new AttachmentBuilder(Buffer.from(args), { name: 'all-of-it.json' })] : [],
         allowedMentions: { users: [userId] },
       });
       const allowed = await answered.promise;
@@ -74,6 +88,13 @@ export class Approvals {
 /** The answer that a question was asked for. */
 export function claimOfQuestion(id: string): string {
   return id.split('.')[0] ?? '';
+}
+
+/** Characters that hide or turn around what stands beside them are spelled out. */
+function visible(json: string): string {
+  return json.replaceAll(/[\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
+    [...character].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join(''),
+  );
 }
 
 function outcomeOf(allowed: boolean | undefined): string {

@@ -40,6 +40,8 @@ export interface MessageApp {
   run(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<CommandAnswer>;
 }
 
+/** For those whom the admins left out. */
+export const NOT_HERE = 'I do not answer you in this channel.';
 export const everywhere = [InteractionContextType.Guild, InteractionContextType.BotDM];
 export const onlyGuilds = [InteractionContextType.Guild];
 export const installed = [ApplicationIntegrationType.GuildInstall];

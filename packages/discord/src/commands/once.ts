@@ -13,7 +13,7 @@ export async function answerOnce(
 ): Promise<string> {
   const { conversation, settings, guildId, channelId, userId } = await hereOf(parts, interaction);
   const limit = await overLimit(parts, { guildId, channelId, userId });
-  if (limit !== undefined) return limit;
+  if (limit !== undefined) return limit.reason;
   const place = { conversation: `once:${userId}`, channel_id: channelId, guild_id: guildId, user_id: userId };
   await parts.claims.add({ id: interaction.id, kind: 'ask', request: null, ...place }, 'done');
   const { model } = await parts.history.preferences(conversation);

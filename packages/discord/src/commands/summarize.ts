@@ -1,8 +1,10 @@
 // /summarize: what was said in a channel lately. Nothing is kept of it.
-import { type Message, PermissionFlagsBits, SlashCommandBuilder } from 'discord.js';
+import { type Message, PermissionFlagsBits, SlashCommandBuilder, type SlashCommandStringOption } from 'discord.js';
 import { untrusted } from '../context/untrusted.ts';
+import { oldestFirst } from '../oldest-first.ts';
 import { type ChatCommand, installed, onlyGuilds } from './command.ts';
 import { answerOnce } from './once.ts';
+import { spanOf } from './span.ts';
 
 const TASK =
   'Sum up what people wrote in a Discord channel as a short list. Name who said what, and put the link of a message behind what you take from it.';
@@ -12,12 +14,15 @@ export const summarizeCommand: ChatCommand = {
   forMembers: true,
   definition: new SlashCommandBuilder()
     .setName('summarize')
-    .setDescription('Sums up the last messages of this channel')
+    .setDescription('Sums up messages of this channel, the last ones or those of some days')
     .setContexts(onlyGuilds)
     .setIntegrationTypes(installed)
     .addIntegerOption((option) =>
       option.setName('limit').setDescription('How many messages').setMinValue(5).setMaxValue(100),
     )
+    .addStringOption((option) => dateOption(option, 'after_date', 'Only from this day on'))
+    .addStringOption((option) => dateOption(option, 'before_date', 'Only from before this day'))
+    .addStringOption((option) => dateOption(option, 'around_date', 'Those around noon of this day'))
     .addStringOption((option) => option.setName('steer').setDescription('What to look for').setMaxLength(500))
     .toJSON(),
   async run(parts, interaction) {
@@ -25,15 +30,27 @@ export const summarizeCommand: ChatCommand = {
     if (!channel || !interaction.memberPermissions?.has(PermissionFlagsBits.ReadMessageHistory)) {
       return 'You cannot read the history of this channel.';
     }
-    if ('nsfw' in channel && channel.nsfw) return 'I do not sum up channels that are marked as NSFW.';
-    const found = await channel.messages.fetch({ limit: interaction.options.getInteger('limit') ?? 25 });
-    const lines = [...found.values()].reverse().flatMap(lineOf);
+    const place = channel.isThread() ? channel.parent : channel;
+    if (place && 'nsfw' in place && place.nsfw) return 'I do not sum up channels that are marked as NSFW.';
+    const { bound, end } = spanOf({
+      after: interaction.options.getString('after_date'),
+      before: interaction.options.getString('before_date'),
+      around: interaction.options.getString('around_date'),
+    });
+    const found = await channel.messages.fetch({ limit: interaction.options.getInteger('limit') ?? 25, ...bound });
+    const lines = oldestFirst(found.values())
+      .filter(({ createdTimestamp }) => createdTimestamp < end)
+      .flatMap(lineOf);
     if (lines.length === 0) return 'There is nothing to sum up here.';
     const steer = interaction.options.getString('steer');
     const text = [untrusted('messages', {}, lines.join('\n')), ...(steer === null ? [] : [`Look for: ${steer}`])];
     return answerOnce(parts, interaction, { task: TASK, text: text.join('\n') });
   },
 };
+
+function dateOption(option: SlashCommandStringOption, name: string, what: string): SlashCommandStringOption {
+  return option.setName(name).setDescription(`${what} (UTC), such as 2026-03-31`).setMaxLength(10);
+}
 
 function lineOf({ content, author, createdAt, url, system }: Message): string[] {
   if (system || content.trim() === '') return [];

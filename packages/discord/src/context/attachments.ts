@@ -4,15 +4,17 @@ import type { HttpFetch } from '@pocket-agent/http/fetch';
 import type { Attachment } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { messageOf } from '../errors.ts';
-import { pdfText } from './pdf.ts';
+import { readPdf } from './read-pdf.ts';
 import { untrusted } from './untrusted.ts';
+
+export type GivenFile = Pick<Attachment, 'id' | 'name' | 'url' | 'size' | 'contentType' | 'description'>;
 
 export interface ReadFiles {
   blocks: string[];
   images: Uint8Array[];
 }
 
-interface ReadOptions {
+export interface ReadOptions {
   fetch: HttpFetch;
   seesImages: boolean;
   logger: Logger;
@@ -29,14 +31,14 @@ const TEXT_NAME =
   /\.(txt|md|markdown|csv|tsv|json|jsonl|ya?ml|toml|ini|xml|html?|css|log|sql|sh|py|rb|rs|go|java|kt|c|h|cc|cpp|cs|php|swift|[cm]?[jt]sx?)$/i;
 const IMAGE_TYPE = /^image\/(png|jpe?g|gif|webp)\b/;
 
-export async function readAttachments(files: readonly Attachment[], options: ReadOptions): Promise<ReadFiles> {
+export async function readAttachments(files: readonly GivenFile[], options: ReadOptions): Promise<ReadFiles> {
   const read: ReadFiles = { blocks: [], images: [] };
   for (const file of files.slice(0, MOST_FILES)) read.blocks.push(await readOne(file, read.images, options));
   if (files.length > MOST_FILES) read.blocks.push(`(${files.length - MOST_FILES} more files were not read.)`);
   return read;
 }
 
-async function readOne(file: Attachment, images: Uint8Array[], options: ReadOptions): Promise<string> {
+async function readOne(file: GivenFile, images: Uint8Array[], options: ReadOptions): Promise<string> {
   const type = kindOf(file);
   const attributes = { name: file.name, type, bytes: String(file.size), alt: file.description ?? '' };
   const note = (text: string) => untrusted('attachment', attributes, `(${text})`);
@@ -54,7 +56,7 @@ async function readOne(file: Attachment, images: Uint8Array[], options: ReadOpti
       return note(`picture ${images.length} of this message`);
     }
     if (type === 'application/pdf' && file.size <= PDF_BYTES) {
-      const text = pdfText(await bytes());
+      const text = await readPdf(await bytes(), signal);
       return text === '' ? note('a PDF without readable text') : untrusted('attachment', attributes, cut(text));
     }
     if (isText(file, type) && file.size <= TEXT_BYTES) {
@@ -69,7 +71,7 @@ async function readOne(file: Attachment, images: Uint8Array[], options: ReadOpti
 }
 
 /** Discord does not always say. */
-function kindOf({ contentType, name }: Attachment): string {
+function kindOf({ contentType, name }: GivenFile): string {
   if (contentType) return contentType.split(';')[0] ?? contentType;
   if (/\.pdf$/i.test(name)) return 'application/pdf';
   const image = /\.(png|jpe?g|gif|webp)$/i.exec(name)?.[1]?.toLowerCase();
@@ -77,7 +79,7 @@ function kindOf({ contentType, name }: Attachment): string {
   return TEXT_NAME.test(name) ? 'text/plain' : 'application/octet-stream';
 }
 
-function isText({ name }: Attachment, type: string): boolean {
+function isText({ name }: GivenFile, type: string): boolean {
   return /^text\/|[/+](json|xml|yaml)\b/.test(type) || TEXT_NAME.test(name);
 }
 

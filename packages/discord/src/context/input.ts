@@ -1,18 +1,10 @@
 // A Discord message as what a model is asked: who writes, what it refers to, what is attached, and the question.
-import type { HttpFetch } from '@pocket-agent/http/fetch';
-import type { Attachment, Message, User } from 'discord.js';
-import type { Logger, UserInput } from 'pocket-agent';
-import { readAttachments } from './attachments.ts';
+import type { GuildMember, Message, User } from 'discord.js';
+import type { UserInput } from 'pocket-agent';
+import { type GivenFile, type ReadOptions, readAttachments } from './attachments.ts';
 import { asked, escaped, untrusted } from './untrusted.ts';
 
-export interface InputOptions {
-  fetch: HttpFetch;
-  seesImages: boolean;
-  logger: Logger;
-  signal: AbortSignal;
-}
-
-export async function inputOf(message: Message, options: InputOptions): Promise<UserInput> {
+export async function inputOf(message: Message, options: ReadOptions): Promise<UserInput> {
   const { author, member, client } = message;
   const { block, files } = await referenceOf(message);
   const read = await readAttachments([...files, ...message.attachments.values()], options);
@@ -29,8 +21,23 @@ export async function inputOf(message: Message, options: InputOptions): Promise<
   };
 }
 
+interface CommandQuestion {
+  user: User;
+  member: GuildMember | null;
+  text: string;
+  files: readonly GivenFile[];
+}
+
+export async function inputOfCommand(
+  { user, member, text, files }: CommandQuestion,
+  options: ReadOptions,
+): Promise<UserInput> {
+  const { blocks, images } = await readAttachments(files, options);
+  return { text: [speaker(user, member?.displayName), ...blocks, asked(text)].join('\n'), images };
+}
+
 /** Who says what follows; in a channel many people talk to the bot. */
-export function speaker(user: User, displayName = user.displayName): string {
+function speaker(user: User, displayName = user.displayName): string {
   return `<from name="${escaped(displayName)}" username="${escaped(user.username)}" id="${user.id}"/>`;
 }
 
@@ -41,7 +48,7 @@ export function withoutMention(text: string, botId: string): string {
 
 interface Reference {
   block?: string;
-  files: Attachment[];
+  files: GivenFile[];
 }
 
 async function referenceOf(message: Message): Promise<Reference> {

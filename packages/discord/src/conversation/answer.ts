@@ -1,12 +1,11 @@
 // One question, answered: history, tools and rights are put together, the run is watched, its outcome kept.
 
 import { PermissionFlagsBits } from 'discord.js';
-import { isPocketError, PocketAgent, type UserInput } from 'pocket-agent';
+import { PocketAgent, type UserInput } from 'pocket-agent';
 import { botMay } from '../access/permissions.ts';
 import { needsYes, profileOf } from '../access/profile.ts';
 import { costLimit, settingsOf } from '../ask-once.ts';
-import { inputOf, speaker } from '../context/input.ts';
-import { asked } from '../context/untrusted.ts';
+import { inputOf, inputOfCommand } from '../context/input.ts';
 import { messageOf } from '../errors.ts';
 import { contextTokens, seesImages } from '../models.ts';
 import type { ModelChoice } from '../options.ts';
@@ -16,7 +15,7 @@ import { keepTyping } from '../reply/typing.ts';
 import type { GuildSettings } from '../settings/settings.ts';
 import type { Claim } from '../store/schema.ts';
 import { shortened } from '../texts.ts';
-import { failureText } from './failure.ts';
+import { failureText, reasonOf } from './failure.ts';
 import type { Preferences } from './history.ts';
 import { Progress } from './progress.ts';
 import type { Source } from './source.ts';
@@ -37,7 +36,7 @@ interface Setting {
   signal: AbortSignal;
 }
 
-/** False when the bot was closed in the middle of it: then it is taken up again after the restart. */
+/** False when it has to be taken up again: the bot was closed in the middle of it, or Discord could not be reached. */
 export async function answer(parts: BotParts, claim: Claim, source: Source, closing: AbortSignal): Promise<boolean> {
   const { history, runs, logger } = parts;
   const reply = liveReply(parts, claim, source);
@@ -56,7 +55,7 @@ export async function answer(parts: BotParts, claim: Claim, source: Source, clos
     const model = parts.models.pick(preferences.model, settings);
     await run(parts, claim, { source, settings, preferences, model, signal }, { reply, progress, log });
     await log.written();
-    await reply.finish(progress.text, { note: progress.note });
+    return (await reply.finish(progress.text, { note: progress.note })) !== 'failed';
   } catch (error) {
     const isStopped = stopping.signal.aborted;
     if (closing.aborted && !isStopped) {
@@ -152,9 +151,8 @@ async function run(parts: BotParts, claim: Claim, setting: Setting, watched: Wat
 }
 
 async function inputFor({ fetch, logger }: BotParts, { source, model, signal }: Setting): Promise<UserInput> {
-  const { message, user, member, text } = source;
-  if (message) return inputOf(message, { fetch, logger, signal, seesImages: seesImages(model) });
-  return { text: `${speaker(user, member?.displayName)}\n${asked(text)}` };
+  const options = { fetch, logger, signal, seesImages: seesImages(model) };
+  return source.message ? inputOf(source.message, options) : inputOfCommand(source, options);
 }
 
 /** A failure without any effect leaves no trace; what was stopped, or had used tools, is closed so that the model knows. */
@@ -173,10 +171,4 @@ async function keepEnd(
   } catch (error) {
     logger.error('A conversation could not be kept', { claim: log.claim, reason: messageOf(error) });
   }
-}
-
-/** Codes and statuses; what providers and tools say may repeat what people wrote. */
-function reasonOf(error: unknown): string {
-  if (isPocketError(error)) return error.code;
-  return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
 }

@@ -28,3 +28,9 @@ export function failureText(error: unknown, claim: string): string {
   }
   return `Something went wrong, and it is in the log as ${claim}. Try again, or choose another /model.`;
 }
+
+/** For the log: codes and statuses. What providers and tools say may repeat what people wrote. */
+export function reasonOf(error: unknown): string {
+  if (isPocketError(error)) return error.code;
+  return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
+}

@@ -12,5 +12,11 @@ export type ConversationScope = 'channel' | 'user';
 
 export function conversationKey({ guildId, channelId, userId }: Place, scope: ConversationScope): string {
   if (guildId === null) return `dm:${userId}`;
-  return scope === 'user' ? `guild:${guildId}:${channelId}:${userId}` : `guild:${guildId}:${channelId}`;
+  const channel = `${guildPrefix(guildId)}${channelId}`;
+  return scope === 'user' ? `${channel}:${userId}` : channel;
+}
+
+/** How the names of all conversations of a guild begin. */
+export function guildPrefix(guildId: string): string {
+  return `guild:${guildId}:`;
 }

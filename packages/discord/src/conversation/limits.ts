@@ -4,21 +4,30 @@ import type { Place } from './key.ts';
 
 const MINUTE_MS = 60_000;
 
+export interface OverLimit {
+  reason: string;
+  /** They were told already, and answering them again and again would slow down everybody. */
+  isTold: boolean;
+}
+
 /** Why somebody has to wait, or nothing. */
 export async function overLimit(
   { claims, options }: BotParts,
   { userId, guildId }: Place,
-): Promise<string | undefined> {
+): Promise<OverLimit | undefined> {
   const { perUserPerMinute = 10, perGuildPerMinute = 120, waitingPerUser = 3 } = options.limits ?? {};
   const since = Date.now() - MINUTE_MS;
+  const asked = await claims.countSince({ userId }, since);
   if ((await claims.countWaiting(userId)) >= waitingPerUser) {
-    return `-# ${waitingPerUser} of your questions are waiting already. Let me answer those first.`;
+    const reason = `-# ${waitingPerUser} of your questions are waiting already. Let me answer those first.`;
+    return { reason, isTold: asked > perUserPerMinute };
   }
-  if ((await claims.countSince({ userId }, since)) >= perUserPerMinute) {
-    return `-# You can ask ${perUserPerMinute} times a minute. Give me a moment.`;
+  if (asked >= perUserPerMinute) {
+    const reason = `-# You can ask ${perUserPerMinute} times a minute. Give me a moment.`;
+    return { reason, isTold: asked > perUserPerMinute };
   }
   if (guildId !== null && (await claims.countSince({ guildId }, since)) >= perGuildPerMinute) {
-    return `-# This server can ask ${perGuildPerMinute} times a minute. Give me a moment.`;
+    return { reason: `-# This server can ask ${perGuildPerMinute} times a minute. Give me a moment.`, isTold: false };
   }
   return undefined;
 }

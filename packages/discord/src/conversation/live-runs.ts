@@ -32,6 +32,10 @@ export class LiveRuns {
     return () => void this.#runs.delete(claim);
   }
 
+  stopIn(guildId: string): void {
+    for (const { discord, stop } of this.#runs.values()) if (discord.guild?.id === guildId) stop();
+  }
+
   /** For the tools of a run: `discord`, and the names that the first tools of this kind were written for. */
   contextOf(claim: unknown): object {
     const discord = typeof claim === 'string' ? this.#runs.get(claim)?.discord : undefined;

@@ -3,6 +3,7 @@ import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { Claim } from '../store/schema.ts';
 import { answer } from './answer.ts';
+import { guildPrefix } from './key.ts';
 import { takeBack } from './notices.ts';
 import { recover } from './recover.ts';
 import { sourceOf } from './source.ts';
@@ -53,6 +54,13 @@ export class Queue {
     const timer = setTimeout(() => this.#closing.abort(), graceMs);
     await Promise.all(this.#working.values());
     clearTimeout(timer);
+  }
+
+  /** Ends what runs in a guild; afterwards nothing of it is left to be written. */
+  async leave(guildId: string): Promise<void> {
+    const theirs = [...this.#working].filter(([conversation]) => conversation.startsWith(guildPrefix(guildId)));
+    this.#parts.runs.stopIn(guildId);
+    await Promise.all(theirs.map(([, working]) => working));
   }
 
   async #workOff(conversation: string): Promise<void> {

@@ -23,6 +23,5 @@ export async function recover(parts: BotParts, claim: Claim, source: Source, clo
     const closed = [...repaired, assistantText('[This answer was cut off by a restart.]')];
     await history.append(claim.conversation, { claim: claim.id, messages: closed });
   }
-  await liveReply(parts, claim, source).finish(text, { note: isDone ? '' : CUT_OFF });
-  return true;
+  return (await liveReply(parts, claim, source).finish(text, { note: isDone ? '' : CUT_OFF })) !== 'failed';
 }

@@ -1,13 +1,8 @@
 // Where a claim came from, found again at Discord: after a restart nothing else is left of it.
-import {
-  type Guild,
-  type GuildMember,
-  type Message,
-  RESTJSONErrorCodes,
-  type SendableChannels,
-  type User,
-} from 'discord.js';
-import { isCode } from '../discord-error.ts';
+import type { Guild, GuildMember, Message, SendableChannels, User } from 'discord.js';
+import type { GivenFile } from '../context/attachments.ts';
+import { isRefusal } from '../discord-error.ts';
+import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { Claim } from '../store/schema.ts';
 import { replyIds } from './claims.ts';
@@ -17,6 +12,8 @@ export interface Source {
   message: Message | undefined;
   /** The question of a command. */
   text: string;
+  /** The files of a command. */
+  files: readonly GivenFile[];
   channel: SendableChannels;
   user: User;
   member: GuildMember | null;
@@ -39,16 +36,16 @@ export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | 
     const user = await client.users.fetch(claim.user_id);
     const guild = claim.guild_id === null ? null : (client.guilds.cache.get(claim.guild_id) ?? null);
     const member = message?.member ?? (await guild?.members.fetch(claim.user_id)) ?? null;
-    const text = origin.kind === 'ask' ? requestOf(origin).text : '';
+    const { text, files } = requestOf(origin.kind === 'ask' ? origin : undefined);
     const replaces = requestOf(claim).of;
     const shown = replaces === undefined || claim.replies !== '[]' ? claim : await parts.claims.get(replaces);
     const replies = shown ? replyIds(shown) : [];
-    return { message, text, channel, user, member, guild, replaces, replies };
+    return { message, text, files, channel, user, member, guild, replaces, replies };
   } catch (error) {
-    const { UnknownMessage, UnknownChannel, UnknownMember, MissingAccess, MissingPermissions } = RESTJSONErrorCodes;
-    if (isCode(error, UnknownMessage, UnknownChannel, UnknownMember, MissingAccess, MissingPermissions))
-      return undefined;
-    throw error;
+    // whatever Discord refuses, it will refuse again, and others wait behind it
+    if (!isRefusal(error)) throw error;
+    parts.logger.info('A question is gone', { claim: claim.id, reason: messageOf(error) });
+    return undefined;
   }
 }
 
@@ -59,6 +56,6 @@ async function originOf({ claims }: BotParts, claim: Claim): Promise<Claim | und
   return origin;
 }
 
-function requestOf({ request }: Claim): { text: string; of?: string } {
-  return { text: '', ...(request === null ? {} : JSON.parse(request)) };
+function requestOf(claim: Claim | undefined): { text: string; files: GivenFile[]; of?: string } {
+  return { text: '', files: [], ...(claim?.request ? JSON.parse(claim.request) : {}) };
 }

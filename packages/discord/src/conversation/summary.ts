@@ -2,10 +2,10 @@
 import { textOf } from 'pocket-agent';
 import { askOnce } from '../ask-once.ts';
 import { UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
-import { messageOf } from '../errors.ts';
 import type { ModelChoice } from '../options.ts';
 import type { BotParts } from '../parts.ts';
 import type { GuildSettings } from '../settings/settings.ts';
+import { reasonOf } from './failure.ts';
 import type { Turn } from './history.ts';
 import type { Spender } from './spending.ts';
 
@@ -40,7 +40,7 @@ async function summarize(parts: BotParts, { turns, summary, ...once }: Leaving):
   try {
     return await askOnce(parts, { ...once, systemPrompt, text });
   } catch (error) {
-    parts.logger.warn('Old turns could not be summarized', { reason: messageOf(error) });
+    parts.logger.warn('Old turns could not be summarized', { reason: reasonOf(error) });
     return summary;
   }
 }

@@ -8,7 +8,7 @@ export function isForBot(message: Message): boolean {
   if (message.guildId === null) return true;
   const me = client.user.id;
   if (mentions.users.has(me) || mentions.repliedUser?.id === me) return true;
-  return channel.isThread() && channel.ownerId === me;
+  return channel.isThread() && channel.ownerId === me && !mentions.everyone;
 }
 
 /** The channel of a message, and the one a thread is in. */

@@ -2,6 +2,7 @@
 
 import type { Queue } from '../conversation/queue.ts';
 import { messageOf } from '../errors.ts';
+import { oldestFirst } from '../oldest-first.ts';
 import type { BotParts } from '../parts.ts';
 import { onMessage } from './on-message.ts';
 
@@ -17,8 +18,7 @@ export async function catchUp(parts: BotParts, queue: Queue, sinceMs: number): P
       const channel = await client.channels.fetch(channelId);
       if (!channel?.isSendable()) continue;
       const missed = await channel.messages.fetch({ after: newest, limit: MOST });
-      const inOrder = [...missed.values()].sort((a, b) => a.createdTimestamp - b.createdTimestamp);
-      for (const message of inOrder) {
+      for (const message of oldestFirst(missed.values())) {
         if (message.createdTimestamp >= since) await onMessage(parts, queue, message);
       }
     } catch (error) {

@@ -13,4 +13,9 @@ export class InOrder {
     this.#last.set(key, settled);
     return done;
   }
+
+  /** Resolves when all that was given is done. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#last.values());
+  }
 }

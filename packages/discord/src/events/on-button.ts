@@ -1,6 +1,7 @@
 // Stop, Regenerate, Allow, Deny, and the buttons of /sweep.
 import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import { claimOfQuestion } from '../access/approvals.ts';
+import { isWelcome, NOT_HERE } from '../commands/command.ts';
 import { sweep } from '../commands/sweep.ts';
 import { overLimit } from '../conversation/limits.ts';
 import type { Queue } from '../conversation/queue.ts';
@@ -35,8 +36,8 @@ async function stop(parts: BotParts, interaction: ButtonInteraction, claim: stri
   await interaction.deferUpdate();
 }
 
-async function notOurs({ claims }: BotParts, interaction: ButtonInteraction, claim: string): Promise<void> {
-  const known = await claims.get(claim);
+async function notOurs(parts: BotParts, interaction: ButtonInteraction, claim: string): Promise<void> {
+  const known = parts.runs.get(claim) ? undefined : await parts.claims.get(claim);
   // another process writes that answer, and has got this click too
   if (known?.state !== 'running') await isOld(interaction);
 }
@@ -46,12 +47,13 @@ async function again(parts: BotParts, queue: Queue, interaction: ButtonInteracti
   const claim = await claims.get(of);
   if (!claim) return isOld(interaction);
   if (claim.user_id !== interaction.user.id) return only(interaction, claim.user_id, 'ask for that again');
+  if (!(await isWelcome(parts, interaction))) return tell(interaction, NOT_HERE);
   if (!(await claims.isNewest(claim))) {
     return tell(interaction, 'Only the newest answer of a conversation can be regenerated.');
   }
   const { conversation, channel_id, guild_id, user_id } = claim;
   const limit = await overLimit(parts, { userId: user_id, guildId: guild_id, channelId: channel_id });
-  if (limit !== undefined) return tell(interaction, limit);
+  if (limit !== undefined) return tell(interaction, limit.reason);
   await interaction.deferUpdate();
   const request = JSON.stringify({ of });
   const place = { conversation, channel_id, guild_id, user_id };

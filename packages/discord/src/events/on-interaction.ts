@@ -9,8 +9,8 @@ import {
 } from 'discord.js';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
 import { chatCommands, messageApps } from '../commands/all.ts';
-import { type CommandAnswer, isWelcome } from '../commands/command.ts';
-import { failureText } from '../conversation/failure.ts';
+import { type CommandAnswer, isWelcome, NOT_HERE } from '../commands/command.ts';
+import { failureText, reasonOf } from '../conversation/failure.ts';
 import type { Queue } from '../conversation/queue.ts';
 import { isCode } from '../discord-error.ts';
 import { messageOf } from '../errors.ts';
@@ -28,9 +28,11 @@ export async function onInteraction(parts: BotParts, queue: Queue, interaction: 
     else if (interaction.isMessageContextMenuCommand()) await useApp(parts, interaction);
     else if (interaction.isModalSubmit()) {
       const command = chatCommands.find(({ name }) => name === interaction.customId.split(':')[0]);
-      await answerTo(interaction, true, async () => (await command?.submit?.(parts, interaction)) ?? 'This is over.');
+      const work = async () => (await command?.submit?.(parts, interaction)) ?? 'This is over.';
+      await answerTo(parts, interaction, { isPrivate: true, work });
     } else if (interaction.isStringSelectMenu() && interaction.customId === TOOLS_MENU) {
-      await answerTo(interaction, true, () => pickTools(parts, interaction, interaction.values));
+      const work = () => pickTools(parts, interaction, interaction.values);
+      await answerTo(parts, interaction, { isPrivate: true, work });
     }
   } catch (error) {
     // another process was first, or the person is gone
@@ -59,28 +61,31 @@ async function useCommand(parts: BotParts, queue: Queue, interaction: ChatInputC
     await interaction.showModal(modal);
     return;
   }
-  const isRefused = command.forMembers && !(await isWelcome(parts, interaction));
-  if (isRefused) await answerTo(interaction, true, async () => 'I do not answer you in this channel.');
-  else await answerTo(interaction, !command.isPublic, () => command.run(parts, interaction, queue));
+  const isRefused = command.forMembers === true && !(await isWelcome(parts, interaction));
+  await answerTo(parts, interaction, {
+    isPrivate: isRefused || !command.isPublic,
+    work: async () => (isRefused ? NOT_HERE : command.run(parts, interaction, queue)),
+  });
 }
 
 async function useApp(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<void> {
   const app = messageApps.find(({ name }) => name === interaction.commandName);
   const isRefused = !(await isWelcome(parts, interaction));
-  await answerTo(interaction, true, async () => {
-    if (isRefused) return 'I do not answer you in this channel.';
-    return (await app?.run(parts, interaction)) ?? 'This is over.';
-  });
+  const work = async () => (isRefused ? NOT_HERE : ((await app?.run(parts, interaction)) ?? 'This is over.'));
+  await answerTo(parts, interaction, { isPrivate: true, work });
 }
 
 /** Discord waits three seconds for a sign, and fifteen minutes for the answer. */
 async function answerTo(
+  { logger }: BotParts,
   interaction: Exclude<Deferred, AutocompleteInteraction>,
-  isPrivate: boolean,
-  work: () => Promise<CommandAnswer>,
+  { isPrivate, work }: { isPrivate: boolean; work: () => Promise<CommandAnswer> },
 ): Promise<void> {
   await interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
-  const answer = await work().catch((error): CommandAnswer => failureText(error, interaction.id));
+  const answer = await work().catch((error): CommandAnswer => {
+    logger.warn('A command failed', { interaction: interaction.id, reason: reasonOf(error) });
+    return failureText(error, interaction.id);
+  });
   if (answer === undefined) return;
   if (typeof answer !== 'string') {
     await interaction.editReply(answer);

@@ -21,7 +21,8 @@ export async function onMessage(parts: BotParts, queue: Queue, message: Message)
   if (guildId !== null && !isAllowed(settings, { channelIds: channelIdsOf(channel), member })) return;
   const place = { guildId, channelId, userId: author.id };
   const conversation = conversationKey(place, settings.scope);
-  const refusal = isEmpty(message) ? introduction(parts.client.user.username) : await overLimit(parts, place);
+  const limit = await overLimit(parts, place);
+  const refusal = limit?.reason ?? (isEmpty(message) ? introduction(parts.client.user.username) : undefined);
   const isBusy = refusal === undefined && (await claims.isBusy(conversation));
   const claim = {
     id: message.id,
@@ -34,7 +35,7 @@ export async function onMessage(parts: BotParts, queue: Queue, message: Message)
   };
   const isFirst = await claims.add(claim, refusal === undefined ? 'queued' : 'done');
   if (refusal === undefined) queue.work(conversation);
-  if (!isFirst || !channel.isSendable()) return;
+  if (!isFirst || limit?.isTold || !channel.isSendable()) return;
   // nobody behind this message waits until Discord has taken a notice
   const told =
     refusal !== undefined ? answerWith(refusal, message, channel) : isBusy && tellQueued(parts, message, channel);

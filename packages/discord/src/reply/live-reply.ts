@@ -31,12 +31,16 @@ export interface ReplyOptions {
   maxParts?: number;
 }
 
+export type Outcome = 'shown' | 'refused' | 'failed';
+
 interface Part {
   content: string;
   actions: readonly ButtonAction[];
   file?: string;
 }
 
+/** Discord opens it again for a new message, not for an edit. */
+const THREAD_ARCHIVED = 50083;
 const FINAL_TRIES = 3;
 const TRY_AGAIN_MS = 500;
 const BEGINNING = 1_500;
@@ -56,6 +60,8 @@ export class LiveReply {
   #flushing: Promise<void> | undefined;
   #isDirty = false;
   #isFinished = false;
+  /** Discord counts what it refuses, so nothing more is tried before the end. */
+  #isRefused = false;
   #lastFlush = 0;
 
   constructor(target: ReplyTarget, { editIntervalMs = 1_000, maxParts = 5 }: ReplyOptions, logger: Logger) {
@@ -74,8 +80,8 @@ export class LiveReply {
     this.#schedule();
   }
 
-  /** The answer as it stays. Resolves when Discord has it; false when Discord will not take it. */
-  async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<boolean> {
+  /** The answer as it stays. `refused`: Discord will not take it; `failed`: it could not be reached for now. */
+  async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<Outcome> {
     this.#isFinished = true;
     clearTimeout(this.#timer);
     await this.#flushing;
@@ -83,18 +89,18 @@ export class LiveReply {
     for (let count = 1; ; count++) {
       try {
         await this.#put(this.#finalParts(text, note, actions));
-        return true;
+        return 'shown';
       } catch (error) {
-        const isFinal = count === FINAL_TRIES || isRefusal(error);
         this.#logger.warn('An answer could not be shown', { claim: this.#target.claim, reason: messageOf(error) });
-        if (isFinal) return false;
+        if (isRefusal(error)) return 'refused';
+        if (count === FINAL_TRIES) return 'failed';
         await passed(TRY_AGAIN_MS * count);
       }
     }
   }
 
   #schedule(): void {
-    if (this.#isFinished || this.#timer || this.#flushing || !this.#isDirty) return;
+    if (this.#isFinished || this.#isRefused || this.#timer || this.#flushing || !this.#isDirty) return;
     const delay = Math.max(this.#intervalMs / 4, this.#lastFlush + this.#intervalMs - Date.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
@@ -112,6 +118,7 @@ export class LiveReply {
     try {
       await this.#put(this.#growingParts());
     } catch (error) {
+      this.#isRefused = isRefusal(error);
       this.#logger.debug('An edit was skipped', { claim: this.#target.claim, reason: messageOf(error) });
     }
     this.#lastFlush = Date.now();
@@ -153,14 +160,18 @@ export class LiveReply {
 
   /** False when somebody deleted the message. */
   async #edit(id: string, part: Part): Promise<boolean> {
+    const { channel } = this.#target;
+    // without `attachments` the file of an answer that is replaced would stay
+    const edit = () => channel.messages.edit(id, { ...this.#payload(part), attachments: [] });
     try {
-      // without `attachments` the file of an answer that is replaced would stay
-      await this.#target.channel.messages.edit(id, { ...this.#payload(part), attachments: [] });
-      return true;
+      await edit();
     } catch (error) {
       if (isCode(error, RESTJSONErrorCodes.UnknownMessage)) return false;
-      throw error;
+      if (!isCode(error, THREAD_ARCHIVED) || !channel.isThread()) throw error;
+      await channel.setArchived(false);
+      await edit();
     }
+    return true;
   }
 
   async #post(index: number, part: Part): Promise<void> {

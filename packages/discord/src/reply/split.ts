@@ -8,7 +8,13 @@ interface Block {
   fence?: { open: string; close: string };
 }
 
+/** A longer row of backticks is no fence: it would leave no room for what is in it. */
+const LONGEST_FENCE = 12;
+
 export function splitMessage(text: string, max = MESSAGE_LENGTH): string[] {
+  const whole = text.replace(/^\n+/, '').trimEnd();
+  // Discord sees a fence anywhere in a line; what is short and even needs no care
+  if (whole.length <= max && (whole.split('```').length - 1) % 2 === 0) return whole.trim() === '' ? [] : [whole];
   const parts: string[] = [];
   let part = '';
   const flush = () => {
@@ -60,31 +66,64 @@ function blocksOf(text: string): Block[] {
   for (const line of text.split('\n')) {
     const { fence } = block;
     if (fence) {
-      if (line.trim() === fence.close) {
-        blocks.push(block);
-        block = { lines: [] };
-      } else block.lines.push(line);
+      const code = beforeClose(line, fence.close);
+      if (code === undefined) {
+        block.lines.push(line);
+        continue;
+      }
+      if (code.trim() !== '') block.lines.push(code);
+      blocks.push(block);
+      block = { lines: [] };
       continue;
     }
-    const opened = /^\s{0,3}(`{3,})([^`\s]*)[^`]*$/.exec(line);
+    const opened = openedBy(line);
     if (!opened) {
       block.lines.push(line);
       continue;
     }
+    const { before, close, language, code } = opened;
+    if (before.trim() !== '') block.lines.push(before);
     blocks.push(block);
-    const [, close = '```', language = ''] = opened;
-    block = { lines: [], fence: { open: `${close}${language.slice(0, 40)}`, close } };
+    block = { lines: code === '' ? [] : [code], fence: { open: `${close}${language}`, close } };
   }
   blocks.push(block);
   return blocks;
+}
+
+interface Opened {
+  before: string;
+  close: string;
+  language: string;
+  /** What stands behind it and is no language. */
+  code: string;
+}
+
+/** The fence that a line leaves open. What an info string says beside the language is for nobody at Discord. */
+function openedBy(line: string): Opened | undefined {
+  const runs = [...line.matchAll(/`{3,}/g)];
+  const last = runs.at(-1);
+  if (!last || runs.length % 2 === 0 || last[0].length > LONGEST_FENCE) return undefined;
+  const [close] = last;
+  const before = line.slice(0, last.index);
+  const rest = line.slice(last.index + close.length).trim();
+  const named = /^([\w+#.-]{0,40})(?:\s+(?:\{|\w+=).*)?$/.exec(rest);
+  return { before, close, language: named?.[1] ?? '', code: named ? '' : rest };
+}
+
+/** What stands before the end of a fence in a line; undefined when it does not end there. */
+function beforeClose(line: string, close: string): string | undefined {
+  const end = line.trimEnd();
+  if (!end.endsWith(close)) return undefined;
+  const before = end.slice(0, -close.length);
+  return before.endsWith('`') ? undefined : before;
 }
 
 /** As much of a text as fits, up to a space where there is one, never half a character. */
 function headOf(text: string, max: number): string {
   const space = text.lastIndexOf(' ', max - 1);
   let end = space > max / 2 ? space + 1 : max;
-  if (/[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
-  return text.slice(0, end);
+  if (end > 1 && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
+  return text.slice(0, Math.max(end, 1));
 }
 
 function pieces(text: string, max: number): string[] {

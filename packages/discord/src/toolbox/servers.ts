@@ -23,16 +23,20 @@ interface Open {
 
 export class Servers {
   readonly #own: ServerEntries;
+  readonly #hosts: readonly string[];
   readonly #logger: Logger;
   readonly #open = new Map<string, Open>();
 
-  constructor(own: ServerEntries, logger: Logger) {
+  /** `hosts`: where guilds may have theirs; one that is allowed no longer is used no longer. */
+  constructor({ own, hosts, logger }: { own: ServerEntries; hosts: readonly string[]; logger: Logger }) {
     this.#own = own;
+    this.#hosts = hosts;
     this.#logger = logger;
   }
 
   choices(guild: Readonly<Record<string, GuildServer>>): ToolChoice[] {
-    const names = new Set([...Object.keys(this.#own), ...Object.keys(guild)]);
+    const allowed = Object.entries(guild).flatMap(([name, { url }]) => (isOn(this.#hosts, new URL(url)) ? name : []));
+    const names = new Set([...Object.keys(this.#own), ...allowed]);
     return [...names].map((name) => ({ id: `${SERVER_PREFIX}${name}`, label: `${name} (MCP)` }));
   }
 
@@ -41,7 +45,8 @@ export class Servers {
     const entries = ids.flatMap((id): [string, McpServerEntry][] => {
       const name = id.startsWith(SERVER_PREFIX) ? id.slice(SERVER_PREFIX.length) : '';
       // nobody replaces a server of the operator
-      const entry = ownValue(this.#own, name) ?? ownValue(guild, name);
+      const brought = ownValue(guild, name);
+      const entry = ownValue(this.#own, name) ?? (brought && isOn(this.#hosts, new URL(brought.url)) && brought);
       return entry ? [[name, { connectTimeoutMs: CONNECT_MS, ...entry }]] : [];
     });
     if (entries.length === 0) return undefined;
@@ -78,13 +83,17 @@ function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string):
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
+function isOn(hosts: readonly string[], { host, hostname }: URL): boolean {
+  return hosts.includes('*') || hosts.includes(host) || hosts.includes(hostname);
+}
+
 /** What a guild's admin may add: a remote server on a host that the operator allows, without variables of ours. */
 export function readGuildServer(url: string, headers: string, hosts: readonly string[]): GuildServer {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
     throw new DiscordBotError('REFUSED', 'That is no address of an MCP server. It looks like https://example.com/mcp');
   }
-  if (!hosts.includes('*') && !hosts.includes(parsed.host) && !hosts.includes(parsed.hostname)) {
+  if (!isOn(hosts, parsed)) {
     const allowed = hosts.join(', ') || 'none yet';
     throw new DiscordBotError(
       'REFUSED',

@@ -84,7 +84,9 @@ export function guildRoutes(world: World): Routes {
       form.done();
       if (channel.thread) {
         const own = channel.thread.ownerId === world.bot.id;
-        demand(world, channel, ...(own && body.locked === undefined ? [] : (['ManageThreads'] as const)));
+        const reopens = body.archived === false && !channel.thread.locked;
+        const isFree = (own || reopens) && body.locked === undefined;
+        demand(world, channel, ...(isFree ? [] : (['ManageThreads'] as const)));
         const { name, archived, locked } = body;
         changeThread(world, channel, {
           ...(name != null && { name }),

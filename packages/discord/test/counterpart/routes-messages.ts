@@ -47,6 +47,7 @@ export function messageRoutes(world: World): Routes {
     },
     'PATCH /channels/:channel/messages/:message': (call) => {
       demand(world, channelOf(call));
+      if (channelOf(call).thread?.archived) throw archivedThread();
       const message = ownMessageOf(call);
       return messageJson(world, editMessage(world, message, { body: call.json(), files: call.files }));
     },

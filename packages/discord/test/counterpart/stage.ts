@@ -11,6 +11,7 @@ import {
   roleNamed,
   type UserSeed,
 } from './seed.ts';
+import { changeThread } from './threads.ts';
 import { channelJson, memberJson } from './to-json.ts';
 import type { World } from './world.ts';
 
@@ -60,6 +61,11 @@ export class Stage {
 
   removeChannel(channel: Channel): void {
     removeChannel(this.#world, channel.id);
+  }
+
+  /** A thread that nobody wrote in for long is archived. */
+  archive(thread: Channel): void {
+    changeThread(this.#world, thread, { archived: true });
   }
 
   /** Gives a member exactly these roles, by name. */
