@@ -20,23 +20,23 @@ function by(load: () => Promise<Measure>): Work['measure'] {
 const [floor = '', sdk = ''] = floors;
 
 export const works: Record<string, Work> = {
-  loop: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./work/loop.ts')).loop) },
+  loop: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },
   mcpSteps: {
     contenders: [sdk, us, ...peers],
-    measure: by(async () => (await import('./work/mcp-steps.ts')).mcpSteps),
+    measure: by(async () => (await import('./tasks/mcp-steps.ts')).mcpSteps),
   },
-  idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./work/idle.ts')).idle) },
-  idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./work/idle.ts')).idleMcp) },
-  wire: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./work/wire.ts')).wire) },
-  router: { contenders: [floor, us], measure: async (...of) => (await import('./work/router.ts')).router(...of) },
-  bridge: { contenders: [floor, us], measure: async (...of) => (await import('./work/agent3.ts')).bridge(...of) },
-  search: { contenders: [us], measure: async (...of) => (await import('./work/agent3.ts')).search(...of) },
+  idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idle) },
+  idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idleMcp) },
+  wire: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/wire.ts')).wire) },
+  router: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/router.ts')).router(...of) },
+  bridge: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).bridge(...of) },
+  search: { contenders: [us], measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of) },
   mattermost: {
     contenders: [floor, us],
-    measure: async (...of) => (await import('./work/mattermost.ts')).mattermost(...of),
+    measure: async (...of) => (await import('./tasks/mattermost.ts')).mattermost(...of),
   },
   cold: {
     contenders: [floor, sdk, us, ...peers],
-    measure: async (...of) => (await import('./work/cold.ts')).cold(...of),
+    measure: async (...of) => (await import('./tasks/cold.ts')).cold(...of),
   },
 };
