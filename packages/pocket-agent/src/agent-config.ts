@@ -14,7 +14,7 @@ import { checkModelName, type LanguageModel, type ModelSettings } from './model.
 import { refuseUnknownOptions } from './option-keys.ts';
 import type { Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
-import type { ToolSource } from './tools.ts';
+import type { ToolSource, ToolTable } from './tools.ts';
 
 type ModelOptions = Omit<
   LanguageModelV4CallOptions,
@@ -172,15 +172,15 @@ export function clientOptions(options: PocketAgentOptions): PocketAgentClientOpt
   return Object.fromEntries(given);
 }
 
-/** The options of one model call that do not depend on messages and tools. */
+/** The options of one model call, except what was said so far. */
 export function modelOptions(
   defaults: CompletionOptions,
   overrides: CompletionOptions,
-  hasTools: boolean,
+  tools: ToolTable['definitions'],
 ): Omit<LanguageModelV4CallOptions, 'prompt'> {
   const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
-  if (!hasTools) return options;
-  return { ...options, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };
+  if (tools.length === 0) return options;
+  return { ...options, tools, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };
 }
 
 function count(name: string, value: number | undefined): number | undefined {

@@ -17,7 +17,6 @@ import { type CallRecord, keepsRecords, recordCall } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import { PocketAgentClient } from './client.ts';
 import { errorText, PocketError } from './errors.ts';
-import { EventQueue } from './event-queue.ts';
 import type { AgentEvent, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
 import { Gate } from './gate.ts';
@@ -30,12 +29,13 @@ import { callModel, type ModelResponse } from './model-call.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
+import { RunStream } from './run-stream.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
-import { type RequestedCall, runToolCalls } from './tool-runner.ts';
+import { type RequestedCall, runToolCalls, type ToolRun } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { type RunOptions, Turns } from './turns.ts';
@@ -50,7 +50,6 @@ export type StepOptions = CompletionOptions & Pick<RunOptions, 'signal' | 'timeo
 
 /** `Answer` is what an overridden `run()` returns: text, an object, a whole tool result or nothing. */
 export class PocketAgent<Answer = string> {
-  readonly mcpClient: PocketAgentClient;
   readonly subAgents: readonly PocketAgent<unknown>[];
   readonly hooks: AgentHooks;
   readonly logger: Logger;
@@ -65,7 +64,8 @@ export class PocketAgent<Answer = string> {
   readonly #servers: { close(): Promise<void> }[] = [];
   readonly #callIds: Set<string>;
   #messages: Message[];
-  #model: Promise<LanguageModel> | undefined;
+  #client: PocketAgentClient | undefined;
+  #model: LanguageModel | undefined;
 
   constructor(options: PocketAgentOptions) {
     this.#settings = readSettings(options, new.target !== PocketAgent);
@@ -79,22 +79,11 @@ export class PocketAgent<Answer = string> {
     this.approve = options.approve;
     this.#ledger = new Ledger(this.name, options.prices ?? {});
     this.#turns = new Turns(this, this.#settings, this.#ledger);
-    this.mcpClient =
-      options.mcpClient ??
-      new PocketAgentClient(
-        agentClientOptions({
-          options,
-          logger: this.logger,
-          client: () => this.mcpClient,
-          turns: this.#turns,
-          ledger: this.#ledger,
-          model: () => this.#resolveModel(),
-          toolRenamed: (change) => this.#toolRenamed(change),
-        }),
-      );
-    const servers = options.mcpClient ? borrow(options.mcpClient) : this.mcpClient;
+    this.#client = options.mcpClient;
+    const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
+    const servers = options.mcpClient ? borrow(options.mcpClient) : client;
     const tools = [
-      ...(this.mcpClient.serverNames.length > 0 ? [servers] : []),
+      ...(servers && client && client.serverNames.length > 0 ? [servers] : []),
       ...(options.tools ?? []),
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
@@ -105,6 +94,22 @@ export class PocketAgent<Answer = string> {
     const { run } = this; // that of a subclass, if it has its own
     this.run = (input, runOptions = {}) =>
       this.#turns.take(runOptions, (frame) => this.#runIn(frame, run, input, runOptions));
+  }
+
+  /** The MCP servers of this agent; made when there are some, or somebody asks. */
+  get mcpClient(): PocketAgentClient {
+    this.#client ??= new PocketAgentClient(
+      agentClientOptions({
+        options: this.#options,
+        logger: this.logger,
+        client: () => this.mcpClient,
+        turns: this.#turns,
+        ledger: this.#ledger,
+        model: () => this.#resolveModel(),
+        toolRenamed: (change) => this.#toolRenamed(change),
+      }),
+    );
+    return this.#client;
   }
 
   get name(): string {
@@ -154,45 +159,17 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The same run, seen live. Leaving the loop early aborts it. */
-  async *stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, Answer> {
-    const queue = new EventQueue();
-    const left = new AbortController();
-    const signal = options.signal ? AbortSignal.any([options.signal, left.signal]) : left.signal;
-    const run = this.run(input, { ...options, signal, onEvent: (event) => queue.push(event) });
-    run.then(
-      () => queue.end(),
-      () => queue.end(),
-    );
-    try {
-      yield* queue;
-    } finally {
-      left.abort(new PocketError('ABORTED', `Nobody watches the run of ${this.name} any more.`));
-      await run.catch(() => {}); // until then its calls are not all answered
-    }
-    return await run;
+  stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, Answer> {
+    return new RunStream((onEvent, left) => {
+      const signal = options.signal ? AbortSignal.any([options.signal, left]) : left;
+      return this.run(input, { ...options, signal, onEvent });
+    });
   }
 
   /** One answer of the model and the tool calls it asks for. */
   step(options: StepOptions = {}): Promise<StepResult> {
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#turns.take({ signal, timeoutMs, traceparent }, async (frame) => {
-      if (++frame.count.steps > this.#settings.maxSteps) {
-        throw new PocketError(
-          'MAX_STEPS',
-          `${this.name} stopped after ${this.#settings.maxSteps} steps without a final answer (limits.maxSteps).`,
-        );
-      }
-      const context: HookContext = Object.assign(await this.createHookContext(), { signal: frame.signal });
-      let result: StepResult;
-      try {
-        result = await this.#step(frame, context, completion);
-      } catch (error) {
-        await this.#postStepAfterFailure(context);
-        throw error;
-      }
-      await within(frame.signal, this.hooks.postStep?.(context));
-      return result;
-    });
+    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, completion));
   }
 
   /** Adds a copy of a message to the history. */
@@ -221,7 +198,7 @@ export class PocketAgent<Answer = string> {
   }
 
   /** Shows an event to `hooks.onEvent`, to whoever watches this run, and to the agents above. */
-  emit(event: UnsignedEvent, meta: Record<string, unknown> = {}): void {
+  emit(event: UnsignedEvent, meta?: Record<string, unknown>): void {
     this.#turns.emit(event, meta);
   }
 
@@ -292,23 +269,54 @@ export class PocketAgent<Answer = string> {
     return answer;
   }
 
+  async #stepIn(frame: RunFrame, completion: CompletionOptions): Promise<StepResult> {
+    const { maxSteps } = this.#settings;
+    if (++frame.count.steps > maxSteps) {
+      throw new PocketError(
+        'MAX_STEPS',
+        `${this.name} stopped after ${maxSteps} steps without a final answer (limits.maxSteps).`,
+      );
+    }
+    const made = this.createHookContext();
+    const context: HookContext = Object.assign(made instanceof Promise ? await made : made, { signal: frame.signal });
+    let result: StepResult;
+    try {
+      result = await this.#step(frame, context, completion);
+    } catch (error) {
+      await this.#postStepAfterFailure(context);
+      throw error;
+    }
+    const done = this.hooks.postStep?.(context);
+    if (done) await within(frame.signal, done);
+    return result;
+  }
+
+  // what is not there, or is there at once, is not waited for: a step costs microseconds
   async #step(frame: RunFrame, context: HookContext, completion: CompletionOptions): Promise<StepResult> {
     const { hooks } = this;
     frame.signal.throwIfAborted();
-    await within(frame.signal, hooks.preStep?.(context));
-    const [model, table] = await Promise.all([this.#resolveModel(), this.#toolbox.table(frame.signal)]);
+    const prepared = hooks.preStep?.(context);
+    if (prepared) await within(frame.signal, prepared);
+    const collected = this.#toolbox.table(frame.signal);
+    const [model, table] =
+      this.#model && !(collected instanceof Promise)
+        ? [this.#model, collected]
+        : await Promise.all([this.#resolveModel(), collected]);
     const tools = visibleIn(frame, table);
-    await within(frame.signal, this.#ledger.beforeModelCall(frame, model));
+    const priced = this.#ledger.beforeModelCall(frame, model);
+    if (priced) await within(frame.signal, priced);
     const response = await this.#askModel(frame, model, tools, completion);
     const usage = await this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
-    await within(frame.signal, hooks.onLlmResponse?.(context, response));
+    const seen = hooks.onLlmResponse?.(context, response);
+    if (seen) await within(frame.signal, seen);
     const { message: llmMessage, requested } = readAnswer(response.content, this.#callIds);
     this.#append(llmMessage);
     const toolExecutionResults =
       requested.length > 0 ? await this.#runTools(frame, context, tools, requested) : undefined;
     const finishReason = response.finishReason.unified;
     this.emit({ type: 'step_finished', data: { finishReason, usage } });
-    await this.#turns.hooksDone(frame.signal);
+    const heard = this.#turns.hooksDone(frame.signal);
+    if (heard) await heard;
     return { llmMessage, toolCalls: requested.map(({ call }) => call), toolExecutionResults, finishReason, usage };
   }
 
@@ -319,13 +327,11 @@ export class PocketAgent<Answer = string> {
     completion: CompletionOptions,
   ): Promise<ModelResponse> {
     const { completionOptions, systemPrompt, modelRetries } = this.#settings;
-    const hasTools = tools.definitions.length > 0;
     return callModel({
       model,
       options: {
         prompt: this.#prompt.build(this.#messages, systemPrompt, needsLiftedImages(model)),
-        ...modelOptions(completionOptions, completion, hasTools),
-        ...(hasTools ? { tools: tools.definitions } : {}),
+        ...modelOptions(completionOptions, completion, tools.definitions),
       },
       signal: frame.signal,
       maxRetries: modelRetries,
@@ -343,31 +349,36 @@ export class PocketAgent<Answer = string> {
     table: ToolTable,
     requested: readonly RequestedCall[],
   ): Promise<ToolResult[]> {
-    this.mcpClient.callers.add(frame);
-    const { results, failure } = await runToolCalls(
-      {
-        settings: this.#settings,
-        hooks: this.hooks,
-        context,
-        frame,
-        table,
-        entry: (name) => this.#toolbox.entry(name, frame.signal),
-        audit: this.#turns.isObserved || keepsRecords(frame) ? (record) => this.#audit(frame, record) : undefined,
-        metadata: {
-          context_id: this.agentId,
-          agent_name: this.name,
-          is_sub_agent: frame.path.length > 1,
-          ...(frame.traceparent ? { traceparent: frame.traceparent } : {}),
-          ...this.#options.toolCallMetadata,
-        },
-        emit: (event) => this.emit(event),
-      },
-      requested,
-    ).finally(() => this.mcpClient.callers.delete(frame));
-    this.#ledger.toolResults(frame, results);
-    for (const result of results) this.#append(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
-    if (failure !== undefined) throw failure;
-    return results;
+    const run: ToolRun = {
+      settings: this.#settings,
+      hooks: this.hooks,
+      context,
+      frame,
+      table,
+      tableNow: () => this.#toolbox.table(frame.signal),
+      audit: this.#turns.isObserved || keepsRecords(frame) ? (record) => this.#audit(frame, record) : undefined,
+      metaOf: ({ id }) => ({
+        tool_call_id: id,
+        context_id: this.agentId,
+        agent_name: this.name,
+        is_sub_agent: frame.path.length > 1,
+        ...(frame.traceparent ? { traceparent: frame.traceparent } : {}),
+        ...this.#options.toolCallMetadata,
+      }),
+      emit: (event) => this.emit(event),
+    };
+    const callers = this.#client?.callers;
+    callers?.add(frame);
+    try {
+      const { results, failure } = await runToolCalls(run, requested);
+      this.#ledger.toolResults(frame, results);
+      for (const result of results)
+        this.#append(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
+      if (failure !== undefined) throw failure;
+      return results;
+    } finally {
+      callers?.delete(frame);
+    }
   }
 
   #append(message: Message, meta?: Record<string, unknown>): void {
@@ -375,16 +386,13 @@ export class PocketAgent<Answer = string> {
     this.emit({ type: 'new_message', data: message }, meta);
   }
 
-  #resolveModel(): Promise<LanguageModel> {
+  async #resolveModel(): Promise<LanguageModel> {
     const { llmModel, modelSettings } = this.#settings;
     const { router } = this.#options;
     this.#model ??=
       router && typeof llmModel === 'string'
-        ? Promise.resolve(router.languageModel(llmModel))
-        : resolveModel(llmModel, modelSettings).catch((error) => {
-            this.#model = undefined; // a key may be set before the next try
-            throw error;
-          });
+        ? router.languageModel(llmModel)
+        : await resolveModel(llmModel, modelSettings);
     return this.#model;
   }
 

@@ -29,7 +29,7 @@ export interface AuditRecord {
 /** What the gate said of a call, and what came of it. */
 export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'outcome' | 'durationMs'> & {
   call: ToolCall;
-  reason?: string;
+  reason: string | undefined;
 };
 
 const DEEPEST = 20;
@@ -59,7 +59,7 @@ function redactText(text: string, patterns: readonly RegExp[]): string {
 export function recordCall(
   frame: RunFrame,
   agentId: string,
-  { call, ...decided }: CallRecord,
+  { call, reason, ...decided }: CallRecord,
   logger: Logger,
 ): AuditRecord {
   const gates = gatesAbove(frame);
@@ -73,7 +73,7 @@ export function recordCall(
     tool: call.name,
     arguments: redact(call.arguments, patterns),
     ...decided,
-    ...(decided.reason === undefined ? {} : { reason: redactText(decided.reason, patterns) }),
+    ...(reason === undefined ? {} : { reason: redactText(reason, patterns) }),
   };
   // agents that share a file have one line for a call in it
   const files = new Map(gates.flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
@@ -84,7 +84,8 @@ export function recordCall(
 }
 
 export function keepsRecords(frame: RunFrame): boolean {
-  return gatesAbove(frame).some(({ audit }) => audit !== undefined);
+  for (let above: RunFrame | undefined = frame; above; above = above.parent) if (above.gate.audit) return true;
+  return false;
 }
 
 /** All gates from a frame up, each once. */

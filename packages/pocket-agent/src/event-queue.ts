@@ -1,50 +1,54 @@
 // Events on their way to the one who reads them with `for await`.
-import type { AgentEvent } from './events.ts';
 
-/** An iterator, not a generator: that costs half for every event. */
-export class EventQueue<Event = AgentEvent> implements AsyncIterableIterator<Event> {
+type Reader<Event, End> = (result: IteratorResult<Event, End> | Promise<IteratorResult<Event, End>>) => void;
+
+/** An iterator, not a generator: that costs half for every event. `End` is what it returns after the last one. */
+export class EventQueue<Event, End = undefined> implements AsyncIterableIterator<Event, End | undefined> {
   #events: Event[] = [];
   #read = 0;
   #ended = false;
-  #reader: ((result: IteratorResult<Event>) => void) | undefined;
+  #last: Promise<IteratorResult<Event, End>> | undefined;
+  #readers: Reader<Event, End | undefined>[] = [];
 
   push(event: Event): void {
-    if (this.#reader) this.#hand({ value: event, done: false });
+    const reader = this.#readers.shift();
+    if (reader) reader({ value: event, done: false });
     else if (!this.#ended) this.#events.push(event);
   }
 
-  end(): void {
+  /** What was pushed can still be read; `last`, which may reject, comes after it, once. */
+  end(last?: Promise<IteratorResult<Event, End>>): void {
     this.#ended = true;
-    if (this.#reader) this.#hand({ value: undefined, done: true });
+    this.#last = last;
+    last?.catch(() => {}); // it is for whoever reads on, if anybody does
+    for (const reader of this.#readers.splice(0)) reader(this.#end());
   }
 
-  next(): Promise<IteratorResult<Event>> {
+  next(): Promise<IteratorResult<Event, End | undefined>> {
     if (this.#read < this.#events.length) {
       const value = this.#events[this.#read++] as Event;
       if (this.#read === this.#events.length) this.#forget();
       return Promise.resolve({ value, done: false });
     }
-    if (this.#ended) return Promise.resolve({ value: undefined, done: true });
-    return new Promise((resolve) => {
-      this.#reader = resolve;
-    });
+    if (this.#ended) return this.#end();
+    return new Promise((resolve) => void this.#readers.push(resolve));
   }
 
   /** Nobody reads any more. */
-  return(): Promise<IteratorResult<Event>> {
-    this.#ended = true;
+  return(): Promise<IteratorResult<Event, End | undefined>> {
     this.#forget();
-    return Promise.resolve({ value: undefined, done: true });
+    this.end();
+    return this.#end();
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  #hand(result: IteratorResult<Event>): void {
-    const reader = this.#reader;
-    this.#reader = undefined;
-    reader?.(result);
+  #end(): Promise<IteratorResult<Event, End | undefined>> {
+    const last = this.#last;
+    this.#last = undefined;
+    return last ?? Promise.resolve({ value: undefined, done: true });
   }
 
   #forget(): void {

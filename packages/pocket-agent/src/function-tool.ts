@@ -61,7 +61,7 @@ export function tool(
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
   const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;
-  let check: Promise<Check> | undefined;
+  let check: Check | undefined;
   return {
     definition: {
       name,
@@ -72,10 +72,9 @@ export function tool(
       ...(meta === undefined ? {} : { _meta: meta }),
     },
     async call(args, context) {
-      check ??= isStandardSchema(inputSchema)
-        ? Promise.resolve(standardCheck(inputSchema))
-        : jsonSchemaCheck(inputSchema);
-      const checked = await (await check)(args);
+      check ??= isStandardSchema(inputSchema) ? standardCheck(inputSchema) : await jsonSchemaCheck(inputSchema);
+      const checking = check(args);
+      const checked = checking instanceof Promise ? await checking : checking;
       if ('problem' in checked) {
         throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${name}": ${checked.problem}`);
       }
@@ -86,25 +85,26 @@ export function tool(
 
 /** Several function tools as one source. */
 export function functionTools(tools: readonly FunctionTool[], name = 'functions'): ToolSource {
-  const byName = new Map<string, FunctionTool>();
-  for (const entry of tools) {
-    if (byName.has(entry.definition.name)) {
-      throw new PocketError(
-        'CONFIG_INVALID',
-        `Two tools are called "${entry.definition.name}"; give one another name.`,
-      );
+  const names = new Set<string>();
+  for (const { definition } of tools) {
+    if (names.size === names.add(definition.name).size) {
+      throw new PocketError('CONFIG_INVALID', `Two tools are called "${definition.name}"; give one another name.`);
     }
-    byName.set(entry.definition.name, entry);
   }
+  let byName: Map<string, FunctionTool> | undefined; // most agents of many are idle
+  const find = (wanted: string) => {
+    byName ??= new Map(tools.map((entry) => [entry.definition.name, entry]));
+    return byName.get(wanted);
+  };
   return {
     name,
     listTools: () => tools.map((entry) => entry.definition),
     callTool(toolName, args, context) {
-      const found = byName.get(toolName);
+      const found = find(toolName);
       if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no tool "${toolName}".`);
       return found.call(args, context);
     },
-    judge: (definition) => byName.get(definition.name)?.judgement ?? judge(definition),
+    judge: (definition) => find(definition.name)?.judgement ?? judge(definition),
   };
 }
 
@@ -128,7 +128,9 @@ function isCallToolResult(value: object): value is CallToolResult {
   return value.content.every((block) => typeof block === 'object' && block !== null && typeof block.type === 'string');
 }
 
-type Check = (args: unknown) => Promise<{ value: unknown } | { problem: string }>;
+type Checked = { value: unknown } | { problem: string };
+/** A promise only for a schema that needs one. */
+type Check = (args: unknown) => Checked | Promise<Checked>;
 
 function isStandardSchema(schema: JsonSchema | StandardSchemaV1): schema is StandardSchemaV1 {
   return '~standard' in schema;
@@ -165,11 +167,15 @@ function objectSchema(name: string, schema: JsonSchema): Tool['inputSchema'] {
 }
 
 function standardCheck(schema: StandardSchemaV1): Check {
-  return async (args) => {
-    const result = await schema['~standard'].validate(args);
-    if (!result.issues) return { value: result.value };
-    return { problem: result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join('; ') };
+  return (args) => {
+    const result = schema['~standard'].validate(args);
+    return result instanceof Promise ? result.then(readCheck) : readCheck(result);
   };
+}
+
+function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
+  if (!result.issues) return { value: result.value };
+  return { problem: result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join('; ') };
 }
 
 function pathOf(issue: StandardSchemaV1.Issue): string {
@@ -180,7 +186,7 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
 async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
   const validate = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
-  return async (args) => {
+  return (args) => {
     const result = validate(args);
     return result.valid ? { value: args } : { problem: result.errorMessage };
   };

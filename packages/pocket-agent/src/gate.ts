@@ -112,10 +112,14 @@ export class Gate {
     await this.audit?.written();
   }
 
+  /** Whether a call in this frame may need a yes at all. */
+  mayAsk(frame: RunFrame): boolean {
+    return gatesOf(frame).some(({ gate }) => gate.#confirm !== 'never');
+  }
+
   /** Asks whoever must be asked; the arguments of the answer are the ones to call with. */
   async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision> {
     const gates = [...new Set(gatesOf(frame).map(({ gate }) => gate))];
-    if (gates.every((gate) => gate.#confirm === 'never')) return this.#yes(call);
     const changed = this.#shared.fingerprints.hasChanged(tool.name, tool.tool);
     const asking = gates.filter((gate) => needsApproval(gate.#confirm, tool, call.arguments));
     if (asking.length === 0 && !changed) return this.#yes(call);

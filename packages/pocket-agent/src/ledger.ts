@@ -2,7 +2,7 @@
 import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { Budget, type RunTotals } from './budget.ts';
 import { PocketError } from './errors.ts';
-import { costOf, isPriced, type ModelPrice, type Prices } from './prices.ts';
+import { costOf, isPriced, type ModelPrice, noPrices, type Prices } from './prices.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolResult } from './tools.ts';
 import { callUsage, count, type TokenEstimate, type Usage } from './usage.ts';
@@ -31,7 +31,7 @@ export class Ledger {
   #last: LastCall | undefined;
 
   constructor(name: string, prices: Prices) {
-    this.#prices = { ...prices };
+    this.#prices = Object.keys(prices).length > 0 ? { ...prices } : noPrices;
     this.#lifetime = new Budget(name, {}, undefined);
   }
 
@@ -54,7 +54,8 @@ export class Ledger {
 
   /** A call of the loop: its input also tells what the tool results before it cost. */
   async afterModelCall(frame: RunFrame, model: LanguageModelV4, answer: Answer, historyLength: number): Promise<Usage> {
-    const used = await this.enter(frame, model, answer);
+    const cost = costIn(frame, model, answer);
+    const used = this.#enter(frame, answer, cost instanceof Promise ? await cost : cost);
     this.#measureResults(frame.budget, used, historyLength);
     const tokens = used.inputTokens + used.outputTokens;
     const isTold = count(answer.usage.inputTokens?.total) !== undefined;
@@ -64,10 +65,11 @@ export class Ledger {
 
   /** Any model call that this agent must answer for. */
   async enter(frame: RunFrame, model: LanguageModelV4, answer: Answer): Promise<Usage> {
-    const route = routeOf(answer);
-    const prices = { ...inheritedPrices(frame), ...route?.prices };
-    const costUsd = await costOf(route ?? model, answer.usage, prices);
-    const used = callUsage(answer.usage, costUsd, estimateOf(answer, this.#last));
+    return this.#enter(frame, answer, await costIn(frame, model, answer));
+  }
+
+  #enter(frame: RunFrame, answer: Answer, costUsd: number | undefined): Usage {
+    const used = callUsage(answer.usage, costUsd, () => estimateOf(answer, this.#last));
     frame.budget.addModelCall(frame.path.join('/'), used);
     return used;
   }
@@ -115,10 +117,17 @@ async function demandPrice(model: LanguageModelV4, prices: Prices): Promise<void
   );
 }
 
+function costIn(frame: RunFrame, model: LanguageModelV4, answer: Answer): ReturnType<typeof costOf> {
+  const prices = inheritedPrices(frame);
+  const route = routeOf(answer);
+  return route ? costOf(route, answer.usage, { ...prices, ...route.prices }) : costOf(model, answer.usage, prices);
+}
+
 /** Prices that an agent was given hold for its sub-agents, where those have none of their own. */
-function inheritedPrices(frame: RunFrame): Prices {
-  const above = frame.parent ? inheritedPrices(frame.parent) : {};
-  return frame.parent?.owner === frame.owner ? above : { ...above, ...frame.prices };
+function inheritedPrices({ parent, owner, prices }: RunFrame): Prices {
+  const above = parent ? inheritedPrices(parent) : noPrices;
+  if (prices === noPrices || parent?.owner === owner) return above;
+  return above === noPrices ? prices : { ...above, ...prices };
 }
 
 /** For a provider that does not say: what was said before and what came, by their length. */

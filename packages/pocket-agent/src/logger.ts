@@ -17,7 +17,16 @@ function isLevel(value: string | undefined): value is Level {
 /** Lines on stderr from `level` up; the default level is `POCKET_AGENT_LOG_LEVEL`, else `warn`. */
 export function stderrLogger(level?: Level): Logger {
   const fromEnvironment = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
-  const threshold = levels.indexOf(level ?? (isLevel(fromEnvironment) ? fromEnvironment : 'warn'));
+  const chosen = level ?? (isLevel(fromEnvironment) ? fromEnvironment : 'warn');
+  made[chosen] ??= Object.freeze(loggerFrom(chosen));
+  return made[chosen];
+}
+
+/** One for each level is enough for all agents. */
+const made: Partial<Record<Level, Logger>> = {};
+
+function loggerFrom(level: Level): Logger {
+  const threshold = levels.indexOf(level);
   const writer = (name: Level) => (message: string, fields?: Record<string, unknown>) => {
     if (levels.indexOf(name) < threshold) return;
     const extra = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';

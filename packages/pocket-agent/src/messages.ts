@@ -3,7 +3,6 @@ import type {
   LanguageModelV4Content,
   LanguageModelV4FilePart,
   LanguageModelV4Message,
-  LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
@@ -33,53 +32,47 @@ export function toolMessage(
   return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
 }
 
-/** What a model generated, as the message that goes into the history. Tool inputs arrive here already parsed. */
-export function assistantMessage(
-  content: readonly LanguageModelV4Content[],
-  toolInput: (toolCallId: string) => unknown,
-): AssistantMessage {
-  const parts: AssistantMessage['content'] = [];
-  for (const part of content) {
-    const options = part.providerMetadata ? { providerOptions: part.providerMetadata } : {};
-    switch (part.type) {
-      case 'text':
-      case 'reasoning':
-        parts.push({ type: part.type, text: part.text, ...options });
-        break;
-      case 'file':
-      case 'reasoning-file':
-        parts.push({ type: part.type, mediaType: part.mediaType, data: plainFileData(part.data), ...options });
-        break;
-      case 'custom':
-        parts.push({ type: 'custom', kind: part.kind, ...options });
-        break;
-      case 'tool-call':
-        parts.push(toolCallPart(part, toolInput(part.toolCallId), options));
-        break;
-      case 'tool-result':
-        parts.push({
-          type: 'tool-result',
-          toolCallId: part.toolCallId,
-          toolName: part.toolName,
-          output: { type: part.isError ? 'error-json' : 'json', value: part.result },
-          ...options,
-        });
-        break;
-      case 'source':
-      case 'tool-approval-request':
-        break; // a prompt has no place for these; they stay visible in the response given to onLlmResponse
-    }
+type GeneratedCall = Extract<LanguageModelV4Content, { type: 'tool-call' }>;
+type GeneratedResult = Extract<LanguageModelV4Content, { type: 'tool-result' }>;
+type AssistantPart = AssistantMessage['content'][number];
+
+/** What a model generated beside calls and their results, as it stands in the history. */
+export function generatedPart(
+  part: Exclude<LanguageModelV4Content, GeneratedCall | GeneratedResult>,
+): AssistantPart | undefined {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return withOptions({ type: part.type, text: part.text }, part);
+    case 'file':
+    case 'reasoning-file':
+      return withOptions({ type: part.type, mediaType: part.mediaType, data: plainFileData(part.data) }, part);
+    case 'custom':
+      return withOptions({ type: 'custom', kind: part.kind }, part);
+    case 'source':
+    case 'tool-approval-request':
+      return undefined; // a prompt has no place for these; they stay visible in the response given to onLlmResponse
   }
-  return { role: 'assistant', content: parts };
 }
 
-function toolCallPart(
-  call: { toolCallId: string; toolName: string; providerExecuted?: boolean },
-  input: unknown,
-  options: Pick<LanguageModelV4ToolCallPart, 'providerOptions'>,
-): LanguageModelV4ToolCallPart {
-  const executed = call.providerExecuted ? { providerExecuted: true } : {};
-  return { type: 'tool-call', toolCallId: call.toolCallId, toolName: call.toolName, input, ...executed, ...options };
+/** A call with an id that every provider accepts, and its input parsed. */
+export function toolCallPart(call: GeneratedCall, toolCallId: string, input: unknown): AssistantPart {
+  const part = { type: 'tool-call' as const, toolCallId, toolName: call.toolName, input };
+  return withOptions(call.providerExecuted ? { ...part, providerExecuted: true } : part, call);
+}
+
+/** The result of a call that the provider made itself. */
+export function providerResultPart({ toolName, isError, result, ...part }: GeneratedResult, toolCallId: string) {
+  const output = { type: isError ? ('error-json' as const) : ('json' as const), value: result };
+  return withOptions({ type: 'tool-result' as const, toolCallId, toolName, output }, part);
+}
+
+/** What a provider wants back with a part goes under another name there. */
+function withOptions<Part extends AssistantPart>(
+  part: Part,
+  { providerMetadata }: Pick<LanguageModelV4Content, 'providerMetadata'>,
+): Part {
+  return providerMetadata ? { ...part, providerOptions: providerMetadata } : part;
 }
 
 /** The text of a message, without reasoning. */

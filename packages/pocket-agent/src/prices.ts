@@ -16,18 +16,22 @@ export interface ModelPrice {
 /** By `provider/model` or by model alone. */
 export type Prices = Readonly<Record<string, ModelPrice>>;
 
+/** Where nobody was given any, which is most often, none are looked for. */
+export const noPrices: Prices = {};
+
 type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
 type PriceTable = typeof import('@pydantic/genai-prices');
 
 let table: Promise<PriceTable> | undefined;
-const unknown = new Set<string>();
+/** Models without a price in the table, by provider. */
+const unknown = new Map<string, Set<string>>();
 
-/** Undefined when nobody knows the price, or the provider did not say what was used. */
-export async function costOf(
+/** Undefined when nobody knows the price, or the provider did not say what was used. A promise only to look it up. */
+export function costOf(
   model: Identity,
   usage: LanguageModelV4Usage,
-  own: Prices = {},
-): Promise<number | undefined> {
+  own: Prices = noPrices,
+): number | undefined | Promise<number | undefined> {
   const input = count(usage.inputTokens?.total);
   const output = count(usage.outputTokens?.total);
   if (input === undefined || output === undefined) return undefined;
@@ -40,12 +44,21 @@ export async function costOf(
     const plain = input - cached - written;
     return (plain * price.input + cached * cachedInput + written * cacheWrite + output * price.output) / 1e6;
   }
-  const name = `${providerId(model)}/${model.modelId}`;
-  if (unknown.has(name)) return undefined;
-  const tokens = { input_tokens: input, output_tokens: output, cache_read_tokens: cached, cache_write_tokens: written };
+  if (unknown.get(model.provider)?.has(model.modelId)) return undefined;
+  return listCost(model, {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: cached,
+    cache_write_tokens: written,
+  });
+}
+
+async function listCost(model: Identity, tokens: Record<string, number>): Promise<number | undefined> {
   const found = await lookUp(model, tokens);
-  if (!found) unknown.add(name);
-  return found?.total_price;
+  if (found) return found.total_price;
+  const models = unknown.get(model.provider) ?? new Set();
+  unknown.set(model.provider, models.add(model.modelId));
+  return undefined;
 }
 
 /** A table that cannot price a call must not cost its answer. */
@@ -65,11 +78,12 @@ export async function listPrice(model: Identity): Promise<ModelPrice | undefined
 }
 
 /** Whether a budget in dollars can be kept with this model. */
-export async function isPriced(model: Identity, own: Prices = {}): Promise<boolean> {
+export async function isPriced(model: Identity, own: Prices = noPrices): Promise<boolean> {
   return ownPrice(model, own) !== undefined || (await listPrice(model)) !== undefined;
 }
 
 function ownPrice(model: Identity, own: Prices): ModelPrice | undefined {
+  if (own === noPrices) return undefined;
   return own[`${providerId(model)}/${model.modelId}`] ?? own[model.modelId];
 }
 

@@ -16,6 +16,7 @@ export function gatesOf(frame: RunFrame): RunFrame[] {
 
 /** Why the agent of a frame, or one above it, may not call a tool. */
 export function refusalIn(frame: RunFrame, tool: JudgedTool): string | undefined {
+  if (isOpen(frame)) return undefined;
   for (const { gate, owner } of gatesOf(frame)) {
     const reason = gate.refusal(tool);
     if (reason !== undefined) return owner === frame.owner ? reason : `${reason} (for an agent above this one)`;

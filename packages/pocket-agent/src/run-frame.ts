@@ -52,10 +52,11 @@ export function lastFrame(): RunFrame | undefined {
   return frames.getStore();
 }
 
-export async function inFrame<Value>(frame: RunFrame, work: () => Promise<Value>): Promise<Value> {
-  try {
-    return await frames.run(frame, work);
-  } finally {
+export function inFrame<Value>(frame: RunFrame, work: () => Promise<Value>): Promise<Value> {
+  const running = frames.run(frame, work);
+  const finish = () => {
     frame.finished = true;
-  }
+  };
+  running.then(finish, finish);
+  return running;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4Content } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
-import { type AssistantMessage, assistantMessage, type Message } from './messages.ts';
+import { type AssistantMessage, generatedPart, type Message, providerResultPart, toolCallPart } from './messages.ts';
 import type { RequestedCall } from './tool-runner.ts';
 
 /** What the strictest provider takes, so that a conversation can go on with any of them. */
@@ -15,24 +15,27 @@ export interface ReadAnswer {
 
 /** `ids` are those the history has already; those of this answer are added. */
 export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<string>): ReadAnswer {
+  const message: AssistantMessage = { role: 'assistant', content: [] };
   const requested: RequestedCall[] = [];
-  const inputs = new Map<string, unknown>();
   const renamed = new Map<string, string>();
-  const named = content.map((part) => {
-    if (part.type === 'tool-result') return { ...part, toolCallId: renamed.get(part.toolCallId) ?? part.toolCallId };
-    if (part.type !== 'tool-call') return part;
-    const id = acceptedId.test(part.toolCallId) && !ids.has(part.toolCallId) ? part.toolCallId : randomUUID();
-    ids.add(id);
-    renamed.set(part.toolCallId, id);
-    const read = readArguments(part.toolName, part.input);
-    inputs.set(id, read.malformed ? { malformed_arguments: part.input } : read.arguments);
-    if (!part.providerExecuted) {
-      const call = { id, name: part.toolName, arguments: read.arguments };
-      requested.push(read.malformed ? { call, malformed: read.malformed } : { call });
+  for (const part of content) {
+    if (part.type === 'tool-call') {
+      const { toolCallId, toolName: name, input } = part;
+      const id = acceptedId.test(toolCallId) && !ids.has(toolCallId) ? toolCallId : randomUUID();
+      ids.add(id);
+      if (id !== toolCallId) renamed.set(toolCallId, id);
+      const { arguments: args, malformed } = readArguments(name, input);
+      message.content.push(toolCallPart(part, id, malformed ? { malformed_arguments: input } : args));
+      const call = { id, name, arguments: args };
+      if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
+    } else if (part.type === 'tool-result') {
+      message.content.push(providerResultPart(part, renamed.get(part.toolCallId) ?? part.toolCallId));
+    } else {
+      const kept = generatedPart(part);
+      if (kept) message.content.push(kept);
     }
-    return { ...part, toolCallId: id };
-  });
-  return { message: assistantMessage(named, (toolCallId) => inputs.get(toolCallId)), requested };
+  }
+  return { message, requested };
 }
 
 /** The ids of all tool calls in a history. */
@@ -46,8 +49,9 @@ function readArguments(tool: string, input: string): { arguments: Record<string,
   let problem = 'it is not an object';
   try {
     const value: unknown = JSON.parse(input);
-    if (isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
-    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { arguments: { ...value } };
+    // so deep is only what is long
+    if (input.length > DEEPEST && isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
+    else if (isRecord(value)) return { arguments: value };
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
   }
@@ -56,6 +60,10 @@ function readArguments(tool: string, input: string): { arguments: Record<string,
     `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
   );
   return { arguments: {}, malformed };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Nobody means it, and much that looks into arguments would run out of stack. */

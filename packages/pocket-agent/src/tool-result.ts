@@ -124,6 +124,9 @@ function looksLikeJson(part: ToolContentPart): boolean {
 }
 
 function capText(parts: ToolContentPart[], maxBytes: number): ToolContentPart[] {
+  const [only] = parts;
+  // no character takes more than three bytes
+  if (parts.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return parts;
   const sizes = parts.map((part) => (part.type === 'text' ? Buffer.byteLength(part.text) : 0));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= maxBytes) return parts;

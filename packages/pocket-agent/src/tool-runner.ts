@@ -5,8 +5,8 @@ import type { CallRecord } from './audit.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
-import { refusalIn } from './rights.ts';
-import { inFrame, type RunFrame } from './run-frame.ts';
+import { type CallPlace, enter, refusalByPeople, refusalByRules } from './permission.ts';
+import { inFrame } from './run-frame.ts';
 import { whatThereIs } from './suggest.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
@@ -17,18 +17,16 @@ export interface RequestedCall {
   malformed?: PocketError;
 }
 
-export interface ToolRun {
+export interface ToolRun extends CallPlace {
   hooks: AgentHooks;
   context: HookContext;
-  frame: RunFrame;
   /** What the model was shown. */
   table: ToolTable;
-  /** A tool as it is now: lists change while a step is on. */
-  entry(name: string): Promise<ToolEntry | undefined>;
   /** Undefined when nobody keeps records. */
   audit: ((record: CallRecord) => void) | undefined;
   settings: ToolResultOptions & { maxParallelToolCalls: number };
-  metadata: Record<string, unknown>;
+  /** What travels to MCP servers with a call. */
+  metaOf(call: ToolCall): Record<string, unknown>;
   emit(event: UnsignedEvent): void;
 }
 
@@ -41,25 +39,34 @@ export interface ToolRunOutcome {
 
 export async function runToolCalls(run: ToolRun, requested: readonly RequestedCall[]): Promise<ToolRunOutcome> {
   const failures: unknown[] = [];
-  const results: ToolResult[] = [];
   const stop = (failure: unknown) => void failures.push(failure);
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < requested.length; index = next++) {
-      const request = requested[index];
-      if (request) results[index] = failures.length > 0 ? notRun(run, request) : await runOne(run, request, stop);
-    }
-  };
-  const workers: Promise<void>[] = [];
-  while (workers.length < requested.length && workers.length < run.settings.maxParallelToolCalls)
-    workers.push(worker());
-  await Promise.all(workers);
+  const answer = (request: RequestedCall) => (failures.length > 0 ? notRun(run, request) : runOne(run, request, stop));
+  const { maxParallelToolCalls } = run.settings;
+  const results =
+    requested.length <= maxParallelToolCalls
+      ? await Promise.all(requested.map(answer))
+      : await inTurns(requested, maxParallelToolCalls, answer);
   return { results, failure: failures[0] };
+}
+
+/** As many at once as may be. */
+async function inTurns(
+  requested: readonly RequestedCall[],
+  atOnce: number,
+  answer: (request: RequestedCall) => ToolResult | Promise<ToolResult>,
+): Promise<ToolResult[]> {
+  const results: ToolResult[] = [];
+  const waiting = requested.entries();
+  const worker = async () => {
+    for (const [index, request] of waiting) results[index] = await answer(request);
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return results;
 }
 
 function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) => void): Promise<ToolResult> {
   const { call } = request;
-  const started = performance.now();
+  const started = run.audit ? performance.now() : 0;
   const record: CallRecord = {
     call,
     decision: 'refused',
@@ -94,9 +101,10 @@ async function attempt(
 ): Promise<ToolResult> {
   const { hooks, context } = run;
   const { signal } = run.frame;
-  const replaced = request.malformed ? undefined : await within(signal, hooks.preToolCall?.(context, request.call));
+  const mayReplace = request.malformed ? undefined : hooks.preToolCall?.(context, request.call);
+  const replaced = mayReplace && (await within(signal, mayReplace));
   if (replaced && 'deny' in replaced) {
-    Object.assign(record, { decision: 'denied', by: 'hook', reason: replaced.deny });
+    enter(record, 'denied', 'hook', replaced.deny);
     const denied = new PocketError('TOOL_DENIED', `This call was denied: ${replaced.deny}`);
     return errorToolResult(request.call, denied.message, denied, run.settings);
   }
@@ -104,11 +112,11 @@ async function attempt(
   const call = replaced ? { ...replaced, id: request.call.id } : request.call;
   record.call = call;
   const outcome = await callTool(run, call, request.malformed, record);
-  const result = outcome.error
-    ? await failedResult(run, call, outcome, stop)
-    : await goodResult(run, record.call, outcome.answer);
+  const made = outcome.error ? failedResult(run, call, outcome, stop) : goodResult(run, record.call, outcome.answer);
+  const result = made instanceof Promise ? await made : made;
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(record.call));
-  const changed = await within(signal, hooks.postToolCall?.(context, record.call, result));
+  const mayChange = hooks.postToolCall?.(context, record.call, result);
+  const changed = mayChange && (await within(signal, mayChange));
   return changed ? checkedResult(request.call, changed) : result;
 }
 
@@ -131,14 +139,16 @@ async function callTool(
   record: CallRecord,
 ): Promise<Success | Failure> {
   const { frame, table } = run;
-  const entry = await run.entry(call.name);
+  const now = run.tableNow();
+  const entry = (now instanceof Promise ? await now : now).byName.get(call.name);
   if (!entry) {
     const known = whatThereIs(call.name, [...table.byName.keys()]);
-    Object.assign(record, { decision: 'refused', by: 'profile', reason: 'there is no such tool' });
+    enter(record, 'refused', 'profile', 'there is no such tool');
     return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". ${known}`) };
   }
   record.capability = entry.capability;
-  const refused = await refusal(run, entry, call, malformed, record);
+  const refusing = refusalByRules(run, entry, record) ?? (malformed ? undefined : refusalByPeople(run, entry, record));
+  const refused = refusing instanceof Promise ? await refusing : refusing;
   if (refused) return { entry: undefined, error: refused }; // its schema is nobody's business
   if (malformed) {
     record.reason = 'its arguments could not be read';
@@ -153,7 +163,7 @@ async function callTool(
       signal: frame.signal,
       progress: (update) =>
         run.emit({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
-      meta: { tool_call_id: call.id, ...run.metadata },
+      meta: run.metaOf(call),
     });
     const answer = await abortable(calling, frame.signal);
     if (!answer.isError) {
@@ -169,46 +179,6 @@ async function callTool(
   }
 }
 
-/** The profile first, then whoever must be asked. Enters in the record what was decided. */
-async function refusal(
-  run: ToolRun,
-  entry: ToolEntry,
-  call: ToolCall,
-  malformed: PocketError | undefined,
-  record: CallRecord,
-): Promise<PocketError | undefined> {
-  const { frame } = run;
-  const reason = refusalIn(frame, entry);
-  if (reason !== undefined) {
-    Object.assign(record, { decision: 'refused', by: 'profile', reason });
-    return new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here: ${reason}.`);
-  }
-  if (malformed) return undefined;
-  Object.assign(record, { decision: 'denied', by: 'nobody', reason: 'the run ended before anybody answered' });
-  const decision = await frame.gate.decide(call, entry, frame);
-  record.by = decision.by;
-  if (!decision.allowed) {
-    Object.assign(record, { decision: 'denied', reason: decision.reason });
-    return new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${decision.reason}.`);
-  }
-  if (decision.by === 'approver' && !(await isSame(run, entry))) {
-    record.reason = 'the tool changed while it was being approved';
-    return new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${record.reason}.`);
-  }
-  const approved = decision.edited ? 'edited' : 'approved';
-  record.decision = decision.by === 'approver' ? approved : 'allowed';
-  delete record.reason;
-  record.call = { ...call, arguments: decision.arguments };
-  return undefined;
-}
-
-/** A question takes time, in which a server may put another tool in the place of the one that was approved. */
-async function isSame(run: ToolRun, entry: ToolEntry): Promise<boolean> {
-  const now = await run.entry(entry.name);
-  if (!now || now.source !== entry.source || refusalIn(run.frame, now) !== undefined) return false;
-  return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
-}
-
 function editedNote(call: ToolCall): { type: 'text'; text: string } {
   return {
     type: 'text',
@@ -216,9 +186,11 @@ function editedNote(call: ToolCall): { type: 'text'; text: string } {
   };
 }
 
-async function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): Promise<ToolResult> {
-  if (!run.hooks.onToolResult) return toToolResult(call, answer, run.settings);
-  return checkedResult(call, await within(run.frame.signal, run.hooks.onToolResult(run.context, call, answer)));
+function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): ToolResult | Promise<ToolResult> {
+  const { hooks, context, frame, settings } = run;
+  if (!hooks.onToolResult) return toToolResult(call, answer, settings);
+  const made = within(frame.signal, hooks.onToolResult(context, call, answer));
+  return made instanceof Promise ? made.then((result) => checkedResult(call, result)) : checkedResult(call, made);
 }
 
 async function failedResult(

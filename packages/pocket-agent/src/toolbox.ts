@@ -1,7 +1,7 @@
 // Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
 import { PocketError } from './errors.ts';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
-import { collectTools, type RenamedTool, type ToolEntry, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
+import { collectTools, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
 
 export interface ToolboxWatcher {
   renamed(change: RenamedTool): void;
@@ -10,8 +10,8 @@ export interface ToolboxWatcher {
 
 export class Toolbox {
   readonly #sources: ToolSource[];
-  readonly #names = new ToolNames();
   readonly #watcher: ToolboxWatcher;
+  #names: ToolNames | undefined;
   #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
 
   constructor(tools: readonly (FunctionTool | ToolSource)[], watcher: ToolboxWatcher) {
@@ -22,21 +22,22 @@ export class Toolbox {
     this.#watcher = watcher;
   }
 
-  async table(signal: AbortSignal): Promise<ToolTable> {
+  /** A promise only when there is something to collect. */
+  table(signal: AbortSignal): ToolTable | Promise<ToolTable> {
     for (const source of this.#sources) source.refresh?.();
     const known = this.#known;
-    if (known && this.#sources.every((source, index) => source.revision === known.revisions[index])) return known.table;
+    const isSame = known && this.#sources.every((source, index) => source.revision === known.revisions[index]);
+    return isSame ? known.table : this.#collect(signal);
+  }
+
+  async #collect(signal: AbortSignal): Promise<ToolTable> {
     // read before the lists are: what changes meanwhile is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
+    this.#names ??= new ToolNames();
     const table = await collectTools(this.#sources, this.#names, this.#watcher.renamed, signal);
     this.#known = { table, revisions };
     this.#watcher.collected(table);
     return table;
-  }
-
-  /** A tool as it is now, not as it was when the step began. */
-  async entry(name: string, signal: AbortSignal): Promise<ToolEntry | undefined> {
-    return (await this.table(signal)).byName.get(name);
   }
 
   async close(): Promise<void> {

@@ -91,7 +91,16 @@ export class Turns {
   }
 
   /** Runs `work` as a turn of this agent: at once within its own turn, otherwise when the turns before are over. */
-  async take<Value>(options: TurnOptions, work: (frame: RunFrame) => Promise<Value>): Promise<Value> {
+  take<Value>(options: TurnOptions, work: (frame: RunFrame) => Promise<Value>): Promise<Value> {
+    const parent = lastFrame();
+    return parent && this.isOn && asksForNothing(options) ? work(parent) : this.#begin(parent, options, work);
+  }
+
+  async #begin<Value>(
+    parent: RunFrame | undefined,
+    options: TurnOptions,
+    work: (frame: RunFrame) => Promise<Value>,
+  ): Promise<Value> {
     const {
       signal,
       timeoutMs,
@@ -107,10 +116,7 @@ export class Turns {
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
     }
-    const parent = lastFrame();
     const isOwn = parent !== undefined && this.isOn;
-    const asks = approve ?? approveFallback ?? elicit;
-    if (isOwn && !signal && !timeoutMs && !traceparent && !onEvent && !profile && !asks && !caller) return work(parent);
     if (!isOwn) this.#refuseCycle(parent);
     const { name } = this.#owner;
     const deadline = startDeadline(
@@ -149,14 +155,15 @@ export class Turns {
   }
 
   /** Shows an event to the owner's hook, to whoever watches the run, and to the agents above. */
-  emit(event: UnsignedEvent, meta: Record<string, unknown> = {}): void {
+  emit({ type, data }: UnsignedEvent, meta?: Record<string, unknown>): void {
     const current = currentFrame();
     // what a server sends arrives outside of the run it belongs to
     const frame = current?.owner === this ? current : this.#active;
     if (!this.hears && !isWatched(frame)) return;
     const { name: agentName, agentId } = this.#owner;
     const path = frame?.path ?? [agentName];
-    const signed = { ...event, meta: { ...meta, agentName, agentId, isSubAgent: path.length > 1, path } } as AgentEvent;
+    const signature = { agentName, agentId, isSubAgent: path.length > 1, path };
+    const signed = { type, data, meta: meta ? { ...meta, ...signature } : signature } as AgentEvent;
     this.#show(signed, this.#owner.hooks.onEvent);
     let below: Turns = this;
     for (let above = frame; above; above = above.parent) {
@@ -168,9 +175,9 @@ export class Turns {
     }
   }
 
-  /** Resolves when hooks that were shown events have dealt with them. */
-  async hooksDone(signal: AbortSignal): Promise<void> {
-    if (this.#pendingHooks.size > 0) await abortable(Promise.all(this.#pendingHooks), signal);
+  /** Resolves when hooks that were shown events have dealt with them; undefined when all have. */
+  hooksDone(signal: AbortSignal): Promise<unknown> | undefined {
+    return this.#pendingHooks.size > 0 ? abortable(Promise.all(this.#pendingHooks), signal) : undefined;
   }
 
   /** Ends the turn that is on and refuses all that would come after. */
@@ -220,16 +227,31 @@ export class Turns {
   /** Whoever listens cannot break a run: what it throws, at once or later, is logged. */
   #show(event: AgentEvent, listener: ((event: AgentEvent) => void | Promise<void>) | undefined): void {
     if (!listener) return;
-    const failed = (error: unknown) => this.#owner.logger.error(`A listener to events failed: ${errorText(error)}`);
     try {
       const pending: unknown = listener.call(this.#owner.hooks, event);
       if (!(pending instanceof Promise)) return;
-      const done: Promise<void> = pending.then(() => {}, failed).finally(() => this.#pendingHooks.delete(done));
+      const done: Promise<void> = pending
+        .then(
+          () => {},
+          (error) => this.#listenerFailed(error),
+        )
+        .finally(() => this.#pendingHooks.delete(done));
       this.#pendingHooks.add(done);
     } catch (error) {
-      failed(error);
+      this.#listenerFailed(error);
     }
   }
+
+  #listenerFailed(error: unknown): void {
+    this.#owner.logger.error(`A listener to events failed: ${errorText(error)}`);
+  }
+}
+
+/** Then a turn within a turn needs no frame of its own. */
+function asksForNothing(options: TurnOptions): boolean {
+  const { signal, timeoutMs, traceparent, onEvent, profile, approve, approveFallback, elicit, caller } = options;
+  const given = signal ?? timeoutMs ?? traceparent ?? onEvent ?? profile ?? approve ?? approveFallback ?? elicit;
+  return given === undefined && !caller;
 }
 
 function ownersAbove(frame: RunFrame): Set<Turns> {

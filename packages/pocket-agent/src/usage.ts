@@ -34,11 +34,15 @@ export function noUsage(): Usage {
 }
 
 /** One model call in our terms. What a provider does not tell, or tells wrongly, is taken from `estimate`. */
-export function callUsage(usage: LanguageModelV4Usage, costUsd: number | undefined, estimate: TokenEstimate): Usage {
+export function callUsage(
+  usage: LanguageModelV4Usage,
+  costUsd: number | undefined,
+  estimate: () => TokenEstimate,
+): Usage {
   return {
-    inputTokens: count(usage.inputTokens?.total) ?? estimate.input,
+    inputTokens: count(usage.inputTokens?.total) ?? estimate().input,
     cachedInputTokens: count(usage.inputTokens?.cacheRead) ?? 0,
-    outputTokens: count(usage.outputTokens?.total) ?? estimate.output,
+    outputTokens: count(usage.outputTokens?.total) ?? estimate().output,
     reasoningTokens: count(usage.outputTokens?.reasoning) ?? 0,
     costUsd,
     modelCalls: 1,

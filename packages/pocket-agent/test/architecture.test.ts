@@ -22,7 +22,7 @@ const layers = [
     'approval',
     'rights',
   ],
-  ['tool-result', 'turns', 'sampling', 'step-result', 'router/', 'gate'],
+  ['tool-result', 'turns', 'sampling', 'step-result', 'router/', 'gate', 'permission', 'run-stream'],
   ['function-tool', 'tool-runner', 'transports', 'authorization', 'agent-config', 'remote-approval'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],
   ['connection', 'served-run', 'served-conversations'],

@@ -1,0 +1,63 @@
+// A run seen live: its events as they come, and its answer after the last one. It begins when it is first read.
+import { PocketError } from './errors.ts';
+import { EventQueue } from './event-queue.ts';
+import type { AgentEvent, EventListener } from './events.ts';
+
+type Begin<Answer> = (onEvent: EventListener, left: AbortSignal) => Promise<Answer>;
+type Result<Answer> = Promise<IteratorResult<AgentEvent, Answer>>;
+
+/** What an async generator would be, at half the cost for every event. Whoever leaves early aborts the run. */
+export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, void> {
+  readonly #begin: Begin<Answer>;
+  readonly #queue = new EventQueue<AgentEvent, Answer>();
+  readonly #left = new AbortController();
+  #run: Promise<Answer> | undefined;
+  #isOver = false;
+
+  constructor(begin: Begin<Answer>) {
+    this.#begin = begin;
+  }
+
+  next(): Result<Answer> {
+    if (!this.#run && !this.#isOver) this.#start();
+    // after the end of the end there is nothing, as with every iterator
+    return this.#queue.next() as Result<Answer>;
+  }
+
+  async return(value: Answer | PromiseLike<Answer>): Result<Answer> {
+    await this.#leave();
+    return { value: await value, done: true };
+  }
+
+  async throw(error: unknown): Result<Answer> {
+    await this.#leave();
+    throw error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#leave();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #start(): void {
+    const run = (async () => this.#begin((event) => this.#queue.push(event), this.#left.signal))();
+    const end = () => {
+      if (this.#isOver) return; // nobody is left to be told
+      this.#isOver = true;
+      this.#queue.end(run.then((value) => ({ value, done: true })));
+    };
+    run.then(end, end);
+    this.#run = run;
+  }
+
+  /** Resolves when the run has ended: until then its calls are not all answered. */
+  async #leave(): Promise<void> {
+    if (!this.#isOver) this.#left.abort(new PocketError('ABORTED', 'Nobody watches the run any more.'));
+    this.#isOver = true;
+    void this.#queue.return();
+    await this.#run?.catch(() => {});
+  }
+}
