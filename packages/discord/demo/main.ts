@@ -2,6 +2,8 @@
 import { parseArgs } from 'node:util';
 import { createBot, jsonLogger } from '../src/index.ts';
 import { startDiscord } from '../test/counterpart/discord.ts';
+import type { Person } from '../test/counterpart/person.ts';
+import type { StoredMessage } from '../test/counterpart/records.ts';
 import { showAll } from './show.ts';
 import { talkingModel } from './talking-model.ts';
 
@@ -12,6 +14,17 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 600 / pace));
 const act = async (what: string) => {
   await pause();
   print(`\n— ${what}`);
+};
+
+/** Uses a command in #general, shown as it is typed. */
+const use = (who: Person, name: string, options: Record<string, string> = {}) => {
+  const typed = Object.entries(options).map(([option, value]) => ` ${option}:${value}`);
+  print(`#general  ${who.user.username}: /${name}${typed.join('')}`);
+  return who.command(name, { channel: 'general', options }).reply();
+};
+const press = (who: Person, message: StoredMessage, label: string) => {
+  print(`#general  ${who.user.username} presses [${label}]`);
+  return who.click(message, label);
 };
 
 const discord = await startDiscord({
@@ -47,22 +60,22 @@ try {
   await said('In Tokyo it is');
 
   await act('Ann switches all tools off; the conversation stays');
-  await ann.command('agent', { channel: 'general', options: { name: 'Disabled' } }).reply();
+  await use(ann, 'agent', { name: 'Disabled' });
   ann.say('general', `${discord.bot.mention} and what time is it now?`);
   await said('Without tools');
-  await ann.command('agent', { channel: 'general', options: { name: 'send_user_dm_message' } }).reply();
+  await use(ann, 'agent', { name: 'send_user_dm_message' });
 
   await act('A tool that writes asks first; only Ann can answer');
   ann.say('general', `${discord.bot.mention} please remind me of tea`);
   const question = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
-  await bob.click(question, 'Allow').reply();
-  ann.click(question, 'Allow');
+  await press(bob, question, 'Allow').reply();
+  press(ann, question, 'Allow');
   await said('You have mail');
 
   await act('Commands, and code that stays whole');
-  await bob.command('ask', { channel: 'general', options: { question: 'show me some code' } }).reply();
+  await use(bob, 'ask', { question: 'show me some code' });
   await said('That prints 42');
-  await bob.command('cost', { channel: 'general' }).reply();
+  await use(bob, 'cost');
   print('\nThat was the demo. docs/discord.md tells how to run the bot at Discord.');
 } finally {
   stopShowing();

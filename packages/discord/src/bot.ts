@@ -10,8 +10,9 @@ import { History } from './conversation/history.ts';
 import { LiveRuns } from './conversation/live-runs.ts';
 import { Queue } from './conversation/queue.ts';
 import { Spending } from './conversation/spending.ts';
-import { loginRefused } from './discord-error.ts';
-import { messageOf } from './errors.ts';
+import { loginFailed } from './discord-error.ts';
+import { endingWith } from './ending.ts';
+import { DiscordBotError, messageOf } from './errors.ts';
 import { catchUp } from './events/catch-up.ts';
 import { InOrder } from './events/in-order.ts';
 import { onInteraction } from './events/on-interaction.ts';
@@ -19,6 +20,7 @@ import { onMessage } from './events/on-message.ts';
 import { type Health, type HealthServer, serveHealth } from './health.ts';
 import { jsonLogger } from './log.ts';
 import { Models } from './models.ts';
+import { checkOptions } from './option-keys.ts';
 import type { BotOptions } from './options.ts';
 import type { BotParts } from './parts.ts';
 import { Settings } from './settings/settings.ts';
@@ -27,10 +29,12 @@ import { Processes } from './store/processes.ts';
 import { type BotStore, openBotStore } from './store/schema.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
 import { Servers } from './toolbox/servers.ts';
+import { within } from './within.ts';
 
 const LEASE_MS = 45_000;
 const CATCH_UP_MS = 900_000;
 const CLOSE_GRACE_MS = 10_000;
+const DISCONNECT_MS = 2_000;
 const FILE_BYTES = 10_000_000;
 const FILE_MS = 30_000;
 const CLEANING_MS = 3_600_000;
@@ -39,14 +43,26 @@ export class Bot {
   readonly client: Client;
   readonly #options: BotOptions;
   readonly #logger: Logger;
+  readonly #models: Models;
   readonly #closers: (() => unknown)[] = [];
+  /** Discord is not spoken to any more. */
+  readonly #ended = new AbortController();
+  readonly #closed = Promise.withResolvers<never>();
+  /** Commands and buttons that are being answered. */
+  readonly #used = new InOrder();
+  #starting: Promise<void> | undefined;
   #store: BotStore | undefined;
+  #queue: Queue | undefined;
   #runs: LiveRuns | undefined;
   #health: HealthServer | undefined;
 
   constructor(options: BotOptions) {
+    checkOptions(options);
     this.#options = { ...options };
     this.#logger = options.logger ?? jsonLogger();
+    this.#models = new Models(options.models);
+    this.#closed.promise.catch(() => {}); // for those who wait for something else beside it
+    const { ws, rest } = endingWith(this.#ended.signal, options.client);
     this.client = new Client({
       intents: [
         GatewayIntentBits.Guilds,
@@ -58,7 +74,8 @@ export class Bot {
       // whatever a model writes, nobody is pinged by it
       allowedMentions: { parse: [], repliedUser: false },
       ...options.client,
-      rest: { ...(options.apiUrl ? { api: options.apiUrl } : {}), ...options.client?.rest },
+      ws,
+      rest: { ...(options.apiUrl ? { api: options.apiUrl } : {}), ...rest },
     });
   }
 
@@ -69,16 +86,23 @@ export class Bot {
 
   /** Resolves when the bot is logged in and hears what is said. */
   async start(): Promise<void> {
+    this.#starting ??= this.#start();
     try {
-      await this.#start();
+      await this.#starting;
     } catch (error) {
-      await this.close();
+      await this.#closeAll();
       throw error;
     }
   }
 
   /** Waits for answers that are being written; those that take too long go on after the next start. */
   async close(): Promise<void> {
+    this.#closed.reject(new DiscordBotError('GONE', 'The bot was closed. Make another one with createBot.'));
+    await this.#starting?.catch(() => {}); // told by `start`
+    await this.#closeAll();
+  }
+
+  async #closeAll(): Promise<void> {
     for (const close of this.#closers.splice(0).reverse()) {
       try {
         await close();
@@ -98,10 +122,12 @@ export class Bot {
     const logger = this.#logger;
     const { leaseMs = LEASE_MS, catchUpMs = CATCH_UP_MS, closeGraceMs = CLOSE_GRACE_MS } = options;
     const agentLogger: Logger = { ...logger, info: logger.debug };
-    const models = new Models(options.models);
-    const store = await openBotStore(options.database);
+    const models = this.#models;
+    await this.#unlessClosed(models.checkAll());
+    const opening = openBotStore(options.database);
+    this.#closers.push(() => opening.then((store) => store.close()));
+    const store = await this.#unlessClosed(opening);
     this.#store = store;
-    this.#closers.push(() => store.close());
     const { db } = store;
     const processes = new Processes(db, { leaseMs, logger });
     const runs = new LiveRuns();
@@ -112,7 +138,7 @@ export class Bot {
       logger,
     });
     this.#closers.push(() => catalogue.close());
-    await catalogue.load();
+    await this.#unlessClosed(catalogue.load());
     const servers = new Servers({
       own: options.mcpServers ?? {},
       hosts: options.mcpHosts ?? [],
@@ -126,9 +152,9 @@ export class Bot {
       this.#health = health;
       this.#closers.push(() => health.close());
     }
-    client.on(Events.Error, (error) => logger.error('The connection to Discord failed', { reason: error.message }));
-    this.#closers.push(() => client.destroy());
-    const ready = await this.#login();
+    this.#tellConnection();
+    this.#closers.push(() => this.#disconnect());
+    const ready = await this.#unlessClosed(this.#login());
     const parts: BotParts = {
       client: ready,
       options,
@@ -146,6 +172,7 @@ export class Bot {
       approvals: new Approvals(logger),
     };
     const queue = new Queue(parts);
+    this.#queue = queue;
     this.#closers.push(() => processes.stop());
     await processes.start(() => void this.#watched('taking over', queue.takeOver()));
     const cleaning = setInterval(
@@ -155,11 +182,49 @@ export class Bot {
     this.#closers.push(() => clearInterval(cleaning));
     this.#closers.push(() => queue.close(closeGraceMs));
     this.#listen(parts, queue);
-    if (client.ws.shards.has(0)) await ready.application.commands.set(definitions);
+    if (client.ws.shards.has(0)) await this.#unlessClosed(ready.application.commands.set(definitions));
     await parts.claims.forgetOld();
     await queue.takeOver();
-    await catchUp(parts, queue, catchUpMs);
-    logger.info('Ready', { bot: ready.user.id, guilds: ready.guilds.cache.size });
+    await this.#unlessClosed(catchUp(parts, queue, catchUpMs));
+    logger.info('Ready', {
+      bot: ready.user.id,
+      guilds: ready.guilds.cache.size,
+      shards: [...client.ws.shards.keys()],
+      pid: process.pid,
+      ...catalogue.report(),
+    });
+  }
+
+  async #unlessClosed<Result>(work: Promise<Result>): Promise<Result> {
+    return Promise.race([this.#closed.promise, work]);
+  }
+
+  #tellConnection(): void {
+    const { client } = this;
+    const logger = this.#logger;
+    const away = new Set<number>();
+    client.on(Events.Error, (error) => logger.error('The connection to Discord failed', { reason: error.message }));
+    client.on(Events.ShardError, (error, shard) =>
+      logger.error('The connection to Discord failed', { shard, reason: error.message }),
+    );
+    client.on(Events.ShardReconnecting, (shard) => {
+      // it tries twice a second
+      const isKnown = away.has(shard) || this.#ended.signal.aborted;
+      if (!isKnown) logger.warn('The connection to Discord is gone; trying to get it back', { shard });
+      away.add(shard);
+    });
+    const isBack = (shard: number) => {
+      if (away.delete(shard)) logger.info('The connection to Discord is back', { shard });
+    };
+    client.on(Events.ShardReady, isBack);
+    client.on(Events.ShardResume, isBack);
+  }
+
+  /** A Discord that does not answer keeps nobody. */
+  async #disconnect(): Promise<void> {
+    await within(DISCONNECT_MS, this.#used.idle());
+    this.#ended.abort();
+    await within(DISCONNECT_MS, Promise.all([this.client.destroy(), this.#queue?.idle()]));
   }
 
   #listen(parts: BotParts, queue: Queue): void {
@@ -170,15 +235,18 @@ export class Bot {
       const work = inOrder.run(message.channelId, () => onMessage(parts, queue, message));
       void this.#watched('a message', work);
     });
-    client.on(Events.InteractionCreate, (interaction) => void onInteraction(parts, queue, interaction));
+    client.on(Events.InteractionCreate, (interaction) => {
+      void this.#used.run(interaction.id, () => onInteraction(parts, queue, interaction));
+    });
     // a session that could not be resumed has missed something
-    client.on(Events.ShardReady, () => void this.#watched('catching up', catchUp(parts, queue, catchUpMs)));
+    const onShardReady = () => void this.#watched('catching up', catchUp(parts, queue, catchUpMs));
+    client.on(Events.ShardReady, onShardReady);
     // what was heard is written down before the database closes
     this.#closers.push(() => inOrder.idle());
     client.on(Events.GuildDelete, ({ id }) => void this.#watched('forgetting a guild', this.#forget(id, queue)));
     this.#closers.push(() => client.removeAllListeners(Events.GuildDelete));
     this.#closers.push(() => client.removeAllListeners(Events.MessageCreate));
-    this.#closers.push(() => client.removeAllListeners(Events.ShardReady));
+    this.#closers.push(() => client.off(Events.ShardReady, onShardReady));
   }
 
   /** Whoever throws the bot out takes everything along. */
@@ -193,7 +261,7 @@ export class Bot {
     try {
       await client.login(this.#options.token);
     } catch (cause) {
-      throw loginRefused(cause);
+      throw loginFailed(cause, this.#options.apiUrl);
     }
     return ready;
   }

@@ -1,6 +1,6 @@
 // The one error class of the bot. Programs branch on `code`; people read `message`, which names the way out.
 
-export type DiscordBotErrorCode = 'CONFIG_INVALID' | 'LOGIN_FAILED' | 'REFUSED' | 'GONE';
+export type DiscordBotErrorCode = 'CONFIG_INVALID' | 'LOGIN_FAILED' | 'DATABASE_FAILED' | 'REFUSED' | 'GONE';
 
 export class DiscordBotError extends Error {
   override readonly name = 'DiscordBotError';
@@ -14,4 +14,14 @@ export class DiscordBotError extends Error {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What is wrong in the network, for example `ECONNREFUSED`, as far as an error or its causes tell. */
+export function networkFault(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = 'code' in error ? String(error.code) : '';
+  if (/^(E[A-Z_]+|UND_ERR_\w+)$/.test(code) && !code.startsWith('ERR')) return code;
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return 'no answer in time';
+  if (error instanceof AggregateError) return networkFault(error.errors[0]);
+  return networkFault(error.cause);
 }

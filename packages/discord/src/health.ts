@@ -1,5 +1,6 @@
 // GET /health: whether the bot can work right now.
 import { createServer, type Server } from 'node:http';
+import { DiscordBotError, messageOf } from './errors.ts';
 
 export interface Health {
   ready: boolean;
@@ -31,7 +32,12 @@ export async function serveHealth(port: number, look: () => Promise<Health>): Pr
       () => response.writeHead(503).end(),
     );
   });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, resolve));
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, resolve));
+  } catch (cause) {
+    const text = `healthPort (POCKET_DISCORD_HEALTH_PORT): nothing can listen on ${port}: ${messageOf(cause)}`;
+    throw new DiscordBotError('CONFIG_INVALID', text, { cause });
+  }
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : port,

@@ -1,10 +1,9 @@
-// What the bot is made from: options of a program, or variables of the environment, all faults told at once.
+// What the bot is made from.
 import type { ClientOptions } from 'discord.js';
 import type { LanguageModel, Logger, McpServerEntry, ModelSettings, Prices } from 'pocket-agent';
 import type { DailyBudget } from './conversation/spending.ts';
-import { DiscordBotError } from './errors.ts';
-import { jsonLogger, type LogLevel, logLevels } from './log.ts';
 import type { ReplyOptions } from './reply/live-reply.ts';
+import type { DatabasePlace } from './store/schema.ts';
 
 export interface ModelChoice {
   /** What people choose, and, without `model`, what is resolved: `anthropic/…`, `gpt-…`, `demo`. */
@@ -36,10 +35,10 @@ export interface BotOptions {
   token: string;
   /** Another API than Discord's, for example of a local counterpart. */
   apiUrl?: string;
-  database: { url?: string; file?: string };
+  database: DatabasePlace;
   /** The first one is used until somebody chooses. */
   models: readonly ModelChoice[];
-  /** Directories of tool folders, beside the ones that come along. */
+  /** Directories of tool folders, beside the ones that come along; all are on until somebody chooses. */
   toolDirectories?: readonly string[];
   /** MCP servers that every conversation can choose. */
   mcpServers?: Readonly<Record<string, McpServerEntry>>;
@@ -63,72 +62,4 @@ export interface BotOptions {
   logger?: Logger;
   /** For discord.js: shards and the like. */
   client?: Partial<ClientOptions>;
-}
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Names of all variables are in docs/discord.md. The token is not looked at. */
-export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
-  const faults: string[] = [];
-  const number = (name: string) => numberIn(env, name, faults);
-  const level = env.POCKET_DISCORD_LOG_LEVEL?.toLowerCase() ?? 'info';
-  if (!isLevel(level)) faults.push(`POCKET_DISCORD_LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${level}".`);
-  const apiUrl = env.DISCORD_API_URL;
-  if (apiUrl && !URL.canParse(apiUrl))
-    faults.push('DISCORD_API_URL must be a whole URL such as http://localhost:3000/api.');
-  const url = env.DATABASE_URL;
-  if (url && !/^postgres(ql)?:\/\//.test(url)) {
-    faults.push(
-      'DATABASE_URL must begin with postgres://. For SQLite leave it out and set POCKET_DISCORD_DB to a file.',
-    );
-  }
-  const models = listIn(env.POCKET_DISCORD_MODELS ?? env.POCKET_DISCORD_MODEL ?? 'demo');
-  if (models.length === 0)
-    faults.push('POCKET_DISCORD_MODELS is empty: name a model, for example anthropic/claude-sonnet-5.');
-  const healthPort = number('POCKET_DISCORD_HEALTH_PORT');
-  const userUsd = number('POCKET_DISCORD_USER_BUDGET');
-  const guildUsd = number('POCKET_DISCORD_GUILD_BUDGET');
-  const mcpServers = serversIn(env.POCKET_DISCORD_MCP_SERVERS, faults);
-  if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
-  return {
-    ...(apiUrl ? { apiUrl } : {}),
-    database: url ? { url } : { file: env.POCKET_DISCORD_DB || 'pocket-discord.db' },
-    models: models.map((name) => ({ name })),
-    toolDirectories: listIn(env.POCKET_DISCORD_TOOLS ?? ''),
-    mcpServers,
-    mcpHosts: listIn(env.POCKET_DISCORD_MCP_HOSTS ?? ''),
-    ...(env.POCKET_DISCORD_PROMPT ? { systemPrompt: env.POCKET_DISCORD_PROMPT } : {}),
-    budget: { userUsd, guildUsd },
-    ...(healthPort === undefined ? {} : { healthPort }),
-    logger: jsonLogger(isLevel(level) ? level : 'info'),
-  };
-}
-
-function isLevel(text: string): text is LogLevel {
-  return logLevels.some((level) => level === text);
-}
-
-function listIn(text: string): string[] {
-  return text.split(',').flatMap((item) => item.trim() || []);
-}
-
-function numberIn(env: Environment, name: string, faults: string[]): number | undefined {
-  const text = env[name];
-  if (text === undefined || text === '') return undefined;
-  const value = Number(text);
-  if (Number.isFinite(value) && value >= 0) return value;
-  faults.push(`${name} must be a number of 0 or more, not "${text}".`);
-  return undefined;
-}
-
-function serversIn(text: string | undefined, faults: string[]): Record<string, McpServerEntry> {
-  if (!text) return {};
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
-      return { ...parsed } as Record<string, McpServerEntry>; // checked entry by entry when it is connected
-    }
-  } catch {}
-  faults.push('POCKET_DISCORD_MCP_SERVERS must be JSON such as {"weather": {"url": "https://example.com/mcp"}}.');
-  return {};
 }

@@ -1,7 +1,17 @@
 // One process for each shard, no sooner one after the other than Discord lets them in.
-import { DiscordAPIError, REST, type RESTGetAPIGatewayBotResult, Routes, ShardingManager } from 'discord.js';
-import { loginRefused } from './discord-error.ts';
+import { setTimeout as passed } from 'node:timers/promises';
+import {
+  DiscordAPIError,
+  REST,
+  type RESTGetAPIGatewayBotResult,
+  Routes,
+  type Shard,
+  ShardEvents,
+  ShardingManager,
+} from 'discord.js';
+import { loginFailed } from './discord-error.ts';
 import { DiscordBotError } from './errors.ts';
+import { stopSignal, whenAborted } from './stop-signal.ts';
 
 interface Shards {
   token: string;
@@ -14,35 +24,92 @@ interface Shards {
 
 /** Discord lets `max_concurrency` shards in every five seconds. */
 const IDENTIFY_MS = 5_500;
+const RESPAWN_MS = 1_000;
+/** Longer than a shard takes to give up by itself. */
+const LAST_RESORT_MS = 17_000;
+const HURRIED = 130;
 
-/** Resolves when all of them are there. SIGTERM and SIGINT end them. */
-export async function startShards({ token, count, program, apiUrl }: Shards): Promise<void> {
+/**
+ * Resolves with an exit code when all of them have ended: at SIGINT or SIGTERM, or because one could not start, which
+ * has told why. One that had been up is started again.
+ */
+export async function runShards({ token, count, program, apiUrl }: Shards): Promise<number> {
   const totalShards = Number(count);
   if (!Number.isInteger(totalShards) || totalShards < 1) {
     throw new DiscordBotError('CONFIG_INVALID', `--shards must be a whole number of 1 or more, not "${count}".`);
   }
-  const manager = new ShardingManager(program, { token, totalShards, execArgv: process.execArgv, respawn: true });
-  const stop = () => {
-    manager.respawn = false;
-    for (const shard of manager.shards.values()) if (shard.process) shard.process.kill('SIGTERM');
+  const shardList = [...Array(totalShards).keys()];
+  const manager = new ShardingManager(program, {
+    token,
+    totalShards,
+    shardList,
+    execArgv: process.execArgv,
+    respawn: false,
+  });
+  const kill = (signal: NodeJS.Signals) => {
+    for (const { process: child } of manager.shards.values()) if (child && 'kill' in child) child.kill(signal);
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
-  const delay = Math.ceil(IDENTIFY_MS / (await atOnce(token, apiUrl)));
-  try {
-    await manager.spawn({ delay });
-  } catch (error) {
-    stop(); // one that cannot start would be started for ever
-    throw error;
+  const asked = stopSignal(() => {
+    kill('SIGKILL');
+    process.exit(HURRIED);
+  });
+  const failing = new AbortController();
+  const stop = AbortSignal.any([asked, failing.signal]);
+  const delay = Math.ceil(IDENTIFY_MS / (await atOnce({ token, apiUrl, stop })));
+  const ends: Promise<void>[] = [];
+  let code = 0;
+  for (const id of shardList) {
+    if (stop.aborted) break;
+    const shard = new KeptShard(manager.createShard(id), stop);
+    ends.push(
+      shard.ended.then((failure) => {
+        if (stop.aborted) return;
+        code = failure;
+        failing.abort();
+      }),
+    );
+    const next = Promise.all([shard.up, passed(id + 1 < totalShards ? delay : 0, undefined, { ref: false })]);
+    await Promise.race([next, whenAborted(stop)]);
+  }
+  await whenAborted(stop);
+  kill('SIGTERM');
+  setTimeout(() => kill('SIGKILL'), LAST_RESORT_MS).unref();
+  await Promise.all(ends);
+  return code;
+}
+
+/** A shard that is started again when it falls, once it has been up. */
+class KeptShard {
+  readonly up: Promise<void>;
+  /** With an exit code, when it is not started any more. */
+  readonly ended: Promise<number>;
+
+  constructor(shard: Shard, stop: AbortSignal) {
+    const [up, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()];
+    this.up = up.promise;
+    this.ended = ended.promise;
+    let wasUp = false;
+    shard.on(ShardEvents.Ready, () => {
+      wasUp = true;
+      up.resolve();
+    });
+    // no limit of time: like a bot without shards it waits until Discord is there
+    const start = () => void shard.spawn(-1);
+    shard.on(ShardEvents.Death, (child) => {
+      if (wasUp && !stop.aborted) passed(RESPAWN_MS, undefined, { signal: stop }).then(start, () => ended.resolve(0));
+      else ended.resolve(('exitCode' in child && child.exitCode) || 1);
+    });
+    start();
   }
 }
 
-async function atOnce(token: string, apiUrl: string | undefined): Promise<number> {
+async function atOnce({ token, apiUrl, stop }: { token: string; apiUrl: string | undefined; stop: AbortSignal }) {
   const rest = new REST({ version: '10', ...(apiUrl === undefined ? {} : { api: apiUrl }) }).setToken(token);
   try {
-    const gateway = (await rest.get(Routes.gatewayBot())) as RESTGetAPIGatewayBotResult;
+    const gateway = (await rest.get(Routes.gatewayBot(), { signal: stop })) as RESTGetAPIGatewayBotResult;
     return Math.max(1, gateway.session_start_limit.max_concurrency);
   } catch (error) {
-    if (error instanceof DiscordAPIError && error.status === 401) throw loginRefused(error);
+    if (error instanceof DiscordAPIError && error.status === 401) throw loginFailed(error, apiUrl);
     return 1; // the processes tell what is wrong
   }
 }

@@ -127,6 +127,20 @@ test('Regenerate replaces the newest answer in place and in the history', async 
   expect(discord.botMessages('general')).toHaveLength(2);
 });
 
+test('two clicks on Regenerate at the same moment lead to one answer', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} dice`);
+  const message = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('Regenerate'),
+  );
+  await Promise.all([ann.click(message, 'Regenerate').answered(), ann.click(message, 'Regenerate').answered()]);
+  ann.say('general', `${discord.bot.mention} next`);
+  await discord.waitFor(() => discord.botMessages('general')[1]?.content === 'ok');
+  expect(model.calls).toHaveLength(3);
+});
+
 test('a second question waits for the first, with a notice until its turn has come', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });

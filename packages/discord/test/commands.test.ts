@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { loadToolFolder } from 'pocket-agent/tool-folder';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { answers, lastText, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 const toolNames = (call: { tools?: readonly { name: string }[] } | undefined) =>
@@ -38,13 +38,12 @@ test('/ask answers like a mention, in the same conversation', async () => {
 
 test('/model is checked before it is kept, offered by autocomplete, and keeps the conversation', async () => {
   const [one, two] = [answers(() => 'from one'), answers(() => 'from two')];
+  vi.stubEnv('OPENAI_API_KEY', 'there at the start');
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { discord } = await startBot({
-    models: [
-      { name: 'one', model: one },
-      { name: 'two', model: two },
-      { name: 'openai/gpt-keyless', modelSettings: { apiKey: '' } },
-    ],
+    models: [{ name: 'one', model: one }, { name: 'two', model: two }, { name: 'openai/gpt-keyless' }],
   });
+  vi.stubEnv('OPENAI_API_KEY', '');
   const ann = discord.user('ann');
   const model = (name?: string) =>
     ann.command('model', { channel: ann.dm, options: name === undefined ? {} : { name } }).reply();
@@ -78,6 +77,8 @@ test('/agent: several at once, without losing the conversation; Disabled switche
     ann.command('agent', { channel: ann.dm, options }).reply();
 
   expect((await toolsOf()).sort()).toEqual([
+    'alpha_go',
+    'beta_go',
     'create_polls',
     'fetch_date_time',
     'file_write',
@@ -144,6 +145,27 @@ test('/sweep asks first, forgets only this conversation, and keeps model and too
   ann.say('general', `${discord.bot.mention} more`);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('in the guild');
+});
+
+test('/sweep of a conversation that all in a channel share is for moderators', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const sweep = (who: typeof ann) => who.command('sweep', { channel: 'general' }).reply();
+  ann.say('general', `${discord.bot.mention} in the guild`);
+  await discord.waitForBotMessage('general');
+  const refused = await sweep(ann);
+  expect(refused.content).toContain('Only members who may manage messages');
+  expect(refused.components).toEqual([]);
+  const asked = await sweep(admin);
+  expect(asked.content).toContain('of all in this channel, 1 questions');
+  await admin.click(asked, 'Forget it all').answered();
+  ann.say('general', `${discord.bot.mention} and now?`);
+  await discord.waitFor(() => discord.botMessages('general').length === 2);
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('in the guild');
+  const options = { scope: 'user' };
+  await admin.command('setup conversations', { channel: 'general', options }).reply();
+  expect((await sweep(ann)).content).toContain('yours in this channel');
 });
 
 test('/summarize reads the channel and keeps nothing; message apps answer only the person', async () => {

@@ -1,41 +1,13 @@
-// Running the bot: environment, health, logs, shards, and the command itself.
+// Running the bot: health, logs, shards, the command itself and the demo.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { createBot, DiscordBotError, jsonLogger, readEnvironment } from '../src/index.ts';
+import { jsonLogger } from '../src/index.ts';
 import { startDiscord } from './counterpart/discord.ts';
+import { spawnProgram } from './spawn-program.ts';
 import { answers, botOptions, runBot, startBot, temporaryFolder } from './start-bot.ts';
-
-const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-
-function run(env: Record<string, string>, args: readonly string[] = []) {
-  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', program, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const output = { stdout: '', stderr: '' };
-  child.stdout.on('data', (text) => {
-    output.stdout += text;
-  });
-  child.stderr.on('data', (text) => {
-    output.stderr += text;
-  });
-  return { child, output, ended: once(child, 'close') };
-}
-
-test('without a token the command explains the five steps', { timeout: 60_000 }, async () => {
-  const { output, ended } = run({});
-  expect((await ended)[0]).toBe(2);
-  for (const step of ['1.', '2.', '3.', '4.', '5.']) expect(output.stderr).toContain(`\n${step} `);
-  expect(output.stdout).toBe('');
-});
-
-function isReady(line: unknown): line is { guilds: number } {
-  return typeof line === 'object' && line !== null && 'message' in line && line.message === 'Ready' && 'guilds' in line;
-}
 
 test.each([
   { args: [], guilds: [{}], shards: 1 },
@@ -48,9 +20,8 @@ test.each([
     onTestFinished(() => discord.close());
     const database = join(await temporaryFolder(), 'bot.db');
     const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
-    const { child, output, ended } = run(where, args);
-    const ready = () => output.stderr.split('"message":"Ready"').length - 1;
-    await expect.poll(ready, { timeout: 40_000, interval: 20 }).toBe(shards);
+    const { child, output, ended, ready } = spawnProgram(where, args);
+    const seen = (await ready(shards)).map((line) => line.guilds);
     for (const guild of discord.guilds.slice(1)) {
       discord.user('ann').say(`${guild.name}/general`, `${discord.bot.mention} Hello there`);
       const answered = () => discord.botMessages(`${guild.name}/general`).some(({ content }) => content.length > 10);
@@ -61,53 +32,14 @@ test.each([
     ann.say(ann.dm, 'Hello there, old secret friend');
     await discord.waitForBotMessage(ann.dm, ({ content }) => content.length > 10, { timeoutMs: 10_000 });
     child.kill('SIGTERM');
-    expect((await ended)[0]).toBe(0);
+    expect(await ended).toBe(0);
     expect(discord.gateway.sessions).toHaveLength(0);
-    const lines = output.stderr
-      .trim()
-      .split('\n')
-      .map((line): unknown => JSON.parse(line));
-    const seen = lines.flatMap((line) => (isReady(line) ? line.guilds : []));
-    expect(seen).toHaveLength(shards);
+    for (const line of output.stderr.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('message');
     expect(seen.reduce((sum, count) => sum + count, 0)).toBe(guilds.length);
     expect(output.stderr).not.toContain('secret');
     expect(output.stdout).toBe('');
   },
 );
-
-test('all faults of the environment are told at once, each with the way out', () => {
-  const read = () =>
-    readEnvironment({
-      DISCORD_API_URL: 'nowhere',
-      DATABASE_URL: 'mysql://root:hush@db/x',
-      POCKET_DISCORD_MODELS: ' , ',
-      POCKET_DISCORD_HEALTH_PORT: 'many',
-      POCKET_DISCORD_USER_BUDGET: '-1',
-      POCKET_DISCORD_LOG_LEVEL: 'loud',
-      POCKET_DISCORD_MCP_SERVERS: '[',
-    });
-  let error: unknown;
-  try {
-    read();
-  } catch (thrown) {
-    error = thrown;
-  }
-  expect(error).toBeInstanceOf(DiscordBotError);
-  expect(String(error).split('\n')).toHaveLength(7);
-  expect(String(error)).not.toContain('hush');
-  expect(readEnvironment({ DATABASE_URL: 'postgres://db/x', POCKET_DISCORD_MODELS: 'demo, gpt-5' })).toMatchObject({
-    database: { url: 'postgres://db/x' },
-    models: [{ name: 'demo' }, { name: 'gpt-5' }],
-  });
-});
-
-test('a wrong token, and a missing intent, are told with the way out, and leave nothing open', async () => {
-  const discord = await startDiscord({ privilegedIntents: [] });
-  onTestFinished(() => discord.close());
-  const options = await botOptions(discord, {});
-  await expect(createBot({ ...options, token: 'wrong' }).start()).rejects.toThrow('set DISCORD_TOKEN');
-  await expect(createBot(options).start()).rejects.toThrow('Message Content Intent');
-});
 
 test('the health endpoint tells whether the bot can work', async () => {
   const { bot } = await startBot({ healthPort: 0 });
@@ -134,6 +66,27 @@ test('logs have ids and reasons, never what people or models write', async () =>
   await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
   expect(lines.map((line) => JSON.parse(line).message)).toContain('An answer failed');
   expect(lines.join('')).not.toContain('hidden thing');
+});
+
+test('the log of a failed answer says what the operator has to set right', async () => {
+  const lines: string[] = [];
+  const refusal = Object.assign(new Error('Incorrect API key provided: sk-proj-abc0123456789xyz.'), {
+    statusCode: 401,
+  });
+  const model = answers(() => ({ error: refusal }));
+  const { discord } = await startBot({ model, logger: jsonLogger('warn', (line) => void lines.push(line)) });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  // whoever has one model cannot choose another
+  const told = await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
+  expect(told.content).not.toContain('/model');
+  expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({
+      message: 'An answer failed',
+      reason: 'MODEL_FAILED',
+      status: 401,
+      detail: 'Incorrect API key provided: [key].',
+    }),
+  );
 });
 
 test('a command that fails is in the log under the id that the person is told, without what was written', async () => {
@@ -185,6 +138,7 @@ test('the demo shows a conversation and ends by itself', { timeout: 60_000 }, as
   const [code] = await once(child, 'close');
   expect(code).toBe(0);
   expect(output).toContain('In Tokyo it is');
+  expect(output).toContain('ann: /agent name:Disabled');
   expect(output).toContain('Tea at five!');
   expect(output).toContain('That was the demo.');
 });

@@ -35,7 +35,7 @@ test('settings, budgets, commands and sweeping work as on SQLite; a process that
   await bot.close();
   ann.say('general', `${discord.bot.mention} again`);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
-  await ann.click(await ann.command('sweep', { channel: 'general' }).reply(), 'Forget it all').answered();
+  await admin.click(await admin.command('sweep', { channel: 'general' }).reply(), 'Forget it all').answered();
   ann.say('general', `${discord.bot.mention} more`);
   await discord.waitForBotMessage('general', ({ content }) => content.includes('budget is used up'));
   expect(model.calls).toHaveLength(2);

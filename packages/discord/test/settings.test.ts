@@ -1,9 +1,10 @@
 // What the admins of a guild decide, and what it costs.
 import { join } from 'node:path';
-import { ScriptedModel } from 'pocket-agent/testing';
+import { tool } from 'pocket-agent';
+import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../src/store/schema.ts';
-import { answers, PacedModel, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, lastText, PacedModel, startBot, temporaryFolder } from './start-bot.ts';
 
 test('allowed channels and roles: elsewhere and to others the bot is silent, and says so to commands', async () => {
   const model = answers(() => 'ok');
@@ -87,6 +88,37 @@ test('a daily budget for each person and for the guild ends answers, not the bot
   const cost = await ann.command('cost', { channel: 'general' }).reply();
   expect(cost.content).toContain('$1.0000 of $1.00');
   expect(cost.content).toContain('$2.0000 of $2.00');
+});
+
+test('answers side by side see what the others spend', async () => {
+  const spent = Promise.withResolvers<void>();
+  const usage = { input: 1_000_000, output: 0 };
+  const model = answers((options) => {
+    if (options.prompt.at(-1)?.role === 'tool') return 'never said';
+    return lastText(options, 'user').includes('short')
+      ? { text: 'ok', usage }
+      : { toolCalls: [{ name: 'a_wait' }], usage };
+  });
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits until somebody else has spent something',
+    annotations: { readOnlyHint: true },
+    run: () => spent.promise.then(() => 'they have'),
+  });
+  const { discord } = await startBot({
+    model,
+    prices: { script: { input: 1, output: 1 } },
+    budget: { guildUsd: 1.5 },
+    mcpServers: { a: { server: await scriptedServer([wait]) } },
+    world: { guilds: [{ channels: ['general', 'other'] }] },
+  });
+  discord.user('ann').say('general', `${discord.bot.mention} something long`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('Using `a_wait`'));
+  discord.user('bob').say('other', `${discord.bot.mention} something short`);
+  await discord.waitForBotMessage('other', ({ content }) => content === 'ok');
+  spent.resolve();
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('budget is used up'));
+  expect(model.calls).toHaveLength(2);
 });
 
 test('a model without a price is not used where there is a budget', async () => {

@@ -58,7 +58,7 @@ async function choicesOf(
   const mcp = servers.choices(settings.mcpServers);
   const choices = [...catalogue.choices, ...mcp];
   const { tools } = await history.preferences(conversation);
-  const wanted = tools ?? [...catalogue.usual, ...mcp.map(({ id }) => id)];
+  const wanted = tools ?? [...catalogue.ids, ...mcp.map(({ id }) => id)];
   return { choices, chosen: wanted.filter((id) => choices.some((choice) => choice.id === id)) };
 }
 

@@ -1,6 +1,6 @@
 // /cost: what was spent today, and what may be.
 import { SlashCommandBuilder } from 'discord.js';
-import type { Spent } from '../conversation/spending.ts';
+import { leastBudget, type Spent } from '../conversation/spending.ts';
 import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
 
 export const costCommand: ChatCommand = {
@@ -13,12 +13,11 @@ export const costCommand: ChatCommand = {
     .toJSON(),
   async run(parts, interaction) {
     const { guildId, userId, settings } = await hereOf(parts, interaction);
-    const { budget = {} } = parts.options;
-    const least = (a?: number, b?: number) => (a === undefined ? b : Math.min(a, b ?? a));
-    const lines = [line('You', await parts.spending.ofUser(userId), least(settings.budget.userUsd, budget.userUsd))];
+    const { userUsd, guildUsd } = leastBudget(settings.budget, parts.options.budget);
+    const lines = [line('You', await parts.spending.ofUser(userId), userUsd)];
     if (guildId !== null) {
       const spent = await parts.spending.ofGuild(guildId);
-      lines.push(line('This server', spent, least(settings.budget.guildUsd, budget.guildUsd)));
+      lines.push(line('This server', spent, guildUsd));
     }
     return ['Today (UTC):', ...lines].join('\n');
   },

@@ -1,8 +1,11 @@
 // /sweep: forgets this conversation, after asking.
-import { type ButtonInteraction, SlashCommandBuilder } from 'discord.js';
+import { type BaseInteraction, type ButtonInteraction, PermissionFlagsBits, SlashCommandBuilder } from 'discord.js';
 import type { BotParts } from '../parts.ts';
 import { buttons } from '../reply/buttons.ts';
-import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
+import { type ChatCommand, everywhere, type Here, hereOf, installed } from './command.ts';
+
+const NOT_YOURS =
+  'This conversation is that of all in this channel. Only members who may manage messages can make me forget it.';
 
 export const sweepCommand: ChatCommand = {
   name: 'sweep',
@@ -17,7 +20,9 @@ export const sweepCommand: ChatCommand = {
     )
     .toJSON(),
   async run(parts, interaction) {
-    const { conversation, settings, guildId } = await hereOf(parts, interaction);
+    const here = await hereOf(parts, interaction);
+    if (!maySweep(here, interaction)) return NOT_YOURS;
+    const { conversation, settings, guildId } = here;
     const count = (await parts.history.turns(conversation)).length;
     const about = interaction.options.getBoolean('reset_prefs') ? 'all' : 'history';
     const whose =
@@ -38,7 +43,12 @@ export async function sweep(
   interaction: ButtonInteraction,
   { isSure, resetPreferences }: { isSure: boolean; resetPreferences: boolean },
 ): Promise<void> {
-  const { conversation } = await hereOf(parts, interaction);
+  const here = await hereOf(parts, interaction);
+  const { conversation } = here;
+  if (!maySweep(here, interaction)) {
+    await interaction.update({ content: NOT_YOURS, components: [] });
+    return;
+  }
   const isBusy = isSure && (await parts.claims.isBusy(conversation));
   if (isSure && !isBusy) await parts.history.clear(conversation, { preferences: resetPreferences });
   const content = isBusy
@@ -47,4 +57,10 @@ export async function sweep(
       ? 'Forgotten.'
       : 'Nothing was forgotten.';
   await interaction.update({ content, components: [] });
+}
+
+/** What is everybody's nobody takes away but a moderator. */
+function maySweep({ guildId, settings }: Here, { memberPermissions }: BaseInteraction): boolean {
+  if (guildId === null || settings.scope === 'user') return true;
+  return memberPermissions?.has(PermissionFlagsBits.ManageMessages) ?? false;
 }

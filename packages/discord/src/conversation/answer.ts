@@ -4,7 +4,7 @@ import { PermissionFlagsBits } from 'discord.js';
 import { PocketAgent, type UserInput } from 'pocket-agent';
 import { botMay } from '../access/permissions.ts';
 import { needsYes, profileOf } from '../access/profile.ts';
-import { costLimit, settingsOf } from '../ask-once.ts';
+import { settingsOf } from '../ask-once.ts';
 import { inputOf, inputOfCommand } from '../context/input.ts';
 import { messageOf } from '../errors.ts';
 import { contextTokens, seesImages } from '../models.ts';
@@ -18,6 +18,7 @@ import { shortened } from '../texts.ts';
 import { failureText, reasonOf } from './failure.ts';
 import type { Preferences } from './history.ts';
 import { Progress } from './progress.ts';
+import { Purse } from './purse.ts';
 import type { Source } from './source.ts';
 import { letGo } from './summary.ts';
 import { systemPrompt } from './system-prompt.ts';
@@ -48,9 +49,11 @@ export async function answer(parts: BotParts, claim: Claim, source: Source, clos
   const progress = new Progress();
   const log = new TurnLog(history, { conversation: claim.conversation, claim: claim.id });
   const signal = AbortSignal.any([stopping.signal, closing]);
+  let hasChoice = false;
   try {
     await history.remove([claim.id, ...(source.replaces === undefined ? [] : [source.replaces])]);
     const settings = await parts.settings.of(claim.guild_id);
+    hasChoice = parts.models.hasChoice(settings);
     const preferences = await history.preferences(claim.conversation);
     const model = parts.models.pick(preferences.model, settings);
     await run(parts, claim, { source, settings, preferences, model, signal }, { reply, progress, log });
@@ -62,8 +65,8 @@ export async function answer(parts: BotParts, claim: Claim, source: Source, clos
       await reply.finish(progress.text, { note: '-# I am being restarted and will be back.', again: false });
       return false;
     }
-    if (!isStopped) logger.warn('An answer failed', { claim: claim.id, reason: reasonOf(error) });
-    const note = isStopped ? '-# Stopped.' : `-# ${failureText(error, claim.id)}`;
+    if (!isStopped) logger.warn('An answer failed', { claim: claim.id, ...reasonOf(error) });
+    const note = isStopped ? '-# Stopped.' : `-# ${failureText(error, { id: claim.id, hasChoice })}`;
     await keepEnd(parts, log, { text: progress.text, isStopped });
     await reply.finish(progress.text, { note });
   } finally {
@@ -103,12 +106,13 @@ async function run(parts: BotParts, claim: Claim, setting: Setting, watched: Wat
   const { options, agentLogger: logger, catalogue, servers, approvals } = parts;
   const { runTimeoutMs = RUN_MS, maxSteps = STEPS, approvalTimeoutMs = APPROVAL_MS } = options.limits ?? {};
   const spender = { userId: claim.user_id, guildId: claim.guild_id };
-  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await costLimit(parts, spender, settings)) };
+  const purse = new Purse(parts, spender, settings);
+  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await purse.limit()) };
   const { kept, dropped } = trimTurns(await parts.history.turns(claim.conversation), contextTokens(model));
   const { conversation } = claim;
   const leaving = { conversation, turns: dropped, summary: preferences.summary, model, spender, settings };
   const summary = await letGo(parts, leaving);
-  const chosen = preferences.tools ?? [...catalogue.usual, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
+  const chosen = preferences.tools ?? [...catalogue.ids, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
   const lease = servers.lease(claim.guild_id ?? claim.conversation, chosen, settings.mcpServers);
   const agent = new PocketAgent({
     agentConfig: {
@@ -129,7 +133,10 @@ async function run(parts: BotParts, claim: Claim, setting: Setting, watched: Wat
     access: { profile: profileOf(source.member, settings), confirm: needsYes, approvalTimeoutMs },
     approve: (request) => approvals.ask(request, { channel: source.channel, userId: claim.user_id, claim: claim.id }),
     // a call that is not written down could be made twice after a crash
-    hooks: { preToolCall: async () => void (await log.written()) },
+    hooks: {
+      preStep: ({ agent: asking }) => purse.pay(asking.totals.usage),
+      preToolCall: async () => void (await log.written()),
+    },
     toolCallMetadata: { discord_claim: claim.id },
     limits,
     logger,
@@ -144,7 +151,7 @@ async function run(parts: BotParts, claim: Claim, setting: Setting, watched: Wat
       },
     });
   } finally {
-    if (agent.totals.usage.modelCalls > 0) await parts.spending.add(spender, agent.totals.usage);
+    await purse.settle(agent.totals.usage);
     await agent.close();
     lease?.release();
   }

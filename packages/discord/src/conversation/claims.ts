@@ -156,15 +156,28 @@ export class Claims {
   }
 
   /** Whether nobody has asked anything in the conversation after this. */
-  async isNewest(claim: Claim): Promise<boolean> {
-    const newest = await this.#db
-      .selectFrom('discord_claims')
-      .select('id')
-      .where('conversation', '=', claim.conversation)
-      .orderBy(sql`length(id) desc, id desc`)
-      .limit(1)
-      .executeTakeFirst();
-    return newest?.id === claim.id;
+  isNewest(claim: Claim): Promise<boolean> {
+    return isNewest(this.#db, claim);
+  }
+
+  /** A claim that replaces the newest one; false when somebody, or a second click, was faster. */
+  async addAgain(id: string, of: Claim): Promise<boolean> {
+    const { conversation, channel_id, guild_id, user_id } = of;
+    const created_at = Date.now();
+    return this.#db.transaction().execute(async (transaction) => {
+      // whoever else wants to add here waits for this row
+      const conversations = transaction.updateTable('discord_conversations').set({ updated_at: created_at });
+      await conversations.where('id', '=', conversation).execute();
+      if (!(await isNewest(transaction, of))) return false;
+      const place = { conversation, channel_id, guild_id, user_id };
+      const request = JSON.stringify({ of: of.id });
+      const again = { id, ...place, kind: 'again' as const, state: 'queued' as const, request, created_at };
+      await transaction
+        .insertInto('discord_claims')
+        .values({ ...again, replies: '[]' })
+        .execute();
+      return true;
+    });
   }
 
   /** Where somebody asked lately, with the newest message that was claimed there. */
@@ -198,4 +211,15 @@ export class Claims {
 
 export function replyIds(claim: Claim): string[] {
   return JSON.parse(claim.replies);
+}
+
+async function isNewest(db: BotDatabase, { id, conversation }: Claim): Promise<boolean> {
+  const newest = await db
+    .selectFrom('discord_claims')
+    .select('id')
+    .where('conversation', '=', conversation)
+    .orderBy(sql`length(id) desc, id desc`)
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.id === id;
 }

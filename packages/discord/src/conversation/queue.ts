@@ -2,11 +2,15 @@
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { Claim } from '../store/schema.ts';
+import { within } from '../within.ts';
 import { answer } from './answer.ts';
 import { guildPrefix } from './key.ts';
 import { takeBack } from './notices.ts';
 import { recover } from './recover.ts';
 import { sourceOf } from './source.ts';
+
+/** For the last words of answers that are cut off. */
+const FAREWELL_MS = 2_000;
 
 export class Queue {
   readonly #parts: BotParts;
@@ -51,9 +55,13 @@ export class Queue {
   /** Lets what runs come to an end for a while, then stops it; the rest is for the next process. */
   async close(graceMs: number): Promise<void> {
     this.#isOpen = false;
-    const timer = setTimeout(() => this.#closing.abort(), graceMs);
+    if (await within(graceMs, this.idle())) return;
+    this.#closing.abort();
+    await within(FAREWELL_MS, this.idle());
+  }
+
+  async idle(): Promise<void> {
     await Promise.all(this.#working.values());
-    clearTimeout(timer);
   }
 
   /** Ends what runs in a guild; afterwards nothing of it is left to be written. */

@@ -1,5 +1,4 @@
 // What each person and each guild has spent today (UTC), and whether anything is left.
-import type { Usage } from 'pocket-agent';
 import type { BotDatabase } from '../store/schema.ts';
 
 export interface DailyBudget {
@@ -25,9 +24,8 @@ export class Spending {
     this.#db = db;
   }
 
-  async add(spender: Spender, usage: Usage): Promise<void> {
-    const tokens = usage.inputTokens + usage.outputTokens;
-    const rows = keysOf(spender).map((who) => ({ day: today(), who, cost_usd: usage.costUsd ?? 0, tokens, runs: 1 }));
+  async add(spender: Spender, { costUsd, tokens, runs }: Spent): Promise<void> {
+    const rows = keysOf(spender).map((who) => ({ day: today(), who, cost_usd: costUsd, tokens, runs }));
     await this.#db
       .insertInto('discord_spending')
       .values(rows)
@@ -66,6 +64,12 @@ export class Spending {
       .executeTakeFirst();
     return { costUsd: row?.cost_usd ?? 0, tokens: row?.tokens ?? 0, runs: row?.runs ?? 0 };
   }
+}
+
+/** A guild can set less than the operator, not more. */
+export function leastBudget(guild: DailyBudget, own: DailyBudget = {}): DailyBudget {
+  const least = (one?: number, other?: number) => (one === undefined ? other : Math.min(one, other ?? one));
+  return { guildUsd: least(guild.guildUsd, own.guildUsd), userUsd: least(guild.userUsd, own.userUsd) };
 }
 
 function today(): string {

@@ -40,7 +40,7 @@ async function summarize(parts: BotParts, { turns, summary, ...once }: Leaving):
   try {
     return await askOnce(parts, { ...once, systemPrompt, text });
   } catch (error) {
-    parts.logger.warn('Old turns could not be summarized', { reason: reasonOf(error) });
+    parts.logger.warn('Old turns could not be summarized', reasonOf(error));
     return summary;
   }
 }

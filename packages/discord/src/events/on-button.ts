@@ -55,10 +55,7 @@ async function again(parts: BotParts, queue: Queue, interaction: ButtonInteracti
   const limit = await overLimit(parts, { userId: user_id, guildId: guild_id, channelId: channel_id });
   if (limit !== undefined) return tell(interaction, limit.reason);
   await interaction.deferUpdate();
-  const request = JSON.stringify({ of });
-  const place = { conversation, channel_id, guild_id, user_id };
-  await claims.add({ id: interaction.id, kind: 'again', ...place, request });
-  queue.work(conversation);
+  if (await claims.addAgain(interaction.id, claim)) queue.work(conversation);
 }
 
 function only(interaction: ButtonInteraction, userId: string, what: string): Promise<void> {

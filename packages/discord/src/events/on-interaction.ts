@@ -77,14 +77,15 @@ async function useApp(parts: BotParts, interaction: MessageContextMenuCommandInt
 
 /** Discord waits three seconds for a sign, and fifteen minutes for the answer. */
 async function answerTo(
-  { logger }: BotParts,
+  parts: BotParts,
   interaction: Exclude<Deferred, AutocompleteInteraction>,
   { isPrivate, work }: { isPrivate: boolean; work: () => Promise<CommandAnswer> },
 ): Promise<void> {
   await interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
-  const answer = await work().catch((error): CommandAnswer => {
-    logger.warn('A command failed', { interaction: interaction.id, reason: reasonOf(error) });
-    return failureText(error, interaction.id);
+  const answer = await work().catch(async (error): Promise<CommandAnswer> => {
+    const { id, guildId } = interaction;
+    parts.logger.warn('A command failed', { interaction: id, ...reasonOf(error) });
+    return failureText(error, { id, hasChoice: parts.models.hasChoice(await parts.settings.of(guildId)) });
   });
   if (answer === undefined) return;
   if (typeof answer !== 'string') {

@@ -44,7 +44,7 @@ const THREAD_ARCHIVED = 50083;
 const FINAL_TRIES = 3;
 const TRY_AGAIN_MS = 500;
 const BEGINNING = 1_500;
-const NOTHING = '-# The model answered nothing. Ask in other words, or choose another /model.';
+const NOTHING = '-# The model answered nothing. Ask in other words.';
 
 export class LiveReply {
   readonly #target: ReplyTarget;

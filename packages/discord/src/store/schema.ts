@@ -1,6 +1,7 @@
 // The tables of the bot, the same in SQLite and PostgreSQL.
 import { type Migration, openStore, type Store } from '@pocket-agent/store';
 import type { Generated, Selectable } from 'kysely';
+import { DiscordBotError, messageOf, networkFault } from '../errors.ts';
 
 export interface BotSchema {
   discord_guilds: { guild_id: string; settings: string };
@@ -62,6 +63,18 @@ const tables: Migration = {
   },
 };
 
-export function openBotStore(where: { url?: string | undefined; file?: string | undefined }): Promise<BotStore> {
-  return openStore<BotSchema>({ ...where, name: 'discord', migrations: [tables] });
+export interface DatabasePlace {
+  url?: string;
+  file?: string;
+}
+
+export async function openBotStore({ url, file }: DatabasePlace): Promise<BotStore> {
+  try {
+    return await openStore<BotSchema>({ url, file, name: 'discord', migrations: [tables] });
+  } catch (cause) {
+    // a server that is down may be there soon; all else somebody has to set right
+    const code = url !== undefined && networkFault(cause) !== undefined ? 'DATABASE_FAILED' : 'CONFIG_INVALID';
+    const where = url === undefined ? 'database.file (POCKET_DISCORD_DB)' : 'database.url (DATABASE_URL)';
+    throw new DiscordBotError(code, `${where}: ${messageOf(cause)}`, { cause });
+  }
 }

@@ -2,7 +2,8 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger, ToolSource } from 'pocket-agent';
-import { type HostContext, loadToolFolder, type ToolFolder } from 'pocket-agent/tool-folder';
+import { type HostContext, loadToolFolder, problemText, type ToolFolder } from 'pocket-agent/tool-folder';
+import { DiscordBotError, messageOf } from '../errors.ts';
 
 export interface ToolChoice {
   id: string;
@@ -32,7 +33,18 @@ export class Catalogue {
   }
 
   async load(): Promise<void> {
-    await Promise.all(this.#directories.map((directory) => directory.load()));
+    try {
+      await Promise.all(this.#directories.map((directory) => directory.load()));
+    } catch (cause) {
+      const text = `toolDirectories (POCKET_DISCORD_TOOLS): ${messageOf(cause)}`;
+      throw new DiscordBotError('CONFIG_INVALID', text, { cause });
+    }
+  }
+
+  /** For the log: which folders can be used, and what is wrong with the others. */
+  report(): { tools: string[]; brokenTools: string[] } {
+    const broken = this.#directories.flatMap(({ folders }) => folders.flatMap(({ problems }) => problems));
+    return { tools: this.ids, brokenTools: broken.map(problemText) };
   }
 
   /** As the folders are now. */
@@ -40,9 +52,9 @@ export class Catalogue {
     return [...this.#folders().values()].map(({ name, humanName }) => ({ id: name, label: humanName }));
   }
 
-  /** The folders that come along, which are on until somebody chooses. */
-  get usual(): string[] {
-    return [...this.#folders().values()].filter(({ path }) => dirname(path) === builtIn).map(({ name }) => name);
+  /** All of them, which are on until somebody chooses. */
+  get ids(): string[] {
+    return [...this.#folders().keys()];
   }
 
   /** Folders that are gone by now are left out. */

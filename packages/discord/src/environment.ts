@@ -1,0 +1,140 @@
+// Variables of the environment as options; all that is wrong with them is told at once.
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { closestName, type McpServerEntry } from 'pocket-agent';
+import { DiscordBotError } from './errors.ts';
+import { jsonLogger, type LogLevel, logLevels } from './log.ts';
+import { nameFault } from './models.ts';
+import { isPort, isWebAddress, portRule, serversFault } from './option-keys.ts';
+import type { BotOptions } from './options.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = 'POCKET_DISCORD_';
+const names = [
+  'DB',
+  'MODELS',
+  'TOOLS',
+  'KNOWLEDGE',
+  'MCP_SERVERS',
+  'MCP_HOSTS',
+  'USER_BUDGET',
+  'GUILD_BUDGET',
+  'PROMPT',
+  'HEALTH_PORT',
+  'LOG_LEVEL',
+];
+/** What Kubernetes sets for a service called pocket-discord is nobody's mistake. */
+const OF_A_SERVICE = /^POCKET_DISCORD_(SERVICE_|PORT$|PORT_\d)/;
+const HOST = /^(\*|[\w.-]+(:\d+)?|\[[\da-f:.]+\](:\d+)?)$/i;
+
+/** Names of all variables are in docs/discord.md. The token is not looked at. */
+export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
+  const faults = unknownNames(env);
+  const text = (name: string) => env[name]?.trim() || undefined;
+  const list = (name: string) =>
+    text(name)
+      ?.split(',')
+      .flatMap((item) => item.trim() || []) ?? [];
+  const dollars = (name: string) => {
+    const value = text(name) === undefined ? undefined : Number(text(name));
+    if (value !== undefined && !(value >= 0 && Number.isFinite(value)))
+      faults.push(`${name} must be a number of 0 or more, not "${text(name)}".`);
+    return value;
+  };
+
+  const level = text('POCKET_DISCORD_LOG_LEVEL')?.toLowerCase() ?? 'info';
+  if (!isLevel(level)) faults.push(`POCKET_DISCORD_LOG_LEVEL must be one of ${logLevels.join(', ')}, not "${level}".`);
+  const apiUrl = text('DISCORD_API_URL');
+  if (apiUrl !== undefined && !isWebAddress(apiUrl))
+    faults.push('DISCORD_API_URL must be a whole URL such as http://localhost:3000/api.');
+  const models = text('POCKET_DISCORD_MODELS') === undefined ? ['demo'] : list('POCKET_DISCORD_MODELS');
+  if (models.length === 0)
+    faults.push('POCKET_DISCORD_MODELS is empty: name a model, for example anthropic/claude-sonnet-5.');
+  for (const name of models) faults.push(...told('POCKET_DISCORD_MODELS', nameFault({ name })));
+  const port = text('POCKET_DISCORD_HEALTH_PORT');
+  if (port !== undefined && !isPort(Number(port))) faults.push(`POCKET_DISCORD_HEALTH_PORT ${portRule(port)}`);
+  const mcpHosts = list('POCKET_DISCORD_MCP_HOSTS');
+  for (const host of mcpHosts.filter((each) => !HOST.test(each)))
+    faults.push(`POCKET_DISCORD_MCP_HOSTS has "${host}", but a host looks like example.com or example.com:8443.`);
+  const toolDirectories = list('POCKET_DISCORD_TOOLS');
+  for (const path of toolDirectories) faults.push(...directoryFault('POCKET_DISCORD_TOOLS', path));
+  const knowledge = text('POCKET_DISCORD_KNOWLEDGE');
+  if (knowledge !== undefined) faults.push(...directoryFault('POCKET_DISCORD_KNOWLEDGE', knowledge));
+  const database = databaseIn(text, faults);
+  const mcpServers = serversIn(text('POCKET_DISCORD_MCP_SERVERS'), faults);
+  const budget = { userUsd: dollars('POCKET_DISCORD_USER_BUDGET'), guildUsd: dollars('POCKET_DISCORD_GUILD_BUDGET') };
+  const systemPrompt = text('POCKET_DISCORD_PROMPT');
+  if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
+  return {
+    ...(apiUrl === undefined ? {} : { apiUrl }),
+    database,
+    models: models.map((name) => ({ name })),
+    toolDirectories,
+    mcpServers,
+    mcpHosts,
+    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+    budget,
+    ...(port === undefined ? {} : { healthPort: Number(port) }),
+    logger: jsonLogger(isLevel(level) ? level : 'info'),
+  };
+}
+
+/** A misspelt name would leave something as it is without a word. */
+function unknownNames(env: Environment): string[] {
+  return Object.keys(env).flatMap((name) => {
+    if (!name.startsWith(PREFIX) || !env[name] || OF_A_SERVICE.test(name)) return [];
+    const ending = name.slice(PREFIX.length);
+    if (names.includes(ending)) return [];
+    const meant = closestName(ending, names);
+    return [`${name} is no variable of this bot. ${meant ? `Did you mean ${PREFIX}${meant}?` : 'Remove it.'}`];
+  });
+}
+
+function isLevel(text: string): text is LogLevel {
+  return logLevels.some((level) => level === text);
+}
+
+function databaseIn(text: (name: string) => string | undefined, faults: string[]): BotOptions['database'] {
+  const url = text('DATABASE_URL');
+  if (url !== undefined) {
+    const isRight = /^postgres(ql)?:\/\//.test(url) && URL.canParse(url);
+    if (!isRight) faults.push('DATABASE_URL must look like postgres://…; for SQLite set POCKET_DISCORD_DB to a file.');
+    return { url };
+  }
+  const file = text('POCKET_DISCORD_DB') ?? 'pocket-discord.db';
+  if (file === ':memory:') return { file };
+  // one that is made where nothing was, perhaps beside a disk that is missing, would have forgotten everything
+  faults.push(...directoryFault('POCKET_DISCORD_DB', dirname(file)));
+  if (isDirectory(file)) faults.push(`POCKET_DISCORD_DB must be a file, and ${file} is a directory.`);
+  return { file };
+}
+
+function told(name: string, fault: string | undefined): string[] {
+  return fault === undefined ? [] : [`${name}: ${fault}`];
+}
+
+function directoryFault(name: string, path: string): string[] {
+  return isDirectory(path) ? [] : [`${name}: there is no directory ${path}. Make it, or name another.`];
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function serversIn(text: string | undefined, faults: string[]): Record<string, McpServerEntry> {
+  if (text === undefined) return {};
+  const name = 'POCKET_DISCORD_MCP_SERVERS';
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {}
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    faults.push(`${name} must be JSON such as {"weather": {"url": "https://example.com/mcp"}}.`);
+    return {};
+  }
+  // checked right after
+  const servers = ('mcpServers' in parsed ? parsed.mcpServers : parsed) as Record<string, McpServerEntry>;
+  faults.push(...told(name, serversFault(servers)));
+  return servers;
+}

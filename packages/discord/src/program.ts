@@ -1,0 +1,82 @@
+// The program: a bot from the environment, or with --shards N one process for each shard; ends with an exit code.
+import { parseArgs } from 'node:util';
+import { readEnvironment } from './environment.ts';
+import { DiscordBotError, messageOf } from './errors.ts';
+import { FIVE_STEPS } from './five-steps.ts';
+import type { BotOptions } from './options.ts';
+import { stopSignal, whenAborted } from './stop-signal.ts';
+
+const HELP = `Usage: pocket-discord [--shards N]
+
+  --shards N   N processes, one for each shard; without it discord.js decides, in one process
+  --help
+
+The environment says the rest: DISCORD_TOKEN, POCKET_DISCORD_MODELS, DATABASE_URL, …; see docs/discord.md.
+`;
+/** Longer than a bot takes to close when all goes well. */
+const LAST_RESORT_MS = 15_000;
+const HURRIED = 130;
+
+/** `program` is what a shard runs. */
+export async function runProgram(program: string): Promise<number> {
+  // a log that nobody reads, or a parent that is gone, is no reason to fall
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
+  process.on('error', () => {});
+  try {
+    return await run(program);
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n`);
+    return isConfiguration(error) ? 2 : 1;
+  }
+}
+
+function isConfiguration(error: unknown): boolean {
+  if (error instanceof DiscordBotError) return error.code === 'CONFIG_INVALID';
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+async function run(program: string): Promise<number> {
+  const { values } = parseArgs({ options: { shards: { type: 'string' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const options = readAll();
+  if (values.shards === undefined) return runBot(options);
+  const { runShards } = await import('./shards.ts');
+  return runShards({ token: options.token, apiUrl: options.apiUrl, count: values.shards, program });
+}
+
+/** Whoever has no token yet learns of all else that is wrong at the same time. */
+function readAll(): BotOptions {
+  const token = process.env.DISCORD_TOKEN?.trim();
+  try {
+    const options = readEnvironment(process.env);
+    if (token) return { token, ...options };
+  } catch (error) {
+    if (token) throw error;
+    throw new DiscordBotError('CONFIG_INVALID', `${FIVE_STEPS}\nThis is wrong as well:\n${messageOf(error)}`);
+  }
+  throw new DiscordBotError('CONFIG_INVALID', FIVE_STEPS);
+}
+
+async function runBot(options: BotOptions): Promise<number> {
+  const isShard = process.env.SHARDING_MANAGER !== undefined;
+  // the terminal and the parent both tell a shard; the parent knows when it has to be at once
+  const stop = stopSignal(() => isShard || process.exit(HURRIED));
+  const { createBot } = await import('./bot.ts');
+  const bot = createBot({ ...options, ...(isShard ? ofShard(options) : { client: { shards: 'auto' } }) });
+  const starting = bot.start();
+  const stopped = whenAborted(stop);
+  await Promise.race([starting, stopped]);
+  await stopped;
+  setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
+  await bot.close();
+  await starting.catch(() => {}); // it was given up
+  return 0;
+}
+
+/** discord.js tells a child by itself which shard it is; each has a health endpoint of its own. */
+function ofShard({ healthPort }: BotOptions): Pick<BotOptions, 'healthPort'> {
+  return healthPort ? { healthPort: healthPort + Number(process.env.SHARDS) } : {};
+}

@@ -1,0 +1,30 @@
+// The command pocket-discord as a process of its own.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished } from 'vitest';
+
+const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export function spawnProgram(env: Record<string, string>, args: readonly string[] = [], options: string[] = []) {
+  const child = spawn(process.execPath, [...options, '-C', 'pocket-agent/source', program, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text) => {
+    output.stdout += text;
+  });
+  child.stderr.on('data', (text) => {
+    output.stderr += text;
+  });
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => code);
+  /** The lines that say Ready, when there are so many. */
+  const ready = async (count: number) => {
+    const lines = () => output.stderr.split('\n').filter((line) => line.includes('"message":"Ready"'));
+    await expect.poll(() => lines().length, { timeout: 40_000, interval: 20 }).toBe(count);
+    return lines().map((line): { guilds: number; pid: number } => JSON.parse(line));
+  };
+  return { child, output, ended, ready };
+}
