@@ -50,6 +50,7 @@ export type { StrategyName } from './router/strategy.ts';
 export type { AgentServer, AgentServerOptions } from './serve.ts';
 export type { ServerHandlers, ServerLog, ServerMessage } from './server-requests.ts';
 export type { StepResult } from './step-result.ts';
+export { closest as closestName } from './suggest.ts';
 export type {
   ToolCall,
   ToolCallContext,

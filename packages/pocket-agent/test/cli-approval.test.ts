@@ -1,52 +1,27 @@
-import { PassThrough } from 'node:stream';
 import { type ApprovalRequest, tool } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { TerminalApproval } from '../src/cli/terminal-approval.ts';
 import { expectValidHistory, resultText, scriptedAgent } from './helpers.ts';
+import { Person } from './person.ts';
 
 const QUESTION = 'e(dit)? ';
 const LINE = 'as JSON: ';
 
-/** Somebody who reads what is written and types an answer when the text they wait for has come. */
-class Person {
-  readonly input = new PassThrough();
-  readonly output = new PassThrough();
-  readonly approval = new TerminalApproval({ input: this.input, output: this.output, interrupt: () => {} });
-  seen = '';
-  #read = 0;
-  #wake = () => {};
-
-  constructor() {
-    this.output.setEncoding('utf8').on('data', (text: string) => {
-      this.seen += text;
-      this.#wake();
-    });
-  }
-
-  async reads(text: string): Promise<void> {
-    while (this.seen.indexOf(text, this.#read) < 0) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    this.#read = this.seen.indexOf(text, this.#read) + text.length;
-  }
+class Approver extends Person {
+  readonly approval = new TerminalApproval(this.questions);
 
   async answers(...words: string[]): Promise<void> {
-    for (const word of words) {
-      await this.reads(QUESTION);
-      this.input.write(`${word}\n`);
-    }
+    for (const word of words) await this.types(QUESTION, word);
   }
 
-  get questions(): number {
+  get asked(): number {
     return this.seen.split('wants to call').length - 1;
   }
 }
 
 /** An agent that calls `erase` once for each of the arguments, and a person to ask. */
 function erasing(...calls: Record<string, unknown>[]) {
-  const person = new Person();
+  const person = new Approver();
   const ran: unknown[] = [];
   const erase = tool({
     name: 'erase',
@@ -100,7 +75,7 @@ describe('a question at the terminal', () => {
   });
 
   test('says when the tool is no longer what it was', async () => {
-    const person = new Person();
+    const person = new Approver();
     const asked = person.approval.approve(request({ changed: true }));
     await person.answers('y');
     expect(await asked).toBe('allow');
@@ -113,7 +88,7 @@ describe('a question at the terminal', () => {
     await person.answers('n', 'no');
     await run;
     expect(resultText(agent)).toContain('the person at the terminal said no');
-    expect(person.questions).toBe(2);
+    expect(person.asked).toBe(2);
     expect(ran).toEqual([]);
   });
 
@@ -122,12 +97,12 @@ describe('a question at the terminal', () => {
     const run = agent.run('x');
     await person.answers('a');
     await run;
-    expect(person.questions).toBe(1);
+    expect(person.asked).toBe(1);
     expect(ran).toHaveLength(4);
   });
 
   test('always does not hold for a tool that has changed', async () => {
-    const person = new Person();
+    const person = new Approver();
     const first = person.approval.approve(request({}));
     await person.answers('always');
     expect(await first).toEqual({ allow: true, remember: 'conversation' });
@@ -164,7 +139,7 @@ describe('a question at the terminal', () => {
     const run = agent.run('x');
     await person.reads('id: 1');
     await person.reads(QUESTION);
-    expect(person.questions).toBe(1);
+    expect(person.asked).toBe(1);
     person.input.write('n\n');
     await person.reads('id: 2');
     await person.answers('y', 'n');
@@ -184,7 +159,7 @@ describe('a question at the terminal', () => {
   });
 
   test('an always that was taken back is asked for again', async () => {
-    const person = new Person();
+    const person = new Approver();
     const first = person.approval.approve(request({}));
     await person.answers('a');
     await first;
@@ -201,7 +176,7 @@ describe('a question at the terminal', () => {
     await person.reads(QUESTION);
     person.input.end();
     await run;
-    expect(person.questions).toBe(1);
+    expect(person.asked).toBe(1);
     expect(resultText(agent, 1)).toContain('nobody answered at the terminal');
     expect(ran).toEqual([]);
   });
@@ -215,7 +190,7 @@ describe('a question at the terminal', () => {
     await expect(run).rejects.toMatchObject({ code: 'ABORTED' });
     expectValidHistory(agent);
     expect(person.input.listenerCount('data')).toBe(0);
-    expect(person.questions).toBe(1);
+    expect(person.asked).toBe(1);
     expect(ran).toEqual([]);
   });
 });

@@ -141,6 +141,20 @@ test('call asks before it calls, and sends what was edited', async () => {
   expect((await typing(folder, [[QUESTION, 'n\r']], { args })).code).toBe(4);
 });
 
+test('what a server wants to know is asked in the terminal, in a call and in a chat', async () => {
+  const answers: Step[] = [
+    ['one asks: Your name?', ''],
+    ['answer? y(es) / n(o) ', 'y\r'],
+    ['name [string]: ', 'Ada\r'],
+  ];
+  const called = await typing(folder, answers, { args: ['call', '--yes', '--mcp', servers, 'one', 'ask'] });
+  expect(called).toMatchObject({ code: 0, screen: expect.stringMatching(/\r\nhello Ada\r\n$/) });
+  providers.script({ toolCalls: [{ name: 'ask', arguments: {} }] }, 'Done.');
+  const steps: Step[] = [[PROMPT, 'Ask me\r'], ...answers, ['Done.', ''], [PROMPT, keys.ctrlD]];
+  expect((await scripted(steps, '--confirm', 'never')).code).toBe(0);
+  expect(sent('tool')).toEqual(['hello Ada']);
+});
+
 describe('a chat', () => {
   const chat = (steps: readonly Step[], ...args: string[]) => scripted(steps, ...args);
 

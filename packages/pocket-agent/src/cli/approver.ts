@@ -1,11 +1,17 @@
-// Who says yes to a call: the person at the terminal, --yes, or nobody.
+// Who answers for a run: the person at the terminal; --yes, to calls; or nobody.
 import type { Approve } from '../approval.ts';
+import type { ServerHandlers } from '../server-requests.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Screen } from './screen.ts';
 import { TerminalApproval } from './terminal-approval.ts';
+import { terminalForm } from './terminal-form.ts';
+import { TerminalQuestions } from './terminal-questions.ts';
 
 export interface Approver {
-  approve: Approve;
+  /** Undefined when there is nobody to ask. */
+  approve: Approve | undefined;
+  /** Answers what MCP servers want to know. */
+  elicit: ServerHandlers['elicitationHandler'];
   /** A conversation that begins anew has no yes from before. */
   forget(): void;
 }
@@ -16,17 +22,16 @@ export interface ApproverOptions {
   yes: boolean;
 }
 
-/** Undefined when there is nobody to ask. */
-export function makeApprover({ screen, interrupts, yes }: ApproverOptions): Approver | undefined {
-  if (yes) return { approve: () => 'allow', forget: () => {} };
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
-  const terminal = new TerminalApproval({
-    input: process.stdin,
-    output: process.stderr,
-    interrupt: interrupts.interrupt,
-  });
+export function makeApprover({ screen, interrupts, yes }: ApproverOptions): Approver {
+  const approve = yes ? () => 'allow' as const : undefined;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return { approve, elicit: undefined, forget: () => {} };
+  const { stdin: input, stderr: output } = process;
+  const questions = new TerminalQuestions({ input, output, interrupt: interrupts.interrupt });
+  const terminal = new TerminalApproval(questions);
+  const form = terminalForm(questions, () => interrupts.signal);
   return {
-    approve: (request) => screen.question(() => terminal.approve(request)),
+    approve: approve ?? ((request) => screen.question(() => terminal.approve(request))),
+    elicit: (params, from) => screen.question(async () => form(params, from)),
     forget: () => terminal.forget(),
   };
 }

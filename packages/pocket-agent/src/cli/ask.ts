@@ -94,7 +94,7 @@ async function answer({ values, request, prompt, images, json, interrupts }: Que
       folders,
       ...(images.length > 0 ? { allowImages: true } : {}),
       ...(session ? { messages: session.messages } : {}),
-      approve: makeApprover({ screen, interrupts, yes })?.approve,
+      approver: makeApprover({ screen, interrupts, yes }),
       logger,
     });
     json?.start({ model: chosen.model, ...(session ? { session: session.name } : {}) });

@@ -8,7 +8,7 @@ import type { AccessOptions } from '../gate.ts';
 import { didYouMean } from '../suggest.ts';
 import type { ToolSource } from '../tools.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
-import { makeApprover } from './approver.ts';
+import { type Approver, makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
@@ -38,7 +38,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { signal } = interrupts.listen();
   const request = await readAgentRequest(values);
   const screen = new Screen(process.stdout, process.stderr);
-  const source = await findSource(server, { request, signal, tell: (line) => screen.line(line) });
+  const approver = makeApprover({ screen, interrupts, yes: values.yes });
+  const source = await findSource(server, { request, approver, signal, tell: (line) => screen.line(line) });
   try {
     const tools = await source.listTools(signal);
     assertReached(source);
@@ -51,8 +52,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       );
     const judged = { name: toolName, tool, ...(source.judge?.(tool) ?? judge(tool)) };
     const asked = readToolArguments(words, tool);
-    const approve = makeApprover({ screen, interrupts, yes: values.yes })?.approve;
-    const toSend = await permitted(judged, asked, { access: request.access, approve, signal });
+    const toSend = await permitted(judged, asked, { access: request.access, approve: approver.approve, signal });
     const bars = new ProgressBars();
     const result = await source.callTool(toolName, toSend, {
       toolCallId: toolName,
@@ -107,16 +107,18 @@ async function permitted(
 
 interface Search {
   request: AgentRequest;
+  approver: Approver;
   signal: AbortSignal;
   tell(line: string): void;
 }
 
 /** One server alone, so that its tools have the names it gives them. */
-async function findSource(name: string, { request, signal, tell }: Search): Promise<ToolSource> {
+async function findSource(name: string, { request, approver, signal, tell }: Search): Promise<ToolSource> {
   const logger = screenLogger(tell);
   const servers = new Map([['builtin', builtinServer()], ...request.servers]);
   const entry = servers.get(name);
-  if (entry) return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, logger });
+  const elicit = approver.elicit ? { elicitationHandler: approver.elicit } : {};
+  if (entry) return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, ...elicit, logger });
   const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
   for (const problem of problems) tell(printable(problem));
   const names = folders.map((folder) => folder.folders.map((state) => state.name));

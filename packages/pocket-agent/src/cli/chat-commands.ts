@@ -154,7 +154,7 @@ async function addImage(state: ChatState, file: string): Promise<void> {
 
 async function reset({ agent, approver, session, print }: ChatState): Promise<void> {
   agent.resetMessages();
-  approver?.forget();
+  approver.forget();
   await session?.save(agent.messages);
   print('The conversation begins anew.');
 }

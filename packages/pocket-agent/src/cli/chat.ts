@@ -43,7 +43,7 @@ export interface ChatState {
   readonly request: AgentRequest;
   readonly model: SwitchableModel;
   readonly folders: readonly ToolFolder[];
-  readonly approver: Approver | undefined;
+  readonly approver: Approver;
   readonly signal: AbortSignal;
   modelName: string;
   profile: ProfileName | Profile | undefined;
@@ -83,7 +83,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
         folders,
         allowImages: request.config.allowImages ?? true,
         ...(session ? { messages: session.messages } : {}),
-        approve: approver?.approve,
+        approver,
         logger,
       },
     );

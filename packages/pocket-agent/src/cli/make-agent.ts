@@ -1,11 +1,11 @@
 // The agent of the command line, made from what the options and the agent file say.
 import { PocketAgent } from '../agent.ts';
-import type { Approve } from '../approval.ts';
 import type { Logger } from '../logger.ts';
 import type { Message } from '../messages.ts';
 import type { LanguageModel } from '../model.ts';
 import type { ToolSource } from '../tools.ts';
 import type { AgentRequest } from './agent-options.ts';
+import type { Approver } from './approver.ts';
 
 export interface AgentParts {
   model: string | LanguageModel;
@@ -13,7 +13,7 @@ export interface AgentParts {
   folders: readonly ToolSource[];
   allowImages?: boolean;
   messages?: readonly Message[];
-  approve?: Approve | undefined;
+  approver?: Pick<Approver, 'approve' | 'elicit'>;
   logger: Logger;
 }
 
@@ -22,7 +22,7 @@ const systemPrompt =
 
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
   const { config, servers, access, limits } = request;
-  const { model, folders, messages, approve, logger } = parts;
+  const { model, folders, messages, approver, logger } = parts;
   const allowImages = parts.allowImages ?? config.allowImages;
   return new PocketAgent({
     agentConfig: {
@@ -37,7 +37,8 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
     tools: folders,
     access,
     limits,
-    ...(approve ? { approve } : {}),
+    ...(approver?.approve ? { approve: approver.approve } : {}),
+    ...(approver?.elicit ? { elicitationHandler: approver.elicit } : {}),
     logger,
     logHandler: () => {}, // shown as events
   });

@@ -1,18 +1,9 @@
-// Asks the person at the terminal before a tool is called: one question at a time; yes, no, always or edit.
-import { createInterface, type Interface } from 'node:readline/promises';
-import type { Readable, Writable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
+// Asks the person at the terminal before a tool is called: yes, no, always or edit.
 import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
 import { errorText } from '../errors.ts';
 import { isObject } from './json-file.ts';
 import { bounded, printable, printableJson } from './printable.ts';
-
-export interface Terminal {
-  input: Readable & { isTTY?: boolean };
-  output: Writable;
-  /** Ctrl-C while a question is open: a terminal in raw mode sends no signal. */
-  interrupt(): void;
-}
+import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 
 const LONGEST_DESCRIPTION = 500;
 const LONGEST_ARGUMENT = 300;
@@ -23,19 +14,15 @@ const always = { allow: true, remember: 'conversation' } as const;
 const nobody = { deny: 'nobody answered at the terminal' };
 
 export class TerminalApproval {
-  readonly #terminal: Terminal;
+  readonly #questions: TerminalQuestions;
   readonly #always = new Set<string>();
-  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
+  constructor(questions: TerminalQuestions) {
+    this.#questions = questions;
   }
 
-  readonly approve = (request: ApprovalRequest): Promise<ApprovalAnswer> => {
-    const answer = this.#last.then(() => this.#answer(request));
-    this.#last = answer.catch(() => {});
-    return answer;
-  };
+  readonly approve = (request: ApprovalRequest): Promise<ApprovalAnswer> =>
+    this.#questions.inTurn(() => this.#answer(request));
 
   /** Every `always` is taken back. */
   forget(): void {
@@ -47,56 +34,17 @@ export class TerminalApproval {
     // the agent remembers too, but not for calls that were already waiting here
     const key = JSON.stringify([request.path, request.tool]);
     if (this.#always.has(key) && !request.changed) return always;
-    const answer = await this.#open(request);
+    const answer = await this.#questions.open<ApprovalAnswer>(request.signal, nobody, (question) => {
+      question.output.write(describe(request));
+      return converse(request, question);
+    });
     if (answer === always) this.#always.add(key);
     return answer;
   }
-
-  async #open(request: ApprovalRequest): Promise<ApprovalAnswer> {
-    const { input, output, interrupt } = this.#terminal;
-    if (input.readableEnded || input.destroyed) return nobody;
-    const isTerminal = input.isTTY === true;
-    const lines = createInterface({ input, output, terminal: isTerminal, historySize: 0 });
-    const closed = new AbortController();
-    lines.once('close', () => closed.abort());
-    lines.on('SIGINT', interrupt);
-    try {
-      await dropEarlierInput(lines, isTerminal);
-      output.write(describe(request));
-      return await converse(request, {
-        isTerminal,
-        lines,
-        output,
-        signal: AbortSignal.any([request.signal, closed.signal]),
-      });
-    } catch (error) {
-      output.write('\n');
-      request.signal.throwIfAborted();
-      if (closed.signal.aborted) return nobody;
-      throw error;
-    } finally {
-      lines.close();
-    }
-  }
 }
 
-/** What was typed before a question was there is no answer to it. */
-async function dropEarlierInput(lines: Interface, isTerminal: boolean): Promise<void> {
-  await setImmediate();
-  await setImmediate(); // between the two, all that waits is read
-  if (isTerminal) lines.write(null, { ctrl: true, name: 'e' });
-  if (isTerminal) lines.write(null, { ctrl: true, name: 'u' });
-}
-
-interface Conversation {
-  lines: Interface;
-  output: Writable;
-  isTerminal: boolean;
-  signal: AbortSignal;
-}
-
-async function converse(request: ApprovalRequest, conversation: Conversation): Promise<ApprovalAnswer> {
-  const { lines, signal } = conversation;
+async function converse(request: ApprovalRequest, question: OpenQuestion): Promise<ApprovalAnswer> {
+  const { lines, signal } = question;
   for (;;) {
     const word = await lines.question('y(es) / n(o) / a(lways for this tool) / e(dit)? ', { signal });
     switch (word.trim().toLowerCase()) {
@@ -111,7 +59,7 @@ async function converse(request: ApprovalRequest, conversation: Conversation): P
         return always;
       case 'e':
       case 'edit': {
-        const edited = await edit(request, conversation);
+        const edited = await edit(request, question);
         if (edited) return edited;
       }
     }
@@ -121,7 +69,7 @@ async function converse(request: ApprovalRequest, conversation: Conversation): P
 /** Undefined when what was typed cannot be used, or nothing was typed. */
 async function edit(
   request: ApprovalRequest,
-  { lines, output, isTerminal, signal }: Conversation,
+  { lines, output, isTerminal, signal }: OpenQuestion,
 ): Promise<ApprovalAnswer | undefined> {
   const original = printableJson(request.arguments);
   const typing = lines.question('arguments as JSON: ', { signal });
