@@ -52,10 +52,19 @@ export function isPocketError(error: unknown, code?: PocketErrorCode): error is 
 
 /** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"). */
 export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return plainText(error);
   if (isPocketError(error)) return error.message; // ours say what is behind them
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
   return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
+}
+
+/** Also of what cannot be made a text, such as an object without a prototype. */
+function plainText(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return 'something was thrown that has no text';
+  }
 }
 
 /** ` It says: …`, when a server that refused `credential` has explained itself, in its body or its challenge. */

@@ -100,6 +100,10 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
       throw invalid(`MCP server "${name}": "command" must be a text.`);
     if (copy.args !== undefined && !Array.isArray(copy.args))
       throw invalid(`MCP server "${name}": "args" must be a list.`);
+    if (copy.cwd !== undefined && typeof copy.cwd !== 'string')
+      throw invalid(`MCP server "${name}": "cwd" must be a text.`);
+    checkTexts(name, 'args', copy.args);
+    checkTexts(name, 'env', copy.env);
     return copy;
   }
   if (!('url' in copy) || typeof copy.url !== 'string') {
@@ -109,7 +113,17 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {
     throw invalid(`MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`);
   }
+  checkTexts(name, 'headers', copy.headers);
   return { ...copy, ...(type ? { type } : {}) };
+}
+
+function checkTexts(server: string, key: string, texts: object | undefined): void {
+  if (texts !== undefined && (typeof texts !== 'object' || texts === null))
+    throw invalid(`MCP server "${server}": "${key}" must be an object of texts.`);
+  for (const [name, value] of Object.entries(texts ?? {})) {
+    if (typeof value !== 'string')
+      throw invalid(`MCP server "${server}": "${key}.${name}" must be a text, got ${JSON.stringify(value)}.`);
+  }
 }
 
 /** `${NAME}`, `${env:NAME}` and `${NAME:-default}` in any text of the entry. */

@@ -238,5 +238,5 @@ function looksLikeBadArguments(text: string): boolean {
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+  return error instanceof Error ? error : new Error(errorText(error));
 }

@@ -307,6 +307,19 @@ test('what a tool throws is bounded too', async () => {
   expect(resultText(agent).length).toBeLessThan(1_200);
 });
 
+test('a tool may throw what has no text', async () => {
+  const odd = tool({
+    name: 'odd',
+    description: 'Throws',
+    run: () => {
+      throw Object.create(null);
+    },
+  });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'odd' }] }, 'ok'], { tools: [odd] });
+  expect(await agent.run('x')).toBe('ok');
+  expect(resultText(agent)).toBe('something was thrown that has no text');
+});
+
 test('a fork does not share the memory of an agent among its tools', async () => {
   const helper = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel(['first', 'second']), name: 'Helper' } });
   const call = { toolCalls: [{ name: 'Helper-message', arguments: { message: 'SECRET of one client' } }] };
