@@ -39,4 +39,8 @@ export const works: Record<string, Work> = {
     contenders: [floor, sdk, us, ...peers],
     measure: async (...of) => (await import('./tasks/cold.ts')).cold(...of),
   },
+  installed: {
+    contenders: [sdk, us, ...peers],
+    measure: async (contender) => (await import('./installed.ts')).installed(contender),
+  },
 };

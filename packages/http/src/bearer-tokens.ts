@@ -9,15 +9,18 @@ export interface BearerToken {
   extra?: Record<string, unknown>;
 }
 
-export function bearerTokens(known: readonly BearerToken[]): Authorize {
+export function bearerTokens(tokens: readonly BearerToken[]): Authorize {
+  const known = tokens.map(({ token, extra }) => ({
+    token,
+    named: { clientId: ownerOf(token), scopes: [], ...(extra ? { extra } : {}) },
+  }));
   return requireBearerAuth({
     verifier: {
       async verifyAccessToken(given) {
         const found = known.find(({ token }) => isSame(token, given));
         if (!found) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This token is not the one of this server');
         const expiresAt = Math.floor(Date.now() / 1000) + 3600;
-        const { extra } = found;
-        return { token: given, clientId: ownerOf(given), scopes: [], expiresAt, ...(extra ? { extra } : {}) };
+        return { token: given, ...found.named, expiresAt };
       },
     },
   });

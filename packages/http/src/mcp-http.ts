@@ -1,16 +1,18 @@
 // An MCP server over HTTP: both protocol eras on one address, guarded against other people's web pages.
-import { createServer, type Server as NodeServer } from 'node:http';
+import { createServer, type Server as NodeServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   type AuthInfo,
   createMcpHandler,
-  hostHeaderValidationResponse,
+  DEFAULT_MAX_REQUEST_BODY_SIZE,
+  isJsonContentType,
   isLegacyRequest,
   localhostAllowedHostnames,
   localhostAllowedOrigins,
   type McpServerFactory,
-  originValidationResponse,
+  validateHostHeader,
+  validateOriginHeader,
 } from '@modelcontextprotocol/server';
 import { answerPreflight, letOriginRead } from './cross-origin.ts';
 import { HttpSessions } from './mcp-sessions.ts';
@@ -34,6 +36,8 @@ export interface McpHttpOptions {
   sessionIdleMs?: number;
   /** Sessions of the 2025 era at a time. One more ends the one idle longest, or is refused (503) when all are in use. Default 1,000. */
   maxSessions?: number;
+  /** Bytes of a request, whatever it is for; a longer one is refused (413). Default 4 MiB. */
+  maxRequestBodySize?: number;
   onError?: (error: Error) => void;
 }
 
@@ -52,9 +56,10 @@ export interface HttpServer {
 export async function serveHttp(factory: McpServerFactory, options: McpHttpOptions = {}): Promise<HttpServer> {
   const { host = '127.0.0.1', port = 0, path = '/mcp', authorize, routes, onError = () => {} } = options;
   const { sessionIdleMs = 1_800_000, maxSessions = 1_000 } = options;
+  const { maxRequestBodySize = DEFAULT_MAX_REQUEST_BODY_SIZE } = options;
   const shownHost = host.includes(':') ? `[${host}]` : host;
   const guard = makeGuard(shownHost, options);
-  const modern = createMcpHandler(factory, { legacy: 'reject', onerror: onError });
+  const modern = createMcpHandler(factory, { legacy: 'reject', maxRequestBodySize, onerror: onError });
   const sessions = new HttpSessions({ factory, idleMs: sessionIdleMs, maxSessions, onError });
 
   const answer = async (request: Request): Promise<Response> => {
@@ -62,13 +67,20 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
       return (await routes?.(request)) ?? new Response('Not found', { status: 404 });
     const auth = await authorize?.(request);
     if (auth instanceof Response) return auth;
-    const passed = auth ? { authInfo: auth } : {};
-    return (await isLegacyRequest(request)) ? sessions.handle(request, passed) : modern.fetch(request, passed);
+    const body = await jsonOf(request);
+    if (body instanceof Response) return body;
+    const passed = { ...(auth ? { authInfo: auth } : {}), ...body };
+    const isLegacy = await isLegacyRequest(request, body.parsedBody);
+    return isLegacy ? sessions.handle(request, passed) : modern.fetch(request, passed);
   };
   const fetch = async (request: Request): Promise<Response> =>
     guard(request) ?? answerPreflight(request) ?? letOriginRead(request, await answer(request));
 
-  const server = createServer(toNodeHandler({ fetch }, { onerror: onError }));
+  const handle = toNodeHandler({ fetch }, { onerror: onError, maxRequestBodySize });
+  const server = createServer((request, response) => {
+    if (Number(request.headers['content-length']) > maxRequestBodySize) refuseBody(response, maxRequestBodySize);
+    else void handle(request, response);
+  });
   try {
     await startListening(server, host, port);
   } catch (error) {
@@ -107,8 +119,39 @@ async function startListening(server: NodeServer, host: string, port: number): P
   server.off('error', started.reject);
 }
 
+/** Read once for all who look at it. */
+async function jsonOf(request: Request): Promise<{ parsedBody?: unknown } | Response> {
+  // those of another type are refused without a look into them
+  if (request.method !== 'POST' || !isJsonContentType(request.headers.get('content-type'))) return {};
+  try {
+    return { parsedBody: await request.json() };
+  } catch {
+    return refusal(400, { code: -32_700, message: 'Parse error: the request body is not valid JSON' });
+  }
+}
+
 function makeGuard(host: string, options: McpHttpOptions): (request: Request) => Response | undefined {
   const hosts = [...(options.allowedHosts ?? [...localhostAllowedHostnames(), host])];
   const origins = [...(options.allowedOrigins ?? localhostAllowedOrigins())];
-  return (request) => hostHeaderValidationResponse(request, hosts) ?? originValidationResponse(request, origins);
+  return ({ headers }) => {
+    const asHost = validateHostHeader(headers.get('host'), hosts);
+    if (!asHost.ok) return forbidden(asHost.message, 'allowedHosts');
+    const asOrigin = validateOriginHeader(headers.get('origin'), origins);
+    return asOrigin.ok ? undefined : forbidden(asOrigin.message, 'allowedOrigins');
+  };
+}
+
+function forbidden(reason: string, option: string): Response {
+  return refusal(403, { code: -32_000, message: `${reason} (not one of the ${option} that this server was given)` });
+}
+
+function refusal(status: number, error: { code: number; message: string }): Response {
+  return Response.json({ jsonrpc: '2.0', error, id: null }, { status });
+}
+
+/** Before it is read. The rest of the body may be on its way, so the connection cannot serve another request. */
+function refuseBody(response: ServerResponse, most: number): void {
+  const message = `The request is larger than ${most} bytes, the maxRequestBodySize of this server`;
+  response.writeHead(413, { 'content-type': 'application/json', connection: 'close' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }));
 }

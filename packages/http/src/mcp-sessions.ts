@@ -15,6 +15,12 @@ interface HttpSessionsOptions {
   onError(error: Error): void;
 }
 
+interface Passed {
+  authInfo?: AuthInfo;
+  /** The body of the request, when it was read already. */
+  parsedBody?: unknown;
+}
+
 interface Session {
   server: McpServer | Server;
   transport: WebStandardStreamableHTTPServerTransport;
@@ -46,7 +52,7 @@ export class HttpSessions {
     this.#sweeper = setInterval(() => this.#sweep(), Math.max(SHORTEST_SWEEP_MS, options.idleMs / 4)).unref();
   }
 
-  async handle(request: Request, passed: { authInfo?: AuthInfo }): Promise<Response> {
+  async handle(request: Request, passed: Passed): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : this.#sessions.get(id);
     if (id !== null && (!known || known.clientId !== passed.authInfo?.clientId)) return sessionNotFound();
@@ -54,7 +60,7 @@ export class HttpSessions {
     if (!this.#hasRoom()) return tooManySessions();
     this.#arriving++;
     try {
-      return await this.#pass(await this.#open(passed), request, passed);
+      return await this.#pass(await this.#open(passed.authInfo), request, passed);
     } finally {
       this.#arriving--;
     }
@@ -71,7 +77,7 @@ export class HttpSessions {
     await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()));
   }
 
-  async #pass(session: Session, request: Request, passed: { authInfo?: AuthInfo }): Promise<Response> {
+  async #pass(session: Session, request: Request, passed: Passed): Promise<Response> {
     session.open++;
     const over = () => {
       session.open--;
@@ -100,16 +106,15 @@ export class HttpSessions {
     return true;
   }
 
-  async #open(passed: { authInfo?: AuthInfo }): Promise<Session> {
+  async #open(authInfo: AuthInfo | undefined): Promise<Session> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
       onsessioninitialized: (id) => {
         this.#sessions.set(id, session);
       },
     });
-    const server = await this.#options.factory({ era: 'legacy', ...passed });
-    const { clientId } = passed.authInfo ?? {};
-    const session: Session = { server, transport, clientId, lastUsed: Date.now(), open: 0 };
+    const server = await this.#options.factory({ era: 'legacy', ...(authInfo ? { authInfo } : {}) });
+    const session: Session = { server, transport, clientId: authInfo?.clientId, lastUsed: Date.now(), open: 0 };
     await server.connect(transport);
     const { onclose, onerror } = transport;
     transport.onclose = () => {

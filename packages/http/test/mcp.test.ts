@@ -78,3 +78,85 @@ test('a port that is taken is an error that names it', async () => {
     `Cannot listen on 127.0.0.1 port ${port}`,
   );
 });
+
+async function refusalOf(response: Response): Promise<unknown> {
+  const answer = (await response.json()) as { error?: { message?: unknown } };
+  return [response.status, answer.error?.message];
+}
+
+test('a host or an origin that is not allowed is told which option would allow it', async () => {
+  const { port } = new URL(await serve({ host: '127.0.0.1', allowedHosts: ['agents.example'] }));
+  expect(await refusalOf(await fetch(`http://127.0.0.1:${port}/mcp`))).toEqual([
+    403,
+    'Invalid Host: 127.0.0.1 (not one of the allowedHosts that this server was given)',
+  ]);
+  await open?.close();
+  expect(await refusalOf(await fetch(await serve(), { headers: { origin: 'https://evil.example' } }))).toEqual([
+    403,
+    'Invalid Origin: evil.example (not one of the allowedOrigins that this server was given)',
+  ]);
+});
+
+test('a request of a size that is allowed gets through, a larger one is told the option, in both eras', async () => {
+  const size = 6_000_000;
+  const url = await serve({ maxRequestBodySize: size });
+  const post = (length: number, headers: object) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'ping', params: { _meta: { filler: '' } } };
+    message.params._meta.filler = 'x'.repeat(length - JSON.stringify(message).length);
+    return fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+      body: JSON.stringify(message),
+    });
+  };
+  for (const headers of [{}, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'ping' }]) {
+    expect((await post(size, headers)).status).toBe(400); // read, and refused for what it lacks
+    expect(await refusalOf(await post(size + 1, headers))).toEqual([
+      413,
+      `The request is larger than ${size} bytes, the maxRequestBodySize of this server`,
+    ]);
+  }
+});
+
+test('a body without a length is counted as it comes', async () => {
+  const url = await serve({ maxRequestBodySize: 1_000 });
+  const body = new Blob(['x'.repeat(2_000)]).stream();
+  const answer = await fetch(url, { method: 'POST', body, duplex: 'half' });
+  expect(await refusalOf(answer)).toEqual([413, expect.stringContaining('must not exceed 1000 bytes')]);
+});
+
+test('a size that is none is refused before the server listens', async () => {
+  await expect(serve({ maxRequestBodySize: 0 })).rejects.toThrow('maxRequestBodySize');
+});
+
+test('what is no JSON is refused', async () => {
+  const url = await serve();
+  const post = (type: string) => fetch(url, { method: 'POST', body: '{', headers: { 'content-type': type } });
+  expect(await refusalOf(await post('application/json'))).toEqual([
+    400,
+    'Parse error: the request body is not valid JSON',
+  ]);
+  expect((await post('text/plain')).status).toBeGreaterThanOrEqual(400);
+});
+
+test('a session opens for nobody but the token that began it', async () => {
+  const url = await serve({ authorize: bearerTokens([{ token: 'one' }, { token: 'two' }]) });
+  const post = (token: string, session: Record<string, string>, message: object) =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...session,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    });
+  const clientInfo = { name: 'c', version: '1' };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+  const begun = await post('one', {}, { method: 'initialize', params });
+  await begun.text();
+  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+  expect((await post('two', session, { method: 'ping' })).status).toBe(404);
+  expect((await post('one', session, { method: 'ping' })).status).toBe(200);
+});

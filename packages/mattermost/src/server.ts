@@ -2,13 +2,12 @@
 import {
   type AuthInfo,
   type CallToolResult,
-  type ListToolsResult,
   McpServer,
   type McpServerFactory,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { allows, type Profile } from './access.ts';
-import { createGate, type Gate, hashOf, identityOf, withLog } from './auth.ts';
+import { createGate, type Gate, identityOf, withLog } from './auth.ts';
 import { logged } from './call-log.ts';
 import { Caller } from './caller.ts';
 import { HttpPool } from './client/http-pool.ts';
@@ -19,12 +18,9 @@ import { type Acting, ChannelListener } from './listener/channel-listener.ts';
 import { createLog, type Log } from './log.ts';
 import { Memory } from './memory.ts';
 import { createOAuthGate } from './oauth/gate.ts';
+import { neededTools, offerTools } from './offered-tools.ts';
 import type { Tool } from './tool.ts';
-import { allTools } from './tools/all.ts';
 import { packageVersion } from './version.ts';
-
-type ListedTool = ListToolsResult['tools'][number];
-const JSON_SCHEMA = { target: 'draft-2020-12' } as const;
 
 const INSTRUCTIONS =
   'Mattermost: teams, channels, messages, threads, people and files of one account. Start with get_unread_inbox for what is new, ' +
@@ -65,7 +61,8 @@ export function createMattermostServer(
   const closing = new AbortController();
   const parts = { config, pool, log, signal: closing.signal };
   const callers = new Memory<Caller>({ most: 500, ms: 1_800_000 });
-  const callerOf = (token: string) => callers.get(hashOf(token), async () => new Caller({ ...parts, token }));
+  const callerOf = (token: string) => callers.get(token, async () => new Caller({ ...parts, token }));
+  const offeredTo = offerTools(config.defaultTeam !== undefined);
 
   const acting: Acting = async (authInfo, work) => {
     const { token } = identityOf(config, authInfo);
@@ -83,7 +80,8 @@ export function createMattermostServer(
     return acting(authInfo, (caller) => tool.run(args, caller.context(context.mcpReq.signal, progressOf(context))));
   };
 
-  const factory: McpServerFactory = async ({ era, authInfo }) => {
+  const factory: McpServerFactory = async (asked) => {
+    const { era, authInfo } = asked;
     const server = new McpServer(
       { name: 'Mattermost', version },
       {
@@ -93,26 +91,17 @@ export function createMattermostServer(
       },
     );
     const { token, profile } = identityOf(config, authInfo);
-    const listed: ListedTool[] = [];
-    for (const tool of allTools) {
-      if (!allows(profile, tool.capability)) {
+    const offered = offeredTo(profile);
+    for (const { tool, isAllowed, described } of neededTools(offered, asked)) {
+      if (!isAllowed) {
         server.registerTool(tool.name, {}, () => errorResult(outsideProfile(tool, profile)));
         continue;
       }
-      const { name, title, description, annotations, outputSchema } = tool;
-      const inputSchema = tool.inputSchema(config.defaultTeam !== undefined);
-      const described = { title, description, annotations, inputSchema, outputSchema, _meta: { ...tool.meta } };
-      listed.push({
-        ...described,
-        name,
-        inputSchema: { type: 'object', ...inputSchema['~standard'].jsonSchema.input(JSON_SCHEMA) },
-        outputSchema: outputSchema['~standard'].jsonSchema.output(JSON_SCHEMA),
-      });
-      server.registerTool(name, described, async (args: unknown, context): Promise<CallToolResult> => {
+      server.registerTool(tool.name, described, async (args: unknown, context): Promise<CallToolResult> => {
         try {
           // in an older session the request says who asks, not whoever opened the session
           const asking = context.http?.authInfo ?? authInfo;
-          return await logged(log, { tool: name, args, context }, () =>
+          return await logged(log, { tool: tool.name, args, context }, () =>
             call(tool, args, { authInfo: asking, context }),
           );
         } catch (error) {
@@ -120,8 +109,7 @@ export function createMattermostServer(
         }
       });
     }
-    // what is outside the profile is not shown, yet who calls it is told why it cannot be
-    server.server.setRequestHandler('tools/list', () => ({ tools: listed }));
+    server.server.setRequestHandler('tools/list', () => ({ tools: offered.listed }));
     listener.extend(server, { era, authInfo });
     extend?.(server, await callerOf(token));
     return server;

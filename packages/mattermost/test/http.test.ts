@@ -80,6 +80,13 @@ describe.each(eras)('in %s', (era) => {
     expect(started.fake.requests).toEqual([]);
   });
 
+  test('a tool that there is not is told so, however it is spelt', async () => {
+    const client = await connectTo(await start(staticMode), era, CLIENT_TOKEN);
+    for (const name of ['get_mee', 'Zoë'])
+      await expect(callTool(client, { name })).rejects.toThrow(`Tool ${name} not found`);
+    expect((await callTool(client, { name: 'get_me' })).data.username).toBe('alice');
+  });
+
   test('no client token gives more than the profile of the server', async () => {
     const started = await start({
       ...staticMode,

@@ -37,6 +37,13 @@ interface ListenerOptions {
 const MOST_LISTENING = 1000;
 const LARGEST_REQUEST = 100_000;
 
+const TEMPLATE = new ResourceTemplate(URI_TEMPLATE, { list: undefined });
+const DESCRIBED = {
+  title: 'Channel',
+  description: 'The last messages of a channel; subscribe to be told when that changes',
+  mimeType: 'application/json',
+};
+
 export class ChannelListener {
   readonly #options: ListenerOptions;
   readonly #feeds = new Map<string, ChannelFeed>();
@@ -52,13 +59,7 @@ export class ChannelListener {
     // in an older session the request says who asks, not whoever opened the session
     const asking = (context: ServerContext) => context.http?.authInfo ?? authInfo;
     server.server.registerCapabilities({ resources: { subscribe: true } });
-    const described = {
-      title: 'Channel',
-      description: 'The last messages of a channel; subscribe to be told when that changes',
-      mimeType: 'application/json',
-    };
-    const template = new ResourceTemplate(URI_TEMPLATE, { list: undefined });
-    server.registerResource('channel', template, described, (uri, _variables, context) =>
+    server.registerResource('channel', TEMPLATE, DESCRIBED, (uri, _variables, context) =>
       this.#options.acting(asking(context), (caller) =>
         readChannelResource(
           uri.href,
