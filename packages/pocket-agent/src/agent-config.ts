@@ -1,5 +1,4 @@
 // What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
-import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import type { PocketAgent } from './agent.ts';
 import type { Approve } from './approval.ts';
@@ -134,7 +133,7 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  const agentId = config.agentId ?? randomUUID();
+  const agentId = config.agentId ?? crypto.randomUUID();
   return {
     llmModel: config.llmModel,
     modelSettings: { ...config.modelSettings },

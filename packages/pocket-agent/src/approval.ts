@@ -1,9 +1,9 @@
 // Asking before a call: which calls need a yes, who is asked, and what an answer may be.
-import { createHash } from 'node:crypto';
 import type { ToolAnnotations } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from './abort.ts';
 import type { Capability, JudgedTool } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
+import { sha256 } from './hash.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
 
@@ -88,9 +88,7 @@ export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Rec
 }
 
 export function callHash(path: readonly string[], tool: string, args: Record<string, unknown>): string {
-  return createHash('sha256')
-    .update(JSON.stringify([path, tool, sorted(args)]))
-    .digest('hex');
+  return sha256(JSON.stringify([path, tool, sorted(args)]));
 }
 
 export interface Question {

@@ -1,9 +1,9 @@
 // What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
+import { sha256 } from './hash.ts';
 
 export class Fingerprints {
   readonly #path: string | undefined;
@@ -52,7 +52,7 @@ export class Fingerprints {
 
 function fingerprint({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): string {
   const parts = [name, title, description, inputSchema, outputSchema, annotations, _meta?.capability];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return sha256(JSON.stringify(parts));
 }
 
 function read(path: string): Record<string, string> {

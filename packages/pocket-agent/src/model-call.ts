@@ -5,7 +5,6 @@ import { errorText, PocketError } from './errors.ts';
 import { StreamCollector } from './model-stream.ts';
 import { hasUrls } from './prompt.ts';
 import { headersOf, retryAfterMs } from './provider-errors.ts';
-import { inlineImages } from './remote-images.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -37,6 +36,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
   if (hasUrls(options.prompt)) {
     const allowPrivate = process.env.POCKET_AGENT_ALLOW_PRIVATE_URLS === '1';
+    const { inlineImages } = await import('./remote-images.ts');
     options.prompt = await inlineImages(options.prompt, call.model, { signal: call.signal, allowPrivate });
   }
   for (let attempt = 1; ; attempt++) {

@@ -1,5 +1,4 @@
 // OAuth for remote MCP servers: the SDK's provider with tokens kept in a private file, and the login of a person.
-import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type {
@@ -42,7 +41,7 @@ interface Stored {
 export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
   const store = new PrivateFile(options.file);
   let authorizationUrl: URL | undefined;
-  let state = randomUUID();
+  let state = crypto.randomUUID();
   // known from the login page to the tokens, so that both are of the same authorization server; a server may move later
   let discovery: OAuthDiscoveryState | undefined;
   const clientMetadata: OAuthClientMetadata = {
@@ -58,7 +57,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
     ...(options.clientMetadataUrl ? { clientMetadataUrl: options.clientMetadataUrl } : {}),
     clientMetadata,
     state: () => {
-      state = randomUUID();
+      state = crypto.randomUUID();
       return state;
     },
     clientInformation: async () => options.clientInformation ?? (await store.read()).client,
@@ -128,7 +127,7 @@ class PrivateFile {
     const write = async () => {
       const text = JSON.stringify({ ...(await this.#load()), ...change }, null, 2);
       await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      const draft = `${this.#path}.${randomUUID()}`;
+      const draft = `${this.#path}.${crypto.randomUUID()}`;
       await writeFile(draft, text, { mode: 0o600 });
       await rename(draft, this.#path);
     };

@@ -1,5 +1,4 @@
 // The tool calls in an answer of a model, read with care: models write broken JSON, and some repeat or forget ids.
-import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4Content } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
 import { type AssistantMessage, generatedPart, type Message, providerResultPart, toolCallPart } from './messages.ts';
@@ -21,7 +20,7 @@ export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<
   for (const part of content) {
     if (part.type === 'tool-call') {
       const { toolCallId, toolName: name, input } = part;
-      const id = acceptedId.test(toolCallId) && !ids.has(toolCallId) ? toolCallId : randomUUID();
+      const id = acceptedId.test(toolCallId) && !ids.has(toolCallId) ? toolCallId : crypto.randomUUID();
       ids.add(id);
       if (id !== toolCallId) renamed.set(toolCallId, id);
       const { arguments: args, malformed } = readArguments(name, input);

@@ -1,8 +1,8 @@
 // Tools as the agent sees them: sources that list and call MCP tools, gathered into one table with safe names.
-import { createHash } from 'node:crypto';
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { type JudgedTool, type Judgement, judge } from './access.ts';
+import { sha256 } from './hash.ts';
 
 export interface ToolCall {
   id: string;
@@ -109,10 +109,7 @@ export function validToolName(name: string): string {
 }
 
 function shorten(name: string, seed: string, clash: boolean): string {
-  const hash = createHash('sha256')
-    .update(seed)
-    .digest('hex')
-    .slice(0, clash ? 6 : 8);
+  const hash = sha256(seed).slice(0, clash ? 6 : 8);
   return `${name.slice(0, 63 - hash.length)}_${hash}`;
 }
 

@@ -7,7 +7,19 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
+  [
+    'errors',
+    'hash',
+    'suggest',
+    'logger',
+    'event-queue',
+    'events',
+    'hooks',
+    'usage',
+    'version',
+    'data-folder',
+    'fair-share',
+  ],
   ['abort', 'access', 'option-keys', 'prices', 'audit', 'fingerprints', 'provider-errors'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   [

@@ -635,6 +635,8 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ['retries must be a number, 0 or more', { models: main, retries: 'many' }],
     ['cooldownMs must be a number, 0 or more', { models: main, cooldownMs: Number.NaN }],
     ['windowMs must be a number greater than 0', { models: main, windowMs: 0 }],
+    ['redisUrl must look like redis://', { models: main, redisUrl: 'localhost' }],
+    ['redisUrl must look like redis://', { models: main, redisUrl: 'https://localhost' }],
     ['there is no model "other". There are: main', { models: main, fallbacks: { main: ['other'] } }],
     [
       'there is no model "other"',

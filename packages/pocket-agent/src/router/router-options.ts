@@ -63,13 +63,16 @@ export function checkOptions({
   if (strategy !== undefined && !strategyNames.includes(strategy)) {
     throw invalid(`there is no strategy "${strategy}". There are: ${strategyNames.join(', ')}.`);
   }
-  const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs, redisPrefix } = options;
+  const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs, redisUrl, redisPrefix } = options;
   for (const [name, value] of Object.entries({ maxWaitMs, retries, cooldownMs, allowedFailures, arrivalMarginMs })) {
     if (value !== undefined && !(typeof value === 'number' && value >= 0))
       throw invalid(`${name} must be a number, 0 or more.`);
   }
   if (windowMs !== undefined && !(typeof windowMs === 'number' && windowMs > 0)) {
     throw invalid('windowMs must be a number greater than 0.');
+  }
+  if (redisUrl !== undefined && !(URL.canParse(redisUrl) && /^rediss?:$/.test(new URL(redisUrl).protocol))) {
+    throw invalid('redisUrl must look like redis://user:password@host:6379/0.');
   }
   if (redisPrefix !== undefined && (typeof redisPrefix !== 'string' || redisPrefix === '')) {
     throw invalid('redisPrefix must be a text such as "my-app".');

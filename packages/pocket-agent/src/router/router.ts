@@ -12,10 +12,10 @@ import { liftedPrompt, needsLiftedImages } from '../prompt.ts';
 import { headersOf } from '../provider-errors.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { type Failure, failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
+import { LateRateStore } from './late-store.ts';
 import { type Lease, Line, type PlaceInLine } from './line.ts';
 import { providerCounts } from './rate-headers.ts';
 import { MemoryRateStore, type RateStore, type WindowUse } from './rate-window.ts';
-import { RedisRateStore } from './redis-store.ts';
 import { type StreamWatcher, startStream } from './routed-stream.ts';
 import { checkOptions, invalid, type RouterEvent, type RouterOptions, unknownModel } from './router-options.ts';
 import { StickyMap } from './sticky.ts';
@@ -74,7 +74,12 @@ export class Router {
     const { windowMs = 60_000, arrivalMarginMs = 1_000, redisUrl, redisPrefix, logger = stderrLogger() } = options;
     const shape = { windowMs, marginMs: arrivalMarginMs };
     this.#logger = logger;
-    this.#store = redisUrl ? new RedisRateStore(redisUrl, shape, logger, redisPrefix) : new MemoryRateStore(shape);
+    this.#store = redisUrl
+      ? new LateRateStore(async () => {
+          const { RedisRateStore } = await import('./redis-store.ts');
+          return new RedisRateStore(redisUrl, shape, logger, redisPrefix);
+        })
+      : new MemoryRateStore(shape);
     const names = new Set(options.models.map(({ modelName }) => modelName));
     for (const modelName of names) this.#lines.set(modelName, this.#makeLine(modelName));
   }
