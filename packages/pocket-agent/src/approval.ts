@@ -3,7 +3,7 @@ import type { ToolAnnotations } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from './abort.ts';
 import type { Capability, JudgedTool } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './late-node.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
 

@@ -1,9 +1,8 @@
 // What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
-import { sha256 } from './hash.ts';
+import { fileSystem, sha256 } from './late-node.ts';
 
 export class Fingerprints {
   readonly #path: string | undefined;
@@ -12,7 +11,7 @@ export class Fingerprints {
   /** With a path they outlive the process. */
   constructor(path: string | undefined) {
     this.#path = path;
-    this.#first = Object.assign(Object.create(null), path !== undefined && existsSync(path) ? read(path) : {});
+    this.#first = Object.assign(Object.create(null), path === undefined ? {} : read(path));
   }
 
   /** Remembers tools that are new, and tells which are not what they were. */
@@ -42,7 +41,8 @@ export class Fingerprints {
   #write(): void {
     if (this.#path === undefined) return;
     // others may keep theirs in the same file
-    const all = { ...(existsSync(this.#path) ? read(this.#path) : {}), ...this.#first };
+    const all = { ...read(this.#path), ...this.#first };
+    const { mkdirSync, renameSync, writeFileSync } = fileSystem();
     mkdirSync(dirname(this.#path), { recursive: true });
     const draft = `${this.#path}.${process.pid}.draft`;
     writeFileSync(draft, JSON.stringify(all, null, 2));
@@ -55,7 +55,10 @@ function fingerprint({ name, title, description, inputSchema, outputSchema, anno
   return sha256(JSON.stringify(parts));
 }
 
+/** Nothing when there is no file yet. */
 function read(path: string): Record<string, string> {
+  const { existsSync, readFileSync } = fileSystem();
+  if (!existsSync(path)) return {};
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof value === 'object' && value !== null) return { ...value };

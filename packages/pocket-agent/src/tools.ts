@@ -2,7 +2,7 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { type JudgedTool, type Judgement, judge } from './access.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './late-node.ts';
 
 export interface ToolCall {
   id: string;

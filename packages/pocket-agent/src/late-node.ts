@@ -1,0 +1,10 @@
+// Parts of Node that take milliseconds to load and that many programs never need, loaded with their first use.
+
+export function fileSystem(): typeof import('node:fs') {
+  return process.getBuiltinModule('node:fs');
+}
+
+/** SHA-256, hexadecimal. */
+export function sha256(text: string): string {
+  return process.getBuiltinModule('node:crypto').hash('sha256', text);
+}
