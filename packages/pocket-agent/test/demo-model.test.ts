@@ -196,6 +196,12 @@ describe('choosing tools', () => {
     expect(next.calls.map((call) => call.toolName)).toEqual(['current_time']);
   });
 
+  test('tags around a question are no part of it', async () => {
+    const people = tool('get_user_info', 'Tells the name and username of a user.', { properties: {} });
+    const said = '<from name="ann" username="ann" id="4194316582912"/> hello';
+    expect((await generate(asking(said), { tools: [people, ...builtin] })).calls).toEqual([]);
+  });
+
   test('the tool choice of the caller is obeyed', async () => {
     const prompt = asking('What is 2 + 2?');
     const none = await generate(prompt, { tools: builtin, toolChoice: { type: 'none' } });

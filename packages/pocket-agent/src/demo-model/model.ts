@@ -24,6 +24,8 @@ const MAX_RESULT = 2_000;
 const MAX_FLATTENED = 500;
 const MAX_LISTED_TOOLS = 20;
 const DELTA_DELAY_MS = 10;
+/** What programs write around a question, to tell whose words they are, is no part of it. */
+const TAG = /<\/?[a-z][^<>]*>/gi;
 
 type Outcome = { part: number; input: unknown; toolName: string; text: string; failure?: string };
 type Conversation = { request: string; rounds: number; outcomes: Outcome[]; characters: number };
@@ -94,6 +96,7 @@ function readConversation(prompt: LanguageModelV4Prompt): Conversation {
       const text = message.content
         .map((part) => (part.type === 'text' ? part.text : ''))
         .join('\n')
+        .replace(TAG, ' ')
         .trim();
       if (text) Object.assign(conversation, { request: text, rounds: 0, outcomes: [] });
     }
