@@ -19,6 +19,10 @@ export type Prices = Readonly<Record<string, ModelPrice>>;
 /** Where nobody was given any, which is most often, none are looked for. */
 export const noPrices: Prices = {};
 
+/** Whose models run on one's own machine. */
+const free = ['pocket-agent', 'ollama'];
+const NOTHING: ModelPrice = { input: 0, output: 0 };
+
 type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
 type PriceTable = typeof import('@pydantic/genai-prices');
 
@@ -83,8 +87,8 @@ export async function isPriced(model: Identity, own: Prices = noPrices): Promise
 }
 
 function ownPrice(model: Identity, own: Prices): ModelPrice | undefined {
-  if (own === noPrices) return undefined;
-  return own[`${providerId(model)}/${model.modelId}`] ?? own[model.modelId];
+  const given = own === noPrices ? undefined : (own[`${providerId(model)}/${model.modelId}`] ?? own[model.modelId]);
+  return given ?? (free.includes(providerId(model)) ? NOTHING : undefined);
 }
 
 /** `anthropic.messages` and `openai.responses` are spoken of as `anthropic` and `openai`. */

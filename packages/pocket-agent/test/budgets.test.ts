@@ -174,6 +174,12 @@ describe('limits', () => {
     expect(model.calls).toHaveLength(0);
   });
 
+  test('a model on this machine costs nothing, so a budget in dollars can be kept with it', async () => {
+    const agent = new PocketAgent({ agentConfig: { llmModel: 'demo' }, limits: { maxCostUsd: 1 }, logger: silent });
+    expect(await agent.run('Hello')).toContain('demo model');
+    expect(agent.totals.usage.costUsd).toBe(0);
+  });
+
   test('behind a router the price is looked up by who answered, and an unknown one stops the run', async () => {
     const make = (price: object) => {
       const model = new ScriptedModel([callAdd, callAdd, 'never']);

@@ -39,7 +39,7 @@ describe('pocket-agent "prompt"', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/not an LLM.*404\.6.*Asia\/Tokyo/s);
     expect(stderr).toMatch(/model: demo \(no key is set.*→ calculate.*← .*404\.6/s);
-    expect(stderr).toMatch(/2 model calls, 2 tool calls · \d+ tokens in, \d+ out · cost unknown\n$/);
+    expect(stderr).toMatch(/2 model calls, 2 tool calls · \d+ tokens in, \d+ out · \$0\.0000\n$/);
   });
 
   test('--quiet prints the answer only, and a prompt may come on stdin', async () => {
