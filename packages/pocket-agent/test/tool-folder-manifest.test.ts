@@ -157,6 +157,13 @@ const faults: Fault[] = [
     ],
   },
   {
+    fault: 'a text cut off by its comma',
+    manifest: `${HEAD}    parameters: { properties: { x: { type: string, description: A name, without .md } } }\n`,
+    problems: [
+      'manifest.yaml:5:73: found "without .md" without a value; expected a value; a text with a comma in it belongs in quotes',
+    ],
+  },
+  {
     fault: 'an unset variable',
     manifest: `${HEAD}env:\n  - POCKET_TEST_UNSET\n`,
     problems: [

@@ -10,6 +10,7 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  visit,
 } from 'yaml';
 import { errorText } from '../errors.ts';
 import { closest } from '../suggest.ts';
@@ -56,8 +57,25 @@ export class ManifestFile {
     if (this.problems.length > 0) return undefined;
     if (!first || (!second && first.contents === null)) this.#note(0, 'an empty file', expectedAt([]));
     else if (second) this.#note(second.range[0], 'a second YAML document', 'one document; leave out the ---');
-    else return first;
-    return undefined;
+    else this.#findCutTexts(first);
+    return this.problems.length > 0 ? undefined : first;
+  }
+
+  /** `{ description: one, or more }` is a text and a key without a value, and nobody means that. */
+  #findCutTexts(document: Document): void {
+    visit(document, {
+      Pair: (_index, { key, value }, path) => {
+        const map = path.at(-1);
+        const isCut =
+          isMap(map) && map.flow && isScalar(key) && (value === null || (isScalar(value) && value.source === ''));
+        if (isCut)
+          this.#note(
+            startOf(key) ?? 0,
+            `${shown(key.value)} without a value`,
+            'a value; a text with a comma in it belongs in quotes',
+          );
+      },
+    });
   }
 
   #plain(document: Document): unknown {
