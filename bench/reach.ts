@@ -15,7 +15,7 @@ const sdk = () => installedAt(root, '@modelcontextprotocol/client');
 /** What it negotiated with the same server; nobody is held to a revision. */
 const reaches: Record<string, () => Reach> = {
   'mcp-sdk': () => ({ transport: 'linked in memory', revision: '2025-11-25', client: sdk() }),
-  [us]: () => ({ transport: 'linked in memory', revision: '2026-07-28', client: `its own, over ${sdk()}` }),
+  [us]: () => ({ transport: 'linked in memory', revision: '2025-11-25', client: `its own, over ${sdk()}` }),
   ai: () => ({ transport: 'linked in memory', revision: '2025-11-25', client: 'its own (@ai-sdk/mcp)' }),
   'openai-agents': () => ({
     transport: 'linked in memory, behind its `MCPServer` (it has no such transport)',

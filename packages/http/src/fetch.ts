@@ -5,8 +5,9 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { FetchError } from './fetch-error.ts';
+import { HttpResponse } from './http-response.ts';
 import { isPrivateAddress, lookupPublic, privateAddress } from './public-address.ts';
-import { bodyOf } from './response-body.ts';
+import { Body } from './response-body.ts';
 
 export { FetchError, type FetchErrorCode } from './fetch-error.ts';
 
@@ -60,18 +61,21 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     const host = url.hostname.replace(/^\[|\]$/g, '');
     const isFree = guard === 'none' || allowed.has(host) || allowed.has(url.host);
     if (!isFree && isIP(host) && isPrivateAddress(host)) throw privateAddress(host);
-    const lookup = isFree ? {} : { lookup: lookupPublic };
     const { method, headers } = exchange;
+    const { port, pathname, search } = url;
+    const lookup = isFree ? {} : { lookup: lookupPublic };
+    // from a URL object node:http would make the same, at twice the cost of all else here
+    const target = { host, port, path: pathname + search, method, headers, ...lookup };
     const request =
       url.protocol === 'https:'
-        ? requestHttps(url, { method, headers, agent: agents.https, ...lookup })
-        : requestHttp(url, { method, headers, agent: agents.http, ...lookup });
+        ? requestHttps({ ...target, agent: agents.https })
+        : requestHttp({ ...target, agent: agents.http });
     return exchange.send(request);
   };
 
   const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     let url = new URL(input instanceof Request ? input.url : input);
-    const exchange = await prepare(input, init, options);
+    const exchange = prepare(input, init, options);
     try {
       for (let count = 0; ; count++) {
         const message = await open(url, exchange);
@@ -102,7 +106,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
 class Exchange {
   method: string;
   headers: Record<string, string>;
-  #body: string | Uint8Array | Readable | undefined;
+  #sent: string | Uint8Array | Readable | undefined;
   readonly #options: FetchOptions;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
@@ -114,7 +118,7 @@ class Exchange {
     const { method, headers, body, signal } = parts;
     this.method = method;
     this.headers = headers;
-    this.#body = body;
+    this.#sent = body;
     this.#options = options;
     this.#signal = signal;
     this.#decodes = headers['accept-encoding'] === undefined;
@@ -129,7 +133,7 @@ class Exchange {
 
   send(request: ClientRequest): Promise<IncomingMessage> {
     this.#request = request;
-    const body = this.#body;
+    const body = this.#sent;
     return new Promise((resolve, reject) => {
       const fail = (error: Error) =>
         reject(this.#ended ? this.#ended.reason : error instanceof FetchError ? error : networkError(error));
@@ -146,33 +150,30 @@ class Exchange {
   }
 
   respond(message: IncomingMessage, url: URL): Response {
-    const headers = headersOf(message);
-    const status = message.statusCode ?? 0;
-    const body = bodyOf(message, {
-      isEmpty: this.method === 'HEAD' || status === 204 || status === 205 || status === 304,
-      encoding: this.#decodes ? headers.get('content-encoding') : null,
+    const status = message.statusCode;
+    if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
+      message.once('close', () => this.release()).resume();
+      return new HttpResponse(message, url.href, undefined);
+    }
+    const body = new Body(message, {
+      encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
       maxBytes: this.#options.maxBytes,
       reason: () => this.#ended?.reason,
       over: () => this.release(),
     });
-    if (this.#decodes && headers.has('content-encoding')) {
-      headers.delete('content-encoding');
-      headers.delete('content-length');
-    }
-    const response = new Response(body, { status, statusText: message.statusMessage ?? '', headers });
-    return Object.defineProperty(response, 'url', { value: url.href });
+    return new HttpResponse(message, url.href, body);
   }
 
   redirect(status: number, isSameOrigin: boolean): void {
     if (!isSameOrigin) for (const name of NEVER_ACROSS) delete this.headers[name];
     const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
     if (!becomesGet) {
-      if (this.#body instanceof Readable)
+      if (this.#sent instanceof Readable)
         throw new FetchError('REDIRECT', 'A streamed request was redirected and cannot be sent again');
       return;
     }
     this.method = this.method === 'HEAD' ? 'HEAD' : 'GET';
-    this.#body = undefined;
+    this.#sent = undefined;
     delete this.headers['content-type'];
     delete this.headers['content-length'];
   }
@@ -198,12 +199,13 @@ interface ExchangeParts {
   signal: AbortSignal | undefined;
 }
 
-async function prepare(input: string | URL | Request, init: RequestInit, options: FetchOptions): Promise<Exchange> {
+function prepare(input: string | URL | Request, init: RequestInit, options: FetchOptions): Exchange {
   const given = input instanceof Request ? input : undefined;
   const signal = init.signal ?? given?.signal;
   signal?.throwIfAborted();
   const headers: Record<string, string> = {};
-  new Headers(init.headers ?? given?.headers).forEach((value, name) => {
+  const asked = init.headers ?? given?.headers;
+  (asked instanceof Headers ? asked : new Headers(asked)).forEach((value, name) => {
     headers[name] = value;
   });
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
@@ -224,14 +226,6 @@ function readBody(body: RequestInit['body'] | undefined, headers: Record<string,
   const type = written.headers.get('content-type');
   if (type !== null) headers['content-type'] ??= type;
   return written.body ? Readable.fromWeb(written.body) : undefined;
-}
-
-function headersOf(message: IncomingMessage): Headers {
-  const headers = new Headers();
-  const { rawHeaders } = message;
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
-  return headers;
 }
 
 /** A proxy looks names up by itself, so it is no way out where addresses are checked. */

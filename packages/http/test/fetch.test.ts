@@ -200,3 +200,44 @@ test('a reader that is slow slows the sender down', async () => {
   expect(written).toBeLessThan(50_000_000);
   await response.body?.cancel();
 });
+
+test('an answer is a Response, however it is read', async () => {
+  const url = await serve((_request, response) => {
+    response.setHeader('set-cookie', ['a=1', 'b=2']);
+    response.writeHead(201, 'Made', { 'content-type': 'application/json' }).end('\uFEFF{"text":"grüße"}');
+  });
+  const get = async () => open()(url);
+  const response = await get();
+  expect(response).toBeInstanceOf(Response);
+  expect(response).toMatchObject({ ok: true, status: 201, statusText: 'Made', url: `${url}/`, bodyUsed: false });
+  expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+  expect(await response.json()).toEqual({ text: 'grüße' });
+  expect(response.bodyUsed).toBe(true);
+  await expect(response.text()).rejects.toThrow(TypeError);
+  expect(await (await get()).text()).toBe('{"text":"grüße"}');
+  const bytes = new TextEncoder().encode('\uFEFF{"text":"grüße"}');
+  expect(await (await get()).bytes()).toEqual(bytes);
+  expect(new Uint8Array(await (await get()).arrayBuffer())).toEqual(bytes);
+  expect(await (await get()).blob()).toMatchObject({ size: bytes.length, type: 'application/json' });
+  const twice = await get();
+  expect(await Promise.all([twice.clone().json(), twice.json()])).toEqual([{ text: 'grüße' }, { text: 'grüße' }]);
+  const streamed = await get();
+  expect(streamed.body).toBe(streamed.body);
+  expect(await new Response(streamed.body).json()).toEqual({ text: 'grüße' });
+  expect(streamed.bodyUsed).toBe(true);
+});
+
+test('a small body that nobody reads yet does not keep its connection, and can still be read', async () => {
+  const ports = new Set<number | undefined>();
+  const url = await serve((request, response) => {
+    ports.add(request.socket.remotePort);
+    response.end('read late');
+  });
+  const fetch = open({ maxConnections: 1 });
+  const first = await fetch(url);
+  const second = await fetch(url);
+  await fetch(url);
+  expect(ports.size).toBe(1);
+  expect(await first.text()).toBe('read late');
+  expect(await new Response(second.body).text()).toBe('read late');
+});

@@ -97,19 +97,14 @@ export class PocketAgentClient implements ToolSource {
     return tools;
   }
 
-  async callTool(
+  callTool(
     name: string,
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    const route = await this.#route(name, context.signal);
-    if (!route) throw this.#unknown(name);
-    return route.connection.callTool(route.tool.name, args, {
-      toolCallId: context.toolCallId ?? name,
-      signal: context.signal ?? new AbortController().signal,
-      progress: context.progress ?? (() => {}),
-      meta: context.meta ?? {},
-    });
+    const known = this.#routes.get(name);
+    if (!known) return this.#route(name, context.signal).then((route) => callOn(route, args, context));
+    return callOn(known, args, context);
   }
 
   /** Whether a server is an agent of ours whose questions for approval are put to our approver. */
@@ -126,9 +121,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** The JSON Schema of a tool's arguments. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
-    const route = await this.#route(name);
-    if (!route) throw this.#unknown(name);
-    return route.tool.inputSchema;
+    return (await this.#route(name)).tool.inputSchema;
   }
 
   // the SDK prints to stdout when it is asked for lists of a kind the server has none of
@@ -173,14 +166,16 @@ export class PocketAgentClient implements ToolSource {
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
-  async #route(name: string, signal?: AbortSignal): Promise<Route | undefined> {
+  async #route(name: string, signal?: AbortSignal): Promise<Route> {
     if (!this.#routes.has(name)) await this.listTools(signal);
     if (!this.#routes.has(name)) {
       // it may be a tool of a server that was away
       await Promise.all(this.#open.map((connection) => connection.retry()));
       await this.listTools(signal);
     }
-    return this.#routes.get(name);
+    const route = this.#routes.get(name);
+    if (!route) throw this.#unknown(name);
+    return route;
   }
 
   #unknown(name: string): PocketError {
@@ -277,6 +272,19 @@ export class PocketAgentClient implements ToolSource {
     );
     return lists.flat();
   }
+}
+
+function callOn(
+  { connection, tool }: Route,
+  args: Record<string, unknown>,
+  context: Partial<ToolCallContext>,
+): Promise<CallToolResult> {
+  return connection.callTool(tool.name, args, {
+    toolCallId: context.toolCallId ?? tool.name,
+    signal: context.signal ?? new AbortController().signal,
+    progress: context.progress ?? (() => {}),
+    meta: context.meta ?? {},
+  });
 }
 
 const logLevels: Record<string, keyof Logger> = {

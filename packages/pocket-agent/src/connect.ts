@@ -15,9 +15,10 @@ import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, startDeadline } from './abort.ts';
 import { authorizationOf } from './authorization.ts';
 import { errorText, PocketError, refusalReason } from './errors.ts';
+import { HttpTransport } from './http-transport.ts';
 import { expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
-import { ChildTransport, HttpTransport, inProcessTransport, OldSseTransport } from './transports.ts';
+import { ChildTransport, inProcessTransport, OldSseTransport } from './transports.ts';
 
 interface ConnectRequest {
   name: string;
@@ -42,9 +43,8 @@ export const MOST_LOGINS = 3;
 export async function connectTo(request: ConnectRequest): Promise<Connected> {
   const { entry } = request;
   if ('server' in entry) {
-    const factory = typeof entry.server === 'function';
-    const options: ConnectOptions = factory ? {} : { prior: { kind: 'legacy' } };
-    return inTime(request, async (bounded) => attempt(bounded, await inProcessTransport(entry.server), options));
+    const prior = { kind: 'legacy' } as const;
+    return inTime(request, async (bounded) => attempt(bounded, await inProcessTransport(entry.server), { prior }));
   }
   if ('command' in entry) return inTime(request, (bounded) => connectChild(bounded, entry));
   return connectHttp(request, entry);
@@ -196,11 +196,7 @@ function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
 async function attempt(request: ConnectRequest, transport: Transport, options: ConnectOptions): Promise<Connected> {
   const probe = 'pid' in transport ? { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, request.timeoutMs) } } : {};
   const client = request.makeClient({ mode: 'auto', ...probe });
-  const before = transport.onmessage;
-  transport.onmessage = (message, extra) => {
-    before?.(message, extra);
-    request.observe(message);
-  };
+  listen(transport, request.observe);
   try {
     await abortable(
       client.connect(transport, { ...options, timeout: request.timeoutMs, signal: request.signal }),
@@ -211,6 +207,15 @@ async function attempt(request: ConnectRequest, transport: Transport, options: C
     await transport.close().catch(() => {}); // the first error is the one that matters
     throw error;
   }
+}
+
+/** Apart from `attempt`, whose request would otherwise be kept as long as the connection. */
+function listen(transport: Transport, observe: ConnectRequest['observe']): void {
+  const before = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    before?.(message, extra);
+    observe(message);
+  };
 }
 
 function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string>): URL {

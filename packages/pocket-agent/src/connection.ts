@@ -12,15 +12,16 @@ import {
 } from './connect.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
+import { HttpTransport } from './http-transport.ts';
 import { hear, type Listener, listeningClient } from './listening-client.ts';
 import type { Logger } from './logger.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { isUnreachable, retrySafety } from './retry-safety.ts';
+import { sendCall } from './send-call.ts';
 import { type ServerHandlers, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
 import type { ToolCallContext } from './tools.ts';
-import { HttpTransport } from './transports.ts';
 
 interface ConnectionOptions {
   name: string;
@@ -39,6 +40,7 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 // how long a server that was just lost gets to start again before whoever waits for it is told
 const RESTART_MS = 3_000;
+const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
 // a server that does not answer the end of its session must not hold up ours
 const END_SESSION_MS = 2_000;
 
@@ -97,9 +99,10 @@ export class McpConnection {
     }
   }
 
-  async callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const tool = this.#tools.find(name) ?? { name, inputSchema: { type: 'object' } };
-    return this.#sendSafely(context.signal, tool, (live) => this.#call(live, name, args, context));
+  callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    const tool = this.#tools.find(name);
+    const send = (live: Live) => this.#call(live, tool, { name, arguments: args }, context);
+    return this.#sendSafely(context.signal, tool ?? { name, inputSchema: { type: 'object' } }, send);
   }
 
   /** Any other request: reading changes nothing, so it may be repeated. */
@@ -139,15 +142,24 @@ export class McpConnection {
   async #sendSafely<Result>(
     signal: AbortSignal,
     tool: Tool | undefined,
-    send: (live: Connected) => Promise<Result>,
+    send: (live: Live) => Promise<Result>,
   ): Promise<Result> {
-    for (let isSecond = false; ; isSecond = true) {
-      const live = await abortable(this.#connect(), signal);
+    let isSecond = false;
+    for (let logins = 0; ; ) {
+      signal.throwIfAborted();
+      const live = this.#live ?? (await abortable(this.#connect(), signal));
+      live.calls++;
       try {
-        return await this.#use(live, () => this.#sendAuthorized(live, signal, send));
+        return await send(live);
       } catch (error) {
         signal.throwIfAborted();
         this.#closing.signal.throwIfAborted();
+        if (isUnauthorized(error)) {
+          // it may ask for more rights in the middle of a session, and has not run what it refused
+          if (++logins > MOST_LOGINS) throw authorizationNeeded(this.name, this.#options.entry, error);
+          await this.#logIn(live, signal, error);
+          continue;
+        }
         const safety = retrySafety(error, tool);
         if (safety === 'no-loss') throw error;
         this.#lose(live, errorText(error));
@@ -159,38 +171,19 @@ export class McpConnection {
           );
         }
         if (isSecond) throw error;
+        isSecond = true;
+      } finally {
+        live.calls--;
+        this.#dropIfUnused(live);
       }
     }
   }
 
-  async #use<Result>(live: Live, send: (live: Live) => Promise<Result>): Promise<Result> {
-    live.calls++;
-    try {
-      return await send(live);
-    } finally {
-      live.calls--;
-      this.#dropIfUnused(live);
-    }
-  }
-
-  /** A server may ask for more rights in the middle of a session; it has not run what it refused. */
-  async #sendAuthorized<Result>(
-    live: Connected,
-    signal: AbortSignal,
-    send: (live: Connected) => Promise<Result>,
-  ): Promise<Result> {
-    for (let logins = 0; ; logins++) {
-      try {
-        return await send(live);
-      } catch (error) {
-        if (!isUnauthorized(error)) throw error;
-        const login = loginOf(this.#options.entry);
-        if (!login || logins >= MOST_LOGINS || !(live.transport instanceof HttpTransport)) {
-          throw authorizationNeeded(this.name, this.#options.entry, error);
-        }
-        await finishLogin(login, live.transport, signal);
-      }
-    }
+  async #logIn({ transport }: Live, signal: AbortSignal, refusal: unknown): Promise<void> {
+    const login = loginOf(this.#options.entry);
+    if (!login || !(transport instanceof HttpTransport))
+      throw authorizationNeeded(this.name, this.#options.entry, refusal);
+    await finishLogin(login, transport, signal);
   }
 
   #connect(): Promise<Live> {
@@ -205,7 +198,8 @@ export class McpConnection {
   async #open(): Promise<Live> {
     const { signal } = this.#closing;
     try {
-      const live = { ...(await this.#connectPatiently(signal)), calls: 0 };
+      const connected = await this.#connectPatiently(signal);
+      const live = { ...connected, logs: asksForLogs(connected), calls: 0 };
       if (signal.aborted) {
         await endSession(live);
         throw signal.reason;
@@ -244,16 +238,17 @@ export class McpConnection {
   }
 
   #call(
-    live: Connected,
-    name: string,
-    args: Record<string, unknown>,
+    live: Live,
+    tool: Tool | undefined,
+    call: { name: string; arguments: Record<string, unknown> },
     { toolCallId, signal, meta, progress }: ToolCallContext,
   ): Promise<CallToolResult> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
     const progressToken = `${toolCallId}:${++this.#callCount}`;
-    const params = { name, arguments: args, _meta: { ...logLevel(live), ...meta, progressToken } };
+    const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
+    const params = { ...call, _meta };
     return this.#pending.run({
-      tool: name,
+      tool: call.name,
       server: this.name,
       progressToken,
       signal,
@@ -265,7 +260,7 @@ export class McpConnection {
         tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
       },
       // the SDK's own timer only has to be out of the way
-      send: (cancelled) => live.client.callTool(params, { signal: cancelled, timeout: maxTimeoutMs + 1_000 }),
+      send: (cancelled) => sendCall(live.client, tool, params, { signal: cancelled, timeout: maxTimeoutMs + 1_000 }),
     });
   }
 
@@ -297,13 +292,15 @@ export class McpConnection {
 }
 
 interface Live extends Connected {
+  /** Whether calls must say that they want log lines. */
+  logs: boolean;
   /** Requests under way, which closing would cut off. */
   calls: number;
 }
 
-// the 2026 era has no setLevel: each request says which log lines it wants
-function logLevel({ client }: Connected): Record<string, unknown> {
-  return client.getProtocolEra() === 'modern' ? { 'io.modelcontextprotocol/logLevel': 'info' } : {};
+/** The 2026 era has no setLevel: each request says which log lines it wants, to a server that has any. */
+function asksForLogs({ client }: Connected): boolean {
+  return client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.logging !== undefined;
 }
 
 async function endSession({ client, transport }: Connected): Promise<void> {

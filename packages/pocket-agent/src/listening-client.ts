@@ -3,6 +3,7 @@ import { Client, type ClientOptions, type JSONRPCMessage } from '@modelcontextpr
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { PendingCalls } from './pending-calls.ts';
+import { SparingCache } from './send-call.ts';
 import {
   capabilitiesOf,
   registerServerRequests,
@@ -32,6 +33,7 @@ export function listeningClient(
   const client = new Client(clientInfo, {
     capabilities: capabilitiesOf(handlers),
     versionNegotiation,
+    responseCacheStore: new SparingCache(),
     inputRequired: { maxRounds: MOST_ROUNDS },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
   });

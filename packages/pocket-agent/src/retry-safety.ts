@@ -1,7 +1,7 @@
 // After a failed request: was the connection lost, and may the same call be sent again?
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError } from './errors.ts';
-import { STREAM_ENDED } from './transports.ts';
+import { STREAM_ENDED } from './http-transport.ts';
 
 /** no-loss: an ordinary error. repeat: surely never run, or harmless to run twice. unsafe: nobody knows. */
 type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';

@@ -1,61 +1,13 @@
 // Ways to reach an MCP server, where the SDK's own transports fall short of what a long-lived agent needs.
 import type { ChildProcess } from 'node:child_process';
-import type {
-  JSONRPCMessage,
-  SSEClientTransportOptions,
-  StreamableHTTPClientTransportOptions,
-  Transport,
-  TransportSendOptions,
-} from '@modelcontextprotocol/client';
-import {
-  InMemoryTransport,
-  ReadBuffer,
-  SSEClientTransport,
-  SseError,
-  StreamableHTTPClientTransport,
-  serializeMessage,
-} from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, SSEClientTransportOptions, Transport } from '@modelcontextprotocol/client';
+import { InMemoryTransport, SSEClientTransport, SseError, serializeMessage } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import type { McpServerFactory } from '@modelcontextprotocol/server';
 import spawn from 'cross-spawn';
 import { PocketError } from './errors.ts';
 import type { InProcessServer } from './mcp-config.ts';
-
-/** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
-export const STREAM_ENDED = -32_097;
-
-/** Streamable HTTP that fails a request whose response stream ended without an answer; the SDK would wait for ever. */
-export class HttpTransport extends StreamableHTTPClientTransport {
-  readonly #unanswered = new Set<string | number>();
-
-  constructor(url: URL, options: StreamableHTTPClientTransportOptions) {
-    super(url, options);
-    // the SDK's Client calls a handler that was there before it as well
-    this.onmessage = (message) => {
-      if (!('method' in message) && message.id !== undefined) this.#unanswered.delete(message.id);
-    };
-  }
-
-  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!('method' in message && 'id' in message)) return super.send(message, options);
-    const { id } = message;
-    this.#unanswered.add(id);
-    const onRequestStreamEnd = () => {
-      options?.onRequestStreamEnd?.();
-      if (!this.#unanswered.delete(id)) return;
-      this.onmessage?.({
-        jsonrpc: '2.0',
-        id,
-        error: { code: STREAM_ENDED, message: 'The response stream ended early' },
-      });
-    };
-    try {
-      await super.send(message, { ...options, onRequestStreamEnd });
-    } catch (error) {
-      this.#unanswered.delete(id);
-      throw error;
-    }
-  }
-}
+import { MessageLines, readMessage } from './message-lines.ts';
 
 /** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
 export class OldSseTransport extends SSEClientTransport {
@@ -133,7 +85,7 @@ export class ChildTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #command: ChildCommand;
-  readonly #buffer = new ReadBuffer();
+  readonly #lines = new MessageLines();
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
@@ -214,23 +166,28 @@ export class ChildTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
+    let lines: string[];
     try {
-      this.#buffer.append(chunk);
+      lines = this.#lines.push(chunk);
     } catch (error) {
-      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      this.#report(error);
       this.kill();
       return;
     }
-    for (;;) {
+    for (const line of lines) {
       try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
+        const message = readMessage(line);
+        if (!message) continue;
         this.#hasSpoken = true;
         this.onmessage?.(message);
       } catch (error) {
-        this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+        this.#report(error);
       }
     }
+  }
+
+  #report(error: unknown): void {
+    this.onerror?.(error instanceof Error ? error : new Error(String(error)));
   }
 
   async #endsWithin(ms: number): Promise<boolean> {
@@ -250,7 +207,7 @@ export class ChildTransport implements Transport {
     this.#child?.stdin?.destroy();
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
-    this.#buffer.clear();
+    this.#lines.clear();
     this.onclose?.();
   }
 
@@ -267,21 +224,18 @@ export class ChildTransport implements Transport {
   }
 }
 
-/** A server of this process: a factory is served in both eras, a server object in the one it can. */
+/** A server of this process, in the 2025 era: it takes half the work, and servers may ask in the middle of a call. */
 export async function inProcessTransport(server: InProcessServer): Promise<Transport> {
   const [near, far] = InMemoryTransport.createLinkedPair();
-  if (typeof server === 'function') {
-    const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
-    serveStdio(server, { transport: far });
-    return near;
-  }
-  if ('isConnected' in server && server.isConnected()) {
+  const make: McpServerFactory = typeof server === 'function' ? server : () => server;
+  const made = await make({ era: 'legacy' });
+  if ('isConnected' in made && made.isConnected()) {
     throw new PocketError(
       'CONFIG_INVALID',
       'This McpServer object already serves somebody. Pass a function that makes a new one: { server: () => new McpServer(…) }.',
     );
   }
-  await server.connect(far);
+  await made.connect(far);
   return near;
 }
 

@@ -7,19 +7,8 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  [
-    'errors',
-    'hash',
-    'suggest',
-    'logger',
-    'event-queue',
-    'events',
-    'hooks',
-    'usage',
-    'version',
-    'data-folder',
-    'fair-share',
-  ],
+  ['late-node'],
+  ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
   ['abort', 'access', 'option-keys', 'prices', 'audit', 'fingerprints', 'provider-errors'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   [
@@ -30,12 +19,14 @@ const layers = [
     'oauth',
     'server-requests',
     'pending-calls',
+    'message-lines',
+    'send-call',
     'ledger',
     'approval',
     'rights',
   ],
   ['tool-result', 'turns', 'sampling', 'step-result', 'router/', 'gate', 'permission', 'run-stream'],
-  ['function-tool', 'tool-runner', 'transports', 'authorization', 'agent-config', 'remote-approval'],
+  ['function-tool', 'tool-runner', 'transports', 'http-transport', 'authorization', 'agent-config', 'remote-approval'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'tool-list', 'connect', 'sub-agents'],
   ['connection', 'served-run', 'served-conversations'],
   ['client', 'agent-client'],

@@ -1,0 +1,107 @@
+// A Response over an answer of node:http. Headers and web streams of their own cost more than the rest of a small call,
+// so they are made when they are asked for, and `text`, `json` and `bytes` do without.
+import type { IncomingMessage } from 'node:http';
+import type { Body } from './response-body.ts';
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+export class HttpResponse implements Response {
+  readonly status: number;
+  readonly statusText: string;
+  readonly url: string;
+  readonly type = 'default';
+  readonly redirected = false;
+  readonly #message: IncomingMessage;
+  readonly #body: Body | undefined;
+  #headers: Headers | undefined;
+  #isRead = false;
+  #streamed: Response | undefined;
+
+  constructor(message: IncomingMessage, url: string, body: Body | undefined) {
+    this.status = message.statusCode ?? 0;
+    this.statusText = message.statusMessage ?? '';
+    this.url = url;
+    this.#message = message;
+    this.#body = body;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  get headers(): Headers {
+    this.#headers ??= this.#makeHeaders();
+    return this.#headers;
+  }
+
+  get body(): Response['body'] {
+    return this.#onStream().body;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#isRead || this.#streamed?.bodyUsed === true;
+  }
+
+  async text(): Promise<string> {
+    if (this.#streamed) return this.#streamed.text();
+    const text = (await this.#read()).toString();
+    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return new Uint8Array(this.#streamed ? await this.#streamed.arrayBuffer() : await this.#read());
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return (await this.bytes()).buffer;
+  }
+
+  blob(): Promise<Blob> {
+    return this.#onStream().blob();
+  }
+
+  formData(): Promise<FormData> {
+    return this.#onStream().formData();
+  }
+
+  clone(): Response {
+    return this.#onStream().clone();
+  }
+
+  async #read(): Promise<Uint8Array> {
+    if (!this.#body) return Buffer.alloc(0);
+    if (this.#isRead) throw new TypeError('Body is unusable: it has been read already');
+    this.#isRead = true;
+    return this.#body.whole();
+  }
+
+  /** The same as a Response of the platform; one that has been read is empty. */
+  #onStream(): Response {
+    const { status, statusText, headers } = this;
+    this.#streamed ??= new Response(this.#isRead ? null : (this.#body?.stream() ?? null), {
+      status,
+      statusText,
+      headers,
+    });
+    return this.#streamed;
+  }
+
+  #makeHeaders(): Headers {
+    const headers = new Headers();
+    const { rawHeaders } = this.#message;
+    for (let index = 0; index < rawHeaders.length; index += 2)
+      headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
+    if (this.#body?.isDecoded) {
+      headers.delete('content-encoding');
+      headers.delete('content-length');
+    }
+    return headers;
+  }
+}
+
+// for those who ask `instanceof Response`
+Object.setPrototypeOf(HttpResponse.prototype, Response.prototype);

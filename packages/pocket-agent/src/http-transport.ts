@@ -1,0 +1,137 @@
+// MCP over streamable HTTP: calls of tools take a short way past the SDK's transport, which does everything else.
+import {
+  type FetchLike,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  PROTOCOL_VERSION_META_KEY,
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
+import { checkedMessage } from './message-lines.ts';
+
+/** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
+export const STREAM_ENDED = -32_097;
+
+interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
+  fetch: FetchLike;
+  requestInit: { headers: Record<string, string> };
+}
+
+/** Names that a header may hold as they are; others are encoded by the SDK. */
+const PLAIN_NAME = /^[\w./-]+$/;
+
+export class HttpTransport extends StreamableHTTPClientTransport {
+  readonly #url: URL;
+  readonly #options: HttpTransportOptions;
+  readonly #unanswered = new Set<string | number>();
+  /** Calls on the short way, broken off by `close`. */
+  readonly #posts = new Set<AbortController>();
+  /** Answers that are the SDK's business, by the body of the request it is about to send for them. */
+  readonly #received: Map<string, Response>;
+  /** Until the server answers with anything but JSON. Whoever brings tokens needs the SDK to look after them. */
+  #takesShortWay: boolean;
+
+  constructor(url: URL, options: HttpTransportOptions) {
+    const received = new Map<string, Response>();
+    super(url, {
+      ...options,
+      fetch: async (to, init) => {
+        const response = received.size > 0 ? received.get(String(init?.body)) : undefined;
+        received.delete(String(init?.body));
+        return response ?? options.fetch(to, init);
+      },
+    });
+    this.#url = url;
+    this.#options = options;
+    this.#received = received;
+    this.#takesShortWay = options.authProvider === undefined && !('accept' in options.requestInit.headers);
+    // the SDK's Client calls a handler that was there before it as well
+    this.onmessage = (message) => {
+      if (!('method' in message) && message.id !== undefined) this.#unanswered.delete(message.id);
+    };
+  }
+
+  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!('method' in message && 'id' in message)) return super.send(message, options);
+    const { id } = message;
+    this.#unanswered.add(id);
+    try {
+      const headers = this.#takesShortWay && this.#headersOf(message, options);
+      if (headers && (await this.#isAnswered(message, headers, options?.requestSignal))) return;
+      await super.send(message, { ...options, onRequestStreamEnd: () => this.#streamEnded(id, options) });
+    } catch (error) {
+      this.#unanswered.delete(id);
+      throw error;
+    }
+  }
+
+  override async close(): Promise<void> {
+    for (const post of this.#posts) post.abort();
+    await super.close();
+  }
+
+  /** The SDK would wait for ever for a request whose response stream ended without an answer. */
+  #streamEnded(id: string | number, options: TransportSendOptions | undefined): void {
+    options?.onRequestStreamEnd?.();
+    if (!this.#unanswered.delete(id)) return;
+    const error = { code: STREAM_ENDED, message: 'The response stream ended early' };
+    this.onmessage?.({ jsonrpc: '2.0', id, error });
+  }
+
+  /** What the SDK would send with a call; undefined where it takes more than this. */
+  #headersOf(
+    { method, params }: JSONRPCRequest,
+    options: TransportSendOptions | undefined,
+  ): Record<string, string> | undefined {
+    if (method !== 'tools/call' || options?.headers || options?.resumptionToken) return undefined;
+    const name = String(params?.name);
+    if (!PLAIN_NAME.test(name)) return undefined;
+    const { sessionId } = this;
+    // in the 2026 era every request says which version it is in
+    const own = params?._meta?.[PROTOCOL_VERSION_META_KEY];
+    const version = typeof own === 'string' ? own : this.protocolVersion;
+    return {
+      ...this.#options.requestInit.headers,
+      ...(sessionId ? { 'mcp-session-id': sessionId } : {}),
+      ...(version ? { 'mcp-protocol-version': version } : {}),
+      ...(own === undefined ? {} : { 'mcp-method': method, 'mcp-name': name }),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+  }
+
+  /** Posts a call. An answer in JSON is read here; any other is kept for the SDK, and so are all calls from then on. */
+  async #isAnswered(
+    message: JSONRPCRequest,
+    headers: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const body = JSON.stringify(message);
+    const post = new AbortController();
+    const abort = () => post.abort(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    this.#posts.add(post);
+    try {
+      const response = await this.#options.fetch(this.#url, { method: 'POST', headers, body, signal: post.signal });
+      if (response.status !== 200 || !isJson(response.headers.get('content-type'))) {
+        this.#takesShortWay = false;
+        this.#received.set(body, response);
+        return false;
+      }
+      const answer: unknown = await response.json();
+      this.#posts.delete(post);
+      for (const each of Array.isArray(answer) ? answer : [answer]) this.onmessage?.(checkedMessage(each));
+      return true;
+    } catch (error) {
+      this.#posts.delete(post);
+      if (!signal?.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+  }
+}
+
+function isJson(type: string | null): boolean {
+  return type !== null && /^application\/json\s*(;|$)/i.test(type);
+}

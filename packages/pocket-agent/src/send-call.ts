@@ -1,0 +1,75 @@
+// One tools/call through the SDK's client, past what its `callTool` does for tools that few servers have.
+import {
+  type CallToolResult,
+  type Client,
+  InMemoryResponseCacheStore,
+  ProtocolError,
+  type RequestOptions,
+  type StandardSchemaV1,
+  specTypeSchemas,
+  type Tool,
+} from '@modelcontextprotocol/client';
+
+type CallParams = Parameters<Client['callTool']>[0];
+
+/** The server has not run the call: since the tool was listed, some of its arguments must travel as headers too. */
+const HEADER_MISMATCH = -32_020;
+
+export function sendCall(
+  client: Client,
+  tool: Tool | undefined,
+  params: CallParams,
+  options: RequestOptions,
+): Promise<CallToolResult> {
+  if (!tool || !isPlain(tool)) return client.callTool(params, options);
+  const answer = client.request({ method: 'tools/call', params }, toolResult, options);
+  if (client.getProtocolEra() !== 'modern') return answer;
+  return answer.catch((error: unknown) => {
+    if (!(error instanceof ProtocolError) || error.code !== HEADER_MISMATCH) throw error;
+    return client.callTool(params, options);
+  });
+}
+
+const plain = new WeakMap<Tool, boolean>();
+
+/** No output to check and no arguments to copy into headers: all that is left is to send the call. */
+function isPlain(tool: Tool): boolean {
+  const known = plain.get(tool);
+  if (known !== undefined) return known;
+  const found = tool.outputSchema === undefined && !takesMore(JSON.stringify(tool.inputSchema));
+  plain.set(tool, found);
+  return found;
+}
+
+function takesMore(json: string): boolean {
+  return json.includes('"outputSchema"') || json.includes('"x-mcp-header"');
+}
+
+/** The SDK keeps each list of tools as text for its `callTool`; where that has nothing to do the text only takes room. */
+export class SparingCache extends InMemoryResponseCacheStore {
+  override set(...[key, entry]: Parameters<InMemoryResponseCacheStore['set']>): number {
+    if (key.method !== 'tools/list' || takesMore(entry.value)) return super.set(key, entry);
+    this.delete(key);
+    return 0;
+  }
+}
+
+/** Results of other requests, which must not pass for that of a tool that said nothing. */
+const foreign = ['task', 'inputRequests', 'requestState'];
+
+/** The SDK finds out at every call whether it has a schema by checking `undefined` against it, which costs the most. */
+const toolResult: StandardSchemaV1<unknown, CallToolResult> = {
+  '~standard': {
+    version: 1,
+    vendor: 'pocket-agent',
+    validate(value) {
+      const isOther = isObject(value) && value.content === undefined && foreign.some((key) => key in value);
+      if (isOther) return { issues: [{ message: 'content is missing' }] };
+      return specTypeSchemas.CallToolResult['~standard'].validate(value);
+    },
+  },
+};
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
