@@ -16,7 +16,7 @@ export interface FetchOptions {
   guard?: 'public' | 'none';
   /** Hosts that may have a private address: `name`, `name:port` or an address. */
   allowHosts?: readonly string[];
-  /** Default refuse. Followed ones are checked like the first, and carry no credentials to another origin. */
+  /** Default refuse. Followed ones are checked like the first, and to another origin carry no headers of your own. */
   redirects?: 'refuse' | 'follow';
   /** From the call to the last byte of the body. Default: no limit but that of the signal. */
   timeoutMs?: number;
@@ -36,7 +36,8 @@ export interface HttpFetch {
 
 const MOST_REDIRECTS = 5;
 const IDLE_MS = 30_000;
-const NEVER_ACROSS = ['authorization', 'cookie', 'proxy-authorization'];
+/** Any other header may hold a secret: an API key goes by many names. */
+const KEPT_ACROSS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
 
 export function makeFetch(options: FetchOptions = {}): HttpFetch {
   const {
@@ -165,7 +166,8 @@ class Exchange {
   }
 
   redirect(status: number, isSameOrigin: boolean): void {
-    if (!isSameOrigin) for (const name of NEVER_ACROSS) delete this.headers[name];
+    if (!isSameOrigin)
+      for (const name of Object.keys(this.headers)) if (!KEPT_ACROSS.test(name)) delete this.headers[name];
     const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
     if (!becomesGet) {
       if (this.#sent instanceof Readable)

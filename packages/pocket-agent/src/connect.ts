@@ -99,9 +99,10 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const headers = Object.fromEntries(headersOf(request.name, entry, url));
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
-  const options = { requestInit: { headers }, fetch: httpFetch, ...(authProvider ? { authProvider } : {}) };
+  const { fetch = httpFetch } = entry;
+  const options = { requestInit: { headers }, fetch, ...(authProvider ? { authProvider } : {}) };
   const renewing = sharesTokens(authProvider)
-    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, httpFetch, options.requestInit) }
+    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, fetch, options.requestInit) }
     : {};
   try {
     const overSse = () =>

@@ -1,6 +1,6 @@
 // The `mcpServers` JSON that Claude Desktop, Cursor and VS Code use, read and checked.
 
-import type { AuthProvider, OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { AuthProvider, FetchLike, OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
 import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
@@ -35,6 +35,8 @@ export interface HttpEntry extends CommonEntry {
   type?: 'http' | 'streamable-http' | 'sse' | (string & {});
   /** OAuth with a person who logs in, or any provider of the MCP SDK. */
   auth?: OAuthLogin | AuthProvider | OAuthClientProvider;
+  /** Instead of our own, which goes wherever the server sends it: for addresses that strangers gave, for example. */
+  fetch?: FetchLike;
 }
 
 interface InProcessEntry extends CommonEntry {
@@ -114,6 +116,8 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
     throw invalid(`MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`);
   }
   checkTexts(name, 'headers', copy.headers);
+  if (copy.fetch !== undefined && typeof copy.fetch !== 'function')
+    throw invalid(`MCP server "${name}": "fetch" must be a function.`);
   return { ...copy, ...(type ? { type } : {}) };
 }
 

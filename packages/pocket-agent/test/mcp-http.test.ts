@@ -52,6 +52,20 @@ describe('query parameters', () => {
   });
 });
 
+test('everything goes through the fetch that an entry brings', async () => {
+  const host = await open(startModernHost());
+  const asked: string[] = [];
+  const fetch = (url: string | URL, init?: RequestInit) => {
+    asked.push(`${init?.method} ${url}`);
+    return globalThis.fetch(url, init);
+  };
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url, fetch } } } });
+  expect(textOfResult(await client.callTool('echo', { text: 'hi' }))).toBe('hi');
+  await client.close();
+  expect(asked.filter((request) => request === `POST ${host.url}`).length).toBeGreaterThan(2);
+  expect(host.seen).toHaveLength(asked.length);
+});
+
 describe('the old SSE transport', () => {
   test('is used when a server knows no other', async () => {
     const host = await open(startOldSseHost());
