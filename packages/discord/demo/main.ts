@@ -1,5 +1,6 @@
 // npm run discord:demo: the bot on a local Discord, and people who talk to it. Needs no account and no key.
 import { parseArgs } from 'node:util';
+import { messageOf } from '../src/errors.ts';
 import { createBot, jsonLogger } from '../src/index.ts';
 import { startDiscord } from '../test/counterpart/discord.ts';
 import type { Person } from '../test/counterpart/person.ts';
@@ -7,7 +8,8 @@ import type { StoredMessage } from '../test/counterpart/records.ts';
 import { showAll } from './show.ts';
 import { talkingModel } from './talking-model.ts';
 
-const { values } = parseArgs({ options: { fast: { type: 'boolean', default: false } } });
+const USAGE = 'npm run discord:demo [-- --fast]';
+const values = readArguments();
 const pace = values.fast ? 10 : 1;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 const pause = () => new Promise((resolve) => setTimeout(resolve, 600 / pace));
@@ -42,6 +44,7 @@ const bot = createBot({
   logger: jsonLogger('warn'),
 });
 const stopShowing = showAll(discord, print);
+print('A local Discord, and the bot in it. ✎ is an edit; -# begins a small line; (only for …) is seen by one person.');
 try {
   await bot.start();
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -81,4 +84,13 @@ try {
   stopShowing();
   await bot.close();
   await discord.close();
+}
+
+function readArguments(): { fast: boolean } {
+  try {
+    return parseArgs({ options: { fast: { type: 'boolean', default: false } } }).values;
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\nUsage: ${USAGE}\n`);
+    process.exit(2);
+  }
 }

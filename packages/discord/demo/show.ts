@@ -10,7 +10,7 @@ export function showAll(discord: LocalDiscord, print: (line: string) => void): (
     if (kind === 'typing') print(`${place}  ${user?.username} is typing …`);
     if (kind === 'delete' && message) print(`${place}  (a message of ${message.author.username} is gone)`);
     if ((kind !== 'message' && kind !== 'edit') || !message) return;
-    const text = messageLines(message).replaceAll(discord.bot.mention, `@${discord.bot.name}`);
+    const text = messageLines(message).replace(/<@(\d+)>/g, (_mention, id) => `@${discord.user(id).user.username}`);
     if (shown.get(message.id) === text) return;
     shown.set(message.id, text);
     print(`${place}  ${kind === 'edit' ? '✎ ' : ''}${text.replaceAll('\n', `\n${' '.repeat(place.length + 2)}`)}`);

@@ -36,7 +36,7 @@ function isConfiguration(error: unknown): boolean {
 }
 
 async function run(program: string): Promise<number> {
-  const { values } = parseArgs({ options: { shards: { type: 'string' }, help: { type: 'boolean' } } });
+  const { values } = parseArgs({ options: { shards: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
   if (values.help) {
     process.stdout.write(HELP);
     return 0;

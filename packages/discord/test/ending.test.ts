@@ -20,7 +20,7 @@ test('shards that cannot start end with their reason, told once, and their exit 
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const shards = (env: Record<string, string>) =>
-    spawnProgram({ DISCORD_TOKEN: discord.token, POCKET_DISCORD_DB: ':memory:', ...env }, ['--shards', '2']);
+    spawnProgram({ DISCORD_TOKEN: discord.token, POCKET_DISCORD_DB: ':memory:', ...env }, { args: ['--shards', '2'] });
   const unreached = shards({ DISCORD_API_URL: nowhere });
   const keyless = shards({ DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_MODELS: 'anthropic/claude-x' });
   const stranger = shards({ DISCORD_API_URL: discord.apiUrl, DISCORD_TOKEN: 'wrong' });
@@ -38,13 +38,26 @@ test('a shard that falls is started again; without a Discord SIGTERM still ends 
   const discord = await startDiscord();
   const database = join(await temporaryFolder(), 'bot.db');
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
-  const { child, ended, ready } = spawnProgram(where, ['--shards', '1']);
+  const { child, ended, ready } = spawnProgram(where, { args: ['--shards', '1'] });
   const [first] = await ready(1);
   process.kill(first?.pid ?? 0, 'SIGKILL');
   await ready(2);
   await discord.close();
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
+});
+
+test('SIGTERM for the npm that started it ends the bot', { timeout: 60_000 }, async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
+  // as npm does: a shell that waits for the program, and falls at the signal
+  const { child, ended, ready } = spawnProgram({ ...where, npm_lifecycle_event: 'discord' }, { shell: true });
+  const [bot] = await ready(1);
+  expect(bot?.pid).not.toBe(child.pid);
+  child.kill('SIGTERM');
+  await ended; // not before everybody has let go of its output
+  expect(discord.gateway.sessions).toEqual([]);
 });
 
 test('a log that nobody reads neither ends nor keeps the bot', { timeout: 60_000 }, async () => {

@@ -6,11 +6,18 @@ import { expect, onTestFinished } from 'vitest';
 
 const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-export function spawnProgram(env: Record<string, string>, args: readonly string[] = [], options: string[] = []) {
-  const child = spawn(process.execPath, [...options, '-C', 'pocket-agent/source', program, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+interface How {
+  args?: readonly string[];
+  /** Of node. */
+  options?: readonly string[];
+  /** A shell stands between the program and whoever starts it. */
+  shell?: boolean;
+}
+
+export function spawnProgram(env: Record<string, string>, { args = [], options = [], shell = false }: How = {}) {
+  const command = [process.execPath, ...options, '-C', 'pocket-agent/source', program, ...args];
+  const [file = '', ...rest] = shell ? ['/bin/sh', '-c', `"$@"; exit $?`, 'sh', ...command] : command;
+  const child = spawn(file, rest, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (text) => {

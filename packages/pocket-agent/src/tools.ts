@@ -149,6 +149,7 @@ export async function collectTools(
 function functionTool(name: string, tool: Tool): LanguageModelV4FunctionTool {
   const description = tool.description ?? tool.title ?? tool.annotations?.title;
   // MCP allows an object schema without properties, which some providers refuse
-  const inputSchema = { properties: {}, ...tool.inputSchema } as LanguageModelV4FunctionTool['inputSchema'];
+  const given = tool.inputSchema as LanguageModelV4FunctionTool['inputSchema'];
+  const inputSchema = given.properties ? given : { ...given, properties: {} };
   return { type: 'function', name, ...(description ? { description } : {}), inputSchema };
 }

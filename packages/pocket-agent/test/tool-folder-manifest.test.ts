@@ -158,9 +158,9 @@ const faults: Fault[] = [
   },
   {
     fault: 'a text cut off by its comma',
-    manifest: `${HEAD}    parameters: { properties: { x: { type: string, description: A name, without .md } } }\n`,
+    manifest: `${HEAD}    parameters: { properties: { x: { type: string, default: '', description: A name, without .md } } }\n`,
     problems: [
-      'manifest.yaml:5:73: found "without .md" without a value; expected a value; a text with a comma in it belongs in quotes',
+      'manifest.yaml:5:86: found "without .md" without a value; expected a value; a text with a comma in it belongs in quotes',
     ],
   },
   {

@@ -5,7 +5,7 @@ import type { Channel, StoredMessage } from './records.ts';
 
 export function messageLines(message: StoredMessage): string {
   const marks = [
-    message.onlyFor !== undefined && 'only for one',
+    message.onlyFor !== undefined && `only for <@${message.onlyFor}>`,
     message.history.length > 1 && `edited ${message.history.length - 1}×`,
     message.deletedAt !== undefined && 'deleted',
     (message.flags & MessageFlags.Loading) !== 0 && 'thinking…',

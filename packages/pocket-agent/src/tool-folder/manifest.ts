@@ -67,7 +67,10 @@ export class ManifestFile {
       Pair: (_index, { key, value }, path) => {
         const map = path.at(-1);
         const isCut =
-          isMap(map) && map.flow && isScalar(key) && (value === null || (isScalar(value) && value.source === ''));
+          isMap(map) &&
+          map.flow &&
+          isScalar(key) &&
+          (value === null || (isScalar(value) && value.value === null && value.source === ''));
         if (isCut)
           this.#note(
             startOf(key) ?? 0,
