@@ -8,17 +8,19 @@ import type { GuildSettings } from './settings/settings.ts';
 
 const TIMEOUT_MS = 120_000;
 
-export interface Once {
+interface Once {
   model: ModelChoice;
   systemPrompt: string;
   text: string;
   spender: Spender;
   settings: GuildSettings;
+  /** Ends it early; what it has cost until then is counted. */
+  signal: AbortSignal;
 }
 
 export async function askOnce(parts: BotParts, once: Once): Promise<string> {
-  const { model, systemPrompt, text, spender, settings } = once;
-  const purse = new Purse(parts, spender, settings);
+  const { model, systemPrompt, text, spender, settings, signal } = once;
+  const purse = new Purse(parts, { spender, settings });
   const agent = new PocketAgent({
     agentConfig: { llmModel: model.model ?? model.name, ...settingsOf(model), systemPrompt },
     logger: parts.agentLogger,
@@ -26,7 +28,7 @@ export async function askOnce(parts: BotParts, once: Once): Promise<string> {
     ...(parts.options.prices ? { prices: parts.options.prices } : {}),
   });
   try {
-    return await agent.run(text);
+    return await agent.run(text, { signal });
   } finally {
     await purse.settle(agent.totals.usage);
     await agent.close();

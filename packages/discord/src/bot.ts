@@ -1,23 +1,22 @@
-// The bot: logs in, listens, and closes without losing anything.
+// The bot: put together, started, and closed without losing anything.
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { Client, Events, GatewayIntentBits, Partials } from 'discord.js';
-import { sql } from 'kysely';
+import type { Client } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { Approvals } from './access/approvals.ts';
 import { definitions } from './commands/all.ts';
+import { Connection } from './connection.ts';
 import { Claims } from './conversation/claims.ts';
 import { History } from './conversation/history.ts';
+import { Holdings } from './conversation/holdings.ts';
 import { LiveRuns } from './conversation/live-runs.ts';
+import { Notices } from './conversation/notices.ts';
 import { Queue } from './conversation/queue.ts';
 import { Spending } from './conversation/spending.ts';
-import { loginFailed } from './discord-error.ts';
-import { endingWith } from './ending.ts';
 import { DiscordBotError, messageOf } from './errors.ts';
 import { catchUp } from './events/catch-up.ts';
-import { InOrder } from './events/in-order.ts';
-import { onInteraction } from './events/on-interaction.ts';
-import { onMessage } from './events/on-message.ts';
-import { type Health, type HealthServer, serveHealth } from './health.ts';
+import { forgetLeftGuilds } from './events/left-guilds.ts';
+import { type Ears, listen } from './events/listen.ts';
+import { type HealthServer, serveHealth } from './health.ts';
 import { jsonLogger } from './log.ts';
 import { Models } from './models.ts';
 import { checkOptions } from './option-keys.ts';
@@ -26,7 +25,7 @@ import type { BotParts } from './parts.ts';
 import { Settings } from './settings/settings.ts';
 import { forgetGuild } from './store/forget-guild.ts';
 import { Processes } from './store/processes.ts';
-import { type BotStore, openBotStore } from './store/schema.ts';
+import { openBotStore } from './store/schema.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
 import { Servers } from './toolbox/servers.ts';
 import { within } from './within.ts';
@@ -34,49 +33,38 @@ import { within } from './within.ts';
 const LEASE_MS = 45_000;
 const CATCH_UP_MS = 900_000;
 const CLOSE_GRACE_MS = 10_000;
-const DISCONNECT_MS = 2_000;
+/** For the last words of answers that are cut off. */
+const FAREWELL_MS = 2_000;
 const FILE_BYTES = 10_000_000;
 const FILE_MS = 30_000;
 const CLEANING_MS = 3_600_000;
+const EDIT_MS = 1_000;
+/** A wait is told when it is longer than some edits. */
+const NOTICE_EDITS = 3;
 
 export class Bot {
   readonly client: Client;
   readonly #options: BotOptions;
   readonly #logger: Logger;
   readonly #models: Models;
+  readonly #connection: Connection;
   readonly #closers: (() => unknown)[] = [];
-  /** Discord is not spoken to any more. */
-  readonly #ended = new AbortController();
   readonly #closed = Promise.withResolvers<never>();
-  /** Commands and buttons that are being answered. */
-  readonly #used = new InOrder();
+  /** What still runs has had its time. */
+  readonly #closing = new AbortController();
   #starting: Promise<void> | undefined;
-  #store: BotStore | undefined;
   #queue: Queue | undefined;
-  #runs: LiveRuns | undefined;
+  #ears: Ears | undefined;
   #health: HealthServer | undefined;
 
   constructor(options: BotOptions) {
     checkOptions(options);
     this.#options = { ...options };
     this.#logger = options.logger ?? jsonLogger();
-    this.#models = new Models(options.models);
+    this.#models = new Models(options.models, options);
     this.#closed.promise.catch(() => {}); // for those who wait for something else beside it
-    const { ws, rest } = endingWith(this.#ended.signal, options.client);
-    this.client = new Client({
-      intents: [
-        GatewayIntentBits.Guilds,
-        GatewayIntentBits.GuildMessages,
-        GatewayIntentBits.DirectMessages,
-        GatewayIntentBits.MessageContent,
-      ],
-      partials: [Partials.Channel],
-      // whatever a model writes, nobody is pinged by it
-      allowedMentions: { parse: [], repliedUser: false },
-      ...options.client,
-      ws,
-      rest: { ...(options.apiUrl ? { api: options.apiUrl } : {}), ...rest },
-    });
+    this.#connection = new Connection(this.#options, this.#logger);
+    this.client = this.#connection.client;
   }
 
   /** Where the health endpoint listens. */
@@ -123,15 +111,13 @@ export class Bot {
     const { leaseMs = LEASE_MS, catchUpMs = CATCH_UP_MS, closeGraceMs = CLOSE_GRACE_MS } = options;
     const agentLogger: Logger = { ...logger, info: logger.debug };
     const models = this.#models;
-    await this.#unlessClosed(models.checkAll());
+    await this.#unlessClosed(models.checkAll(logger));
     const opening = openBotStore(options.database);
     this.#closers.push(() => opening.then((store) => store.close()));
     const store = await this.#unlessClosed(opening);
-    this.#store = store;
     const { db } = store;
     const processes = new Processes(db, { leaseMs, logger });
     const runs = new LiveRuns();
-    this.#runs = runs;
     const catalogue = new Catalogue({
       directories: options.toolDirectories ?? [],
       context: ({ meta }: { meta: Readonly<Record<string, unknown>> }) => runs.contextOf(meta.discord_claim),
@@ -148,13 +134,16 @@ export class Bot {
     const fetch = makeFetch({ ...ownHost(options.apiUrl), maxBytes: FILE_BYTES, timeoutMs: FILE_MS });
     this.#closers.push(() => fetch.close());
     if (options.healthPort !== undefined) {
-      const health = await serveHealth(options.healthPort, () => this.#look());
+      const health = await serveHealth(options.healthPort, { client, db, runs });
       this.#health = health;
       this.#closers.push(() => health.close());
     }
-    this.#tellConnection();
     this.#closers.push(() => this.#disconnect());
-    const ready = await this.#unlessClosed(this.#login());
+    const ready = await this.#unlessClosed(this.#connection.open());
+    const holdings = new Holdings(db, processes.id);
+    const claims = new Claims(db, holdings);
+    const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_MS);
+    const notices = new Notices({ client: ready, claims, logger, afterMs });
     const parts: BotParts = {
       client: ready,
       options,
@@ -165,8 +154,11 @@ export class Bot {
       catalogue,
       servers,
       fetch,
-      claims: new Claims(db, processes.id),
-      history: new History(db),
+      closing: this.#closing.signal,
+      holdings,
+      claims,
+      notices,
+      history: new History(db, holdings),
       spending: new Spending(db),
       settings: new Settings(db),
       approvals: new Approvals(logger),
@@ -175,15 +167,20 @@ export class Bot {
     this.#queue = queue;
     this.#closers.push(() => processes.stop());
     await processes.start(() => void this.#watched('taking over', queue.takeOver()));
-    const cleaning = setInterval(
-      () => void this.#watched('cleaning up', parts.claims.forgetOld()),
-      CLEANING_MS,
-    ).unref();
+    const cleaning = setInterval(() => void this.#watched('cleaning up', claims.forgetOld()), CLEANING_MS).unref();
     this.#closers.push(() => clearInterval(cleaning));
-    this.#closers.push(() => queue.close(closeGraceMs));
-    this.#listen(parts, queue);
+    this.#closers.push(() => this.#finish(closeGraceMs));
+    this.#closers.push(() => within(FAREWELL_MS, notices.close()));
+    const onLeft = async (guildId: string) => {
+      await queue.leave(guildId);
+      await forgetGuild(db, guildId);
+    };
+    const ears = listen(parts, { queue, catchUpMs, onLeft });
+    this.#ears = ears;
+    this.#closers.push(() => ears.closeToMessages());
     if (client.ws.shards.has(0)) await this.#unlessClosed(ready.application.commands.set(definitions));
-    await parts.claims.forgetOld();
+    await claims.forgetOld();
+    await forgetLeftGuilds(db, ready);
     await queue.takeOver();
     await this.#unlessClosed(catchUp(parts, queue, catchUpMs));
     logger.info('Ready', {
@@ -199,84 +196,21 @@ export class Bot {
     return Promise.race([this.#closed.promise, work]);
   }
 
-  #tellConnection(): void {
-    const { client } = this;
-    const logger = this.#logger;
-    const away = new Set<number>();
-    client.on(Events.Error, (error) => logger.error('The connection to Discord failed', { reason: error.message }));
-    client.on(Events.ShardError, (error, shard) =>
-      logger.error('The connection to Discord failed', { shard, reason: error.message }),
-    );
-    client.on(Events.ShardReconnecting, (shard) => {
-      // it tries twice a second
-      const isKnown = away.has(shard) || this.#ended.signal.aborted;
-      if (!isKnown) logger.warn('The connection to Discord is gone; trying to get it back', { shard });
-      away.add(shard);
-    });
-    const isBack = (shard: number) => {
-      if (away.delete(shard)) logger.info('The connection to Discord is back', { shard });
-    };
-    client.on(Events.ShardReady, isBack);
-    client.on(Events.ShardResume, isBack);
+  /** Lets what runs come to an end for a while, then stops it; buttons work until then. */
+  async #finish(graceMs: number): Promise<void> {
+    this.#queue?.close();
+    if (await within(graceMs, this.#idle())) return;
+    this.#closing.abort();
+    await within(FAREWELL_MS, this.#idle());
   }
 
-  /** A Discord that does not answer keeps nobody. */
   async #disconnect(): Promise<void> {
-    await within(DISCONNECT_MS, this.#used.idle());
-    this.#ended.abort();
-    await within(DISCONNECT_MS, Promise.all([this.client.destroy(), this.#queue?.idle()]));
+    this.#ears?.closeToInteractions();
+    await this.#connection.end(this.#idle());
   }
 
-  #listen(parts: BotParts, queue: Queue): void {
-    const { client } = this;
-    const { catchUpMs = CATCH_UP_MS } = this.#options;
-    const inOrder = new InOrder();
-    client.on(Events.MessageCreate, (message) => {
-      const work = inOrder.run(message.channelId, () => onMessage(parts, queue, message));
-      void this.#watched('a message', work);
-    });
-    client.on(Events.InteractionCreate, (interaction) => {
-      void this.#used.run(interaction.id, () => onInteraction(parts, queue, interaction));
-    });
-    // a session that could not be resumed has missed something
-    const onShardReady = () => void this.#watched('catching up', catchUp(parts, queue, catchUpMs));
-    client.on(Events.ShardReady, onShardReady);
-    // what was heard is written down before the database closes
-    this.#closers.push(() => inOrder.idle());
-    client.on(Events.GuildDelete, ({ id }) => void this.#watched('forgetting a guild', this.#forget(id, queue)));
-    this.#closers.push(() => client.removeAllListeners(Events.GuildDelete));
-    this.#closers.push(() => client.removeAllListeners(Events.MessageCreate));
-    this.#closers.push(() => client.off(Events.ShardReady, onShardReady));
-  }
-
-  /** Whoever throws the bot out takes everything along. */
-  async #forget(guildId: string, queue: Queue): Promise<void> {
-    await queue.leave(guildId);
-    if (this.#store) await forgetGuild(this.#store.db, guildId);
-  }
-
-  async #login(): Promise<Client<true>> {
-    const { client } = this;
-    const ready = new Promise<Client<true>>((resolve) => client.once(Events.ClientReady, resolve));
-    try {
-      await client.login(this.#options.token);
-    } catch (cause) {
-      throw loginFailed(cause, this.#options.apiUrl);
-    }
-    return ready;
-  }
-
-  async #look(): Promise<Health> {
-    const { client } = this;
-    const db = this.#store?.db;
-    const answered = db && (await sql`select 1`.execute(db).catch(() => undefined));
-    return {
-      ready: client.isReady(),
-      guilds: client.guilds.cache.size,
-      running: this.#runs?.size ?? 0,
-      ping: client.ws.ping < 0 ? null : client.ws.ping,
-      database: answered !== undefined,
-    };
+  async #idle(): Promise<void> {
+    await Promise.all([this.#queue?.idle(), this.#ears?.idle()]);
   }
 
   async #watched(what: string, work: Promise<void>): Promise<void> {

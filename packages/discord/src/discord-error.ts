@@ -31,6 +31,10 @@ function loginHint(cause: unknown, apiUrl: string | undefined): string {
   if (/disallowed intents/i.test(text)) {
     return `${refused}: switch on "Message Content Intent" in the Developer Portal under Bot.`;
   }
+  // discord.js reads what any web server sends as if Discord had sent it
+  if (cause instanceof TypeError && apiUrl !== undefined) {
+    return `${refused}: what ${apiUrl} answers is not Discord's API. Look whether DISCORD_API_URL is its address.`;
+  }
   const isAnswer = cause instanceof DiscordAPIError || cause instanceof HTTPError;
   if (isAnswer && apiUrl !== undefined) {
     return `${refused}: ${apiUrl} answered ${cause.status}. Look whether DISCORD_API_URL is the address of its API.`;

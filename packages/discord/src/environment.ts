@@ -1,11 +1,11 @@
 // Variables of the environment as options; all that is wrong with them is told at once.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { closestName, type McpServerEntry } from 'pocket-agent';
+import { closestName, type McpServerEntry, type Prices } from 'pocket-agent';
 import { DiscordBotError } from './errors.ts';
 import { jsonLogger, type LogLevel, logLevels } from './log.ts';
 import { nameFault } from './models.ts';
-import { isPort, isWebAddress, portRule, serversFault } from './option-keys.ts';
+import { arePrices, isPort, isWebAddress, PRICES_RULE, portRule, serversFault } from './option-keys.ts';
 import type { BotOptions } from './options.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,6 +20,7 @@ const names = [
   'MCP_HOSTS',
   'USER_BUDGET',
   'GUILD_BUDGET',
+  'PRICES',
   'PROMPT',
   'HEALTH_PORT',
   'LOG_LEVEL',
@@ -51,18 +52,22 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
   const models = text('POCKET_DISCORD_MODELS') === undefined ? ['demo'] : list('POCKET_DISCORD_MODELS');
   if (models.length === 0)
     faults.push('POCKET_DISCORD_MODELS is empty: name a model, for example anthropic/claude-sonnet-5.');
-  for (const name of models) faults.push(...told('POCKET_DISCORD_MODELS', nameFault({ name })));
+  for (const [index, name] of models.entries()) {
+    if (models.indexOf(name) < index) faults.push(`POCKET_DISCORD_MODELS names "${name}" twice.`);
+    else faults.push(...told('POCKET_DISCORD_MODELS', nameFault({ name })));
+  }
   const port = text('POCKET_DISCORD_HEALTH_PORT');
   if (port !== undefined && !isPort(Number(port))) faults.push(`POCKET_DISCORD_HEALTH_PORT ${portRule(port)}`);
   const mcpHosts = list('POCKET_DISCORD_MCP_HOSTS');
-  for (const host of mcpHosts.filter((each) => !HOST.test(each)))
+  for (const host of mcpHosts.filter((each) => !isHost(each)))
     faults.push(`POCKET_DISCORD_MCP_HOSTS has "${host}", but a host looks like example.com or example.com:8443.`);
   const toolDirectories = list('POCKET_DISCORD_TOOLS');
   for (const path of toolDirectories) faults.push(...directoryFault('POCKET_DISCORD_TOOLS', path));
   const knowledge = text('POCKET_DISCORD_KNOWLEDGE');
   if (knowledge !== undefined) faults.push(...directoryFault('POCKET_DISCORD_KNOWLEDGE', knowledge));
   const database = databaseIn(text, faults);
-  const mcpServers = serversIn(text('POCKET_DISCORD_MCP_SERVERS'), faults);
+  const mcpServers = serversIn(env, faults);
+  const prices = pricesIn(text('POCKET_DISCORD_PRICES'), faults);
   const budget = { userUsd: dollars('POCKET_DISCORD_USER_BUDGET'), guildUsd: dollars('POCKET_DISCORD_GUILD_BUDGET') };
   const systemPrompt = text('POCKET_DISCORD_PROMPT');
   if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
@@ -75,6 +80,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     mcpHosts,
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     budget,
+    prices,
     ...(port === undefined ? {} : { healthPort: Number(port) }),
     logger: jsonLogger(isLevel(level) ? level : 'info'),
   };
@@ -122,19 +128,38 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-function serversIn(text: string | undefined, faults: string[]): Record<string, McpServerEntry> {
-  if (text === undefined) return {};
-  const name = 'POCKET_DISCORD_MCP_SERVERS';
-  let parsed: unknown;
+/** URL knows which ports there are. */
+function isHost(text: string): boolean {
+  return HOST.test(text) && (text === '*' || URL.canParse(`http://${text}`));
+}
+
+/** Undefined when it is no JSON. */
+function parsedJson(text: string): unknown {
   try {
-    parsed = JSON.parse(text);
-  } catch {}
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function pricesIn(text: string | undefined, faults: string[]): Prices {
+  const parsed = text === undefined ? {} : parsedJson(text);
+  if (arePrices(parsed)) return parsed;
+  faults.push(`POCKET_DISCORD_PRICES ${PRICES_RULE}`);
+  return {};
+}
+
+function serversIn(env: Environment, faults: string[]): Record<string, McpServerEntry> {
+  const name = 'POCKET_DISCORD_MCP_SERVERS';
+  const text = env[name]?.trim();
+  if (!text) return {};
+  const parsed = parsedJson(text);
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     faults.push(`${name} must be JSON such as {"weather": {"url": "https://example.com/mcp"}}.`);
     return {};
   }
   // checked right after
   const servers = ('mcpServers' in parsed ? parsed.mcpServers : parsed) as Record<string, McpServerEntry>;
-  faults.push(...told(name, serversFault(servers)));
+  faults.push(...told(name, serversFault(servers, env)));
   return servers;
 }

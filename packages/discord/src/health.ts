@@ -1,8 +1,12 @@
 // GET /health: whether the bot can work right now.
 import { createServer, type Server } from 'node:http';
+import type { Client } from 'discord.js';
+import { sql } from 'kysely';
+import type { LiveRuns } from './conversation/live-runs.ts';
 import { DiscordBotError, messageOf } from './errors.ts';
+import type { BotDatabase } from './store/schema.ts';
 
-export interface Health {
+interface Health {
   ready: boolean;
   guilds: number;
   /** Answers that are being written. */
@@ -17,14 +21,31 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-export async function serveHealth(port: number, look: () => Promise<Health>): Promise<HealthServer> {
+interface Looked {
+  client: Client;
+  db: BotDatabase;
+  runs: LiveRuns;
+}
+
+async function healthOf({ client, db, runs }: Looked): Promise<Health> {
+  const answered = await sql`select 1`.execute(db).catch(() => undefined);
+  return {
+    ready: client.isReady(),
+    guilds: client.guilds.cache.size,
+    running: runs.size,
+    ping: client.ws.ping < 0 ? null : client.ws.ping,
+    database: answered !== undefined,
+  };
+}
+
+export async function serveHealth(port: number, looked: Looked): Promise<HealthServer> {
   const server: Server = createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (request.method !== 'GET' || (path !== '/health' && path !== '/')) {
       response.writeHead(404).end();
       return;
     }
-    look().then(
+    healthOf(looked).then(
       (health) => {
         response.writeHead(health.ready && health.database ? 200 : 503, { 'content-type': 'application/json' });
         response.end(JSON.stringify(health));

@@ -1,25 +1,37 @@
 // The models people can choose from.
-import { type LanguageModel, PocketAgent, resolveModel } from 'pocket-agent';
+import { type LanguageModel, type Logger, PocketAgent, resolveModel } from 'pocket-agent';
 import { DiscordBotError, messageOf } from './errors.ts';
-import type { ModelChoice } from './options.ts';
+import { hasKnownPrice } from './known-price.ts';
+import type { BotOptions, ModelChoice } from './options.ts';
 import type { GuildSettings } from './settings/settings.ts';
 
 const CONTEXT_TOKENS = 100_000;
 const SEES = /^(openai|anthropic|google|azure)\/|^(gpt|claude|gemini)-/;
 
 export class Models {
-  readonly #choices: readonly ModelChoice[];
+  readonly #money: Pick<BotOptions, 'prices' | 'budget'>;
+  readonly #unpriced = new Set<string>();
+  #choices: readonly ModelChoice[];
 
-  constructor(choices: readonly ModelChoice[]) {
+  constructor(choices: readonly ModelChoice[], { prices, budget }: Pick<BotOptions, 'prices' | 'budget'> = {}) {
     const faults = choices.flatMap((choice) => nameFault(choice) ?? []);
     if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
     this.#choices = choices;
+    this.#money = { ...(prices ? { prices } : {}), ...(budget ? { budget } : {}) };
   }
 
-  /** Throws what is wrong with any of them, as a fault of the configuration. */
-  async checkAll(): Promise<void> {
-    const faults = await Promise.all(this.#choices.map((choice) => this.check(choice).then(() => [], messageOf)));
-    if (faults.flat().length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.flat().join('\n'));
+  get names(): string[] {
+    return this.#choices.map(({ name }) => name);
+  }
+
+  /** One that cannot be used is told and left out, unless it is the usual one: then everything that is wrong is thrown. */
+  async checkAll(logger: Logger): Promise<void> {
+    const checked = this.#choices.map((choice) => this.#checkAtStart(choice).then(() => undefined, messageOf));
+    const faults = await Promise.all(checked);
+    const reasons = faults.filter((fault) => fault !== undefined);
+    if (faults[0] !== undefined) throw new DiscordBotError('CONFIG_INVALID', reasons.join('\n'));
+    for (const reason of reasons) logger.warn('A model is left out', { reason });
+    this.#choices = this.#choices.filter((_choice, index) => faults[index] === undefined);
   }
 
   /** Those a guild lets its people choose; all when it names none that exists. */
@@ -41,8 +53,13 @@ export class Models {
     return this.allowed(settings).length > 1;
   }
 
+  /** Of these, those whose price nobody knows: what they cost cannot be counted. */
+  unpriced(choices: readonly ModelChoice[]): string[] {
+    return choices.flatMap(({ name }) => (this.#unpriced.has(name) ? name : []));
+  }
+
   has(name: string): boolean {
-    return this.#choices.some((choice) => choice.name === name);
+    return this.names.includes(name);
   }
 
   /** Throws what keeps a model from being used: a missing key, a missing package, an unknown name. */
@@ -53,6 +70,21 @@ export class Models {
       throw new DiscordBotError('REFUSED', unusable(name, error), { cause: error });
     }
   }
+
+  /** With a budget, a model whose price nobody knows would refuse every question. */
+  async #checkAtStart(choice: ModelChoice): Promise<void> {
+    const { prices = {}, budget = {} } = this.#money;
+    const model = await this.check(choice);
+    if (await hasKnownPrice(model, prices)) return;
+    if (budget.userUsd !== undefined || budget.guildUsd !== undefined)
+      throw new DiscordBotError('REFUSED', priceMissing(choice.name, model.modelId));
+    this.#unpriced.add(choice.name);
+  }
+}
+
+function priceMissing(name: string, id: string): string {
+  const price = `{"${id}": {"input": 3, "output": 15}}`;
+  return `The model "${name}" cannot be used with a budget: nobody knows what it costs. Set its price in dollars for a million tokens, such as POCKET_DISCORD_PRICES='${price}' (as a library: prices), or set no budget.`;
 }
 
 /** Why a model can never work, without looking for its key or loading anything. */
@@ -67,7 +99,9 @@ export function nameFault({ name, model }: ModelChoice): string | undefined {
 }
 
 function unusable(name: string, error: unknown): string {
-  return `The model "${name}" cannot be used: ${messageOf(error)}`;
+  // whoever writes a variable has no options to pass
+  const reason = messageOf(error).replace(/,? or pass (an? )?[\w.]+[^.]*\.$/, '.');
+  return `The model "${name}" cannot be used: ${reason}`;
 }
 
 export function seesImages({ name, vision }: ModelChoice): boolean {

@@ -1,5 +1,5 @@
 // The options of a bot, checked before anything is opened: what would be ignored, or can never work, is refused.
-import { closestName, PocketAgentClient } from 'pocket-agent';
+import { closestName, type McpServerEntry, type ModelPrice, PocketAgentClient, type Prices } from 'pocket-agent';
 import { DiscordBotError, messageOf } from './errors.ts';
 import type { BotLimits, BotOptions, ModelChoice } from './options.ts';
 import type { ReplyOptions } from './reply/live-reply.ts';
@@ -36,6 +36,7 @@ const ofModel: Names<ModelChoice> = {
   vision: true,
 };
 
+const ofPrice: Names<ModelPrice> = { input: true, output: true, cachedInput: true, cacheWrite: true };
 const database: Names<DatabasePlace> = { url: true, file: true };
 const reply: Names<ReplyOptions> = { editIntervalMs: true, maxParts: true };
 const budget: Names<NonNullable<BotOptions['budget']>> = { userUsd: true, guildUsd: true };
@@ -60,14 +61,15 @@ export function checkOptions(options: BotOptions): void {
 }
 
 function faultsOf(options: BotOptions): string[] {
-  const { token, apiUrl, database: where, healthPort, mcpServers, leaseMs, catchUpMs, closeGraceMs } = options;
+  const { token, apiUrl, database: where, healthPort, mcpServers, prices, leaseMs, catchUpMs, closeGraceMs } = options;
   const faults = [...modelFaults(options.models), ...numberFaults('', { leaseMs, catchUpMs, closeGraceMs })];
   if (typeof token !== 'string' || token.trim() === '') faults.push('token is empty: it is that of a Discord bot.');
   if (apiUrl !== undefined && !isWebAddress(apiUrl)) faults.push(`apiUrl is no address: "${apiUrl}".`);
   if (!where?.url && !where?.file) faults.push('database needs a file, or the url of a PostgreSQL database.');
   if (healthPort !== undefined && !isPort(healthPort)) faults.push(`healthPort ${portRule(healthPort)}`);
-  const wrong = serversFault(mcpServers ?? {});
+  const wrong = serversFault(mcpServers ?? {}, process.env);
   if (wrong !== undefined) faults.push(`mcpServers: ${wrong}`);
+  if (!arePrices(prices ?? {})) faults.push(`prices ${PRICES_RULE}`);
   return faults;
 }
 
@@ -95,18 +97,52 @@ export function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
+export const PRICES_RULE =
+  'must be like {"gpt-5": {"input": 1.25, "output": 10}}: dollars for a million tokens, by model; cachedInput and cacheWrite may be there too.';
+
+/** Of `input`, `output`, `cachedInput` and `cacheWrite` the first two have to be there. */
+export function arePrices(value: unknown): value is Prices {
+  if (!isRecord(value)) return false;
+  return Object.values(value).every((price) => {
+    if (!isRecord(price) || unknownIn('', price, ofPrice).length > 0) return false;
+    return [price.input, price.output, price.cachedInput ?? 0, price.cacheWrite ?? 0].every(
+      (dollars) => typeof dollars === 'number' && dollars >= 0,
+    );
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Why one of the servers could never be reached. */
-export function serversFault(mcpServers: NonNullable<BotOptions['mcpServers']>): string | undefined {
+export function serversFault(
+  mcpServers: NonNullable<BotOptions['mcpServers']>,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   try {
     // connects to nothing yet
     new PocketAgentClient({ mcpConfig: { mcpServers } });
   } catch (error) {
     return messageOf(error);
   }
-  const wrong = Object.entries(mcpServers).find(
-    ([, entry]) => 'url' in entry && !entry.url.includes('${') && !isWebAddress(entry.url),
-  );
-  return wrong && `MCP server "${wrong[0]}": "url" must be a whole address such as https://example.com/mcp.`;
+  for (const [name, entry] of Object.entries(mcpServers)) {
+    if (entry.disabled) continue;
+    if ('url' in entry && !entry.url.includes('${') && !isWebAddress(entry.url))
+      return `MCP server "${name}": "url" must be a whole address such as https://example.com/mcp.`;
+    const missing = missingVariable(entry, env);
+    if (missing !== undefined)
+      return `MCP server "${name}" needs the variable ${missing}, which is not set. Set it, or write \${${missing}:-a default}.`;
+  }
+  return undefined;
+}
+
+/** The first `${NAME}` or `${env:NAME}` without a value and without a default. */
+function missingVariable(entry: McpServerEntry, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  if ('server' in entry) return undefined;
+  const texts = 'command' in entry ? [entry.command, entry.args, entry.env, entry.cwd] : [entry.url, entry.headers];
+  const named = [...JSON.stringify(texts).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].flatMap(([, name]) => name ?? []);
+  return named.find((name) => env[name] === undefined);
 }
 
 function numberFaults(group: string, given: object): string[] {

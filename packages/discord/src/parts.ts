@@ -5,7 +5,9 @@ import type { Logger } from 'pocket-agent';
 import type { Approvals } from './access/approvals.ts';
 import type { Claims } from './conversation/claims.ts';
 import type { History } from './conversation/history.ts';
+import type { Holdings } from './conversation/holdings.ts';
 import type { LiveRuns } from './conversation/live-runs.ts';
+import type { Notices } from './conversation/notices.ts';
 import type { Spending } from './conversation/spending.ts';
 import type { Models } from './models.ts';
 import type { BotOptions } from './options.ts';
@@ -19,6 +21,9 @@ export interface BotParts {
   readonly logger: Logger;
   /** For agents: what providers and servers tell in passing may repeat what people wrote. */
   readonly agentLogger: Logger;
+  /** Aborted when what still runs has had its time. */
+  readonly closing: AbortSignal;
+  readonly holdings: Holdings;
   readonly claims: Claims;
   readonly history: History;
   readonly spending: Spending;
@@ -28,5 +33,6 @@ export interface BotParts {
   readonly servers: Servers;
   readonly approvals: Approvals;
   readonly runs: LiveRuns;
+  readonly notices: Notices;
   readonly fetch: HttpFetch;
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { readEnvironment } from './environment.ts';
 import { DiscordBotError, messageOf } from './errors.ts';
 import { FIVE_STEPS } from './five-steps.ts';
+import { jsonLogger } from './log.ts';
 import type { BotOptions } from './options.ts';
 import { stopSignal, whenAborted } from './stop-signal.ts';
 
@@ -13,9 +14,11 @@ const HELP = `Usage: pocket-discord [--shards N]
 
 The environment says the rest: DISCORD_TOKEN, POCKET_DISCORD_MODELS, DATABASE_URL, …; see docs/discord.md.
 `;
-/** Longer than a bot takes to close when all goes well. */
-const LAST_RESORT_MS = 15_000;
+/** Those who tell a process to end kill it after ten seconds; a bot takes less when all goes well. */
+const LAST_RESORT_MS = 9_800;
 const HURRIED = 130;
+/** What other bots call the token. */
+const OTHER_NAME = /^(DISCORD_?\w*TOKEN|BOT_TOKEN)$/i;
 
 /** `program` is what a shard runs. */
 export async function runProgram(program: string): Promise<number> {
@@ -44,7 +47,8 @@ async function run(program: string): Promise<number> {
   const options = readAll();
   if (values.shards === undefined) return runBot(options);
   const { runShards } = await import('./shards.ts');
-  return runShards({ token: options.token, apiUrl: options.apiUrl, count: values.shards, program });
+  const { token, apiUrl, logger = jsonLogger() } = options;
+  return runShards({ token, apiUrl, logger, count: values.shards, program });
 }
 
 /** Whoever has no token yet learns of all else that is wrong at the same time. */
@@ -55,9 +59,14 @@ function readAll(): BotOptions {
     if (token) return { token, ...options };
   } catch (error) {
     if (token) throw error;
-    throw new DiscordBotError('CONFIG_INVALID', `${FIVE_STEPS}\nThis is wrong as well:\n${messageOf(error)}`);
+    throw new DiscordBotError('CONFIG_INVALID', `${withoutToken()}\nThis is wrong as well:\n${messageOf(error)}`);
   }
-  throw new DiscordBotError('CONFIG_INVALID', FIVE_STEPS);
+  throw new DiscordBotError('CONFIG_INVALID', withoutToken());
+}
+
+function withoutToken(): string {
+  const other = Object.keys(process.env).find((name) => name !== 'DISCORD_TOKEN' && OTHER_NAME.test(name));
+  return other === undefined ? FIVE_STEPS : `${other} is set; did you mean DISCORD_TOKEN?\n\n${FIVE_STEPS}`;
 }
 
 async function runBot(options: BotOptions): Promise<number> {

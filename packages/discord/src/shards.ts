@@ -9,12 +9,15 @@ import {
   ShardEvents,
   ShardingManager,
 } from 'discord.js';
+import type { Logger } from 'pocket-agent';
 import { loginFailed } from './discord-error.ts';
 import { DiscordBotError } from './errors.ts';
 import { stopSignal, whenAborted } from './stop-signal.ts';
+import { tellWaiting } from './waiting.ts';
 
 interface Shards {
   token: string;
+  logger: Logger;
   /** As it was typed. */
   count: string;
   /** What each process runs. */
@@ -26,14 +29,14 @@ interface Shards {
 const IDENTIFY_MS = 5_500;
 const RESPAWN_MS = 1_000;
 /** Longer than a shard takes to give up by itself. */
-const LAST_RESORT_MS = 17_000;
+const LAST_RESORT_MS = 9_900;
 const HURRIED = 130;
 
 /**
  * Resolves with an exit code when all of them have ended: at SIGINT or SIGTERM, or because one could not start, which
  * has told why. One that had been up is started again.
  */
-export async function runShards({ token, count, program, apiUrl }: Shards): Promise<number> {
+export async function runShards({ token, logger, count, program, apiUrl }: Shards): Promise<number> {
   const totalShards = Number(count);
   if (!Number.isInteger(totalShards) || totalShards < 1) {
     throw new DiscordBotError('CONFIG_INVALID', `--shards must be a whole number of 1 or more, not "${count}".`);
@@ -55,12 +58,12 @@ export async function runShards({ token, count, program, apiUrl }: Shards): Prom
   });
   const failing = new AbortController();
   const stop = AbortSignal.any([asked, failing.signal]);
-  const delay = Math.ceil(IDENTIFY_MS / (await atOnce({ token, apiUrl, stop })));
+  const delay = Math.ceil(IDENTIFY_MS / (await atOnce({ token, apiUrl, stop, logger })));
   const ends: Promise<void>[] = [];
   let code = 0;
   for (const id of shardList) {
     if (stop.aborted) break;
-    const shard = new KeptShard(manager.createShard(id), stop);
+    const shard = new KeptShard(manager.createShard(id), { stop, logger });
     ends.push(
       shard.ended.then((failure) => {
         if (stop.aborted) return;
@@ -84,7 +87,7 @@ class KeptShard {
   /** With an exit code, when it is not started any more. */
   readonly ended: Promise<number>;
 
-  constructor(shard: Shard, stop: AbortSignal) {
+  constructor(shard: Shard, { stop, logger }: { stop: AbortSignal; logger: Logger }) {
     const [up, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()];
     this.up = up.promise;
     this.ended = ended.promise;
@@ -96,20 +99,26 @@ class KeptShard {
     // no limit of time: like a bot without shards it waits until Discord is there
     const start = () => void shard.spawn(-1);
     shard.on(ShardEvents.Death, (child) => {
-      if (wasUp && !stop.aborted) passed(RESPAWN_MS, undefined, { signal: stop }).then(start, () => ended.resolve(0));
-      else ended.resolve(('exitCode' in child && child.exitCode) || 1);
+      const { exitCode = null, signalCode = null } = 'exitCode' in child ? child : {};
+      if (wasUp && !stop.aborted) {
+        logger.warn('A shard has ended and is started again', { shard: shard.id, exitCode, signal: signalCode });
+        passed(RESPAWN_MS, undefined, { signal: stop }).then(start, () => ended.resolve(0));
+      } else ended.resolve(exitCode || 1);
     });
     start();
   }
 }
 
-async function atOnce({ token, apiUrl, stop }: { token: string; apiUrl: string | undefined; stop: AbortSignal }) {
+async function atOnce({ token, apiUrl, stop, logger }: Omit<Shards, 'count' | 'program'> & { stop: AbortSignal }) {
   const rest = new REST({ version: '10', ...(apiUrl === undefined ? {} : { api: apiUrl }) }).setToken(token);
+  const stopTelling = tellWaiting(rest, logger);
   try {
     const gateway = (await rest.get(Routes.gatewayBot(), { signal: stop })) as RESTGetAPIGatewayBotResult;
     return Math.max(1, gateway.session_start_limit.max_concurrency);
   } catch (error) {
     if (error instanceof DiscordAPIError && error.status === 401) throw loginFailed(error, apiUrl);
     return 1; // the processes tell what is wrong
+  } finally {
+    stopTelling();
   }
 }

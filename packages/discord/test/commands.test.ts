@@ -1,5 +1,7 @@
 // Slash commands, autocomplete, menus, forms and message apps.
+import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
@@ -54,7 +56,7 @@ test('/model is checked before it is kept, offered by autocomplete, and keeps th
   expect((await model()).content).toContain('uses `one`');
   const choices = await ann.complete('model', { channel: ann.dm, options: { name: 'tw' }, focused: 'name' }).choices();
   expect(choices).toEqual([{ name: 'two', value: 'two' }]);
-  expect((await model('two')).content).toContain('uses `two`');
+  expect((await model('TWO')).content).toContain('uses `two`');
   ann.say(ann.dm, 'what was it?');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'from two');
   expect(JSON.stringify(two.calls[0]?.prompt)).toContain('remember 7');
@@ -246,6 +248,77 @@ test('a server of a guild that cannot be reached, or whose host is allowed no lo
   expect(await offered()).toEqual([]);
 });
 
+test('a server of a guild leads to no host but its own, and its secrets nowhere', async () => {
+  const seen: string[] = [];
+  const listen = async (handle: RequestListener) => {
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const address = server.address();
+    return typeof address === 'object' ? address?.port : undefined;
+  };
+  const inside = await listen(({ url = '' }, response) => {
+    seen.push(url);
+    response.end('{}');
+  });
+  const allowed = await listen(({ headers }, response) => {
+    seen.push(`allowed, with ${headers['x-api-key']}`);
+    response.writeHead(307, { location: `http://localhost:${inside}/secrets` }).end();
+  });
+  const { discord } = await startBot({ model: answers(() => 'ok'), mcpHosts: [`127.0.0.1:${allowed}`, '*'] });
+  const [ann, admin] = [discord.user('ann'), discord.user('admin')];
+  const add = async (name: string, url: string) => {
+    const form = { name, url, headers: 'X-Api-Key: hush' };
+    await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply();
+  };
+  await add('sly', `http://127.0.0.1:${allowed}/mcp`);
+  await add('inner', `http://localhost:${inside}/mcp`);
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
+  expect(new Set(seen)).toEqual(new Set(['allowed, with hush']));
+});
+
+test('a server of a guild that takes the call and stays silent is waited for a moment, not longer', {
+  timeout: 15_000,
+}, async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const address = silent.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  // hosts are the same in capitals
+  const { discord } = await startBot({ model: answers(() => 'ok'), mcpHosts: ['LOCALHOST'] });
+  const [ann, admin] = [discord.user('ann'), discord.user('admin')];
+  const form = { name: 'silent', url: `http://localhost:${port}/mcp`, headers: '' };
+  await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply();
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'ok', { timeoutMs: 8_000 });
+});
+
+test('/setup profile: what a role got can be taken back', async () => {
+  const { discord } = await startBot();
+  const admin = discord.user('admin');
+  const setup = async (options: Record<string, string | boolean>) =>
+    (await admin.command('setup profile', { channel: 'general', options }).reply()).content;
+  expect(await setup({ profile: 'admin', role: 'Helpers' })).toMatch(/\*\*Profiles\*\*: <@&\d+> admin, everybody else/);
+  expect(await setup({ role: 'Helpers' })).toContain('Nothing was changed.');
+  expect(await setup({ role: 'Helpers', remove: true })).toContain('**Profiles**: everybody else manager');
+});
+
+test('/cost says of which models nobody knows the price', async () => {
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ models: [{ name: 'mine', model }, { name: 'demo' }] });
+  const ann = discord.user('ann');
+  const { content } = await ann.command('cost', { channel: ann.dm }).reply();
+  expect(content).toContain('Nobody knows what `mine` costs');
+});
+
 test('/help and /cost', async () => {
   const { discord } = await startBot({
     model: new ScriptedModel([{ text: 'ok', usage: { input: 1_000_000, output: 0 } }]),
@@ -258,6 +331,27 @@ test('/help and /cost', async () => {
   const cost = await ann.command('cost', { channel: 'general' }).reply();
   expect(cost.content).toContain('**You**: $2.0000, 1000005 tokens, 1 answers'.replace('1000005', '1000000'));
   expect(cost.content).toContain('**This server**: $2.0000');
+});
+
+test('/agent: servers go by their bare names in any case, and tell which of their tools the profile leaves out', async () => {
+  const run = () => 'done';
+  const server = await scriptedServer([
+    tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run }),
+    tool({ name: 'act', description: 'Says nothing of itself', run }),
+  ]);
+  const { discord } = await startBot({ mcpServers: { Tickets: { server } } });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const agent = async (options: Record<string, string | boolean> = {}) =>
+    (await ann.command('agent', { channel: 'general', options }).reply()).content;
+  const note =
+    '1 of 2 tools of **Tickets** are not for the profile manager: they can delete, or do not say what they do.';
+  expect(await agent()).toContain(note);
+  expect(await agent({ name: 'disabled' })).toContain('All tools are off');
+  const chosen = await agent({ name: 'tickets' });
+  expect(chosen).toContain('on: **Tickets (MCP)**.');
+  expect(chosen).toContain(note);
+  await admin.command('setup profile', { channel: 'general', options: { profile: 'admin' } }).reply();
+  expect(await agent()).not.toContain('not for the profile');
 });
 
 test('MCP servers: the operator names some, admins bring others along on allowed hosts, by a form', async () => {

@@ -1,16 +1,17 @@
 // The bot ends when it is told to, whatever Discord does; shards that cannot start end with a reason.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DefaultRestOptions } from 'discord.js';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBot } from '../src/index.ts';
 import { startDiscord } from './counterpart/discord.ts';
 import { spawnProgram } from './spawn-program.ts';
-import { botOptions, PacedModel, startBot, temporaryFolder } from './start-bot.ts';
+import { botOptions, PacedModel, quiet, startBot, temporaryFolder } from './start-bot.ts';
 
 const nowhere = 'http://127.0.0.1:1/api';
 
@@ -38,10 +39,11 @@ test('a shard that falls is started again; without a Discord SIGTERM still ends 
   const discord = await startDiscord();
   const database = join(await temporaryFolder(), 'bot.db');
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
-  const { child, ended, ready } = spawnProgram(where, { args: ['--shards', '1'] });
+  const { child, output, ended, ready } = spawnProgram(where, { args: ['--shards', '1'] });
   const [first] = await ready(1);
   process.kill(first?.pid ?? 0, 'SIGKILL');
   await ready(2);
+  expect(output.stderr).toContain('"message":"A shard has ended and is started again","shard":0');
   await discord.close();
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
@@ -114,6 +116,39 @@ test('a bot that is still on its way in can be closed', async () => {
   await bot.close();
   await starting;
   await expect(bot.start()).rejects.toMatchObject({ code: 'GONE' });
+});
+
+test('a start that has to wait for Discord says so, and why', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const waiting: ServerResponse[] = [];
+  const busy = createHttpServer((_request, response) => void waiting.push(response)).listen(0, '127.0.0.1');
+  await once(busy, 'listening');
+  onTestFinished(() => {
+    busy.closeAllConnections();
+    busy.close();
+  });
+  const address = busy.address();
+  const apiUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/api`;
+  const told: unknown[] = [];
+  const logger = { ...quiet, warn: (...line: unknown[]) => void told.push(line) };
+  const bot = createBot(await botOptions({ apiUrl, token: 'x' }, { logger }));
+  const starting = expect(bot.start()).rejects.toMatchObject({ code: 'GONE' });
+  await expect.poll(() => waiting.length).toBe(1);
+  vi.advanceTimersByTime(4_000);
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(10_000);
+  expect(told).toEqual([['Still waiting for Discord', { reason: 'it does not answer' }]]);
+  waiting[0]?.writeHead(429, { 'retry-after': '30', 'content-type': 'application/json' }).end('{}');
+  await expect
+    .poll(() => {
+      vi.advanceTimersByTime(5_000);
+      return told.length;
+    })
+    .toBe(2);
+  expect(told[1]).toEqual(['Still waiting for Discord', { reason: expect.stringMatching(/429.* in 30 s/) }]);
+  await bot.close();
+  await starting;
 });
 
 test('a Discord that answers nothing any more is not waited for', async () => {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type BotOptions, createBot, DiscordBotError, readEnvironment } from '../src/index.ts';
 import { startDiscord } from './counterpart/discord.ts';
 import { spawnProgram } from './spawn-program.ts';
-import { botOptions, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, botOptions, quiet, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 function faultsOf(work: () => unknown): string[] {
   try {
@@ -22,17 +22,19 @@ function faultsOf(work: () => unknown): string[] {
 const faultsIn = (env: Record<string, string>) => faultsOf(() => readEnvironment(env));
 
 test('without a token the command explains the five steps, and what else is wrong', { timeout: 60_000 }, async () => {
-  const { output, ended } = spawnProgram({ POCKET_DISCORD_HEALTH_PORT: '80000' });
+  const { output, ended } = spawnProgram({ POCKET_DISCORD_HEALTH_PORT: '80000', DISCORD_BOT_TOKEN: 'hush' });
   expect(await ended).toBe(2);
   for (const step of ['1.', '2.', '3.', '4.', '5.']) expect(output.stderr).toContain(`\n${step} `);
   expect(output.stderr).toContain('POCKET_DISCORD_HEALTH_PORT must be');
+  expect(output.stderr).toContain('DISCORD_BOT_TOKEN is set; did you mean DISCORD_TOKEN?');
+  expect(output.stderr).not.toContain('hush');
   expect(output.stdout).toBe('');
 });
 
 test('a Node that is too old is told so before anything else is loaded', { timeout: 60_000 }, async () => {
   const versions = '{ value: { ...process.versions, node: "20.19.0" } }';
   const old = `data:text/javascript,Object.defineProperty(process, "versions", ${versions})`;
-  const { output, ended } = spawnProgram({}, [], ['--import', old]);
+  const { output, ended } = spawnProgram({}, { options: ['--import', old] });
   expect(await ended).toBe(2);
   expect(output.stderr).toContain('pocket-discord needs Node 22.18 or newer');
 });
@@ -41,18 +43,19 @@ test('all faults of the environment are told at once, each with its variable and
   const faults = faultsIn({
     DISCORD_API_URL: 'nowhere',
     DATABASE_URL: 'mysql://root:hush@db/x',
-    POCKET_DISCORD_MODELS: 'gpt-5, nonsense',
+    POCKET_DISCORD_MODELS: 'gpt-5, nonsense, gpt-5',
     POCKET_DISCORD_HEALTH_PORT: '65536',
     POCKET_DISCORD_USER_BUDGET: '-1',
     POCKET_DISCORD_LOG_LEVEL: 'loud',
     POCKET_DISCORD_MCP_SERVERS: '[',
-    POCKET_DISCORD_MCP_HOSTS: 'example.com, https://example.org/mcp',
+    POCKET_DISCORD_MCP_HOSTS: 'example.com, https://example.org/mcp, example.com:99999',
+    POCKET_DISCORD_PRICES: '{"gpt-5": {"input": 1}}',
     POCKET_DISCORD_TOOLS: '/no/tools/there',
     POCKET_DISCORD_KNOWLEDGE: '/no/pages/there',
     POCKET_DISCORD_MODEL: 'demo',
     POCKET_DISCORD_PORT: 'tcp://10.0.0.1:80',
   });
-  expect(faults.map((fault) => /^[A-Z_]+/.exec(fault)?.[0]).sort()).toEqual([
+  expect([...new Set(faults.map((fault) => /^[A-Z_]+/.exec(fault)?.[0]))].sort()).toEqual([
     'DATABASE_URL',
     'DISCORD_API_URL',
     'POCKET_DISCORD_HEALTH_PORT',
@@ -62,13 +65,17 @@ test('all faults of the environment are told at once, each with its variable and
     'POCKET_DISCORD_MCP_SERVERS',
     'POCKET_DISCORD_MODEL',
     'POCKET_DISCORD_MODELS',
+    'POCKET_DISCORD_PRICES',
     'POCKET_DISCORD_TOOLS',
     'POCKET_DISCORD_USER_BUDGET',
   ]);
   const text = faults.join('\n');
   expect(text).toContain('Did you mean POCKET_DISCORD_MODELS?');
   expect(text).toContain('Unknown model "nonsense"');
+  expect(text).not.toContain('pass an AI SDK model');
+  expect(text).toContain('POCKET_DISCORD_MODELS names "gpt-5" twice.');
   expect(text).toContain('"https://example.org/mcp"');
+  expect(text).toContain('"example.com:99999"');
   expect(text).not.toContain('hush');
 });
 
@@ -76,6 +83,10 @@ test.each([
   ['{"a": {"args": []}}', 'needs a "command"'],
   ['{"a": {"url": "example.com/mcp"}}', 'must be a whole address'],
   ['{"a": 7}', 'must be an object'],
+  [
+    ['{"a": {"url": "https://example.com", "headers": {"X-Key": "$', '{NOT_SET}"}}}'].join(''),
+    'needs the variable NOT_SET',
+  ],
 ])('POCKET_DISCORD_MCP_SERVERS=%s is refused at the start', (json, why) => {
   const [fault, ...others] = faultsIn({ POCKET_DISCORD_MCP_SERVERS: json });
   expect(fault).toContain('POCKET_DISCORD_MCP_SERVERS: MCP server "a"');
@@ -95,6 +106,7 @@ test('what is right becomes options; the database is made in a directory that is
       POCKET_DISCORD_MCP_SERVERS: JSON.stringify({ mcpServers }),
       POCKET_DISCORD_MCP_HOSTS: 'example.com:8443, *',
       POCKET_DISCORD_HEALTH_PORT: '0',
+      POCKET_DISCORD_PRICES: '{"gpt-5": {"input": 1, "output": 2}}',
     }),
   ).toMatchObject({
     models: [{ name: 'demo' }, { name: 'gpt-5' }],
@@ -103,6 +115,7 @@ test('what is right becomes options; the database is made in a directory that is
     mcpServers,
     mcpHosts: ['example.com:8443', '*'],
     healthPort: 0,
+    prices: { 'gpt-5': { input: 1, output: 2 } },
   });
   expect(readEnvironment({ DATABASE_URL: 'postgres://db/x' })).toMatchObject({ database: { url: 'postgres://db/x' } });
   expect(faultsIn({ POCKET_DISCORD_DB: join(folder, 'missing', 'bot.db') })[0]).toContain('there is no directory');
@@ -163,6 +176,9 @@ test('what shows only at the start is told with the way out, and leaves nothing 
   await starting({}).toThrow('Message Content Intent');
   const elsewhere = discord.apiUrl.replace('/api', '/elsewhere');
   await starting({ apiUrl: elsewhere }).toThrow(/answered 404.*DISCORD_API_URL/);
+  busy.on('request', (_request, response) => response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'));
+  const page = `http://127.0.0.1:${healthPort}`;
+  await starting({ apiUrl: page }).toThrow(`what ${page} answers is not Discord's API`);
 });
 
 test('the log says which tool folders are there, and what is wrong with the others', async () => {
@@ -182,4 +198,49 @@ test('the log says which tool folders are there, and what is wrong with the othe
   expect(ready.tools).toContain('fetch_date_time');
   expect(ready.tools).not.toContain('broken');
   expect(ready.brokenTools).toEqual([expect.stringContaining('broken/manifest.yaml:2')]);
+});
+
+test('a model without its key is told and left out; the usual one has to be there', async () => {
+  const told: unknown[] = [];
+  const logger = {
+    ...quiet,
+    warn: (_message: string, { reason }: { reason?: unknown } = {}) => void told.push(reason),
+  };
+  const keyless = { name: 'openai/gpt-5', modelSettings: { apiKey: '' } };
+  const { discord, options } = await startBot({ models: [{ name: 'demo' }, keyless], logger });
+  expect(told).toEqual([expect.stringContaining('OPENAI_API_KEY')]);
+  const ann = discord.user('ann');
+  expect((await ann.command('model', { channel: ann.dm }).reply()).content).toContain('There are `demo`.');
+  const refused = await ann.command('model', { channel: ann.dm, options: { name: keyless.name } }).reply();
+  expect(refused.content).toContain('There is no model');
+  const other = createBot({ ...options, models: [keyless, { name: 'demo' }] });
+  await expect(other.start()).rejects.toThrow('OPENAI_API_KEY');
+});
+
+test('with a budget, a model whose price nobody knows is left out, or refused as the usual one; a price brings it back', async () => {
+  const told: unknown[] = [];
+  const logger = {
+    ...quiet,
+    warn: (_message: string, { reason }: { reason?: unknown } = {}) => void told.push(reason),
+  };
+  const model = answers(() => 'ok');
+  const models = [{ name: 'demo' }, { name: 'mine', model }];
+  const { discord, options } = await startBot({ models, logger, budget: { userUsd: 1 } });
+  expect(told).toEqual([expect.stringContaining('POCKET_DISCORD_PRICES=\'{"script"')]);
+  const { message } = await createBot({ ...options, models: [{ name: 'mine', model }] })
+    .start()
+    .then(
+      () => new Error('It has started.'),
+      (error) => error,
+    );
+  expect(message).toContain('nobody knows what it costs');
+  const priced = await runBot({
+    ...options,
+    models: [{ name: 'mine', model }],
+    prices: { script: { input: 1, output: 1 } },
+  });
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'hello');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'ok');
+  await priced.close();
 });

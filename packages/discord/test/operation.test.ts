@@ -1,6 +1,7 @@
 // Running the bot: health, logs, shards, the command itself and the demo.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -20,7 +21,7 @@ test.each([
     onTestFinished(() => discord.close());
     const database = join(await temporaryFolder(), 'bot.db');
     const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
-    const { child, output, ended, ready } = spawnProgram(where, args);
+    const { child, output, ended, ready } = spawnProgram(where, { args });
     const seen = (await ready(shards)).map((line) => line.guilds);
     for (const guild of discord.guilds.slice(1)) {
       discord.user('ann').say(`${guild.name}/general`, `${discord.bot.mention} Hello there`);
@@ -42,12 +43,18 @@ test.each([
 );
 
 test('the health endpoint tells whether the bot can work', async () => {
-  const { bot } = await startBot({ healthPort: 0 });
+  const { bot, discord } = await startBot({ healthPort: 0 });
   const look = () => fetch(`http://127.0.0.1:${bot.healthPort}/health`);
   const healthy = await look();
   expect(healthy.status).toBe(200);
   expect(await healthy.json()).toMatchObject({ ready: true, guilds: 1, running: 0, database: true });
   expect((await fetch(`http://127.0.0.1:${bot.healthPort}/other`)).status).toBe(404);
+  const back = Promise.withResolvers<void>();
+  discord.dropGateway({ resumable: true, until: back.promise });
+  const status = async () => (await look()).status;
+  await expect.poll(status).toBe(503);
+  back.resolve();
+  await expect.poll(status, { timeout: 8_000 }).toBe(200);
   await bot.client.destroy();
   expect((await look()).status).toBe(503);
   await bot.close();
@@ -127,18 +134,38 @@ test('shards: each guild is answered once, by one process for each shard or by o
   expect(model.calls).toHaveLength(10);
 });
 
-test('the demo shows a conversation and ends by itself', { timeout: 60_000 }, async () => {
+function spawnDemo(...options: string[]) {
   const demo = fileURLToPath(new URL('../demo/main.ts', import.meta.url));
-  const args = ['-C', 'pocket-agent/source', demo, '--fast'];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
+  const args = ['-C', 'pocket-agent/source', demo, ...options];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const shown = { text: '' };
   child.stdout.on('data', (text) => {
-    output += text;
+    shown.text += text;
   });
-  const [code] = await once(child, 'close');
-  expect(code).toBe(0);
-  expect(output).toContain('In Tokyo it is');
-  expect(output).toContain('ann: /agent name:Disabled');
-  expect(output).toContain('Tea at five!');
-  expect(output).toContain('That was the demo.');
+  return { child, shown, ended: once(child, 'close').then(([code]: (number | null)[]) => code) };
+}
+
+test('the demo shows a conversation and ends by itself', { timeout: 60_000 }, async () => {
+  const { shown, ended } = spawnDemo('--fast');
+  expect(await ended).toBe(0);
+  expect(shown.text).toContain('In Tokyo it is');
+  expect(shown.text).toContain('ann: /agent name:Disabled');
+  expect(shown.text).toContain('Tea at five!');
+  expect(shown.text).toContain('That was the demo.');
+});
+
+test("in the demo one can talk to the bot, with tools of one's own", { timeout: 60_000 }, async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'dice'));
+  const manifest =
+    'tool_human_name: Dice\ntool_list:\n  - { name: roll_dice, description: Rolls dice, capability: write }\n';
+  await writeFile(join(root, 'dice', 'manifest.yaml'), manifest);
+  const code = "export class Tools { async tool_roll_dice() { return 'a four'; } }\n";
+  await writeFile(join(root, 'dice', 'tool.mjs'), code);
+  const { child, shown, ended } = spawnDemo('--tools', root);
+  child.stdin.end('please roll dice\nAllow\n');
+  expect(await ended).toBe(0);
+  expect(shown.text).toContain('may I use **roll_dice**');
+  expect(shown.text).toContain('a four');
 });

@@ -1,6 +1,8 @@
 // Several processes on one PostgreSQL.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../store/test/postgres.ts';
+import { Settings } from '../src/settings/settings.ts';
+import { openBotStore } from '../src/store/schema.ts';
 import { askAll, crowd, echo, expectAllAnswered } from './crowd.ts';
 import { answers, runBot, startBot } from './start-bot.ts';
 
@@ -50,4 +52,19 @@ test('after the database was away the bot goes on', async () => {
   await postgres.restart();
   ann.say(ann.dm, 'still there?');
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 2);
+});
+
+test('settings that several processes change at the same time are all kept', async () => {
+  const database = { url: await postgres.createDatabase() };
+  const stores = await Promise.all([openBotStore(database), openBotStore(database)]);
+  const all = stores.map(({ db }) => new Settings(db));
+  const names = Array.from({ length: 20 }, (_, index) => `channel ${index}`);
+  const changes = names.map((name, index) =>
+    all[index % 2]?.change('guild', ({ channels }) => {
+      channels.push(name);
+    }),
+  );
+  await Promise.all(changes);
+  expect((await all[0]?.of('guild'))?.channels.sort()).toEqual(names.sort());
+  await Promise.all(stores.map((store) => store.close()));
 });

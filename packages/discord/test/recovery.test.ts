@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { openBotStore } from '../src/store/schema.ts';
 import { startDiscord } from './counterpart/discord.ts';
 import { askAll, crowd, echo, expectAllAnswered } from './crowd.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
@@ -112,25 +113,6 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   expect(discord.botMessages(ann.dm)).toHaveLength(2);
 });
 
-test('closing waits for answers, and what takes too long is taken up after the next start', async () => {
-  const database = { file: join(await temporaryFolder(), 'bot.db') };
-  const model = new PacedModel();
-  const { discord, bot, options } = await startBot({ model, database, closeGraceMs: 50 });
-  const ann = discord.user('ann');
-  ann.say('general', `${discord.bot.mention} hello`);
-  await model.called(1);
-  model.say('half an answer');
-  const message = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('half'));
-  await bot.close();
-  expect(message.content).toContain('I am being restarted');
-  expect(discord.gateway.sessions).toHaveLength(0);
-  const other = answers(() => 'a whole answer');
-  await runBot({ ...options, systemPrompt: 'You are new.', models: [{ name: 'test', model: other }] });
-  await discord.waitFor(() => message.content === 'a whole answer');
-  expect(JSON.stringify(other.calls[0]?.prompt[0])).toContain('You are new.');
-  expect(discord.botMessages('general')).toHaveLength(1);
-});
-
 test('after the gateway dropped the bot goes on; what was said meanwhile is answered once', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
@@ -169,4 +151,55 @@ test('a question that Discord will never give back holds up nobody behind it', a
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'ok');
   expect(JSON.stringify(model.calls[0]?.prompt)).toContain('found');
   expect(model.calls).toHaveLength(1);
+});
+
+test('missed questions are answered also where only some roles are', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const members = { ann: ['Helpers'], bob: [], admin: ['Admins'] };
+  const world = { guilds: [{ channels: ['general'], members }] };
+  const { discord, bot, options } = await startBot({ database, world });
+  const [ann, bob, admin] = [discord.user('ann'), discord.user('bob'), discord.user('admin')];
+  await admin.command('setup role', { channel: 'general', options: { role: 'Helpers' } }).reply();
+  ann.say('general', `${discord.bot.mention} one`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
+  await bot.close();
+  bob.say('general', `${discord.bot.mention} not for me`);
+  const missed = ann.say('general', `${discord.bot.mention} while you were away`);
+  await runBot(options);
+  await discord.waitFor(() => discord.botMessages('general').length === 2);
+  expect(discord.botMessages('general')[1]?.replyTo?.messageId).toBe(missed.id);
+});
+
+test('what another bot keeps in the same database is not forgotten for it', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const { db, close } = await openBotStore(database);
+  onTestFinished(close);
+  await db.insertInto('discord_bots').values({ id: '7' }).execute();
+  await db.insertInto('discord_guilds').values({ guild_id: '77', settings: '{}' }).execute();
+  const { bot, options } = await startBot({ database });
+  await bot.close();
+  await runBot(options);
+  expect(await db.selectFrom('discord_guilds').select('guild_id').execute()).toEqual([{ guild_id: '77' }]);
+});
+
+test('a guild that threw the bot out while it was away is forgotten at the start, the others are not', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const world = { guilds: [{ name: 'Old' }, { name: 'Home' }] };
+  const { discord, bot, options } = await startBot({ database, world });
+  const [ann, admin] = [discord.user('ann'), discord.user('admin')];
+  for (const guild of ['Old', 'Home']) {
+    await admin.command('setup conversations', { channel: `${guild}/general`, options: { scope: 'user' } }).reply();
+    ann.say(`${guild}/general`, `${discord.bot.mention} a secret of ${guild}`);
+    await discord.waitForBotMessage(`${guild}/general`, ({ content }) => content === 'ok');
+  }
+  await bot.close();
+  discord.stage.removeGuild(discord.guild('Old'));
+  await runBot(options);
+  const { db, close } = await openBotStore(database);
+  onTestFinished(close);
+  const messages = await db.selectFrom('discord_messages').select('json').execute();
+  expect(messages.map(({ json }) => json).filter((json) => json.includes('secret'))).toEqual([
+    expect.stringContaining('secret of Home'),
+  ]);
+  expect(await db.selectFrom('discord_guilds').select('guild_id').execute()).toHaveLength(1);
 });

@@ -1,6 +1,5 @@
 // How answers look at Discord: pieces, files, pings, and no more edits than Discord allows.
 import { expect, test } from 'vitest';
-import { splitMessage } from '../src/index.ts';
 import { answers, PacedModel, startBot } from './start-bot.ts';
 
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
@@ -39,6 +38,64 @@ test('a longer one is a file with its beginning, also when it was watched in pie
   isLong = false;
   ann.click(message, 'Regenerate');
   await discord.waitFor(() => message.content === 'short' && message.files.length === 0);
+});
+
+test('a file keeps the question above its beginning, and the note below', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, reply: { maxParts: 2, editIntervalMs: 40 } });
+  const ann = discord.user('ann');
+  const question = '*why* '.repeat(100);
+  ann.command('ask', { channel: 'general', options: { question } });
+  await model.called(1);
+  const text = paragraph.repeat(40);
+  model.say(text);
+  const growing = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('Stop'),
+  );
+  ann.click(growing, 'Stop');
+  const { content, files } = await discord.waitForBotMessage('general', (message) => message.files.length === 1);
+  expect(files[0]?.bytes.toString()).toBe(text);
+  expect(content.length).toBeLessThanOrEqual(2_000);
+  expect(content).toMatch(/^> \\\*why[^\n]*…\nsome words that say little/);
+  expect(content).toMatch(/\n\n-# The whole answer has \d+ characters and is in the file\.\n-# Stopped\.$/);
+});
+
+test('a note stands outside of code that was cut off, and in a message of its own where there is no room', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  const stopAfter = async (text: string, call: number) => {
+    ann.say('general', `${discord.bot.mention} code`);
+    await model.called(call + 1);
+    model.say(text, call);
+    const growing = await discord.waitForBotMessage('general', ({ components }) =>
+      JSON.stringify(components).includes('Stop'),
+    );
+    ann.click(growing, 'Stop');
+    await discord.waitFor(() => discord.botMessages('general').at(-1)?.content.endsWith('-# Stopped.'));
+    return discord.botMessages('general').map(({ content }) => content);
+  };
+  expect(await stopAfter('Here:\n```js\nconst a = 1;', 0)).toEqual(['Here:\n```js\nconst a = 1;\n```\n\n-# Stopped.']);
+  const full = `\`\`\`js\n${'x'.repeat(1_990)}`;
+  expect((await stopAfter(full, 1)).slice(1)).toEqual([`${full}\n\`\`\``, '-# Stopped.']);
+});
+
+test('a piece that cannot be taken away is tried again, and the answer counts as shown once it is gone', async () => {
+  let isLong = true;
+  const { discord } = await startBot({
+    model: answers(() => (isLong ? paragraph.repeat(20) : 'short')),
+    client: { rest: { retries: 0 } },
+  });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} tell me more`);
+  const last = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('Regenerate'),
+  );
+  isLong = false;
+  discord.failNext({ request: /DELETE .*messages/, status: 503, times: 2 });
+  ann.click(last, 'Regenerate');
+  await discord.waitFor(() => discord.botMessages('general').length === 1);
+  expect(discord.botMessages('general')[0]?.content).toBe('short');
 });
 
 test('where files may not be sent, all of it comes in pieces', async () => {
@@ -119,82 +176,6 @@ test('an answer that somebody deleted while it grew is posted again when it is w
   model.end();
   await discord.waitForBotMessage('general', ({ content }) => content === 'half and whole');
   expect(discord.botMessages('general')).toHaveLength(1);
-});
-
-const fences = (part: string) => part.split('\n').filter((line) => line.startsWith('```')).length;
-
-test('a short text is one message, nothing is none', () => {
-  expect(splitMessage('hello')).toEqual(['hello']);
-  expect(splitMessage(' \n ')).toEqual([]);
-});
-
-test('text is split between lines, then words, and only then inside them', () => {
-  const paragraphs = Array.from({ length: 60 }, (_, index) => `Line ${index} ${'word '.repeat(15).trim()}.`);
-  const parts = splitMessage(paragraphs.join('\n'));
-  expect(parts.every((part) => part.length <= 2000)).toBe(true);
-  expect(parts.join('\n')).toBe(paragraphs.join('\n'));
-  const words = 'abcde '.repeat(800).trim();
-  expect(
-    splitMessage(words)
-      .map((part) => part.trim())
-      .join(' '),
-  ).toBe(words);
-  const long = '😀'.repeat(1500);
-  const pieces = splitMessage(long);
-  expect(pieces.join('')).toBe(long);
-  expect(pieces.every((part) => part.length <= 2000 && part.isWellFormed())).toBe(true);
-});
-
-test('a code fence that fits into a message is never torn', () => {
-  const code = ['```ts', ...Array.from({ length: 40 }, (_, index) => `const a${index} = ${index};`), '```'].join('\n');
-  const parts = splitMessage(`${'intro '.repeat(280)}\n${code}\nthe end`);
-  expect(parts).toHaveLength(2);
-  expect(parts[1]).toBe(`${code}\nthe end`);
-});
-
-test('a longer one is closed and reopened with its language, and loses no line', () => {
-  const lines = Array.from({ length: 300 }, (_, index) => `print(${index})  # ${'x'.repeat(20)}`);
-  const parts = splitMessage(`Look:\n\`\`\`python title="a"\n${lines.join('\n')}\n\`\`\`\nDone.`);
-  expect(parts.length).toBeGreaterThan(4);
-  for (const part of parts) {
-    expect(part.length).toBeLessThanOrEqual(2000);
-    expect(fences(part) % 2).toBe(0);
-    if (part.includes('print')) expect(part).toContain('```python\n');
-  }
-  const code = parts.flatMap((part) => part.split('\n').filter((line) => line.startsWith('print')));
-  expect(code).toEqual(lines);
-});
-
-test('a fence that is still being written is closed for the moment, and longer fences keep shorter ones', () => {
-  expect(splitMessage('```js\nlet a')).toEqual(['```js\nlet a\n```']);
-  const nested = '````md\n```js\nx\n```\n````';
-  expect(splitMessage(nested)).toEqual([nested]);
-});
-
-test('a fence that begins inside of a line, or ends there, stays as it is written', () => {
-  for (const text of ['Look: ```js\nx\n```\ndone', '- a ```\nx```\n- b', 'say ```one``` and ```two```']) {
-    expect(splitMessage(text)).toEqual([text]);
-  }
-  const lines = Array.from({ length: 200 }, (_, index) => `print(${index})`);
-  const parts = splitMessage(`Look: \`\`\`py\n${lines.join('\n')}\n${lines[0]}\`\`\`\nDone.`);
-  for (const part of parts) expect((part.split('```').length - 1) % 2).toBe(0);
-  expect(parts.at(-1)).toMatch(/```\nDone\.$/);
-  expect(parts.flatMap((part) => part.split('\n').filter((line) => line.startsWith('print')))).toHaveLength(201);
-});
-
-test('whatever a model writes, splitting it comes to an end', () => {
-  const hostile = [
-    `${'`'.repeat(1000)}\n${'x'.repeat(3000)}`,
-    `\`\`\`${'y'.repeat(2500)}\n${'😀'.repeat(2000)}`,
-    '`'.repeat(5001),
-    `${'```\n'.repeat(1501)}`,
-    `<@${'1'.repeat(4000)}>`,
-  ];
-  for (const text of hostile) {
-    const parts = splitMessage(text);
-    expect(parts.every((part) => part.length <= 2000 && part.isWellFormed())).toBe(true);
-  }
-  expect(splitMessage('😀😀', 1).join('')).toBe('😀😀');
 });
 
 test('an answer that Discord could not be given for a while is shown later, without asking the model again', async () => {

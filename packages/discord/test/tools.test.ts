@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ScriptedCall } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
-import { answers, lastText, runBot, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, lastText, quiet, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 /** Calls the tools once, then tells what they returned. */
 function calls(...toolCalls: ScriptedCall[]) {
@@ -62,6 +62,16 @@ test('a tool that cannot do it says so: no path out of the knowledge base, no fa
   expect(result).toContain('Bad arguments');
 });
 
+test('fetch_date_time takes a city for its zone, in any case', async () => {
+  const cities = ['tokyo', 'New York', 'KOLKATA'];
+  const model = calls(...cities.map((timezone) => ({ name: 'fetch_date_time', arguments: { timezone } })));
+  const { discord } = await startBot({ model });
+  discord.user('ann').say('general', `${discord.bot.mention} what time is it there?`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  const result = results({ prompt: model.calls[1]?.prompt ?? [] });
+  for (const zone of ['Asia/Tokyo', 'America/New_York', 'Asia/']) expect(result).toContain(zone);
+});
+
 test('a direct message is only sent after the person said yes; nobody else can, and no means no', async () => {
   const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst @everyone' } });
   const { discord } = await startBot({ model });
@@ -85,6 +95,7 @@ test('a direct message is only sent after the person said yes; nobody else can, 
   await discord.waitFor(() =>
     discord.botMessages('general').some(({ content }) => content.includes('done:') && content.includes('Denied')),
   );
+  expect(discord.botMessages('general').at(-1)?.content).not.toContain('Denied..');
   expect(discord.botMessages(bob.dm)).toHaveLength(0);
 });
 
@@ -158,13 +169,14 @@ test('a folder of the operator gets Discord under the new and the old names, and
 });
 
 test('what is too long to be read at once is there to be read before it is allowed, and nothing in it is invisible', async () => {
-  const message = `${'harmless '.repeat(200)}\u202E the end`;
+  const hidden = [0x202e, 0xe0148, 0xe0149, 0xfe01, 0x3164, 0x2800, 0x115f, 0x034f, 0x85];
+  const message = `${'harmless '.repeat(200)}${String.fromCodePoint(...hidden)} the end`;
   const { discord } = await startBot({ model: calls({ name: 'send_user_dm_message', arguments: { message } }) });
   const ann = discord.user('ann');
   ann.say('general', `${discord.bot.mention} write to me`);
   const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
   const shown = asked.files[0]?.bytes.toString() ?? '';
-  expect(shown).toContain('\\u{202e} the end');
+  expect(shown).toContain(`${hidden.map((point) => `\\u{${point.toString(16)}}`).join('')} the end`);
   expect(shown).not.toContain('\u202E');
   ann.click(asked, 'Deny');
   await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
@@ -228,4 +240,70 @@ test('a tool that returns what no text can be made of, or throws, costs the answ
   ann.say(ann.dm, 'go');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('done:'));
   expect(model.calls[1]?.prompt.findLast(({ role }) => role === 'tool')?.content).toHaveLength(3);
+});
+
+test('what grows when it is shown is shown all the same, and can be allowed', async () => {
+  const message = '```'.repeat(390);
+  const { discord } = await startBot({ model: calls({ name: 'send_user_dm_message', arguments: { message } }) });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} write to me`);
+  const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
+  expect(asked.files[0]?.bytes.toString()).toContain(message);
+  ann.click(asked, 'Allow');
+  await discord.waitForBotMessage(ann.dm);
+});
+
+test('a question whose answer was stopped, or whose process ends, says so', async () => {
+  const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst' } });
+  const { discord, bot } = await startBot({ model, closeGraceMs: 0 });
+  const ann = discord.user('ann');
+  const asked = async (count: number) => {
+    ann.say('general', `${discord.bot.mention} write to me`);
+    const questions = () => discord.botMessages('general').filter(({ content }) => content.includes('may I use'));
+    return discord.waitFor(() => questions()[count - 1]);
+  };
+  const first = await asked(1);
+  const shown = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('"Stop"'),
+  );
+  ann.click(shown, 'Stop');
+  await discord.waitFor(() => first.content.includes('Stopped, so I did not.') && first.components.length === 0);
+  const second = await asked(2);
+  await bot.close();
+  expect(second.content).toContain('Stopped, so I did not.');
+  expect(discord.botMessages(ann.dm)).toHaveLength(0);
+});
+
+test('what a tool throws stays in the log; what it means for people is told', async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'shop'));
+  const names = ['crash', 'agent', 'refuse', 'fail'];
+  await writeFile(
+    join(root, 'shop', 'manifest.yaml'),
+    `tool_human_name: Shop\ntool_list:\n${names.map((name) => `  - { name: ${name}, description: Odd, capability: read }\n`).join('')}`,
+  );
+  await writeFile(
+    join(root, 'shop', 'tool.mjs'),
+    `import { PocketError } from '${new URL('../../pocket-agent/src/index.ts', import.meta.url)}';
+    export class Tools {
+      async tool_crash() { throw new Error('connect to postgres://admin:hunter2@10.0.0.5/prod failed'); }
+      async tool_agent() { throw new PocketError('MODEL_FAILED', 'the provider said hunter3'); }
+      async tool_refuse() { throw new PocketError('TOOL_FAILED', 'There are no seats left.'); }
+      async tool_fail() { return { isError: true, content: [{ type: 'text', text: 'Closed on Mondays.' }] }; }
+    }`,
+  );
+  const logged: unknown[] = [];
+  const model = calls(...names.map((name) => ({ name })));
+  const logger = { ...quiet, warn: (...line: unknown[]) => void logged.push(line) };
+  const { discord } = await startBot({ model, toolDirectories: [root], logger });
+  const question = discord.user('ann').say('general', `${discord.bot.mention} go`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  const result = results({ prompt: model.calls[1]?.prompt ?? [] });
+  expect(result).not.toContain('hunter');
+  expect(result).toContain(`crash failed; whoever runs this bot finds it in the log as ${question.id}.`);
+  expect(result).toContain('There are no seats left.');
+  expect(result).toContain('Closed on Mondays.');
+  const reason = 'connect to postgres://admin:hunter2@10.0.0.5/prod failed';
+  expect(logged).toContainEqual(['A tool failed', { tool: 'crash', claim: question.id, reason }]);
+  expect(logged).toHaveLength(2);
 });

@@ -7,18 +7,27 @@ import {
   PermissionFlagsBits,
   type SendableChannels,
 } from 'discord.js';
-import type { ApprovalAnswer, ApprovalRequest, Logger } from 'pocket-agent';
+import { type ApprovalAnswer, type ApprovalRequest, isPocketError, type Logger } from 'pocket-agent';
 import { messageOf } from '../errors.ts';
 import { buttons } from '../reply/buttons.ts';
 import { botMay } from './permissions.ts';
 
+/** Without the dot: a model reads them in a sentence of others. */
+const texts = {
+  allowed: 'Allowed',
+  denied: 'Denied',
+  expired: 'Nobody answered in time, so I did not',
+  stopped: 'Stopped, so I did not',
+};
+type Outcome = keyof typeof texts;
+
 interface Question {
   userId: string;
-  answer(allowed: boolean | undefined): void;
+  answer(outcome: Outcome): void;
 }
 
 /** Where and whom to ask, and for which answer. */
-export interface Asked {
+interface Asked {
   channel: SendableChannels;
   userId: string;
   claim: string;
@@ -40,14 +49,15 @@ export class Approvals {
     const { channel, userId, claim } = asked;
     const id = `${claim}.${++this.#count}`;
     const args = visible(JSON.stringify(request.arguments, null, 1));
-    const isLong = args.length > SHOWN;
-    const shown = escapeCodeBlock(isLong ? `${args.slice(0, SHOWN).toWellFormed()} …` : args);
+    const inBlock = escapeCodeBlock(args);
+    const isLong = inBlock.length > SHOWN;
+    const shown = isLong ? `${inBlock.slice(0, SHOWN).toWellFormed()} …` : inBlock;
     if (isLong && !botMay(channel, PermissionFlagsBits.AttachFiles)) {
-      return { deny: 'What it would be called with is too long to be shown here, so nobody could allow it.' };
+      return { deny: 'What it would be called with is too long to be shown here, so nobody could allow it' };
     }
     const title = `<@${userId}>, may I use **${tool}**? It can ${capability} something.`;
-    const answered = Promise.withResolvers<boolean | undefined>();
-    const expire = () => answered.resolve(undefined);
+    const answered = Promise.withResolvers<Outcome>();
+    const expire = () => answered.resolve(isPocketError(signal.reason, 'TIMEOUT') ? 'expired' : 'stopped');
     signal.addEventListener('abort', expire, { once: true });
     this.#open.set(id, { userId, answer: answered.resolve });
     try {
@@ -58,12 +68,11 @@ export class Approvals {
         files: isLong ? [new AttachmentBuilder(Buffer.from(args), { name: 'all-of-it.json' })] : [],
         allowedMentions: { users: [userId] },
       });
-      const allowed = await answered.promise;
-      const outcome = outcomeOf(allowed);
+      const outcome = await answered.promise;
       await message
-        .edit({ content: `${title}\n-# ${outcome}`, components: [] })
+        .edit({ content: `${title}\n-# ${texts[outcome]}.`, components: [] })
         .catch((error) => this.#logger.warn('A question could not be closed', { claim, reason: messageOf(error) }));
-      return allowed ? { allow: true, hash } : { deny: outcome };
+      return outcome === 'allowed' ? { allow: true, hash } : { deny: texts[outcome] };
     } finally {
       signal.removeEventListener('abort', expire);
       this.#open.delete(id);
@@ -76,7 +85,7 @@ export class Approvals {
     if (!question) return false;
     const { userId } = question;
     if (interaction.user.id === userId) {
-      question.answer(allowed);
+      question.answer(allowed ? 'allowed' : 'denied');
       await interaction.deferUpdate();
     } else {
       await interaction.reply({ content: `Only <@${userId}> can answer this.`, flags: MessageFlags.Ephemeral });
@@ -90,14 +99,10 @@ export function claimOfQuestion(id: string): string {
   return id.split('.')[0] ?? '';
 }
 
-/** Characters that hide or turn around what stands beside them are spelled out. */
-function visible(json: string): string {
-  return json.replaceAll(/[\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
-    [...character].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join(''),
-  );
-}
+/** U+2800 is a pattern of no dots, which no class of Unicode calls blank. */
+const HIDDEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-function outcomeOf(allowed: boolean | undefined): string {
-  if (allowed === undefined) return 'Nobody answered in time, so I did not.';
-  return allowed ? 'Allowed.' : 'Denied.';
+/** Characters that show nothing, or turn around what stands beside them, are spelled out. */
+function visible(json: string): string {
+  return json.replaceAll(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

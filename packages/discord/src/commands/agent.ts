@@ -1,12 +1,17 @@
 // /agent: which tools this conversation has. Any number of them, and the conversation stays.
 import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSelectMenuBuilder } from 'discord.js';
+import { profileOf } from '../access/profile.ts';
+import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
+import { leftOut } from '../toolbox/left-out.ts';
+import { within } from '../within.ts';
 import { type ChatCommand, type CommandAnswer, everywhere, type Here, hereOf, installed } from './command.ts';
 
 export const TOOLS_MENU = 'agent-tools';
 const DISABLED = { id: 'Disabled', label: 'Disabled' };
 const MOST_IN_MENU = 25;
+const LOOKING_MS = 3_000;
 
 export const agentCommand: ChatCommand = {
   name: 'agent',
@@ -25,13 +30,16 @@ export const agentCommand: ChatCommand = {
     const here = await hereOf(parts, interaction);
     const { choices, chosen } = await choicesOf(parts, here);
     const wanted = interaction.options.getString('name');
-    if (wanted === null) return menu(choices, chosen);
-    if (wanted === DISABLED.id) return choose(parts, here, []);
-    const choice = choices.find(({ id, label }) => id === wanted || label === wanted);
+    if (wanted === null) return menu(choices, chosen, await missing(parts, here, { ids: chosen, interaction }));
+    if (isMeant(wanted, DISABLED)) return choose(parts, here, { ids: [], interaction });
+    const choice =
+      choices.find(({ id, label }) => id === wanted || label === wanted) ??
+      choices.find((each) => isMeant(wanted, each));
     if (!choice)
       return `There are no tools \`${wanted.slice(0, 100)}\`. There are ${names(choices)}. Nothing was changed.`;
     const others = chosen.filter((id) => id !== choice.id);
-    return choose(parts, here, interaction.options.getBoolean('off') ? others : [...others, choice.id]);
+    const ids = interaction.options.getBoolean('off') ? others : [...others, choice.id];
+    return choose(parts, here, { ids, interaction });
   },
   async complete(parts, interaction) {
     const { choices } = await choicesOf(parts, await hereOf(parts, interaction));
@@ -48,7 +56,36 @@ export async function pickTools(
   const { choices, chosen } = await choicesOf(parts, here);
   // what the menu had no room for stays as it is
   const unseen = choices.slice(MOST_IN_MENU).flatMap(({ id }) => (chosen.includes(id) ? id : []));
-  return choose(parts, here, [...ids, ...unseen]);
+  return choose(parts, here, { ids: [...ids, ...unseen], interaction });
+}
+
+/** In any case, and a server also by its bare name. */
+function isMeant(wanted: string, { id, label }: ToolChoice): boolean {
+  const typed = wanted.trim().toLowerCase();
+  return [id, label, label.replace(/ \(MCP\)$/, '')].some((name) => name.toLowerCase() === typed);
+}
+
+interface Chosen {
+  ids: readonly string[];
+  /** Of the person who chooses. */
+  interaction: BaseInteraction;
+}
+
+/** What the chosen servers have and this person will not get. A server that is silent is not waited for. */
+async function missing(parts: BotParts, here: Here, { ids, interaction }: Chosen): Promise<string[]> {
+  const { conversation, guildId, settings } = here;
+  const lease = parts.servers.lease({ place: guildId ?? conversation, ids, guild: settings.mcpServers });
+  if (!lease) return [];
+  let found: string[] = [];
+  const member = interaction.inCachedGuild() ? interaction.member : null;
+  const looking = leftOut(lease.client, profileOf(member, settings))
+    .then((lines) => {
+      found = lines;
+    })
+    .catch((error) => parts.logger.warn('Tools of MCP servers could not be listed', { reason: messageOf(error) }))
+    .finally(() => lease.release());
+  await within(LOOKING_MS, looking);
+  return found;
 }
 
 async function choicesOf(
@@ -62,16 +99,17 @@ async function choicesOf(
   return { choices, chosen: wanted.filter((id) => choices.some((choice) => choice.id === id)) };
 }
 
-async function choose(parts: BotParts, here: Here, ids: readonly string[]): Promise<CommandAnswer> {
+async function choose(parts: BotParts, here: Here, chosen: Chosen): Promise<CommandAnswer> {
+  const { ids } = chosen;
   await parts.history.prefer(here.conversation, { tools: [...ids] });
   const { choices } = await choicesOf(parts, here);
   const on = choices.filter(({ id }) => ids.includes(id));
-  return on.length === 0
-    ? 'All tools are off. The conversation goes on.'
-    : `These tools are on: ${names(on)}. The conversation goes on.`;
+  if (on.length === 0) return 'All tools are off. The conversation goes on.';
+  const notes = await missing(parts, here, chosen);
+  return [`These tools are on: ${names(on)}. The conversation goes on.`, ...notes].join('\n');
 }
 
-function menu(choices: readonly ToolChoice[], chosen: readonly string[]): CommandAnswer {
+function menu(choices: readonly ToolChoice[], chosen: readonly string[], notes: readonly string[]): CommandAnswer {
   const shown = choices.slice(0, MOST_IN_MENU);
   if (shown.length === 0) return 'There are no tools here.';
   const select = new StringSelectMenuBuilder()
@@ -87,7 +125,8 @@ function menu(choices: readonly ToolChoice[], chosen: readonly string[]): Comman
       })),
     );
   const row = new ActionRowBuilder<StringSelectMenuBuilder>().addComponents(select);
-  return { content: 'Choose as many as you like; none switches all of them off.', components: [row] };
+  const content = ['Choose as many as you like; none switches all of them off.', ...notes].join('\n');
+  return { content, components: [row] };
 }
 
 function names(choices: readonly ToolChoice[]): string {

@@ -3,6 +3,8 @@ import { type Attachment, SlashCommandBuilder } from 'discord.js';
 import { botMaySpeak } from '../access/permissions.ts';
 import type { GivenFile } from '../context/attachments.ts';
 import { overLimit } from '../conversation/limits.ts';
+import { QUEUED } from '../conversation/notices.ts';
+import { buttons } from '../reply/buttons.ts';
 import { shortened } from '../texts.ts';
 import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
 
@@ -31,7 +33,11 @@ export const askCommand: ChatCommand = {
     const text = interaction.options.getString('question', true);
     const file = interaction.options.getAttachment('file');
     // from here on it is a message like any other, which lasts longer than the interaction
-    const { id: reply } = await interaction.editReply({ content: `> ${shortened(text)}\n-# …` });
+    const isBusy = await parts.claims.isBusy(conversation);
+    const { id: reply } = await interaction.editReply({
+      content: `> ${shortened(text)}\n${isBusy ? QUEUED : '-# …'}`,
+      components: isBusy ? buttons(['stop'], interaction.id) : [],
+    });
     await parts.claims.add({
       id: interaction.id,
       kind: 'ask',

@@ -1,6 +1,6 @@
 // /cost: what was spent today, and what may be.
 import { SlashCommandBuilder } from 'discord.js';
-import { leastBudget, type Spent } from '../conversation/spending.ts';
+import { leastOf, type Spent } from '../conversation/spending.ts';
 import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
 
 export const costCommand: ChatCommand = {
@@ -13,12 +13,17 @@ export const costCommand: ChatCommand = {
     .toJSON(),
   async run(parts, interaction) {
     const { guildId, userId, settings } = await hereOf(parts, interaction);
-    const { userUsd, guildUsd } = leastBudget(settings.budget, parts.options.budget);
-    const lines = [line('You', await parts.spending.ofUser(userId), userUsd)];
+    const { spending, options } = parts;
+    const { userUsd, guildUsd } = settings.budget;
+    const lines = [line('You', await spending.ofUser(userId), options.budget?.userUsd)];
     if (guildId !== null) {
-      const spent = await parts.spending.ofGuild(guildId);
-      lines.push(line('This server', spent, guildUsd));
+      if (userUsd !== undefined)
+        lines.push(line('You in this server', await spending.ofMember(guildId, userId), userUsd));
+      const limit = leastOf(guildUsd, options.budget?.guildUsd);
+      lines.push(line('This server', await spending.ofGuild(guildId), limit));
     }
+    const unpriced = parts.models.unpriced(parts.models.allowed(settings)).map((name) => `\`${name}\``);
+    if (unpriced.length > 0) lines.push(`-# Nobody knows what ${unpriced.join(', ')} costs, so dollars leave it out.`);
     return ['Today (UTC):', ...lines].join('\n');
   },
 };

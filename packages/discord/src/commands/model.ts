@@ -21,7 +21,9 @@ export const modelCommand: ChatCommand = {
       const { model } = await parts.history.preferences(conversation);
       return `This conversation uses \`${parts.models.pick(model, settings).name}\`. There are ${list}.`;
     }
-    const choice = allowed.find(({ name }) => name === wanted);
+    const typed = wanted.trim().toLowerCase();
+    const choice =
+      allowed.find(({ name }) => name === wanted) ?? allowed.find(({ name }) => name.toLowerCase() === typed);
     if (!choice) return `There is no model \`${wanted.slice(0, 100)}\` here. There are ${list}. Nothing was changed.`;
     await parts.models.check(choice);
     await parts.history.prefer(conversation, { model: choice.name });

@@ -20,6 +20,7 @@ export async function answerOnce(
   return askOnce(parts, {
     model: parts.models.pick(model, settings),
     spender: { guildId, userId },
+    signal: parts.closing,
     settings,
     systemPrompt: `${task} ${UNTRUSTED_RULE}`,
     text,

@@ -9,6 +9,7 @@ import {
   TextInputStyle,
 } from 'discord.js';
 import { type ProfileName, profiles } from 'pocket-agent';
+import { DiscordBotError } from '../errors.ts';
 import type { GuildSettings } from '../settings/settings.ts';
 import { readGuildServer } from '../toolbox/servers.ts';
 import { type ChatCommand, installed, onlyGuilds } from './command.ts';
@@ -44,9 +45,10 @@ const definition = new SlashCommandBuilder()
       .setName('profile')
       .setDescription('Which tools a role may use')
       .addStringOption((option) =>
-        option.setName('profile').setDescription('What they may do').setRequired(true).addChoices(profileChoices),
+        option.setName('profile').setDescription('What they may do').addChoices(profileChoices),
       )
-      .addRoleOption((option) => option.setName('role').setDescription('Which; without it, everybody else')),
+      .addRoleOption((option) => option.setName('role').setDescription('Which; without it, everybody else'))
+      .addBooleanOption((option) => option.setName('remove').setDescription('The role may what everybody else may')),
   )
   .addSubcommand((sub) =>
     sub
@@ -69,7 +71,7 @@ const definition = new SlashCommandBuilder()
   .addSubcommand((sub) =>
     sub
       .setName('budget')
-      .setDescription('Dollars a day; without a number there is no limit')
+      .setDescription('Dollars a day; what is left out stays, without any number there is no limit')
       .addNumberOption((option) => option.setName('server').setDescription('For all together').setMinValue(0))
       .addNumberOption((option) => option.setName('person').setDescription('For each person').setMinValue(0)),
   )
@@ -128,11 +130,11 @@ export const setupCommand: ChatCommand = {
     if (guildId === null || !memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
     const name = fields.getTextInputValue('name').trim();
     if (!SERVER_NAME.test(name)) return 'A name has 1 to 32 letters, digits, _ and -. Nothing was changed.';
-    const server = readGuildServer(
-      fields.getTextInputValue('url').trim(),
-      fields.getTextInputValue('headers'),
-      parts.options.mcpHosts ?? [],
-    );
+    const server = readGuildServer({
+      url: fields.getTextInputValue('url').trim(),
+      headers: fields.getTextInputValue('headers'),
+      hosts: parts.options.mcpHosts ?? [],
+    });
     const settings = await parts.settings.change(guildId, ({ mcpServers }) => {
       mcpServers[name] = server;
     });
@@ -140,7 +142,7 @@ export const setupCommand: ChatCommand = {
   },
   async complete(parts, interaction) {
     if (interaction.options.getSubcommand() === 'model') {
-      return (parts.options.models ?? []).map(({ name }) => ({ name, value: name }));
+      return parts.models.names.map((name) => ({ name, value: name }));
     }
     const { mcpServers } = await parts.settings.of(interaction.guildId);
     return Object.keys(mcpServers).map((name) => ({ name, value: name }));
@@ -160,10 +162,12 @@ function change(settings: GuildSettings, { options }: ChatInputCommandInteractio
       settings.roles = toggled(settings.roles, options.getRole('role', true).id);
       break;
     case 'profile': {
-      const profile = options.getString('profile', true);
+      const profile = options.getString('profile') ?? '';
       const role = options.getRole('role');
-      if (!isProfile(profile)) break;
-      if (role) settings.profiles[role.id] = profile;
+      if (role && options.getBoolean('remove')) delete settings.profiles[role.id];
+      else if (!isProfile(profile))
+        throw new DiscordBotError('REFUSED', 'Choose a profile, or a role and `remove`. Nothing was changed.');
+      else if (role) settings.profiles[role.id] = profile;
       else settings.profile = profile;
       break;
     }
@@ -173,12 +177,13 @@ function change(settings: GuildSettings, { options }: ChatInputCommandInteractio
     case 'mcp-remove':
       delete settings.mcpServers[options.getString('name', true)];
       break;
-    case 'budget':
-      settings.budget = {
-        guildUsd: options.getNumber('server') ?? undefined,
-        userUsd: options.getNumber('person') ?? undefined,
-      };
+    case 'budget': {
+      const { guildUsd, userUsd } = settings.budget;
+      const [server, person] = [options.getNumber('server'), options.getNumber('person')];
+      const isEmpty = server === null && person === null;
+      settings.budget = isEmpty ? {} : { guildUsd: server ?? guildUsd, userUsd: person ?? userUsd };
       break;
+    }
     case 'conversations':
       settings.scope = options.getString('scope', true) === 'user' ? 'user' : 'channel';
       settings.summaries = options.getBoolean('summaries') ?? settings.summaries;

@@ -4,13 +4,13 @@ import { DiscordBotError } from '../errors.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-export interface Days {
+interface Days {
   after: string | null;
   before: string | null;
   around: string | null;
 }
 
-export interface Span {
+interface Span {
   /** For Discord, which takes only one of them. */
   bound: { after?: string; around?: string; before?: string };
   /** Messages from then on do not belong to it. */

@@ -1,5 +1,5 @@
 // A Discord message as what a model is asked: who writes, what it refers to, what is attached, and the question.
-import type { GuildMember, Message, User } from 'discord.js';
+import { type GuildMember, type Message, MessageReferenceType, type User } from 'discord.js';
 import type { UserInput } from 'pocket-agent';
 import { type GivenFile, type ReadOptions, readAttachments } from './attachments.ts';
 import { asked, escaped, untrusted } from './untrusted.ts';
@@ -52,17 +52,27 @@ interface Reference {
 }
 
 async function referenceOf(message: Message): Promise<Reference> {
-  if (message.reference?.messageId === undefined) return { files: [] };
+  const { reference, messageSnapshots } = message;
+  if (reference?.type === MessageReferenceType.Forward) {
+    const snapshots = [...messageSnapshots.values()];
+    // Discord does not say who wrote it
+    const blocks = snapshots.map((snapshot) => untrusted('forwarded message', {}, textOf(snapshot)));
+    return { block: blocks.join('\n'), files: snapshots.flatMap(({ attachments }) => [...attachments.values()]) };
+  }
+  if (reference?.messageId === undefined) return { files: [] };
   try {
     const replied = await message.fetchReference();
     const attributes = { author: replied.author.username, id: replied.id };
-    const embeds = replied.embeds.map(({ title, description }) => [title, description].filter(Boolean).join('\n'));
-    const content = [replied.content, ...embeds].filter((part) => part !== '').join('\n');
-    const block = untrusted('replied-to message', attributes, content);
+    const block = untrusted('replied-to message', attributes, textOf(replied));
     return { block, files: [...replied.attachments.values()] };
   } catch {
     return { block: '(The message that this one replies to is gone.)', files: [] };
   }
+}
+
+function textOf({ content, embeds }: Pick<Message, 'content' | 'embeds'>): string {
+  const shown = embeds.map(({ title, description }) => [title, description].filter(Boolean).join('\n'));
+  return [content, ...shown].filter((part) => part !== '').join('\n');
 }
 
 function describeUser(user: User): string {

@@ -1,7 +1,8 @@
 // The text of a PDF, as far as it can be had without a renderer: text operators of its streams, with their character maps.
 import { inflateSync } from 'node:zlib';
 
-const MOST_BYTES = 50_000_000;
+/** Of all its streams together, unpacked. */
+const MOST_BYTES = 16_000_000;
 
 /** Empty when there is none, or when it is encrypted or scanned. */
 export function pdfText(bytes: Buffer): string {
@@ -19,24 +20,25 @@ export function pdfText(bytes: Buffer): string {
 
 function streamsOf(bytes: Buffer, source: string): string[] {
   const found: string[] = [];
-  let total = 0;
+  let room = MOST_BYTES;
   for (const match of source.matchAll(/<<(?:(?!endobj)[\s\S]){0,4000}?>>\s*stream\r?\n/g)) {
     const start = match.index + match[0].length;
     const end = source.indexOf('endstream', start);
-    if (end < 0 || total > MOST_BYTES) break;
+    if (end < 0 || room <= 0) break;
+    if (/\/Subtype\s*\/Image\b/.test(match[0])) continue;
     const raw = bytes.subarray(start, end);
-    const text = match[0].includes('/FlateDecode') ? inflated(raw) : raw.toString('latin1');
-    total += text.length;
+    const text = match[0].includes('/FlateDecode') ? inflated(raw, room) : raw.subarray(0, room).toString('latin1');
+    room -= text.length;
     found.push(text);
   }
   return found;
 }
 
-function inflated(raw: Buffer): string {
+function inflated(raw: Buffer, room: number): string {
   try {
-    return inflateSync(raw, { maxOutputLength: MOST_BYTES }).toString('latin1');
+    return inflateSync(raw, { maxOutputLength: room }).toString('latin1');
   } catch {
-    return ''; // a picture, or broken
+    return ''; // too much, or broken
   }
 }
 

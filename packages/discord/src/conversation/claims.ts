@@ -1,8 +1,9 @@
 // Who answers what: every message is claimed once, in one queue per conversation that all processes share.
 import { sql } from 'kysely';
 import type { BotDatabase, Claim } from '../store/schema.ts';
+import { type Holdings, OPEN } from './holdings.ts';
 
-export type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'> & { replies?: readonly string[] };
+type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'> & { replies?: readonly string[] };
 
 /** Snowflakes are as old as they are long, then as they sort. */
 const byAge = sql`length(id), id`;
@@ -11,11 +12,11 @@ const KEPT_MS = 7 * 24 * 3_600_000;
 
 export class Claims {
   readonly #db: BotDatabase;
-  readonly #process: string;
+  readonly #holdings: Holdings;
 
-  constructor(db: BotDatabase, process: string) {
+  constructor(db: BotDatabase, holdings: Holdings) {
     this.#db = db;
-    this.#process = process;
+    this.#holdings = holdings;
   }
 
   /** False when somebody else was first. */
@@ -38,13 +39,21 @@ export class Claims {
     return this.#db.selectFrom('discord_claims').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** How many somebody, or a guild, has asked since then. */
-  async countSince(whose: { userId: string } | { guildId: string }, since: number): Promise<number> {
+  /** How many questions of somebody, or of a guild, were taken and refused since then. */
+  async countSince(
+    whose: { userId: string } | { guildId: string },
+    since: number,
+  ): Promise<{ taken: number; refused: number }> {
     const query = this.#db.selectFrom('discord_claims').where('created_at', '>', since);
     const theirs =
       'userId' in whose ? query.where('user_id', '=', whose.userId) : query.where('guild_id', '=', whose.guildId);
-    const { count } = await theirs.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-    return count;
+    const { all, refused } = await theirs
+      .select(({ fn, eb }) => [
+        fn.countAll<number>().as('all'),
+        fn.count<number>(eb.case().when('state', '=', 'refused').then(1).end()).as('refused'),
+      ])
+      .executeTakeFirstOrThrow();
+    return { taken: all - refused, refused };
   }
 
   /** What nobody has answered for an hour is no longer waited for. */
@@ -52,38 +61,28 @@ export class Claims {
     const { count } = await this.#db
       .selectFrom('discord_claims')
       .where('user_id', '=', userId)
-      .where('state', '!=', 'done')
+      .where('state', 'in', OPEN)
       .where('created_at', '>', Date.now() - WAITING_MS)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     return count;
   }
 
-  /** Whether this process now works on a conversation on which no other does. */
-  async take(conversation: string): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
-      .updateTable('discord_conversations')
-      .set({ owner: this.#process })
-      .where('id', '=', conversation)
-      .where(({ or, eb, selectFrom, not }) =>
-        or([
-          eb('owner', 'is', null),
-          eb('owner', '=', this.#process),
-          not(eb('owner', 'in', selectFrom('discord_processes').select('discord_processes.id'))),
-        ]),
-      )
-      .executeTakeFirstOrThrow();
-    return numUpdatedRows > 0n;
-  }
-
   /** The oldest that has no answer yet; `running` when somebody had begun. */
   next(conversation: string): Promise<Claim | undefined> {
-    return this.#unfinished().where('conversation', '=', conversation).orderBy(byAge).limit(1).executeTakeFirst();
+    return this.#db
+      .selectFrom('discord_claims')
+      .selectAll()
+      .where('conversation', '=', conversation)
+      .where('state', 'in', OPEN)
+      .orderBy(byAge)
+      .limit(1)
+      .executeTakeFirst();
   }
 
   /** From here on no notice is added; the one it had, if any, is no answer and is returned. */
-  async begin({ id, kind }: Claim): Promise<string[]> {
-    return this.#db.transaction().execute(async (transaction) => {
+  async begin({ id, kind, conversation }: Claim): Promise<string[]> {
+    return this.#holdings.during(conversation, async (transaction) => {
       const { replies } = await transaction
         .updateTable('discord_claims')
         .set({ state: 'running' })
@@ -96,63 +95,26 @@ export class Claims {
     });
   }
 
-  async finish(id: string): Promise<void> {
-    await this.#db.updateTable('discord_claims').set({ state: 'done' }).where('id', '=', id).execute();
+  finish(claim: Claim): Promise<void> {
+    return this.#set(claim, { state: 'done' });
+  }
+
+  /** Whether it will never be begun: false when its turn has come, or it was ended, already. */
+  async cancel(id: string): Promise<boolean> {
+    return this.#setQueued(id, { state: 'done' });
   }
 
   /** False when its turn has come already. */
   async setNotice(id: string, notice: string): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
-      .updateTable('discord_claims')
-      .set({ replies: JSON.stringify([notice]) })
-      .where('id', '=', id)
-      .where('state', '=', 'queued')
-      .executeTakeFirstOrThrow();
-    return numUpdatedRows > 0n;
+    return this.#setQueued(id, { replies: JSON.stringify([notice]) });
   }
 
-  async setReplies(id: string, replies: readonly string[]): Promise<void> {
-    const set = { replies: JSON.stringify(replies) };
-    await this.#db.updateTable('discord_claims').set(set).where('id', '=', id).execute();
-  }
-
-  /** Whether nothing is left to do in a conversation, which is then free for any process. */
-  async release(conversation: string): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
-      .updateTable('discord_conversations')
-      .set({ owner: null })
-      .where('id', '=', conversation)
-      .where('owner', '=', this.#process)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('discord_claims')
-              .select('discord_claims.id')
-              .where('discord_claims.conversation', '=', conversation)
-              .where('discord_claims.state', '!=', 'done'),
-          ),
-        ),
-      )
-      .executeTakeFirstOrThrow();
-    return numUpdatedRows > 0n;
+  setReplies(claim: Claim, replies: readonly string[]): Promise<void> {
+    return this.#set(claim, { replies: JSON.stringify(replies) });
   }
 
   async isBusy(conversation: string): Promise<boolean> {
     return (await this.next(conversation)) !== undefined;
-  }
-
-  /** Conversations with something to do that are ours, or of a process that is gone. */
-  async abandoned(): Promise<Pick<Claim, 'conversation' | 'guild_id'>[]> {
-    return this.#unfinished()
-      .innerJoin('discord_conversations', 'discord_conversations.id', 'discord_claims.conversation')
-      .leftJoin('discord_processes', 'discord_processes.id', 'discord_conversations.owner')
-      .where(({ or, eb }) =>
-        or([eb('discord_processes.id', 'is', null), eb('discord_processes.id', '=', this.#process)]),
-      )
-      .clearSelect()
-      .select(['discord_claims.conversation', 'discord_claims.guild_id'])
-      .distinct()
-      .execute();
   }
 
   /** Whether nobody has asked anything in the conversation after this. */
@@ -204,8 +166,20 @@ export class Claims {
       .execute();
   }
 
-  #unfinished() {
-    return this.#db.selectFrom('discord_claims').selectAll('discord_claims').where('state', '!=', 'done');
+  async #set({ id, conversation }: Claim, values: Partial<Claim>): Promise<void> {
+    await this.#holdings.during(conversation, (transaction) =>
+      transaction.updateTable('discord_claims').set(values).where('id', '=', id).execute(),
+    );
+  }
+
+  async #setQueued(id: string, values: Partial<Claim>): Promise<boolean> {
+    const { numUpdatedRows } = await this.#db
+      .updateTable('discord_claims')
+      .set(values)
+      .where('id', '=', id)
+      .where('state', '=', 'queued')
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
   }
 }
 
@@ -218,6 +192,7 @@ async function isNewest(db: BotDatabase, { id, conversation }: Claim): Promise<b
     .selectFrom('discord_claims')
     .select('id')
     .where('conversation', '=', conversation)
+    .where('state', '!=', 'refused')
     .orderBy(sql`length(id) desc, id desc`)
     .limit(1)
     .executeTakeFirst();

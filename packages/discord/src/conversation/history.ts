@@ -1,6 +1,8 @@
-// What was said in a conversation, one row per message. Rows are added, and removed turn by turn, never rewritten.
+// What was said in a conversation, one row per message. Rows are added, and removed turn by turn; only old pictures leave them.
 import type { Message } from 'pocket-agent';
 import type { BotDatabase } from '../store/schema.ts';
+import type { Holdings } from './holdings.ts';
+import { PictureRoom } from './old-pictures.ts';
 
 /** All that one question led to. */
 export interface Turn {
@@ -8,7 +10,7 @@ export interface Turn {
   messages: Message[];
 }
 
-export interface Preferences {
+interface Preferences {
   model: string | null;
   tools: string[] | null;
   summary: string | null;
@@ -16,24 +18,34 @@ export interface Preferences {
 
 export class History {
   readonly #db: BotDatabase;
+  readonly #holdings: Holdings;
 
-  constructor(db: BotDatabase) {
+  constructor(db: BotDatabase, holdings: Holdings) {
     this.#db = db;
+    this.#holdings = holdings;
   }
 
   async append(conversation: string, { claim, messages }: Turn): Promise<void> {
     const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
-    if (rows.length > 0) await this.#db.insertInto('discord_messages').values(rows).execute();
+    if (rows.length === 0) return;
+    await this.#holdings.during(conversation, (db) => db.insertInto('discord_messages').values(rows).execute());
   }
 
-  /** The oldest first. */
+  /** The oldest first. Of pictures that became too many only a note is left, from now on. */
   async turns(conversation: string): Promise<Turn[]> {
     const rows = await this.#db
       .selectFrom('discord_messages')
-      .select(['claim', 'json'])
+      .select(['id', 'claim', 'json'])
       .where('conversation', '=', conversation)
       .orderBy('id')
       .execute();
+    const pictures = new PictureRoom();
+    for (const row of rows.toReversed()) {
+      const json = pictures.fitted(row.json);
+      if (json === row.json) continue;
+      row.json = json;
+      await this.#db.updateTable('discord_messages').set({ json }).where('id', '=', row.id).execute();
+    }
     const turns: Turn[] = [];
     for (const { claim, json } of rows) {
       let turn = turns.at(-1);
@@ -56,19 +68,21 @@ export class History {
     return rows.map(({ json }) => JSON.parse(json));
   }
 
-  async remove(claims: readonly string[]): Promise<void> {
-    if (claims.length > 0)
-      await this.#db
-        .deleteFrom('discord_messages')
-        .where('claim', 'in', [...claims])
-        .execute();
+  async remove(conversation: string, claims: readonly string[]): Promise<void> {
+    if (claims.length === 0) return;
+    await this.#holdings.during(conversation, (db) =>
+      db.deleteFrom('discord_messages').where('claim', 'in', claims).execute(),
+    );
   }
 
+  /** Also what `/ask` asked there. */
   async clear(conversation: string, { preferences = false } = {}): Promise<void> {
     await this.#db.transaction().execute(async (transaction) => {
       await transaction.deleteFrom('discord_messages').where('conversation', '=', conversation).execute();
       const forgotten = preferences ? { summary: null, model: null, tools: null } : { summary: null };
       await transaction.updateTable('discord_conversations').set(forgotten).where('id', '=', conversation).execute();
+      const asked = transaction.updateTable('discord_claims').set({ request: null }).where('state', '=', 'done');
+      await asked.where('conversation', '=', conversation).where('kind', '=', 'ask').execute();
     });
   }
 

@@ -16,6 +16,11 @@ export function conversationKey({ guildId, channelId, userId }: Place, scope: Co
   return scope === 'user' ? `${channel}:${userId}` : channel;
 }
 
+/** The guild that a conversation is in, by its name. */
+export function guildOf(conversation: string): string | undefined {
+  return /^guild:(\d+):/.exec(conversation)?.[1];
+}
+
 /** How the names of all conversations of a guild begin. */
 export function guildPrefix(guildId: string): string {
   return `guild:${guildId}:`;

@@ -4,7 +4,7 @@ import type { Place } from './key.ts';
 
 const MINUTE_MS = 60_000;
 
-export interface OverLimit {
+interface OverLimit {
   reason: string;
   /** They were told already, and answering them again and again would slow down everybody. */
   isTold: boolean;
@@ -17,17 +17,19 @@ export async function overLimit(
 ): Promise<OverLimit | undefined> {
   const { perUserPerMinute = 10, perGuildPerMinute = 120, waitingPerUser = 3 } = options.limits ?? {};
   const since = Date.now() - MINUTE_MS;
-  const asked = await claims.countSince({ userId }, since);
+  const { taken, refused } = await claims.countSince({ userId }, since);
+  const isTold = taken + refused > perUserPerMinute;
   if ((await claims.countWaiting(userId)) >= waitingPerUser) {
     const reason = `-# ${waitingPerUser} of your questions are waiting already. Let me answer those first.`;
-    return { reason, isTold: asked > perUserPerMinute };
+    return { reason, isTold };
   }
-  if (asked >= perUserPerMinute) {
-    const reason = `-# You can ask ${perUserPerMinute} times a minute. Give me a moment.`;
-    return { reason, isTold: asked > perUserPerMinute };
+  if (taken >= perUserPerMinute) {
+    return { reason: `-# You can ask ${perUserPerMinute} times a minute. Give me a moment.`, isTold };
   }
-  if (guildId !== null && (await claims.countSince({ guildId }, since)) >= perGuildPerMinute) {
-    return { reason: `-# This server can ask ${perGuildPerMinute} times a minute. Give me a moment.`, isTold: false };
+  // what one person was refused must not silence the others
+  if (guildId !== null && (await claims.countSince({ guildId }, since)).taken >= perGuildPerMinute) {
+    const reason = `-# This server can ask ${perGuildPerMinute} times a minute. Give me a moment.`;
+    return { reason, isTold: refused > 0 };
   }
   return undefined;
 }

@@ -10,10 +10,13 @@ export interface DiscordContext {
   client: Client<true>;
 }
 
-export interface LiveRun {
+interface LiveRun {
   userId: string;
+  conversation: string;
   discord: DiscordContext;
   stop(): void;
+  /** Another process goes on with it. */
+  lose(): void;
 }
 
 export class LiveRuns {
@@ -30,6 +33,14 @@ export class LiveRuns {
   add(claim: string, run: LiveRun): () => void {
     this.#runs.set(claim, run);
     return () => void this.#runs.delete(claim);
+  }
+
+  get conversations(): string[] {
+    return [...this.#runs.values()].map(({ conversation }) => conversation);
+  }
+
+  loseIn(conversations: readonly string[]): void {
+    for (const { conversation, lose } of this.#runs.values()) if (conversations.includes(conversation)) lose();
   }
 
   stopIn(guildId: string): void {

@@ -3,7 +3,14 @@ import type { Usage } from 'pocket-agent';
 import { DiscordBotError } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { GuildSettings } from '../settings/settings.ts';
-import { leastBudget, type Spender, type Spent } from './spending.ts';
+import type { Spender, Spent } from './spending.ts';
+
+const USED_UP = "Today's budget is used up. It starts anew at midnight UTC; see /cost.";
+
+interface Owner {
+  spender: Spender;
+  settings: GuildSettings;
+}
 
 export class Purse {
   readonly #parts: Pick<BotParts, 'spending' | 'options'>;
@@ -11,7 +18,7 @@ export class Purse {
   readonly #settings: GuildSettings;
   #paid: Spent = { costUsd: 0, tokens: 0, runs: 0 };
 
-  constructor(parts: Pick<BotParts, 'spending' | 'options'>, spender: Spender, settings: GuildSettings) {
+  constructor(parts: Pick<BotParts, 'spending' | 'options'>, { spender, settings }: Owner) {
     this.#parts = parts;
     this.#spender = spender;
     this.#settings = settings;
@@ -19,12 +26,21 @@ export class Purse {
 
   /** What is left of today's budget, as a limit of the run. Throws when it is nothing. */
   async limit(): Promise<{ maxCostUsd?: number }> {
-    const budget = leastBudget(this.#settings.budget, this.#parts.options.budget);
-    const left = await this.#parts.spending.left(this.#spender, budget);
+    const left = await this.#left();
     if (left === undefined) return {};
-    if (left <= 0)
-      throw new DiscordBotError('REFUSED', "Today's budget is used up. It starts anew at midnight UTC; see /cost.");
+    if (left <= 0) throw new DiscordBotError('REFUSED', USED_UP);
     return { maxCostUsd: left };
+  }
+
+  /** Why nothing can be asked any more today. */
+  async refusal(): Promise<string | undefined> {
+    const left = await this.#left();
+    return left !== undefined && left <= 0 ? USED_UP : undefined;
+  }
+
+  #left(): Promise<number | undefined> {
+    const { spending, options } = this.#parts;
+    return spending.left(this.#spender, { guild: this.#settings.budget, own: options.budget });
   }
 
   /** Before another model call: throws when meanwhile nothing is left. */

@@ -2,22 +2,16 @@
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { Claim } from '../store/schema.ts';
-import { within } from '../within.ts';
 import { answer } from './answer.ts';
 import { guildPrefix } from './key.ts';
-import { takeBack } from './notices.ts';
 import { recover } from './recover.ts';
 import { sourceOf } from './source.ts';
-
-/** For the last words of answers that are cut off. */
-const FAREWELL_MS = 2_000;
 
 export class Queue {
   readonly #parts: BotParts;
   readonly #working = new Map<string, Promise<void>>();
   /** Conversations that got more to do while they were worked on. */
   readonly #again = new Set<string>();
-  readonly #closing = new AbortController();
   readonly #startedAt = Date.now();
   #isOpen = true;
 
@@ -43,21 +37,21 @@ export class Queue {
     this.#working.set(conversation, working);
   }
 
-  /** What is left over by processes that are gone. */
+  /** What is left over by processes that are gone is ours now; what others have taken from this one is not. */
   async takeOver(): Promise<void> {
-    const { claims, client } = this.#parts;
-    for (const { conversation, guild_id } of await claims.abandoned()) {
+    const { holdings, client, runs } = this.#parts;
+    const running = runs.conversations;
+    const held = await holdings.among(running);
+    runs.loseIn(running.filter((conversation) => !held.has(conversation)));
+    for (const { conversation, guild_id } of await holdings.abandoned()) {
       const isOurs = guild_id === null ? client.ws.shards.has(0) : client.guilds.cache.has(guild_id);
       if (isOurs) this.work(conversation);
     }
   }
 
-  /** Lets what runs come to an end for a while, then stops it; the rest is for the next process. */
-  async close(graceMs: number): Promise<void> {
+  /** Begins nothing more; the rest is for the next process. */
+  close(): void {
     this.#isOpen = false;
-    if (await within(graceMs, this.idle())) return;
-    this.#closing.abort();
-    await within(FAREWELL_MS, this.idle());
   }
 
   async idle(): Promise<void> {
@@ -72,32 +66,30 @@ export class Queue {
   }
 
   async #workOff(conversation: string): Promise<void> {
-    const { claims } = this.#parts;
+    const { claims, holdings } = this.#parts;
     do {
-      if (!(await claims.take(conversation))) return;
+      if (!(await holdings.take(conversation))) return;
       for (
         let claim = await claims.next(conversation);
         claim && this.#isOpen;
         claim = await claims.next(conversation)
       ) {
         if (!(await this.#handle(claim))) return;
-        await claims.finish(claim.id);
+        await claims.finish(claim);
       }
-    } while (this.#isOpen && !(await claims.release(conversation)));
+    } while (this.#isOpen && !(await holdings.release(conversation)));
   }
 
   async #handle(claim: Claim): Promise<boolean> {
+    const { claims, notices } = this.#parts;
     const source = await sourceOf(this.#parts, claim);
-    if (!source) return true;
-    const { signal } = this.#closing;
     const isInherited = claim.created_at < this.#startedAt;
-    const known = claim.state === 'queued' ? await this.#parts.claims.begin(claim) : [];
-    if (claim.kind === 'message') {
-      // the answer comes below what was said meanwhile
-      await takeBack(source.channel, claim, { known, isInherited });
-      if (claim.state === 'queued') source.replies = [];
-    }
+    const known = claim.state === 'queued' ? await claims.begin(claim) : [];
+    // the answer comes below what was said meanwhile
+    if (claim.kind === 'message') await notices.takeBack(claim, { known, isInherited });
+    if (!source) return true;
+    if (claim.kind === 'message' && claim.state === 'queued') source.replies = [];
     const work = claim.state === 'running' ? recover : answer;
-    return work(this.#parts, claim, source, signal);
+    return work(this.#parts, { claim, source });
   }
 }

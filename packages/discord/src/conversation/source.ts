@@ -18,16 +18,17 @@ export interface Source {
   user: User;
   member: GuildMember | null;
   guild: Guild | null;
-  /** The answer that is to be replaced. */
-  replaces: string | undefined;
+  /** The claims whose answer is to be replaced, the newest first: tries before this one may have failed. */
+  replaces: string[];
   /** The messages that show the answer, or the one it replaces. */
   replies: string[];
 }
 
 /** Undefined when the message, the channel or the bot's right to see it are gone. */
 export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | undefined> {
-  const origin = await originOf(parts, claim);
-  if (!origin) return undefined;
+  const chain = await chainOf(parts, claim);
+  const origin = chain?.at(-1);
+  if (!chain || !origin) return undefined;
   try {
     const { client } = parts;
     const channel = await client.channels.fetch(claim.channel_id);
@@ -36,10 +37,9 @@ export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | 
     const user = await client.users.fetch(claim.user_id);
     const guild = claim.guild_id === null ? null : (client.guilds.cache.get(claim.guild_id) ?? null);
     const member = message?.member ?? (await guild?.members.fetch(claim.user_id)) ?? null;
-    const { text, files } = requestOf(origin.kind === 'ask' ? origin : undefined);
-    const replaces = requestOf(claim).of;
-    const shown = replaces === undefined || claim.replies !== '[]' ? claim : await parts.claims.get(replaces);
-    const replies = shown ? replyIds(shown) : [];
+    const { text, files } = requestOf(origin);
+    const replaces = chain.slice(1).map(({ id }) => id);
+    const replies = chain.map(replyIds).find((ids) => ids.length > 0) ?? [];
     return { message, text, files, channel, user, member, guild, replaces, replies };
   } catch (error) {
     // whatever Discord refuses, it will refuse again, and others wait behind it
@@ -49,13 +49,18 @@ export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | 
   }
 }
 
-/** A regenerated answer is to what the first one was to. */
-async function originOf({ claims }: BotParts, claim: Claim): Promise<Claim | undefined> {
-  let origin: Claim | undefined = claim;
-  while (origin?.kind === 'again') origin = await claims.get(requestOf(origin).of ?? '');
-  return origin;
+/** A claim, the one it replaces, and so on to the one that asked. Undefined when the question was forgotten. */
+export async function chainOf({ claims }: BotParts, claim: Claim): Promise<Claim[] | undefined> {
+  const chain = [claim];
+  for (let last = claim; last.kind === 'again'; chain.push(last)) {
+    const before = await claims.get(requestOf(last).of ?? '');
+    if (!before) return undefined;
+    last = before;
+  }
+  const origin = chain.at(-1);
+  return origin?.kind === 'ask' && origin.request === null ? undefined : chain;
 }
 
-function requestOf(claim: Claim | undefined): { text: string; files: GivenFile[]; of?: string } {
-  return { text: '', files: [], ...(claim?.request ? JSON.parse(claim.request) : {}) };
+function requestOf({ request }: Claim): { text: string; files: GivenFile[]; of?: string } {
+  return { text: '', files: [], ...(request === null ? {} : JSON.parse(request)) };
 }

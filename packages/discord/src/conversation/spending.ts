@@ -17,6 +17,12 @@ export interface Spender {
   guildId: string | null;
 }
 
+interface Budgets {
+  guild: DailyBudget;
+  /** The operator's. */
+  own?: DailyBudget | undefined;
+}
+
 export class Spending {
   readonly #db: BotDatabase;
 
@@ -47,12 +53,21 @@ export class Spending {
     return this.#of(`guild:${guildId}`);
   }
 
-  /** Dollars; undefined without a budget. */
-  async left({ userId, guildId }: Spender, { guildUsd, userUsd }: DailyBudget): Promise<number | undefined> {
-    const parts: number[] = [];
-    if (userUsd !== undefined) parts.push(userUsd - (await this.ofUser(userId)).costUsd);
-    if (guildUsd !== undefined && guildId !== null) parts.push(guildUsd - (await this.ofGuild(guildId)).costUsd);
-    return parts.length > 0 ? Math.min(...parts) : undefined;
+  /** What somebody has spent in one guild. */
+  ofMember(guildId: string, userId: string): Promise<Spent> {
+    return this.#of(`guild:${guildId}:user:${userId}`);
+  }
+
+  /** Dollars; undefined without a budget. A guild counts what is spent there, the operator what is spent anywhere. */
+  async left({ userId, guildId }: Spender, { guild, own = {} }: Budgets): Promise<number | undefined> {
+    const left: number[] = [];
+    if (own.userUsd !== undefined) left.push(own.userUsd - (await this.ofUser(userId)).costUsd);
+    if (guildId !== null) {
+      const guildUsd = leastOf(guild.guildUsd, own.guildUsd);
+      if (guild.userUsd !== undefined) left.push(guild.userUsd - (await this.ofMember(guildId, userId)).costUsd);
+      if (guildUsd !== undefined) left.push(guildUsd - (await this.ofGuild(guildId)).costUsd);
+    }
+    return left.length > 0 ? Math.min(...left) : undefined;
   }
 
   async #of(who: string): Promise<Spent> {
@@ -67,9 +82,8 @@ export class Spending {
 }
 
 /** A guild can set less than the operator, not more. */
-export function leastBudget(guild: DailyBudget, own: DailyBudget = {}): DailyBudget {
-  const least = (one?: number, other?: number) => (one === undefined ? other : Math.min(one, other ?? one));
-  return { guildUsd: least(guild.guildUsd, own.guildUsd), userUsd: least(guild.userUsd, own.userUsd) };
+export function leastOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : Math.min(one, other ?? one);
 }
 
 function today(): string {
@@ -77,5 +91,6 @@ function today(): string {
 }
 
 function keysOf({ userId, guildId }: Spender): string[] {
-  return guildId === null ? [`user:${userId}`] : [`user:${userId}`, `guild:${guildId}`];
+  if (guildId === null) return [`user:${userId}`];
+  return [`user:${userId}`, `guild:${guildId}`, `guild:${guildId}:user:${userId}`];
 }

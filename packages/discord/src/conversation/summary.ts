@@ -16,6 +16,7 @@ interface Leaving {
   model: ModelChoice;
   spender: Spender;
   settings: GuildSettings;
+  signal: AbortSignal;
 }
 
 const SHOWN = 60_000;
@@ -26,7 +27,10 @@ export async function letGo(parts: BotParts, leaving: Leaving): Promise<string |
   if (turns.length === 0) return summary;
   const next = settings.summaries ? await summarize(parts, leaving) : summary;
   if (next !== summary) await parts.history.prefer(conversation, { summary: next });
-  await parts.history.remove(turns.map(({ claim }) => claim));
+  await parts.history.remove(
+    conversation,
+    turns.map(({ claim }) => claim),
+  );
   return next;
 }
 
@@ -40,6 +44,7 @@ async function summarize(parts: BotParts, { turns, summary, ...once }: Leaving):
   try {
     return await askOnce(parts, { ...once, systemPrompt, text });
   } catch (error) {
+    once.signal.throwIfAborted(); // nothing is forgotten by a run that ends
     parts.logger.warn('Old turns could not be summarized', reasonOf(error));
     return summary;
   }

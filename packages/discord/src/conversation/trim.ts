@@ -1,6 +1,7 @@
 // How much of a conversation a model still takes: whole turns, the newest ones.
 import type { Message } from 'pocket-agent';
 import type { Turn } from './history.ts';
+import { pictureSize } from './old-pictures.ts';
 
 const CHARACTERS_PER_TOKEN = 3.5;
 const PICTURE_TOKENS = 1_500;
@@ -19,13 +20,12 @@ export function trimTurns(turns: readonly Turn[], contextTokens: number): { kept
   return { kept: turns.slice(from), dropped: turns.slice(0, from) };
 }
 
-export function tokensOf(messages: readonly Message[]): number {
+function tokensOf(messages: readonly Message[]): number {
   let tokens = 0;
-  for (const message of messages) {
-    for (const part of message.content) {
-      if (part.type === 'file') tokens += PICTURE_TOKENS;
-      else tokens += JSON.stringify(part).length / CHARACTERS_PER_TOKEN;
-    }
-  }
-  return Math.ceil(tokens);
+  const text = JSON.stringify(messages, (_key, value: unknown) => {
+    if (pictureSize(value) === 0) return value;
+    tokens += PICTURE_TOKENS;
+    return undefined;
+  });
+  return Math.ceil(tokens + text.length / CHARACTERS_PER_TOKEN);
 }

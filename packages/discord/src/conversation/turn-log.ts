@@ -1,24 +1,24 @@
 // Writes down what a run adds to a conversation, in order, while it goes on.
-import type { Message } from 'pocket-agent';
+import { type Message, textOf } from 'pocket-agent';
 import type { History } from './history.ts';
 
 export class TurnLog {
   readonly messages: Message[] = [];
   readonly #history: History;
-  readonly #conversation: string;
+  readonly conversation: string;
   readonly claim: string;
   #written: Promise<void> = Promise.resolve();
 
   constructor(history: History, { conversation, claim }: { conversation: string; claim: string }) {
     this.#history = history;
-    this.#conversation = conversation;
+    this.conversation = conversation;
     this.claim = claim;
   }
 
   add(message: Message): void {
     this.messages.push(message);
     const turn = { claim: this.claim, messages: [message] };
-    this.#written = this.#written.then(() => this.#history.append(this.#conversation, turn));
+    this.#written = this.#written.then(() => this.#history.append(this.conversation, turn));
     this.#written.catch(() => {}); // told by `written`
   }
 
@@ -30,6 +30,11 @@ export class TurnLog {
 
 export function hasToolCalls(messages: readonly Message[]): boolean {
   return messages.some(({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool-call'));
+}
+
+/** What people see of a turn. */
+export function shownText(messages: readonly Message[]): string {
+  return messages.flatMap((message) => (message.role === 'assistant' ? textOf(message) || [] : [])).join('\n\n');
 }
 
 export function assistantText(text: string): Message {

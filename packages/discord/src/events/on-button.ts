@@ -4,7 +4,10 @@ import { claimOfQuestion } from '../access/approvals.ts';
 import { isWelcome, NOT_HERE } from '../commands/command.ts';
 import { sweep } from '../commands/sweep.ts';
 import { overLimit } from '../conversation/limits.ts';
+import { QUEUED } from '../conversation/notices.ts';
+import { Purse } from '../conversation/purse.ts';
 import type { Queue } from '../conversation/queue.ts';
+import { chainOf } from '../conversation/source.ts';
 import type { BotParts } from '../parts.ts';
 import { readButton } from '../reply/buttons.ts';
 
@@ -14,46 +17,65 @@ export async function onButton(parts: BotParts, queue: Queue, interaction: Butto
   const { action, about } = button;
   switch (action) {
     case 'stop':
-      return stop(parts, interaction, about);
+      return stop(parts, { interaction, claim: about });
     case 'again':
-      return again(parts, queue, interaction, about);
+      return again(parts, { queue, interaction, of: about });
     case 'allow':
     case 'deny':
       if (await parts.approvals.press(interaction, { id: about, allowed: action === 'allow' })) return;
-      return notOurs(parts, interaction, claimOfQuestion(about));
+      return notOurs(parts, { interaction, claim: claimOfQuestion(about) });
     case 'sweep':
     case 'keep':
       return sweep(parts, interaction, { isSure: action === 'sweep', resetPreferences: about === 'all' });
   }
 }
 
-async function stop(parts: BotParts, interaction: ButtonInteraction, claim: string): Promise<void> {
-  const run = parts.runs.get(claim);
-  if (!run) return notOurs(parts, interaction, claim);
-  const mayStop = interaction.user.id === run.userId || interaction.memberPermissions?.has('ManageMessages');
-  if (!mayStop) return only(interaction, run.userId, 'stop this');
-  run.stop();
+interface Pressed {
+  interaction: ButtonInteraction;
+  claim: string;
+}
+
+/** What runs is ended, and what waits is never begun. */
+async function stop(parts: BotParts, { interaction, claim }: Pressed): Promise<void> {
+  const { claims, runs } = parts;
+  const waiting = runs.get(claim) ? undefined : await claims.get(claim);
+  const userId = waiting?.state === 'queued' ? waiting.user_id : runs.get(claim)?.userId;
+  if (userId === undefined) return notOurs(parts, { interaction, claim });
+  const mayStop = interaction.user.id === userId || interaction.memberPermissions?.has('ManageMessages');
+  if (!mayStop) return only(interaction, userId, 'stop this');
+  if (await claims.cancel(claim)) {
+    const { message } = interaction;
+    await message.edit({ content: message.content.replace(QUEUED, '-# Stopped.'), components: [] });
+  } else runs.get(claim)?.stop();
   await interaction.deferUpdate();
 }
 
-async function notOurs(parts: BotParts, interaction: ButtonInteraction, claim: string): Promise<void> {
+async function notOurs(parts: BotParts, { interaction, claim }: Pressed): Promise<void> {
   const known = parts.runs.get(claim) ? undefined : await parts.claims.get(claim);
   // another process writes that answer, and has got this click too
   if (known?.state !== 'running') await isOld(interaction);
 }
 
-async function again(parts: BotParts, queue: Queue, interaction: ButtonInteraction, of: string): Promise<void> {
+interface Wanted {
+  queue: Queue;
+  interaction: ButtonInteraction;
+  of: string;
+}
+
+async function again(parts: BotParts, { queue, interaction, of }: Wanted): Promise<void> {
   const { claims } = parts;
   const claim = await claims.get(of);
-  if (!claim) return isOld(interaction);
+  if (!claim || !(await chainOf(parts, claim))) return isOld(interaction);
   if (claim.user_id !== interaction.user.id) return only(interaction, claim.user_id, 'ask for that again');
   if (!(await isWelcome(parts, interaction))) return tell(interaction, NOT_HERE);
   if (!(await claims.isNewest(claim))) {
     return tell(interaction, 'Only the newest answer of a conversation can be regenerated.');
   }
   const { conversation, channel_id, guild_id, user_id } = claim;
-  const limit = await overLimit(parts, { userId: user_id, guildId: guild_id, channelId: channel_id });
-  if (limit !== undefined) return tell(interaction, limit.reason);
+  const place = { userId: user_id, guildId: guild_id, channelId: channel_id };
+  const purse = new Purse(parts, { spender: place, settings: await parts.settings.of(guild_id) });
+  const refusal = (await overLimit(parts, place))?.reason ?? (await purse.refusal());
+  if (refusal !== undefined) return tell(interaction, refusal);
   await interaction.deferUpdate();
   if (await claims.addAgain(interaction.id, claim)) queue.work(conversation);
 }

@@ -31,7 +31,8 @@ export async function onInteraction(parts: BotParts, queue: Queue, interaction: 
       const work = async () => (await command?.submit?.(parts, interaction)) ?? 'This is over.';
       await answerTo(parts, interaction, { isPrivate: true, work });
     } else if (interaction.isStringSelectMenu() && interaction.customId === TOOLS_MENU) {
-      const work = () => pickTools(parts, interaction, interaction.values);
+      const isRefused = !(await isWelcome(parts, interaction));
+      const work = async () => (isRefused ? NOT_HERE : pickTools(parts, interaction, interaction.values));
       await answerTo(parts, interaction, { isPrivate: true, work });
     }
   } catch (error) {
@@ -83,6 +84,7 @@ async function answerTo(
 ): Promise<void> {
   await interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
   const answer = await work().catch(async (error): Promise<CommandAnswer> => {
+    if (parts.closing.aborted) return 'I am being restarted. Try again in a moment.';
     const { id, guildId } = interaction;
     parts.logger.warn('A command failed', { interaction: id, ...reasonOf(error) });
     return failureText(error, { id, hasChoice: parts.models.hasChoice(await parts.settings.of(guildId)) });

@@ -1,12 +1,12 @@
 // A message that is for the bot gets into the queue of its conversation, or is told why not.
-import type { Message } from 'discord.js';
+import type { GuildMember, Message } from 'discord.js';
 import { botMaySpeak } from '../access/permissions.ts';
 import { isAllowed } from '../access/profile.ts';
 import { withoutMention } from '../context/input.ts';
 import { conversationKey } from '../conversation/key.ts';
 import { overLimit } from '../conversation/limits.ts';
-import { answerWith, tellQueued } from '../conversation/notices.ts';
 import type { Queue } from '../conversation/queue.ts';
+import { isRefusal } from '../discord-error.ts';
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import { introduction } from '../texts.ts';
@@ -16,9 +16,11 @@ import { channelIdsOf, isForBot } from './address.ts';
 export async function onMessage(parts: BotParts, queue: Queue, message: Message): Promise<void> {
   if (!isForBot(message) || !botMaySpeak(message.channel)) return;
   const { claims } = parts;
-  const { guildId, channelId, author, member, channel } = message;
+  const { guildId, channelId, author, channel } = message;
   const settings = await parts.settings.of(guildId);
-  if (guildId !== null && !isAllowed(settings, { channelIds: channelIdsOf(channel), member })) return;
+  const isWelcome = async () =>
+    isAllowed(settings, { channelIds: channelIdsOf(channel), member: await memberOf(message) });
+  if (guildId !== null && !(await isWelcome())) return;
   const place = { guildId, channelId, userId: author.id };
   const conversation = conversationKey(place, settings.scope);
   const limit = await overLimit(parts, place);
@@ -33,14 +35,27 @@ export async function onMessage(parts: BotParts, queue: Queue, message: Message)
     user_id: author.id,
     request: null,
   };
-  const isFirst = await claims.add(claim, refusal === undefined ? 'queued' : 'done');
+  const isFirst = await claims.add(claim, limit ? 'refused' : refusal === undefined ? 'queued' : 'done');
   if (refusal === undefined) queue.work(conversation);
   if (!isFirst || limit?.isTold || !channel.isSendable()) return;
+  if (refusal === undefined) {
+    if (isBusy) parts.notices.plan(message, channel);
+    return;
+  }
   // nobody behind this message waits until Discord has taken a notice
-  const told =
-    refusal !== undefined ? answerWith(refusal, message, channel) : isBusy && tellQueued(parts, message, channel);
-  if (told)
-    told.catch((error) => parts.logger.warn('A notice was not sent', { claim: message.id, reason: messageOf(error) }));
+  channel
+    .send({ content: refusal, reply: { messageReference: message.id, failIfNotExists: false } })
+    .catch((error) => parts.logger.warn('A notice was not sent', { claim: message.id, reason: messageOf(error) }));
+}
+
+/** Messages that were looked up come without the member who wrote them. */
+async function memberOf({ member, guild, author }: Message): Promise<GuildMember | null> {
+  try {
+    return member ?? (await guild?.members.fetch(author.id)) ?? null;
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
 }
 
 function isEmpty({ content, attachments, client, reference }: Message): boolean {

@@ -5,11 +5,11 @@ import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { isCode, isRefusal } from '../discord-error.ts';
-import { messageOf } from '../errors.ts';
+import { DiscordBotError, messageOf } from '../errors.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { MESSAGE_LENGTH, splitMessage } from './split.ts';
 
-export interface ReplyTarget {
+interface ReplyTarget {
   channel: SendableChannels;
   /** The message that is answered; none for an interaction. */
   replyTo: string | undefined;
@@ -18,7 +18,7 @@ export interface ReplyTarget {
   claim: string;
   /** Messages of this answer that are there already. */
   ids: readonly string[];
-  /** Called before a new message counts as sent, so that a restart finds it. */
+  /** Called before a new message counts as sent, so that a restart finds it, and when one is gone. */
   onIds(ids: readonly string[]): Promise<void>;
   /** Whether files may be sent there. */
   canAttach: boolean;
@@ -31,7 +31,7 @@ export interface ReplyOptions {
   maxParts?: number;
 }
 
-export type Outcome = 'shown' | 'refused' | 'failed';
+type Outcome = 'shown' | 'refused' | 'failed';
 
 interface Part {
   content: string;
@@ -43,7 +43,7 @@ interface Part {
 const THREAD_ARCHIVED = 50083;
 const FINAL_TRIES = 3;
 const TRY_AGAIN_MS = 500;
-const BEGINNING = 1_500;
+const LONGEST_NOTE = 400;
 const NOTHING = '-# The model answered nothing. Ask in other words.';
 
 export class LiveReply {
@@ -82,9 +82,7 @@ export class LiveReply {
 
   /** The answer as it stays. `refused`: Discord will not take it; `failed`: it could not be reached for now. */
   async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<Outcome> {
-    this.#isFinished = true;
-    clearTimeout(this.#timer);
-    await this.#flushing;
+    await this.leave();
     const actions: ButtonAction[] = again ? ['again'] : [];
     for (let count = 1; ; count++) {
       try {
@@ -92,11 +90,18 @@ export class LiveReply {
         return 'shown';
       } catch (error) {
         this.#logger.warn('An answer could not be shown', { claim: this.#target.claim, reason: messageOf(error) });
-        if (isRefusal(error)) return 'refused';
+        if (isRefusal(error) || error instanceof DiscordBotError) return 'refused';
         if (count === FINAL_TRIES) return 'failed';
         await passed(TRY_AGAIN_MS * count);
       }
     }
+  }
+
+  /** Somebody else shows the answer from here on. */
+  async leave(): Promise<void> {
+    this.#isFinished = true;
+    clearTimeout(this.#timer);
+    await this.#flushing;
   }
 
   #schedule(): void {
@@ -135,11 +140,17 @@ export class LiveReply {
   }
 
   #finalParts(text: string, note: string, actions: readonly ButtonAction[]): Part[] {
-    const parts = splitMessage(this.#target.heading + joined(text, note || (text.trim() === '' ? NOTHING : '')));
-    if (parts.length > this.#maxParts && this.#target.canAttach) {
-      const [beginning = ''] = splitMessage(text, BEGINNING);
-      const content = `${beginning}\n\n-# The whole answer has ${text.length} characters and is in the file.`;
-      return [{ content, actions, file: text }];
+    const { heading, canAttach } = this.#target;
+    const last = (note || (text.trim() === '' ? NOTHING : '')).slice(0, LONGEST_NOTE).toWellFormed();
+    // what is split has its fences closed, so the note stands outside of them
+    const parts = splitMessage(heading + text);
+    const end = parts.pop() ?? '';
+    const whole = joined(end, last);
+    parts.push(...(whole.length > MESSAGE_LENGTH ? [end, last] : [whole]));
+    if (parts.length > this.#maxParts && canAttach) {
+      const where = joined(`-# The whole answer has ${text.length} characters and is in the file.`, last, '\n');
+      const [beginning = ''] = splitMessage(heading + text, MESSAGE_LENGTH - where.length - 2);
+      return [{ content: joined(beginning, where), actions, file: text }];
     }
     return parts.map((content, index) => ({ content, actions: index === parts.length - 1 ? actions : [] }));
   }
@@ -152,10 +163,17 @@ export class LiveReply {
       if (id === undefined || !(await this.#edit(id, part))) await this.#post(index, part);
       this.#shown[index] = key;
     }
-    for (const id of this.#ids.splice(parts.length)) {
-      await this.#target.channel.messages.delete(id).catch(() => {}); // gone is what it should be
-    }
     this.#shown.length = parts.length;
+    if (this.#ids.length <= parts.length) return;
+    for (const id of this.#ids.slice(parts.length)) await this.#delete(id);
+    this.#ids.length = parts.length;
+    await this.#target.onIds([...this.#ids]);
+  }
+
+  async #delete(id: string): Promise<void> {
+    await this.#target.channel.messages.delete(id).catch((error) => {
+      if (!isCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // gone is what it should be
+    });
   }
 
   /** False when somebody deleted the message. */
@@ -199,7 +217,7 @@ export class LiveReply {
   }
 }
 
-function joined(text: string, note: string): string {
+function joined(text: string, note: string, between = '\n\n'): string {
   if (note === '') return text;
-  return text.trim() === '' ? note : `${text}\n\n${note}`;
+  return text.trim() === '' ? note : `${text}${between}${note}`;
 }

@@ -28,7 +28,7 @@ export interface GuildSettings {
   summaries: boolean;
 }
 
-export const usualSettings: GuildSettings = {
+const usualSettings: GuildSettings = {
   channels: [],
   roles: [],
   profiles: {},
@@ -49,30 +49,35 @@ export class Settings {
 
   /** Direct messages have the usual ones. */
   async of(guildId: string | null): Promise<GuildSettings> {
-    return guildId === null ? structuredClone(usualSettings) : read(this.#db, guildId);
+    if (guildId === null) return completed(undefined);
+    const query = this.#db.selectFrom('discord_guilds').select('settings').where('guild_id', '=', guildId);
+    return completed(await query.executeTakeFirst());
   }
 
   /** Reads, changes and writes with nobody in between. */
   async change(guildId: string, change: (settings: GuildSettings) => void): Promise<GuildSettings> {
     return this.#db.transaction().execute(async (transaction) => {
-      const settings = await read(transaction, guildId);
-      change(settings);
-      const json = JSON.stringify(settings);
-      await transaction
+      // written as it is, so that whoever else wants to change it waits for this row; reading alone locks nothing
+      const row = await transaction
         .insertInto('discord_guilds')
-        .values({ guild_id: guildId, settings: json })
-        .onConflict((conflict) => conflict.column('guild_id').doUpdateSet({ settings: json }))
+        .values({ guild_id: guildId, settings: '{}' })
+        .onConflict((conflict) =>
+          conflict.column('guild_id').doUpdateSet(({ ref }) => ({ settings: ref('discord_guilds.settings') })),
+        )
+        .returning('settings')
+        .executeTakeFirstOrThrow();
+      const settings = completed(row);
+      change(settings);
+      await transaction
+        .updateTable('discord_guilds')
+        .set({ settings: JSON.stringify(settings) })
+        .where('guild_id', '=', guildId)
         .execute();
       return settings;
     });
   }
 }
 
-async function read(db: BotDatabase, guildId: string): Promise<GuildSettings> {
-  const row = await db
-    .selectFrom('discord_guilds')
-    .select('settings')
-    .where('guild_id', '=', guildId)
-    .executeTakeFirst();
+function completed(row: { settings: string } | undefined): GuildSettings {
   return { ...structuredClone(usualSettings), ...(row && JSON.parse(row.settings)) };
 }

@@ -3,7 +3,7 @@ import { type Migration, openStore, type Store } from '@pocket-agent/store';
 import type { Generated, Selectable } from 'kysely';
 import { DiscordBotError, messageOf, networkFault } from '../errors.ts';
 
-export interface BotSchema {
+interface BotSchema {
   discord_guilds: { guild_id: string; settings: string };
   discord_conversations: {
     id: string;
@@ -24,18 +24,20 @@ export interface BotSchema {
     channel_id: string;
     guild_id: string | null;
     user_id: string;
-    state: 'queued' | 'running' | 'done';
+    state: 'queued' | 'running' | 'done' | 'refused';
     /** The ids of the messages that answer, as a JSON list. */
     replies: string;
     /** Of `/ask` the question, of a regenerated answer the claim it replaces. */
     request: string | null;
     created_at: number;
   };
+  /** Every bot that ever used these tables. */
+  discord_bots: { id: string };
   discord_processes: { id: string; host: string; pid: number; seen_at: number };
   discord_spending: { day: string; who: string; cost_usd: number; tokens: number; runs: number };
 }
 
-export type BotStore = Store<BotSchema>;
+type BotStore = Store<BotSchema>;
 export type BotDatabase = BotStore['db'];
 export type Claim = Selectable<BotSchema['discord_claims']>;
 
@@ -63,6 +65,22 @@ const tables: Migration = {
   },
 };
 
+/** Looked at for every question, and by every process every few seconds. */
+const claimIndexes: Migration = {
+  name: 'claim-indexes',
+  up: async (run) => {
+    await run('create index discord_claims_in on discord_claims (guild_id, created_at)');
+    await run('create index discord_claims_open on discord_claims (state)');
+  },
+};
+
+const bots: Migration = {
+  name: 'bots',
+  up: async (run) => {
+    await run('create table discord_bots (id text primary key)');
+  },
+};
+
 export interface DatabasePlace {
   url?: string;
   file?: string;
@@ -70,11 +88,11 @@ export interface DatabasePlace {
 
 export async function openBotStore({ url, file }: DatabasePlace): Promise<BotStore> {
   try {
-    return await openStore<BotSchema>({ url, file, name: 'discord', migrations: [tables] });
+    return await openStore<BotSchema>({ url, file, name: 'discord', migrations: [tables, claimIndexes, bots] });
   } catch (cause) {
     // a server that is down may be there soon; all else somebody has to set right
     const code = url !== undefined && networkFault(cause) !== undefined ? 'DATABASE_FAILED' : 'CONFIG_INVALID';
-    const where = url === undefined ? 'database.file (POCKET_DISCORD_DB)' : 'database.url (DATABASE_URL)';
+    const where = url === undefined ? 'POCKET_DISCORD_DB (database.file)' : 'DATABASE_URL (database.url)';
     throw new DiscordBotError(code, `${where}: ${messageOf(cause)}`, { cause });
   }
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger, ToolSource } from 'pocket-agent';
 import { type HostContext, loadToolFolder, problemText, type ToolFolder } from 'pocket-agent/tool-folder';
 import { DiscordBotError, messageOf } from '../errors.ts';
+import { failedTool } from './failed-tool.ts';
 
 export interface ToolChoice {
   id: string;
@@ -36,7 +37,7 @@ export class Catalogue {
     try {
       await Promise.all(this.#directories.map((directory) => directory.load()));
     } catch (cause) {
-      const text = `toolDirectories (POCKET_DISCORD_TOOLS): ${messageOf(cause)}`;
+      const text = `POCKET_DISCORD_TOOLS (toolDirectories): ${messageOf(cause)}`;
       throw new DiscordBotError('CONFIG_INVALID', text, { cause });
     }
   }
@@ -62,7 +63,7 @@ export class Catalogue {
     const folders = this.#folders();
     return ids.flatMap((id) => {
       const folder = folders.get(id);
-      return folder ? borrowed(this.#load(folder.path)) : [];
+      return folder ? borrowed(this.#load(folder.path), this.#options.logger) : [];
     });
   }
 
@@ -91,7 +92,7 @@ export class Catalogue {
 }
 
 /** An agent closes its sources with itself; these outlive it. */
-function borrowed(source: ToolFolder): ToolSource {
+function borrowed(source: ToolFolder, logger: Logger): ToolSource {
   return {
     name: source.name,
     get revision() {
@@ -99,7 +100,15 @@ function borrowed(source: ToolFolder): ToolSource {
     },
     refresh: () => source.refresh(),
     listTools: (signal) => source.listTools(signal),
-    callTool: (name, args, context) => source.callTool(name, args, context),
+    async callTool(name, args, context) {
+      try {
+        return await source.callTool(name, args, context);
+      } catch (error) {
+        throw context.signal.aborted
+          ? error
+          : failedTool(error, { tool: name, claim: context.meta.discord_claim, logger });
+      }
+    },
     judge: (tool) => source.judge(tool),
   };
 }

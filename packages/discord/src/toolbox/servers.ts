@@ -1,18 +1,28 @@
 // MCP servers that conversations use: those of the operator and those a guild brings along, connected once for all runs.
+import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, type McpServerEntry, PocketAgentClient } from 'pocket-agent';
 import { DiscordBotError } from '../errors.ts';
 import type { GuildServer } from '../settings/settings.ts';
 import type { ToolChoice } from './catalogue.ts';
 
-export const SERVER_PREFIX = 'mcp:';
+const SERVER_PREFIX = 'mcp:';
 const CONNECT_MS = 10_000;
+/** An answer waits for a server that is silent; one that somebody brought along is waited for less. */
+const GUILD_CONNECT_MS = 3_000;
 const IDLE_MS = 600_000;
 
-export type ServerEntries = Readonly<Record<string, McpServerEntry>>;
+type ServerEntries = Readonly<Record<string, McpServerEntry>>;
 
-export interface Lease {
+interface Lease {
   client: PocketAgentClient;
   release(): void;
+}
+
+interface Wanted {
+  /** No two places share a connection. */
+  place: string;
+  ids: readonly string[];
+  guild: Readonly<Record<string, GuildServer>>;
 }
 
 interface Open {
@@ -25,6 +35,8 @@ export class Servers {
   readonly #own: ServerEntries;
   readonly #hosts: readonly string[];
   readonly #logger: Logger;
+  /** Strangers gave the addresses: they lead nowhere but to the hosts that are allowed, and nowhere inside. */
+  readonly #guildFetch: HttpFetch;
   readonly #open = new Map<string, Open>();
 
   /** `hosts`: where guilds may have theirs; one that is allowed no longer is used no longer. */
@@ -32,6 +44,7 @@ export class Servers {
     this.#own = own;
     this.#hosts = hosts;
     this.#logger = logger;
+    this.#guildFetch = makeFetch({ allowHosts: hosts.filter((host) => host !== '*'), redirects: 'refuse' });
   }
 
   choices(guild: Readonly<Record<string, GuildServer>>): ToolChoice[] {
@@ -40,14 +53,17 @@ export class Servers {
     return [...names].map((name) => ({ id: `${SERVER_PREFIX}${name}`, label: `${name} (MCP)` }));
   }
 
-  /** Those of the ids that are servers; undefined when none is. No two places share a connection. */
-  lease(place: string, ids: readonly string[], guild: Readonly<Record<string, GuildServer>>): Lease | undefined {
+  /** Those of the ids that are servers; undefined when none is. */
+  lease({ place, ids, guild }: Wanted): Lease | undefined {
     const entries = ids.flatMap((id): [string, McpServerEntry][] => {
       const name = id.startsWith(SERVER_PREFIX) ? id.slice(SERVER_PREFIX.length) : '';
       // nobody replaces a server of the operator
       const brought = ownValue(guild, name);
-      const entry = ownValue(this.#own, name) ?? (brought && isOn(this.#hosts, new URL(brought.url)) && brought);
-      return entry ? [[name, { connectTimeoutMs: CONNECT_MS, ...entry }]] : [];
+      const own = ownValue(this.#own, name);
+      if (own) return [[name, { connectTimeoutMs: CONNECT_MS, ...own }]];
+      const isAllowed = brought && isOn(this.#hosts, new URL(brought.url));
+      const cautious = { connectTimeoutMs: GUILD_CONNECT_MS, fetch: this.#guildFetch };
+      return isAllowed ? [[name, { ...brought, ...cautious }]] : [];
     });
     if (entries.length === 0) return undefined;
     const key = JSON.stringify([place, entries]);
@@ -62,6 +78,7 @@ export class Servers {
     for (const { idle } of this.#open.values()) clearTimeout(idle);
     await Promise.all([...this.#open.values()].map(({ client }) => client.close()));
     this.#open.clear();
+    this.#guildFetch.close();
   }
 
   #connect(entries: readonly [string, McpServerEntry][]): PocketAgentClient {
@@ -83,12 +100,19 @@ function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string):
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
+/** An address has its host in lower case, whoever wrote it. */
 function isOn(hosts: readonly string[], { host, hostname }: URL): boolean {
-  return hosts.includes('*') || hosts.includes(host) || hosts.includes(hostname);
+  return hosts.some((allowed) => ['*', host, hostname].includes(allowed.toLowerCase()));
+}
+
+interface ServerForm {
+  url: string;
+  headers: string;
+  hosts: readonly string[];
 }
 
 /** What a guild's admin may add: a remote server on a host that the operator allows, without variables of ours. */
-export function readGuildServer(url: string, headers: string, hosts: readonly string[]): GuildServer {
+export function readGuildServer({ url, headers, hosts }: ServerForm): GuildServer {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
     throw new DiscordBotError('REFUSED', 'That is no address of an MCP server. It looks like https://example.com/mcp');

@@ -24,6 +24,7 @@ export interface NewMessage {
   body: MessageBody;
   files?: readonly UploadedFile[];
   interaction?: StoredInteraction;
+  forwarded?: StoredMessage;
   /** Set by a deferred answer: nothing to show yet. */
   loading?: boolean;
   type?: MessageType;
@@ -37,13 +38,20 @@ const SENDABLE =
   MessageFlags.IsVoiceMessage;
 
 export function createMessage(world: World, draft: NewMessage): StoredMessage {
-  const { channel, author, body, files = [], interaction, loading = false } = draft;
+  const { channel, author, body, files = [], interaction, forwarded, loading = false } = draft;
   const again = repeated(channel, author, body);
   if (again) return again;
   checkMessage(body);
   checkFiles(files, world.limits.maxFileBytes);
   if (!loading) {
-    const lists = [body.embeds, body.components, files, body.poll ? [body.poll] : [], body.sticker_ids];
+    const lists = [
+      body.embeds,
+      body.components,
+      files,
+      body.poll ? [body.poll] : [],
+      body.sticker_ids,
+      forwarded && [forwarded],
+    ];
     checkNotEmpty({ content: body.content, lists });
   }
   const repliedTo = replyTarget(channel, body.message_reference);
@@ -79,6 +87,7 @@ export function createMessage(world: World, draft: NewMessage): StoredMessage {
     ...(body.nonce !== undefined && { nonce: body.nonce }),
     ...(body.poll && { poll: startedPoll(body.poll, now) }),
     ...(repliedTo && { replyTo: { messageId: repliedTo.id, channelId: repliedTo.channelId } }),
+    ...(forwarded && { forwarded }),
     ...(interaction && { interaction }),
     ...(ephemeral && { onlyFor: interaction.user.id }),
   };

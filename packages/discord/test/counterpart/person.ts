@@ -83,6 +83,15 @@ export class Person {
     });
   }
 
+  forward(message: StoredMessage, where: ChannelRef): StoredMessage {
+    return createMessage(this.#world, {
+      channel: this.#enter(where),
+      author: this.user,
+      forwarded: message,
+      body: {},
+    });
+  }
+
   edit(message: StoredMessage, text: string): StoredMessage {
     return editMessage(this.#world, this.#own(message), { body: { content: text } });
   }

@@ -94,6 +94,7 @@ export interface StoredMessage extends Omit<MessageVersion, 'at'> {
   pinned: boolean;
   nonce?: string | number;
   replyTo?: { messageId: string; channelId: string };
+  forwarded?: StoredMessage;
   poll?: APIPoll;
   votes: Map<number, Set<string>>;
   reactions: Map<string, Set<string>>;

@@ -38,6 +38,11 @@ export class Stage {
     else this.#world.closedDms.delete(user.id);
   }
 
+  /** The addresses of all files stop working, as those of Discord do after a while. */
+  expireFiles(): void {
+    this.#world.files.clear();
+  }
+
   /** The bot is invited to one more guild. */
   addGuild(seed?: GuildSeed): Guild {
     const guild = addGuild(this.#world, seed);

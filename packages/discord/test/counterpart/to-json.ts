@@ -7,6 +7,7 @@ import {
   type APIReaction,
   type APIUser,
   ApplicationFlags,
+  MessageReferenceType,
 } from 'discord-api-types/v10';
 import { can } from './permissions.ts';
 import type { Channel, Guild, Member, StoredFile, StoredMessage } from './records.ts';
@@ -216,6 +217,7 @@ export function messageJson(world: World, message: StoredMessage, { nested = fal
         referenced_message:
           replied && replied.deletedAt === undefined ? messageJson(world, replied, { nested: true }) : null,
       }),
+    ...(message.forwarded && forwardJson(world, message.forwarded)),
     ...(interaction && {
       application_id: world.bot.id,
       webhook_id: world.bot.id,
@@ -226,6 +228,18 @@ export function messageJson(world: World, message: StoredMessage, { nested = fal
         authorizing_integration_owners: {},
       }),
     }),
+  };
+}
+
+/** A forward has no text of its own, but a copy of the message, which does not say who wrote it. */
+function forwardJson(
+  world: World,
+  message: StoredMessage,
+): Pick<APIMessage, 'message_reference' | 'message_snapshots'> {
+  const { author: _, id, channel_id, ...snapshot } = messageJson(world, message, { nested: true });
+  return {
+    message_reference: { type: MessageReferenceType.Forward, message_id: id, channel_id },
+    message_snapshots: [{ message: snapshot }],
   };
 }
 

@@ -1,6 +1,7 @@
 // Pages of one directory; only names that are listed there can be read.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PocketError } from 'pocket-agent';
 import type { ToolContext } from 'pocket-agent/tool-folder';
 
 export class Tools {
@@ -12,7 +13,7 @@ export class Tools {
     );
     if (kb_name === '') return { pages };
     if (!pages.includes(kb_name))
-      throw new Error(`There is no page "${kb_name}". There are: ${pages.join(', ') || 'none'}.`);
+      throw new PocketError('TOOL_FAILED', `There is no page "${kb_name}". There are: ${pages.join(', ') || 'none'}.`);
     return readFile(join(directory, `${kb_name}.md`), 'utf8');
   }
 }

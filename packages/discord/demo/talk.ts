@@ -1,0 +1,45 @@
+// npm run discord:demo -- --tools DIR: one's own tool folders in the bot, talked to in the terminal, without an account.
+import { createInterface } from 'node:readline';
+import { createBot, jsonLogger, readEnvironment } from '../src/index.ts';
+import { startDiscord } from '../test/counterpart/discord.ts';
+import type { StoredMessage } from '../test/counterpart/records.ts';
+import { showAll } from './show.ts';
+
+const PATIENCE_MS = 600_000;
+
+/** Each line of stdin is a direct message to the bot, or the name of a button that is there. Ends with stdin. */
+export async function talk(directory: string, print: (line: string) => void): Promise<void> {
+  const { DATABASE_URL: _unused, ...env } = process.env;
+  const options = readEnvironment({ ...env, POCKET_DISCORD_DB: ':memory:', POCKET_DISCORD_TOOLS: directory });
+  const discord = await startDiscord();
+  const { token, apiUrl } = discord;
+  const bot = createBot({ ...options, token, apiUrl, logger: jsonLogger('warn') });
+  const stopShowing = showAll(discord, print);
+  const you = discord.user('ann');
+  const withButton = (label: string) => discord.botMessages(you.dm).findLast((message) => hasButton(message, label));
+  try {
+    await bot.start();
+    print(
+      `You are ann, and write to the bot. Allow or Deny presses that button; Ctrl-D ends. Model: ${options.models[0]?.name}.`,
+    );
+    let asked = '';
+    for await (const line of createInterface({ input: process.stdin })) {
+      const question = withButton(line.trim());
+      if (line.trim() === '') continue;
+      if (question) {
+        you.click(question, line.trim());
+        await discord.waitFor(() => !hasButton(question, line.trim()), { timeoutMs: PATIENCE_MS });
+      } else asked = you.say(you.dm, line).id;
+      const isAnswered = () => withButton('Regenerate')?.replyTo?.messageId === asked;
+      await discord.waitFor(() => isAnswered() || withButton('Allow'), { timeoutMs: PATIENCE_MS });
+    }
+  } finally {
+    stopShowing();
+    await bot.close();
+    await discord.close();
+  }
+}
+
+function hasButton({ components }: StoredMessage, label: string): boolean {
+  return label !== '' && JSON.stringify(components).includes(`"label":${JSON.stringify(label)}`);
+}

@@ -1,0 +1,96 @@
+// What people and guilds may spend in a day.
+import { tool } from 'pocket-agent';
+import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
+import { expect, test } from 'vitest';
+import { answers, lastText, startBot } from './start-bot.ts';
+
+test('a daily budget for each person and for the guild ends answers, not the bot', async () => {
+  const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
+  const { discord } = await startBot({ model, prices: { script: { input: 1, output: 1 } } });
+  const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
+  await admin.command('setup budget', { channel: 'general', options: { person: 1, server: 2 } }).reply();
+  const ask = async (who: typeof ann, fits: string, count: number) => {
+    who.say('general', `${discord.bot.mention} hello`);
+    await discord.waitFor(
+      () => discord.botMessages('general').filter(({ content }) => content.includes(fits)).length === count,
+    );
+  };
+  await ask(ann, 'ok', 1);
+  await ask(ann, 'budget is used up', 1);
+  await ask(bob, 'ok', 2);
+  await ask(admin, 'budget is used up', 2);
+  expect(model.calls).toHaveLength(2);
+  const cost = await ann.command('cost', { channel: 'general' }).reply();
+  expect(cost.content).toContain('$1.0000 of $1.00');
+  expect(cost.content).toContain('$2.0000 of $2.00');
+});
+
+test('the budget of a guild for each person counts what they spend there, that of the operator all', async () => {
+  const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
+  const prices = { script: { input: 1, output: 1 } };
+  const { discord } = await startBot({ model, prices, budget: { userUsd: 3 } });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const setBudget = async (options: Record<string, number>) =>
+    (await admin.command('setup budget', { channel: 'general', options }).reply()).content;
+  await setBudget({ person: 1 });
+  const ask = async (where: typeof ann.dm, fits: string, count = 1) => {
+    ann.say(where, `${discord.bot.mention} hello`);
+    await discord.waitFor(
+      () => discord.botMessages(where).filter(({ content }) => content.includes(fits)).length === count,
+    );
+  };
+  const general = discord.channel('general');
+  await ask(ann.dm, 'ok');
+  await ask(general, 'ok');
+  await ask(general, 'budget is used up');
+  const cost = (await ann.command('cost', { channel: 'general' }).reply()).content;
+  expect(cost).toContain('**You**: $2.0000 of $3.00');
+  expect(cost).toContain('**You in this server**: $1.0000 of $1.00');
+  await ask(ann.dm, 'ok', 2);
+  await ask(ann.dm, 'budget is used up');
+  // only what is given changes
+  expect(await setBudget({ server: 5 })).toContain('$5.00 for all, $1.00 for each person');
+  expect(await setBudget({ person: 2 })).toContain('$5.00 for all, $2.00 for each person');
+  expect(await setBudget({})).toContain('no limit for all, no limit for each person');
+});
+
+test('answers side by side see what the others spend', async () => {
+  const spent = Promise.withResolvers<void>();
+  const usage = { input: 1_000_000, output: 0 };
+  const model = answers((options) => {
+    if (options.prompt.at(-1)?.role === 'tool') return 'never said';
+    return lastText(options, 'user').includes('short')
+      ? { text: 'ok', usage }
+      : { toolCalls: [{ name: 'a_wait' }], usage };
+  });
+  const wait = tool({
+    name: 'wait',
+    description: 'Waits until somebody else has spent something',
+    annotations: { readOnlyHint: true },
+    run: () => spent.promise.then(() => 'they have'),
+  });
+  const { discord } = await startBot({
+    model,
+    prices: { script: { input: 1, output: 1 } },
+    budget: { guildUsd: 1.5 },
+    mcpServers: { a: { server: await scriptedServer([wait]) } },
+    world: { guilds: [{ channels: ['general', 'other'] }] },
+  });
+  discord.user('ann').say('general', `${discord.bot.mention} something long`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('Using `a_wait`'));
+  discord.user('bob').say('other', `${discord.bot.mention} something short`);
+  await discord.waitForBotMessage('other', ({ content }) => content === 'ok');
+  spent.resolve();
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('budget is used up'));
+  expect(model.calls).toHaveLength(2);
+});
+
+test('a model without a price is not used where there is a budget', async () => {
+  const { discord } = await startBot({ model: new ScriptedModel(['ok']) });
+  await discord
+    .user('admin')
+    .command('setup budget', { channel: 'general', options: { person: 1 } })
+    .reply();
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('nobody knows what this model costs'));
+});
