@@ -32,9 +32,10 @@ import { within } from './within.ts';
 
 const LEASE_MS = 45_000;
 const CATCH_UP_MS = 900_000;
-const CLOSE_GRACE_MS = 10_000;
+/** With what comes after it, closing takes less than the ten seconds that supervisors wait. */
+const CLOSE_GRACE_MS = 6_000;
 /** For the last words of answers that are cut off. */
-const FAREWELL_MS = 2_000;
+const FAREWELL_MS = 1_500;
 const FILE_BYTES = 10_000_000;
 const FILE_MS = 30_000;
 const CLEANING_MS = 3_600_000;
@@ -48,6 +49,7 @@ export class Bot {
   readonly #logger: Logger;
   readonly #models: Models;
   readonly #connection: Connection;
+  readonly #runs = new LiveRuns();
   readonly #closers: (() => unknown)[] = [];
   readonly #closed = Promise.withResolvers<never>();
   /** What still runs has had its time. */
@@ -85,6 +87,7 @@ export class Bot {
 
   /** Waits for answers that are being written; those that take too long go on after the next start. */
   async close(): Promise<void> {
+    if (this.#closers.length > 0) this.#logger.info('Stopping', { running: this.#runs.size });
     this.#closed.reject(new DiscordBotError('GONE', 'The bot was closed. Make another one with createBot.'));
     await this.#starting?.catch(() => {}); // told by `start`
     await this.#closeAll();
@@ -110,14 +113,13 @@ export class Bot {
     const logger = this.#logger;
     const { leaseMs = LEASE_MS, catchUpMs = CATCH_UP_MS, closeGraceMs = CLOSE_GRACE_MS } = options;
     const agentLogger: Logger = { ...logger, info: logger.debug };
-    const models = this.#models;
+    const [models, runs] = [this.#models, this.#runs];
     await this.#unlessClosed(models.checkAll(logger));
     const opening = openBotStore(options.database);
-    this.#closers.push(() => opening.then((store) => store.close()));
+    this.#closers.push(async () => (await opening.catch(() => undefined))?.close());
     const store = await this.#unlessClosed(opening);
     const { db } = store;
     const processes = new Processes(db, { leaseMs, logger });
-    const runs = new LiveRuns();
     const catalogue = new Catalogue({
       directories: options.toolDirectories ?? [],
       context: ({ meta }: { meta: Readonly<Record<string, unknown>> }) => runs.contextOf(meta.discord_claim),

@@ -4,9 +4,10 @@ import type { Logger } from 'pocket-agent';
 import { loginFailed } from './discord-error.ts';
 import { endingWith } from './ending.ts';
 import type { BotOptions } from './options.ts';
+import { tellWaiting } from './waiting.ts';
 import { within } from './within.ts';
 
-const DISCONNECT_MS = 2_000;
+const DISCONNECT_MS = 1_000;
 
 export class Connection {
   readonly client: Client;
@@ -38,13 +39,17 @@ export class Connection {
     const { client } = this;
     const { token, apiUrl } = this.#options;
     this.#tell();
+    const stopTelling = tellWaiting(client.rest, this.#logger);
+    this.#ended.signal.addEventListener('abort', stopTelling, { once: true });
     const ready = new Promise<Client<true>>((resolve) => client.once(Events.ClientReady, resolve));
     try {
       await client.login(token);
+      return await ready;
     } catch (cause) {
       throw loginFailed(cause, apiUrl);
+    } finally {
+      stopTelling();
     }
-    return ready;
   }
 
   /** A Discord that does not answer keeps nobody. `last` is what is still being said, which then ends by itself. */

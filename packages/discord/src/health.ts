@@ -1,12 +1,13 @@
 // GET /health: whether the bot can work right now.
 import { createServer, type Server } from 'node:http';
-import type { Client } from 'discord.js';
+import { type Client, Status } from 'discord.js';
 import { sql } from 'kysely';
 import type { LiveRuns } from './conversation/live-runs.ts';
 import { DiscordBotError, messageOf } from './errors.ts';
 import type { BotDatabase } from './store/schema.ts';
 
 interface Health {
+  /** Whether a shard is connected. */
   ready: boolean;
   guilds: number;
   /** Answers that are being written. */
@@ -30,7 +31,8 @@ interface Looked {
 async function healthOf({ client, db, runs }: Looked): Promise<Health> {
   const answered = await sql`select 1`.execute(db).catch(() => undefined);
   return {
-    ready: client.isReady(),
+    // a client stays ready while it tries to get its connection back
+    ready: client.isReady() && client.ws.shards.some(({ status }) => status === Status.Ready),
     guilds: client.guilds.cache.size,
     running: runs.size,
     ping: client.ws.ping < 0 ? null : client.ws.ping,
@@ -56,7 +58,7 @@ export async function serveHealth(port: number, looked: Looked): Promise<HealthS
   try {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, resolve));
   } catch (cause) {
-    const text = `healthPort (POCKET_DISCORD_HEALTH_PORT): nothing can listen on ${port}: ${messageOf(cause)}`;
+    const text = `POCKET_DISCORD_HEALTH_PORT (healthPort): nothing can listen on ${port}: ${messageOf(cause)}`;
     throw new DiscordBotError('CONFIG_INVALID', text, { cause });
   }
   const address = server.address();

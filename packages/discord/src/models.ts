@@ -1,7 +1,6 @@
 // The models people can choose from.
-import { type LanguageModel, type Logger, PocketAgent, resolveModel } from 'pocket-agent';
+import { isPriced, type LanguageModel, type Logger, PocketAgent, resolveModel } from 'pocket-agent';
 import { DiscordBotError, messageOf } from './errors.ts';
-import { hasKnownPrice } from './known-price.ts';
 import type { BotOptions, ModelChoice } from './options.ts';
 import type { GuildSettings } from './settings/settings.ts';
 
@@ -75,7 +74,8 @@ export class Models {
   async #checkAtStart(choice: ModelChoice): Promise<void> {
     const { prices = {}, budget = {} } = this.#money;
     const model = await this.check(choice);
-    if (await hasKnownPrice(model, prices)) return;
+    // who answers for a router, and for how much, is known after the call only
+    if (model.provider === 'router' || (await isPriced(model, prices))) return;
     if (budget.userUsd !== undefined || budget.guildUsd !== undefined)
       throw new DiscordBotError('REFUSED', priceMissing(choice.name, model.modelId));
     this.#unpriced.add(choice.name);

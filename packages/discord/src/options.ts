@@ -57,7 +57,7 @@ export interface BotOptions {
   leaseMs?: number;
   /** Questions that came while nobody was there are answered when they are not older. Default 900,000. */
   catchUpMs?: number;
-  /** What runs gets so long to end when the bot is closed. Default 10,000. */
+  /** What runs gets so long to end when the bot is closed. Default 6,000. */
   closeGraceMs?: number;
   logger?: Logger;
   /** For discord.js: shards and the like. */

@@ -319,6 +319,19 @@ test('/cost says of which models nobody knows the price', async () => {
   expect(content).toContain('Nobody knows what `mine` costs');
 });
 
+test('/setup shows the budget of the operator, and which models cannot answer with one of the server', async () => {
+  const priced = { script: { input: 1, output: 1 } };
+  const { discord } = await startBot({ budget: { guildUsd: 5 }, prices: priced });
+  const other = await startBot();
+  const setup = (place: typeof discord, what: string, options: Record<string, number> = {}) =>
+    place.user('admin').command(`setup ${what}`, { channel: 'general', options }).reply();
+  const shown = (await setup(discord, 'show')).content;
+  expect(shown).toContain("**The operator's**: $5.00 for each server, no limit for each person");
+  expect((await setup(other.discord, 'show')).content).not.toContain('operator');
+  const limited = (await setup(other.discord, 'budget', { server: 1 })).content;
+  expect(limited).toContain('nobody knows their price: test');
+});
+
 test('/help and /cost', async () => {
   const { discord } = await startBot({
     model: new ScriptedModel([{ text: 'ok', usage: { input: 1_000_000, output: 0 } }]),
@@ -367,14 +380,11 @@ test('MCP servers: the operator names some, admins bring others along on allowed
   const answer = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('it is 3'));
   expect(answer.content).toContain('Used `sums_add`');
 
-  const fill = async (url: string, headers = '') => {
-    const used = await admin.submit(admin.command('setup mcp', { channel: 'general' }), {
-      name: 'weather',
-      url,
-      headers,
-    });
-    return (await used.reply()).content;
+  const fill = async (url: string, headers = '', name = 'weather') => {
+    const form = { name, url, headers };
+    return (await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply()).content;
   };
+  expect(await fill('https://mcp.example.com/x', '', 'sums')).toContain('`sums` is an MCP server of the operator');
   expect(await fill('http://169.254.169.254/latest')).toContain('POCKET_DISCORD_MCP_HOSTS');
   expect(await fill('https://mcp.example.com/x', ['Authorization: Bearer $', '{DISCORD_TOKEN}'].join(''))).toContain(
     'Variables',
@@ -387,8 +397,10 @@ test('MCP servers: the operator names some, admins bring others along on allowed
     .complete('agent', { channel: 'general', options: { name: 'mcp' }, focused: 'name' })
     .choices();
   expect(choices.map(({ name }) => name)).toEqual(['sums (MCP)', 'weather (MCP)']);
-  const removed = await admin.command('setup mcp-remove', { channel: 'general', options: { name: 'weather' } }).reply();
-  expect(removed.content).toContain('**MCP servers**: none');
+  const remove = async (name: string) =>
+    (await admin.command('setup mcp-remove', { channel: 'general', options: { name } }).reply()).content;
+  expect(await remove('wether')).toContain('brought no MCP server `wether` along. Nothing was changed.');
+  expect(await remove('weather')).toContain('**MCP servers**: none');
   expect(() => ann.command('setup show', { channel: 'general' })).toThrow();
 });
 

@@ -106,6 +106,38 @@ test('a bot whose Discord died leaves nothing that keeps its process', { timeout
   expect((await ended)[0]).toBe(0);
 });
 
+test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is in the log', {
+  timeout: 60_000,
+}, async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const server = createHttpServer(() => {}).listen(0, '127.0.0.1'); // a model that never answers
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const { child, output, ended, ready } = spawnProgram({
+    DISCORD_TOKEN: discord.token,
+    DISCORD_API_URL: discord.apiUrl,
+    POCKET_DISCORD_DB: ':memory:',
+    POCKET_DISCORD_MODELS: 'ollama/slow',
+    OLLAMA_BASE_URL: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/v1`,
+  });
+  await ready(1);
+  const asked = once(server, 'request');
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await asked;
+  const begun = Date.now();
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(Date.now() - begun).toBeLessThan(9_500);
+  expect(output.stderr).toContain('"message":"Stopping","running":1');
+  const [answer] = discord.botMessages('general');
+  expect(answer?.content).toContain('I am being restarted');
+});
+
 test('a bot that is still on its way in can be closed', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());

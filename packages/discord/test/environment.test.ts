@@ -167,7 +167,10 @@ test('what shows only at the start is told with the way out, and leaves nothing 
     expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(text) });
   await starting({ healthPort: healthPort ?? 0 }).toEqual(refusedWith('POCKET_DISCORD_HEALTH_PORT'));
   await starting({ toolDirectories: ['/no/tools/there'] }).toEqual(refusedWith('POCKET_DISCORD_TOOLS'));
-  await starting({ database: { file: '/dev/null/bot.db' } }).toEqual(refusedWith('POCKET_DISCORD_DB'));
+  const errors: string[] = [];
+  const logger = { ...quiet, error: (text: string) => void errors.push(text) };
+  await starting({ database: { file: '/dev/null/bot.db' }, logger }).toEqual(refusedWith('POCKET_DISCORD_DB'));
+  expect(errors).toEqual([]);
   const keyless = [{ name: 'openai/gpt-5', modelSettings: { apiKey: '' } }];
   await starting({ models: keyless }).toEqual(refusedWith('OPENAI_API_KEY'));
   expect(discord.requests).toEqual([]); // nobody was logged in

@@ -84,7 +84,7 @@ test('before it has noticed, it calls no more tools, and neither writes down nor
   taken.resolve();
   await expect.poll(() => warned).toContain('Another process goes on with an answer');
   expect(marks).toBe(0);
-  expect(await states()).toEqual(['running']);
+  expect(await states()).toEqual(['acting']);
   expect(await roles()).toEqual(['user', 'assistant']);
   expect(discord.botMessages(ann.dm).some(({ content }) => content.includes('went wrong'))).toBe(false);
 });

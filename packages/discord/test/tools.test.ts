@@ -72,6 +72,25 @@ test('fetch_date_time takes a city for its zone, in any case', async () => {
   for (const zone of ['Asia/Tokyo', 'America/New_York', 'Asia/']) expect(result).toContain(zone);
 });
 
+test('named under the answer is what was called, not what was denied, unknown, left out or could not be', async () => {
+  const model = calls(
+    { name: 'send_user_dm_message', arguments: { message: 'psst' } },
+    { name: 'no_such_tool' },
+    { name: 'file_write', arguments: { file_name: 'a.txt', file_contents: 'x' } },
+    { name: 'fetch_date_time', arguments: { zone: 'UTC' } },
+    { name: 'get_user_info' },
+  );
+  const { discord } = await startBot({ model });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  await admin.command('setup profile', { channel: 'general', options: { profile: 'writer' } }).reply();
+  ann.say('general', `${discord.bot.mention} go`);
+  const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
+  ann.click(asked, 'Deny');
+  const named = (content: string) => /-# Used (.*)/.exec(content)?.[1];
+  const { content } = await discord.waitForBotMessage('general', (message) => named(message.content) !== undefined);
+  expect(named(content)).toBe('`get_user_info`');
+});
+
 test('a direct message is only sent after the person said yes; nobody else can, and no means no', async () => {
   const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst @everyone' } });
   const { discord } = await startBot({ model });
@@ -204,17 +223,21 @@ test('a button that was pressed before, or that a process left behind, does noth
   asked.components = buttons; // as somebody sees it whose screen is slow
   expect((await ann.click(asked, 'Allow').reply()).content).toBe('This is over.');
   const left = second.components;
+  discord.failNext({ request: new RegExp(`PATCH .*messages/${second.id}`), status: 403 }); // as if it had crashed
   await bot.close();
+  expect(second.components).toBe(left);
   await runBot(options);
-  await discord.waitForBotMessage('general', ({ content }) => content.includes('I was restarted'));
-  ann.say('general', `${discord.bot.mention} write to me once more`);
-  await discord.waitFor(() =>
-    discord
-      .botMessages('general')
-      .some(({ id, components }) => id > second.id && JSON.stringify(components).includes('Allow')),
+  // no tool had run, so it is asked again
+  const third = await discord.waitForBotMessage(
+    'general',
+    ({ id, components }) => id > second.id && JSON.stringify(components).includes('Allow'),
   );
+  expect(second.components).toEqual([]);
+  expect(second.content).toContain('I was restarted, so I did not.');
   second.components = left;
   expect((await ann.click(second, 'Allow').reply()).content).toBe('This is over.');
+  ann.click(third, 'Deny');
+  await discord.waitFor(() => third.content.includes('Denied.'));
   expect(discord.botMessages(ann.dm)).toHaveLength(1);
 });
 

@@ -1,4 +1,5 @@
 // Questions before a tool is called: two buttons that only the asked person may press, and that expire.
+import { randomUUID } from 'node:crypto';
 import {
   AttachmentBuilder,
   type ButtonInteraction,
@@ -38,7 +39,6 @@ const SHOWN = 1_200;
 export class Approvals {
   readonly #open = new Map<string, Question>();
   readonly #logger: Logger;
-  #count = 0;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -47,7 +47,8 @@ export class Approvals {
   /** Expires with the signal of the request. */
   async ask({ tool, capability, signal, hash, ...request }: ApprovalRequest, asked: Asked): Promise<ApprovalAnswer> {
     const { channel, userId, claim } = asked;
-    const id = `${claim}.${++this.#count}`;
+    // never that of a question that a process before this one has left behind
+    const id = `${claim}.${randomUUID()}`;
     const args = visible(JSON.stringify(request.arguments, null, 1));
     const inBlock = escapeCodeBlock(args);
     const isLong = inBlock.length > SHOWN;

@@ -10,6 +10,7 @@ import {
 } from 'discord.js';
 import { type ProfileName, profiles } from 'pocket-agent';
 import { DiscordBotError } from '../errors.ts';
+import type { BotParts } from '../parts.ts';
 import type { GuildSettings } from '../settings/settings.ts';
 import { readGuildServer } from '../toolbox/servers.ts';
 import { type ChatCommand, installed, onlyGuilds } from './command.ts';
@@ -104,8 +105,7 @@ export const setupCommand: ChatCommand = {
     if (interaction.options.getSubcommand() === 'model' && !parts.models.has(wanted ?? '')) {
       return `There is no model \`${wanted}\`. Nothing was changed.`;
     }
-    const settings = await parts.settings.change(guildId, (current) => change(current, interaction));
-    return shownSettings(settings);
+    return shown(parts, await parts.settings.change(guildId, (current) => change(current, interaction)));
   },
   modal(interaction) {
     if (interaction.options.getSubcommand() !== 'mcp') return undefined;
@@ -130,6 +130,9 @@ export const setupCommand: ChatCommand = {
     if (guildId === null || !memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
     const name = fields.getTextInputValue('name').trim();
     if (!SERVER_NAME.test(name)) return 'A name has 1 to 32 letters, digits, _ and -. Nothing was changed.';
+    if (Object.hasOwn(parts.options.mcpServers ?? {}, name)) {
+      return `\`${name}\` is an MCP server of the operator. Choose another name. Nothing was changed.`;
+    }
     const server = readGuildServer({
       url: fields.getTextInputValue('url').trim(),
       headers: fields.getTextInputValue('headers'),
@@ -138,7 +141,7 @@ export const setupCommand: ChatCommand = {
     const settings = await parts.settings.change(guildId, ({ mcpServers }) => {
       mcpServers[name] = server;
     });
-    return shownSettings(settings);
+    return shown(parts, settings);
   },
   async complete(parts, interaction) {
     if (interaction.options.getSubcommand() === 'model') {
@@ -148,6 +151,10 @@ export const setupCommand: ChatCommand = {
     return Object.keys(mcpServers).map((name) => ({ name, value: name }));
   },
 };
+
+function shown({ models, options }: BotParts, settings: GuildSettings): string {
+  return shownSettings(settings, { budget: options.budget, unpriced: models.unpriced(models.allowed(settings)) });
+}
 
 function change(settings: GuildSettings, { options }: ChatInputCommandInteraction): void {
   const toggled = (list: readonly string[], item: string) => {
@@ -174,9 +181,16 @@ function change(settings: GuildSettings, { options }: ChatInputCommandInteractio
     case 'model':
       settings.models = toggled(settings.models, options.getString('name', true));
       break;
-    case 'mcp-remove':
-      delete settings.mcpServers[options.getString('name', true)];
+    case 'mcp-remove': {
+      const name = options.getString('name', true);
+      if (!Object.hasOwn(settings.mcpServers, name))
+        throw new DiscordBotError(
+          'REFUSED',
+          `This server brought no MCP server \`${name}\` along. Nothing was changed.`,
+        );
+      delete settings.mcpServers[name];
       break;
+    }
     case 'budget': {
       const { guildUsd, userUsd } = settings.budget;
       const [server, person] = [options.getNumber('server'), options.getNumber('person')];

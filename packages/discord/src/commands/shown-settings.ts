@@ -3,15 +3,12 @@ import type { DailyBudget } from '../conversation/spending.ts';
 import type { GuildSettings } from '../settings/settings.ts';
 
 interface OfTheOperator {
-  budget?: DailyBudget | undefined;
+  budget: DailyBudget | undefined;
   /** Models that may be chosen and whose price nobody knows. */
-  unpriced?: readonly string[];
+  unpriced: readonly string[];
 }
 
-export function shownSettings(
-  settings: GuildSettings,
-  { budget: own = {}, unpriced = [] }: OfTheOperator = {},
-): string {
+export function shownSettings(settings: GuildSettings, { budget: own = {}, unpriced }: OfTheOperator): string {
   const { channels, roles, profiles, profile, models, mcpServers, budget, scope, summaries } = settings;
   const byRole = Object.entries(profiles).map(([role, name]) => `<@&${role}> ${name}`);
   const servers = Object.entries(mcpServers).map(([name, { url }]) => `${name} (${new URL(url).host})`);

@@ -68,7 +68,7 @@ export class Claims {
     return count;
   }
 
-  /** The oldest that has no answer yet; `running` when somebody had begun. */
+  /** The oldest that has no answer yet; not `queued` when somebody had begun. */
   next(conversation: string): Promise<Claim | undefined> {
     return this.#db
       .selectFrom('discord_claims')
@@ -93,6 +93,11 @@ export class Claims {
       await transaction.updateTable('discord_claims').set({ replies: '[]' }).where('id', '=', id).execute();
       return JSON.parse(replies);
     });
+  }
+
+  /** From here on it has done something. Throws when another process has the conversation. */
+  act(claim: Claim): Promise<void> {
+    return this.#set(claim, { state: 'acting' });
   }
 
   finish(claim: Claim): Promise<void> {

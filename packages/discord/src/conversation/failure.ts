@@ -61,7 +61,8 @@ export function reasonOf(error: unknown): { reason: string; status?: number; det
     return { reason: error.code, ...(error.code === 'REFUSED' ? {} : { detail: error.message }) };
   if (!isPocketError(error)) return { reason: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown' };
   const { code, message, cause, details } = error;
-  if (TOLD.includes(code)) return { reason: code, detail: message };
+  const variable = code === 'PRICE_UNKNOWN' ? ' (POCKET_DISCORD_PRICES)' : '';
+  if (TOLD.includes(code)) return { reason: code, detail: `${message}${variable}` };
   const status = Number(details.statusCode);
   if (!(status >= 400)) return { reason: code };
   if (!OF_THE_ACCOUNT.includes(status)) return { reason: code, status };

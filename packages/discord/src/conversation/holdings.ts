@@ -2,7 +2,7 @@
 import { DiscordBotError } from '../errors.ts';
 import type { BotDatabase, Claim } from '../store/schema.ts';
 
-export const OPEN: readonly Claim['state'][] = ['queued', 'running'];
+export const OPEN: readonly Claim['state'][] = ['queued', 'running', 'acting'];
 
 export class Holdings {
   readonly #db: BotDatabase;

@@ -1,5 +1,13 @@
 // What people see of a run: the text so far, and the tools that are at work.
-import { type AgentEvent, textOf } from 'pocket-agent';
+import { type AgentEvent, isPocketError, type PocketErrorCode, type ToolResult, textOf } from 'pocket-agent';
+
+/** Why a tool was never called. */
+const NOT_CALLED: readonly PocketErrorCode[] = [
+  'ACCESS_DENIED',
+  'TOOL_DENIED',
+  'TOOL_UNKNOWN',
+  'TOOL_ARGUMENTS_INVALID',
+];
 
 export class Progress {
   readonly #texts: string[] = [];
@@ -24,13 +32,13 @@ export class Progress {
         return true;
       case 'tool_call':
         this.#running.set(event.data.id, event.data.name);
-        this.#used.add(event.data.name);
         return true;
       case 'tool_progress':
         if (event.data.message === undefined) return false;
         this.#running.set(event.data.toolCallId, `${event.data.toolName} (${event.data.message.slice(0, 80)})`);
         return true;
       case 'tool_result':
+        if (wasCalled(event.data)) this.#used.add(event.data.toolCallName);
         return this.#running.delete(event.data.toolCallId);
       default:
         return false;
@@ -48,6 +56,10 @@ export class Progress {
   get note(): string {
     return this.#used.size > 0 ? `-# Used ${listed(this.#used)}` : '';
   }
+}
+
+function wasCalled({ extra: { error } }: ToolResult): boolean {
+  return !isPocketError(error) || !NOT_CALLED.includes(error.code);
 }
 
 function listed(names: Iterable<string>): string {

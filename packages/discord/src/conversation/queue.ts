@@ -89,7 +89,7 @@ export class Queue {
     if (claim.kind === 'message') await notices.takeBack(claim, { known, isInherited });
     if (!source) return true;
     if (claim.kind === 'message' && claim.state === 'queued') source.replies = [];
-    const work = claim.state === 'running' ? recover : answer;
+    const work = claim.state === 'queued' ? answer : recover;
     return work(this.#parts, { claim, source });
   }
 }

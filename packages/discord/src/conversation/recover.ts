@@ -1,5 +1,7 @@
 // A run that a crash cut off: delivered when it was done, run again when it had done nothing, else repaired and said so.
 import { PocketAgent } from 'pocket-agent';
+import { closeLeftQuestions } from '../access/left-questions.ts';
+import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import { answer, BEFORE, liveReply, type Question, textBefore } from './answer.ts';
 import { assistantText, hasToolCalls, shownText } from './turn-log.ts';
@@ -13,7 +15,10 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   const messages = await history.turn(id);
   const last = messages.at(-1);
   const isDone = last?.role === 'assistant' && !hasToolCalls([last]);
-  if (!isDone && !hasToolCalls(messages)) return answer(parts, { claim, source });
+  await closeLeftQuestions(source.channel, id).catch((error) =>
+    logger.warn('A question could not be closed', { claim: id, reason: messageOf(error) }),
+  );
+  if (!isDone && claim.state !== 'acting') return answer(parts, { claim, source });
   logger.info('A run that was cut off is taken up', { claim: id, done: isDone });
   const reply = liveReply(parts, { claim, source });
   if (isDone) {

@@ -63,7 +63,7 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
     },
     tools: catalogue.sources(chosen),
     ...(lease ? { mcpClient: lease.client } : {}),
-    access: { profile: profileOf(source.member, settings), confirm: needsYes, approvalTimeoutMs },
+    access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
     approve: (request) => approved(parts, given, request),
     // a call that is not written down could be made twice, after a crash or by who has taken the conversation over
     hooks: {
@@ -90,14 +90,18 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
   }
 }
 
-/** What was allowed after another process went on with the answer is not done by this one. */
+/** Each call comes by here right before it is made. What another process has taken over is not done by this one. */
 async function approved(
-  { approvals, holdings }: BotParts,
+  { approvals, claims }: BotParts,
   { claim, source }: Run,
   request: ApprovalRequest,
 ): Promise<ApprovalAnswer> {
-  const answer = await approvals.ask(request, { channel: source.channel, userId: claim.user_id, claim: claim.id });
-  return (await holdings.has(claim.conversation)) ? answer : { deny: 'Another process goes on with this answer.' };
+  const isAsked = needsYes(request) || request.changed;
+  const asked = { channel: source.channel, userId: claim.user_id, claim: claim.id };
+  const answer = isAsked ? await approvals.ask(request, asked) : 'allow';
+  if (answer === 'deny' || (answer !== 'allow' && 'deny' in answer)) return answer;
+  await claims.act(claim);
+  return answer;
 }
 
 async function inputFor({ fetch, logger }: BotParts, { source, signal }: Run, model: ModelChoice): Promise<UserInput> {

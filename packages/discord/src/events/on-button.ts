@@ -53,7 +53,7 @@ async function stop(parts: BotParts, { interaction, claim }: Pressed): Promise<v
 async function notOurs(parts: BotParts, { interaction, claim }: Pressed): Promise<void> {
   const known = parts.runs.get(claim) ? undefined : await parts.claims.get(claim);
   // another process writes that answer, and has got this click too
-  if (known?.state !== 'running') await isOld(interaction);
+  if (known?.state !== 'running' && known?.state !== 'acting') await isOld(interaction);
 }
 
 interface Wanted {
