@@ -1,4 +1,4 @@
-// Two projects: `unit` needs nothing but npm; `services` needs system services or a browser.
+// Two projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long.
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];

@@ -13,7 +13,7 @@ export function installed(contender: string): Figures {
     ? Object.keys(manifest(folder).dependencies ?? {})
     : [contender === us ? 'pocket-agent' : '@modelcontextprotocol/client'];
   const found = new Set<string>();
-  for (const name of first) collect(name, folder, found);
+  for (const name of first) collect({ name, from: folder, top: folder, found });
   const bytes = [...found].reduce((sum, path) => sum + sizeOf(path), 0);
   return { packages: found.size, megabytes: bytes / 1e6 };
 }
@@ -29,9 +29,17 @@ function manifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
+interface Wanted {
+  name: string;
+  from: string;
+  /** Nobody looks above it: what lies there is another's. */
+  top: string;
+  found: Set<string>;
+}
+
 /** As Node looks for packages: from where they are wanted, upwards. Optional ones that nobody has do not count. */
-function collect(name: string, from: string, found: Set<string>): void {
-  for (let folder = from; folder.length >= root.length - 1; folder = join(folder, '..')) {
+function collect({ name, from, top, found }: Wanted): void {
+  for (let folder = from; folder.length >= top.length - 1; folder = join(folder, '..')) {
     const path = join(folder, 'node_modules', name);
     if (!existsSync(join(path, 'package.json'))) continue;
     const real = realpathSync(path);
@@ -40,7 +48,7 @@ function collect(name: string, from: string, found: Set<string>): void {
     const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta = {} } = manifest(real);
     const wanted = Object.keys(peerDependencies).filter((peer) => !peerDependenciesMeta[peer]?.optional);
     for (const next of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...wanted])
-      collect(next, real, found);
+      collect({ name: next, from: real, top, found });
     return;
   }
 }
@@ -51,7 +59,8 @@ function sizeOf(folder: string): number {
   let bytes = 0;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.name === 'node_modules' || (isOurs && ['src', 'test'].includes(entry.name))) continue;
+    if (entry.name === 'node_modules' || (isOurs && (entry.name === 'test' || entry.name.endsWith('.tsbuildinfo'))))
+      continue;
     if (entry.isDirectory()) bytes += sizeOf(path);
     else if (entry.isFile()) bytes += statSync(path).size;
   }

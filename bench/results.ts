@@ -32,8 +32,18 @@ export class Results {
   }
 
   ratio(contender: string, id: string): number | undefined {
+    const ratios = this.ratios(contender, id);
+    return ratios.length > 0 ? median(ratios) : undefined;
+  }
+
+  /** Each repeat to that of the base in the same round, minutes apart at most: a machine is not always equally fast. */
+  ratios(contender: string, id: string): number[] {
     const base = figures.find((figure) => figure.id === id)?.base ?? '';
-    const [value, other] = [this.value(contender, id), this.value(base, id)];
-    return value === undefined || other === undefined ? undefined : value / other;
+    const [values, others] = [contender, base].map((name) => this.#values.get(`${name}\0${id}`) ?? []);
+    return (values ?? []).flatMap((value, round) => (others?.[round] === undefined ? [] : value / others[round]));
+  }
+
+  values(contender: string, id: string): readonly number[] {
+    return this.#values.get(`${contender}\0${id}`) ?? [];
   }
 }

@@ -26,7 +26,7 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
   if (!inProcess) return undefined;
   const perRun = async (job: Job) => {
     const running = await inProcess(job);
-    await checked(running);
+    await checked(running, job.turns);
     const timing = await timed(running.run, effort);
     await running.close?.();
     return timing;
@@ -38,19 +38,19 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
   const atOnce = await perRun({ turns: { steps: 1, calls: 16, deltas: 1 }, tools: [slowAdd] });
   return {
     step: few.cpu / 20,
-    stepWall: few.wall / 20,
     stepOf40Tools: many.cpu / 20,
+    toolGrowth: many.cpu / few.cpu,
     atOnce: atOnce.wall / 1_000,
     ...(await longRuns(inProcess, effort)),
     ...(await streams(inProcess, effort)),
   };
 }
 
-/** One run, that must call the tool in every step. */
-export async function checked({ run }: Running): Promise<void> {
+/** One run, that must make every call it is told to. */
+export async function checked({ run }: Running, { steps, calls }: Job['turns']): Promise<void> {
   adding.calls = 0;
   const answer = await run();
-  if (!answer.startsWith('word') || adding.calls === 0)
+  if (!answer.startsWith('word') || adding.calls !== steps * calls)
     throw new Error(`A run called ${adding.calls} tools and answered "${answer.slice(0, 80)}".`);
 }
 

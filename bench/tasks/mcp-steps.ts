@@ -5,9 +5,10 @@ import { checked } from './loop.ts';
 
 export async function mcpSteps({ throughMcp }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!throughMcp) return undefined;
-  const running = await throughMcp({ turns: { steps: 20, calls: 1, deltas: 1 }, tools: toolsOf(1) });
-  await checked(running);
-  const { cpu, wall } = await timed(running.run, effort);
+  const turns = { steps: 20, calls: 1, deltas: 1 };
+  const running = await throughMcp({ turns, tools: toolsOf(1) });
+  await checked(running, turns);
+  const { cpu } = await timed(running.run, effort);
   await running.close?.();
-  return { mcpStep: cpu / 20, mcpStepWall: wall / 20 };
+  return { mcpStep: cpu / 20 };
 }

@@ -42,6 +42,8 @@ function running(job: Job, parts: { tools?: Tool[]; mcpServers?: MCPServer[] }):
   };
 }
 
+let servers = 0;
+
 export const contender: Contender = {
   inProcess: (job) => running(job, { tools: job.tools.map(own) }),
   /** It has no transport for this process; its interface MCPServer over the bare client is the nearest. */
@@ -52,7 +54,7 @@ export const contender: Contender = {
       return content as Awaited<ReturnType<MCPServer['callTool']>>;
     };
     const server: MCPServer = {
-      name: 'bench',
+      name: `bench-${++servers}`, // its cache of tools is shared by all of one name
       cacheToolsList: true,
       connect: async () => {},
       close: () => client.close(),
