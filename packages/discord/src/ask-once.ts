@@ -12,6 +12,7 @@ interface Once {
   model: ModelChoice;
   systemPrompt: string;
   text: string;
+  images?: readonly Uint8Array[];
   spender: Spender;
   settings: GuildSettings;
   /** Ends it early; what it has cost until then is counted. */
@@ -19,16 +20,21 @@ interface Once {
 }
 
 export async function askOnce(parts: BotParts, once: Once): Promise<string> {
-  const { model, systemPrompt, text, spender, settings, signal } = once;
+  const { model, systemPrompt, text, images = [], spender, settings, signal } = once;
   const purse = new Purse(parts, { spender, settings });
   const agent = new PocketAgent({
-    agentConfig: { llmModel: model.model ?? model.name, ...settingsOf(model), systemPrompt },
+    agentConfig: {
+      llmModel: model.model ?? model.name,
+      ...settingsOf(model),
+      systemPrompt,
+      allowImages: images.length > 0,
+    },
     logger: parts.agentLogger,
     limits: { maxSteps: 1, timeoutMs: TIMEOUT_MS, ...(await purse.limit()) },
     ...(parts.options.prices ? { prices: parts.options.prices } : {}),
   });
   try {
-    return await agent.run(text, { signal });
+    return await agent.run({ text, images }, { signal });
   } finally {
     await purse.settle(agent.totals.usage);
     await agent.close();

@@ -185,6 +185,9 @@ test('/summarize reads the channel and keeps nothing; message apps answer only t
     expect(await ann.messageCommand(name, said).reply()).toMatchObject({ onlyFor: ann.id });
   }
   expect(model.calls[1]?.tools).toBeUndefined();
+  const attachments = [{ name: 'menu.txt', bytes: Buffer.from('soup on Friday'), contentType: 'text/plain' }];
+  await ann.messageCommand('Explain this message', bob.say('general', '', { attachments })).reply();
+  expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('soup on Friday');
   ann.say('general', `${discord.bot.mention} hello`);
   await discord.waitForBotMessage('general');
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('noon');

@@ -20,9 +20,11 @@ function messageApp(name: string, task: string): MessageApp {
       .setIntegrationTypes(installed)
       .toJSON(),
     async run(parts, interaction) {
-      const { content, author } = interaction.targetMessage;
-      if (content.trim() === '') return 'There is no text in that message.';
-      return answerOnce(parts, interaction, { task, text: untrusted('message', { author: author.username }, content) });
+      const { content, author, attachments } = interaction.targetMessage;
+      const files = [...attachments.values()];
+      if (content.trim() === '' && files.length === 0) return 'There is nothing to read in that message.';
+      const text = untrusted('message', { author: author.username }, content);
+      return answerOnce(parts, interaction, { task, text, files });
     },
   };
 }
