@@ -27,6 +27,8 @@ export async function postgresDialect(url: string): Promise<PostgresDialect> {
   });
   // the pool has already dropped a connection that broke while idle; the next query opens another
   pool.on('error', () => {});
+  // one that breaks while lent out (between two statements of a transaction) tells so at its next statement
+  pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDialect({ pool });
 }
 

@@ -58,6 +58,18 @@ test('after the server was away the store works again by itself', async () => {
   expect(await db.selectFrom('notes').select('text').execute()).toEqual([{ text: 'before' }, { text: 'after' }]);
 });
 
+test('a server that goes away within a transaction fails that transaction and nothing else', async () => {
+  const { db } = await open(await postgres.createDatabase());
+  const cut = db.transaction().execute(async (transaction) => {
+    await transaction.insertInto('notes').values({ text: 'half' }).execute();
+    await postgres.restart();
+    await transaction.insertInto('notes').values({ text: 'whole' }).execute();
+  });
+  await expect(cut).rejects.toThrow();
+  await db.insertInto('notes').values({ text: 'after' }).execute();
+  expect(await db.selectFrom('notes').select('text').execute()).toEqual([{ text: 'after' }]);
+});
+
 test('a database of a newer version, and one that is not there, are refused without the URL', async () => {
   const url = await postgres.createDatabase();
   await open(url);
