@@ -10,6 +10,7 @@ import { isPrivateAddress, lookupPublic, privateAddress } from './public-address
 import { Body } from './response-body.ts';
 
 export { FetchError, type FetchErrorCode } from './fetch-error.ts';
+export { HttpResponse } from './http-response.ts';
 
 export interface FetchOptions {
   /** public (default): only addresses that belong to everybody, so that strangers who give URLs reach nothing inside. */
@@ -205,14 +206,27 @@ function prepare(input: string | URL | Request, init: RequestInit, options: Fetc
   const given = input instanceof Request ? input : undefined;
   const signal = init.signal ?? given?.signal;
   signal?.throwIfAborted();
-  const headers: Record<string, string> = {};
-  const asked = init.headers ?? given?.headers;
-  (asked instanceof Headers ? asked : new Headers(asked)).forEach((value, name) => {
-    headers[name] = value;
-  });
+  const headers = headersOf(init.headers ?? given?.headers);
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
   const body = readBody(init.body ?? given?.body ?? undefined, headers);
   return new Exchange({ method, headers, body, signal }, options);
+}
+
+/** By names in lower case. What a plain object holds is checked by node:http, so the built-in Headers can be spared. */
+function headersOf(asked: RequestInit['headers']): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (isPlainObject(asked)) {
+    for (const [name, value] of Object.entries(asked)) headers[name.toLowerCase()] = String(value).trim();
+    return headers;
+  }
+  new Headers(asked).forEach((value, name) => {
+    headers[name] = value;
+  });
+  return headers;
+}
+
+function isPlainObject(asked: RequestInit['headers']): asked is Record<string, string> {
+  return asked !== undefined && Object.getPrototypeOf(asked) === Object.prototype;
 }
 
 function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): ExchangeParts['body'] {

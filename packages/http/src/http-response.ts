@@ -34,6 +34,16 @@ export class HttpResponse implements Response {
     return this.#headers;
   }
 
+  /** As the header says, without making Headers for it. */
+  get contentType(): string | undefined {
+    return this.#message.headers['content-type'];
+  }
+
+  /** What has come of the body once something has; it can still be read from its beginning. */
+  async begun(): Promise<string> {
+    return this.#body && !this.#isRead && !this.#streamed ? (await this.#body.begun()).toString() : '';
+  }
+
   get body(): Response['body'] {
     return this.#onStream().body;
   }

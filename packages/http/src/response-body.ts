@@ -39,6 +39,7 @@ export class Body {
   #size = 0;
   #reader: Reader | undefined;
   #outcome: { error?: unknown } | undefined;
+  #onBegun: ((chunk: Buffer) => void) | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
     this.#message = message;
@@ -65,6 +66,14 @@ export class Body {
         end: () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
         fail: reject,
       });
+    });
+  }
+
+  /** What nobody has read yet, as soon as there is something, or nothing more to come. */
+  begun(): Promise<Buffer> {
+    return new Promise((resolve) => {
+      if (this.#unread.length > 0 || this.#outcome) resolve(Buffer.concat(this.#unread));
+      else this.#onBegun = resolve;
     });
   }
 
@@ -113,6 +122,7 @@ export class Body {
       return;
     }
     this.#unread.push(chunk);
+    this.#onBegun?.(chunk);
     if (this.#size > MOST_UNREAD_BYTES) this.#source.pause();
   }
 
@@ -120,6 +130,7 @@ export class Body {
     if (this.#outcome) return;
     this.#outcome = outcome;
     this.#options.over();
+    this.#onBegun?.(Buffer.alloc(0));
     if (this.#reader) settle(this.#reader, outcome);
   }
 }

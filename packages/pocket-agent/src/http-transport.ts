@@ -8,6 +8,7 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
+import { HttpResponse } from '@pocket-agent/http/fetch';
 import { checkedMessage } from './message-lines.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
@@ -18,6 +19,9 @@ interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
   requestInit: { headers: Record<string, string> };
 }
 
+/** A stream that is nothing but the answer, as servers send it that have nothing to say in between. */
+const ONLY_EVENT = /^(?:event: message\r?\n)?data: (.*)\r?\n\r?\n$/;
+
 /** Names that a header may hold as they are; others are encoded by the SDK. */
 const PLAIN_NAME = /^[\w./-]+$/;
 
@@ -25,12 +29,12 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #url: URL;
   readonly #options: HttpTransportOptions;
   readonly #unanswered = new Set<string | number>();
-  /** Calls on the short way, broken off by `close`. */
-  readonly #posts = new Set<AbortController>();
+  /** What may still arrive for calls on the short way, broken off by `close`. */
+  readonly #posts = new Map<string | number, AbortController>();
   /** Answers that are the SDK's business, by the body of the request it is about to send for them. */
   readonly #received: Map<string, Response>;
-  /** Until the server answers with anything but JSON. Whoever brings tokens needs the SDK to look after them. */
-  #takesShortWay: boolean;
+  /** Whoever brings tokens needs the SDK to look after them. */
+  readonly #takesShortWay: boolean;
 
   constructor(url: URL, options: HttpTransportOptions) {
     const received = new Map<string, Response>();
@@ -60,20 +64,23 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const headers = this.#takesShortWay && this.#headersOf(message, options);
       if (headers && (await this.#isAnswered(message, headers, options?.requestSignal))) return;
       await super.send(message, { ...options, onRequestStreamEnd: () => this.#streamEnded(id, options) });
+      if (!this.#unanswered.has(id)) this.#posts.delete(id);
     } catch (error) {
       this.#unanswered.delete(id);
+      this.#posts.delete(id);
       throw error;
     }
   }
 
   override async close(): Promise<void> {
-    for (const post of this.#posts) post.abort();
+    for (const post of this.#posts.values()) post.abort();
     await super.close();
   }
 
   /** The SDK would wait for ever for a request whose response stream ended without an answer. */
   #streamEnded(id: string | number, options: TransportSendOptions | undefined): void {
     options?.onRequestStreamEnd?.();
+    this.#posts.delete(id);
     if (!this.#unanswered.delete(id)) return;
     const error = { code: STREAM_ENDED, message: 'The response stream ended early' };
     this.onmessage?.({ jsonrpc: '2.0', id, error });
@@ -101,37 +108,67 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     };
   }
 
-  /** Posts a call. An answer in JSON is read here; any other is kept for the SDK, and so are all calls from then on. */
+  /** Posts a call and reads an answer that comes in one piece; any other is kept for the SDK. */
   async #isAnswered(
     message: JSONRPCRequest,
     headers: Record<string, string>,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
+    const { id } = message;
     const body = JSON.stringify(message);
     const post = new AbortController();
     const abort = () => post.abort(signal?.reason);
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort, { once: true });
-    this.#posts.add(post);
+    this.#posts.set(id, post);
     try {
       const response = await this.#options.fetch(this.#url, { method: 'POST', headers, body, signal: post.signal });
-      if (response.status !== 200 || !isJson(response.headers.get('content-type'))) {
-        this.#takesShortWay = false;
+      const answer = await readAnswer(response, id);
+      if (!answer) {
         this.#received.set(body, response);
         return false;
       }
-      const answer: unknown = await response.json();
-      this.#posts.delete(post);
-      for (const each of Array.isArray(answer) ? answer : [answer]) this.onmessage?.(checkedMessage(each));
+      answer.rest.then(() => this.#posts.delete(id));
+      for (const each of answer.messages) this.onmessage?.(checkedMessage(each));
       return true;
     } catch (error) {
-      this.#posts.delete(post);
       if (!signal?.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
   }
 }
 
-function isJson(type: string | null): boolean {
-  return type !== null && /^application\/json\s*(;|$)/i.test(type);
+interface Answer {
+  messages: unknown[];
+  /** Settled when nothing of the answer is left on the way. */
+  rest: Promise<unknown>;
+}
+
+/** Undefined, with nothing read, where something else or more than the answer comes. */
+async function readAnswer(response: Response, id: string | number): Promise<Answer | undefined> {
+  if (response.status !== 200) return undefined;
+  const isOurs = response instanceof HttpResponse;
+  const type = (isOurs ? response.contentType : response.headers.get('content-type')) ?? '';
+  if (/^application\/json\s*(;|$)/i.test(type))
+    return { messages: [await response.json()].flat(), rest: Promise.resolve() };
+  if (!isOurs || !/^text\/event-stream\s*(;|$)/i.test(type)) return undefined;
+  const data = ONLY_EVENT.exec(await response.begun())?.[1];
+  const message = data === undefined ? undefined : parsed(data);
+  if (!isAnswerTo(id, message)) return undefined;
+  return { messages: [message], rest: response.text().catch(() => {}) };
+}
+
+/** Undefined for what is no JSON, which the SDK reports. */
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+function isAnswerTo(id: string | number, message: unknown): boolean {
+  return (
+    typeof message === 'object' && message !== null && 'id' in message && message.id === id && !('method' in message)
+  );
 }

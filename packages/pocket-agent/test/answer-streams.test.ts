@@ -1,0 +1,116 @@
+// A server of the 2025 era may write the answer to a call as a stream of events, in every way a stream can be written.
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { listen, refuse } from './fixtures/http-hosts.ts';
+import { eventually, open, testClient, textOfResult } from './fixtures/world.ts';
+
+interface Call {
+  id: number;
+  progressToken: string;
+  response: ServerResponse;
+  answer: string;
+}
+
+const event = (message: object) => `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+const progress = (progressToken: string) =>
+  event({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } });
+
+/** How each tool writes its answer. */
+const tools: Record<string, (call: Call) => void> = {
+  at_once: ({ response, answer }) => response.end(answer),
+  without_event: ({ response, answer }) => response.end(answer.replace('event: message\n', '')),
+  in_pieces({ response, answer }) {
+    const bytes = Buffer.from(answer);
+    const middle = bytes.indexOf('é') + 1; // within a character
+    response.write(bytes.subarray(0, middle));
+    setTimeout(() => response.end(bytes.subarray(middle)), 20);
+  },
+  after_progress({ response, answer, progressToken }) {
+    response.write(progress(progressToken));
+    setTimeout(() => response.end(answer), 20);
+  },
+  with_progress: ({ response, answer, progressToken }) => response.end(progress(progressToken) + answer),
+  after_ping({ response, answer, id }) {
+    response.write(event({ id, method: 'ping' })); // ids of a server are its own
+    setTimeout(() => response.end(answer), 20);
+  },
+  left_open: ({ response, answer }) => response.write(answer),
+  cut_off({ response }) {
+    response.write('id: 7\nretry: 10\ndata: \n\n');
+    setTimeout(() => response.destroy(), 20);
+  },
+  without_answer: ({ response }) => response.end(': nothing\n\n'),
+  garbled: ({ response, answer }) => response.end(`data: {"jsonrpc"\n\n${answer}`),
+};
+
+const results: Record<string, object> = {
+  initialize: {
+    protocolVersion: '2025-11-25',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'streams', version: '1' },
+  },
+  'tools/list': { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })) },
+};
+
+async function connect() {
+  const streams = new Set<ServerResponse>();
+  let resumed = '';
+  const host = await open(
+    listen(undefined, (request, response, body) => {
+      if (request.headers['last-event-id'] === '7') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(resumed);
+        return;
+      }
+      if (request.method !== 'POST') return refuse(response, 405, 'POST only');
+      const { id, method, params } = body as { id?: number; method: string; params: Record<string, never> };
+      if (id === undefined) return void response.writeHead(202).end();
+      if (method !== 'tools/call') {
+        const answer = results[method] ? { result: results[method] } : { error: { code: -32_601, message: 'unknown' } };
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+        return;
+      }
+      const { name, _meta } = params as unknown as { name: string; _meta: { progressToken: string } };
+      const answer = event({ id, result: { content: [{ type: 'text', text: `é ${name}` }] } });
+      if (name === 'cut_off') resumed = answer;
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).flushHeaders();
+      streams.add(response);
+      response.once('close', () => streams.delete(response));
+      tools[name]?.({ id, progressToken: _meta.progressToken, response, answer });
+    }),
+  );
+  const told: number[] = [];
+  const { client } = testClient({
+    mcpConfig: { mcpServers: { streams: { url: host.url } } },
+    progressHandler: (update) => void told.push(update.progress),
+  });
+  const call = async (name: string) => textOfResult(await client.callTool(name, {}));
+  return { client, call, streams, told };
+}
+
+test.each(['at_once', 'without_event', 'in_pieces', 'after_ping', 'left_open', 'cut_off', 'garbled'])(
+  'an answer that comes %s arrives once and whole',
+  async (name) => {
+    const { call } = await connect();
+    expect(await Promise.all([call(name), call('at_once')])).toEqual([`é ${name}`, 'é at_once']);
+  },
+);
+
+test.each(['after_progress', 'with_progress'])('progress is told of a call that answers %s', async (name) => {
+  const { call, told } = await connect();
+  expect(await call(name)).toBe(`é ${name}`);
+  expect(told).toEqual([1]);
+});
+
+test('a stream that ends without its answer fails the call', async () => {
+  const { call } = await connect();
+  await expect(call('without_answer')).rejects.toThrow('was lost while "without_answer" ran');
+});
+
+test('closing ends a stream that its server has left open', async () => {
+  const { client, call, streams } = await connect();
+  await call('left_open');
+  expect(streams.size).toBe(1);
+  await client.close();
+  await eventually(() => expect(streams.size).toBe(0));
+});
