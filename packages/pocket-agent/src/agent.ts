@@ -306,7 +306,8 @@ export class PocketAgent<Answer = string> {
     const priced = this.#ledger.beforeModelCall(frame, model);
     if (priced) await within(frame.signal, priced);
     const response = await this.#askModel(frame, model, tools, completion);
-    const usage = await this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
+    const entered = this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
+    const usage = entered instanceof Promise ? await entered : entered;
     const seen = hooks.onLlmResponse?.(context, response);
     if (seen) await within(frame.signal, seen);
     const { message: llmMessage, requested } = readAnswer(response.content, this.#callIds);

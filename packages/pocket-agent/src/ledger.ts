@@ -53,9 +53,19 @@ export class Ledger {
   }
 
   /** A call of the loop: its input also tells what the tool results before it cost. */
-  async afterModelCall(frame: RunFrame, model: LanguageModelV4, answer: Answer, historyLength: number): Promise<Usage> {
+  afterModelCall(
+    frame: RunFrame,
+    model: LanguageModelV4,
+    answer: Answer,
+    historyLength: number,
+  ): Usage | Promise<Usage> {
     const cost = costIn(frame, model, answer);
-    const used = this.#enter(frame, answer, cost instanceof Promise ? await cost : cost);
+    const enter = (costUsd: number | undefined) => this.#enterInLoop(frame, answer, costUsd, historyLength);
+    return cost instanceof Promise ? cost.then(enter) : enter(cost);
+  }
+
+  #enterInLoop(frame: RunFrame, answer: Answer, costUsd: number | undefined, historyLength: number): Usage {
+    const used = this.#enter(frame, answer, costUsd);
     this.#measureResults(frame.budget, used, historyLength);
     const tokens = used.inputTokens + used.outputTokens;
     const isTold = count(answer.usage.inputTokens?.total) !== undefined;

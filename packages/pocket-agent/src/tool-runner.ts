@@ -42,10 +42,13 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
   const stop = (failure: unknown) => void failures.push(failure);
   const answer = (request: RequestedCall) => (failures.length > 0 ? notRun(run, request) : runOne(run, request, stop));
   const { maxParallelToolCalls } = run.settings;
+  const [only] = requested;
   const results =
-    requested.length <= maxParallelToolCalls
-      ? await Promise.all(requested.map(answer))
-      : await inTurns(requested, maxParallelToolCalls, answer);
+    requested.length === 1 && only
+      ? [await answer(only)]
+      : requested.length <= maxParallelToolCalls
+        ? await Promise.all(requested.map(answer))
+        : await inTurns(requested, maxParallelToolCalls, answer);
   return { results, failure: failures[0] };
 }
 
