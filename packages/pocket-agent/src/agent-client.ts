@@ -54,7 +54,7 @@ function ownModel({ turns, ledger, client, model }: ClientOwner): NonNullable<Se
 
 /** A question of another agent of ours goes to whoever approves for this one. */
 function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHandlers['elicitationHandler']> {
-  const told = new Set<string>();
+  let told: Set<string> | undefined;
   return async (params, from) => {
     const { callers } = client();
     // with several runs under way nobody knows whose call it is about
@@ -66,6 +66,7 @@ function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHan
     const ask = frame?.elicit ?? options.elicitationHandler;
     if (ask) return ask(params, from);
     const { isApproval, result } = declined(params, isPassedOn);
+    told ??= new Set();
     if (isApproval && !isPassedOn && told.size < told.add(from.server).size)
       logger.warn(notPassedOnText(`MCP server "${from.server}"`));
     return result;

@@ -101,7 +101,8 @@ export interface AgentSettings {
   modelSettings: ModelSettings;
   name: string;
   roleDescription: string | undefined;
-  agentId: string;
+  /** Undefined until somebody asks for it. */
+  agentId: string | undefined;
   systemPrompt: string | undefined;
   allowImages: boolean;
   completionOptions: CompletionOptions;
@@ -133,13 +134,13 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  const agentId = config.agentId ?? crypto.randomUUID();
+  const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {
     llmModel: config.llmModel,
     modelSettings: { ...config.modelSettings },
-    name: config.name ?? agentId,
+    name,
     roleDescription: config.roleDescription,
-    agentId,
+    agentId: config.agentId ?? (config.name === undefined ? name : undefined),
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
     completionOptions: structuredClone(config.completionOptions ?? {}),

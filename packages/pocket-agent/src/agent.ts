@@ -117,6 +117,7 @@ export class PocketAgent<Answer = string> {
   }
 
   get agentId(): string {
+    this.#settings.agentId ??= crypto.randomUUID();
     return this.#settings.agentId;
   }
 
@@ -399,7 +400,7 @@ export class PocketAgent<Answer = string> {
 
   /** A tool that is no longer what it was may have been made for harm. */
   #lookAtTools(table: ToolTable): void {
-    for (const tool of this.gate.look(table.byName.values())) {
+    for (const tool of this.gate.look(table.byName)) {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
       this.emit({ type: 'tool_changed', data: { tool } });
     }

@@ -38,21 +38,18 @@ export interface PocketAgentClientOptions extends ServerHandlers {
 
 type WithServer<Item> = Item & { server: string };
 
-interface Route {
-  connection: McpConnection;
-  tool: Tool;
-}
-
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
-  /** Runs with calls under way: what a server samples meanwhile goes on their account. */
-  readonly callers = new Set<RunFrame>();
   readonly #options: PocketAgentClientOptions;
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
   readonly #status = new Map<string, { status: ServerStatus; reason?: string }>();
-  readonly #routes = new Map<string, Route>();
+  /** Whose tool it is, by its name here. */
+  readonly #routes = new Map<string, McpConnection>();
+  /** What the server calls a tool that has another name here. */
+  #ownNames: Map<string, string> | undefined;
   readonly #names = new ToolNames();
+  #callers: Set<RunFrame> | undefined;
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
   #isClosed = false;
@@ -65,6 +62,12 @@ export class PocketAgentClient implements ToolSource {
 
   get revision(): number {
     return this.#open.reduce((sum, connection) => sum + connection.revision, 0);
+  }
+
+  /** Runs with calls under way: what a server samples meanwhile goes on their account. */
+  get callers(): Set<RunFrame> {
+    this.#callers ??= new Set();
+    return this.#callers;
   }
 
   get serverNames(): string[] {
@@ -84,13 +87,15 @@ export class PocketAgentClient implements ToolSource {
     const connections = await this.#servers();
     const lists = await Promise.all(connections.map((connection) => connection.listTools(signal)));
     this.#routes.clear();
+    this.#ownNames = undefined;
     const tools: Tool[] = [];
     for (const [index, connection] of connections.entries()) {
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor(connection, wanted, (change) => this.#options.onToolRenamed?.(change));
         if (this.#routes.has(name)) continue; // listed twice: the first is the one that counts
-        this.#routes.set(name, { connection, tool });
+        this.#routes.set(name, connection);
+        if (name !== tool.name) this.#rename(name, tool.name);
         tools.push(name === tool.name ? tool : { ...tool, name });
       }
     }
@@ -103,8 +108,16 @@ export class PocketAgentClient implements ToolSource {
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
     const known = this.#routes.get(name);
-    if (!known) return this.#route(name, context.signal).then((route) => callOn(route, args, context));
-    return callOn(known, args, context);
+    const call = (connection: McpConnection) => {
+      const tool = this.#ownName(name);
+      return connection.callTool(tool, args, {
+        toolCallId: context.toolCallId ?? tool,
+        signal: context.signal ?? new AbortController().signal,
+        progress: context.progress ?? (() => {}),
+        meta: context.meta ?? {},
+      });
+    };
+    return known ? call(known) : this.#route(name, context.signal).then(call);
   }
 
   /** Whether a server is an agent of ours whose questions for approval are put to our approver. */
@@ -113,15 +126,20 @@ export class PocketAgentClient implements ToolSource {
   }
 
   judge(tool: Tool): Judgement {
-    const route = this.#routes.get(tool.name);
-    if (!route) return { capability: 'delete', from: 'nothing' };
-    const ownName = route.tool.name === tool.name ? {} : { ownName: route.tool.name };
-    return { ...judge(route.tool, this.#entries.get(route.connection.name)), ...ownName };
+    const connection = this.#routes.get(tool.name);
+    if (!connection) return { capability: 'delete', from: 'nothing' };
+    const entry = this.#entries.get(connection.name);
+    const ownName = this.#ownName(tool.name);
+    if (ownName === tool.name) return judge(tool, entry);
+    return { ...judge({ ...tool, name: ownName }, entry), ownName };
   }
 
   /** The JSON Schema of a tool's arguments. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
-    return (await this.#route(name)).tool.inputSchema;
+    const connection = await this.#route(name);
+    const tool = connection.toolNamed(this.#ownName(name));
+    if (!tool) throw this.#unknown(name);
+    return tool.inputSchema;
   }
 
   // the SDK prints to stdout when it is asked for lists of a kind the server has none of
@@ -166,16 +184,25 @@ export class PocketAgentClient implements ToolSource {
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
-  async #route(name: string, signal?: AbortSignal): Promise<Route> {
+  #ownName(name: string): string {
+    return this.#ownNames?.get(name) ?? name;
+  }
+
+  #rename(name: string, ownName: string): void {
+    this.#ownNames ??= new Map();
+    this.#ownNames.set(name, ownName);
+  }
+
+  async #route(name: string, signal?: AbortSignal): Promise<McpConnection> {
     if (!this.#routes.has(name)) await this.listTools(signal);
     if (!this.#routes.has(name)) {
       // it may be a tool of a server that was away
       await Promise.all(this.#open.map((connection) => connection.retry()));
       await this.listTools(signal);
     }
-    const route = this.#routes.get(name);
-    if (!route) throw this.#unknown(name);
-    return route;
+    const connection = this.#routes.get(name);
+    if (!connection) throw this.#unknown(name);
+    return connection;
   }
 
   #unknown(name: string): PocketError {
@@ -272,19 +299,6 @@ export class PocketAgentClient implements ToolSource {
     );
     return lists.flat();
   }
-}
-
-function callOn(
-  { connection, tool }: Route,
-  args: Record<string, unknown>,
-  context: Partial<ToolCallContext>,
-): Promise<CallToolResult> {
-  return connection.callTool(tool.name, args, {
-    toolCallId: context.toolCallId ?? tool.name,
-    signal: context.signal ?? new AbortController().signal,
-    progress: context.progress ?? (() => {}),
-    meta: context.meta ?? {},
-  });
 }
 
 const logLevels: Record<string, keyof Logger> = {

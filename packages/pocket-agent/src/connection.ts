@@ -55,7 +55,7 @@ export class McpConnection {
   #connecting: Promise<Live> | undefined;
   #live: Live | undefined;
   /** Lost, but with calls under way that will hear from the server themselves. */
-  readonly #left = new Set<Live>();
+  #left: Set<Live> | undefined;
   #wasLost = false;
   #failures = 0;
   #retryAt = 0;
@@ -99,6 +99,11 @@ export class McpConnection {
     }
   }
 
+  /** As it was last listed. */
+  toolNamed(name: string): Tool | undefined {
+    return this.#tools.find(name);
+  }
+
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     const tool = this.#tools.find(name);
     const send = (live: Live) => this.#call(live, tool, { name, arguments: args }, context);
@@ -115,7 +120,7 @@ export class McpConnection {
     const live = this.#live ?? (await this.#connecting?.catch(() => undefined));
     this.#live = undefined;
     if (live) this.#options.onStatus('closed');
-    await Promise.all([...this.#left, ...(live ? [live] : [])].map(endSession));
+    await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
   }
 
   get #isAway(): boolean {
@@ -281,12 +286,13 @@ export class McpConnection {
     this.#options.onStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
     live.client.onclose = undefined;
+    this.#left ??= new Set();
     this.#left.add(live);
     this.#dropIfUnused(live);
   }
 
   #dropIfUnused(live: Live): void {
-    if (live.calls > 0 || !this.#left.delete(live)) return;
+    if (live.calls > 0 || !this.#left?.delete(live)) return;
     live.client.close().catch((error) => this.#options.logger.debug(`closing "${this.name}": ${errorText(error)}`));
   }
 }

@@ -4,44 +4,58 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 import { fileSystem, sha256 } from './late-node.ts';
 
+type Tools = ReadonlyMap<string, { tool: Tool }>;
+
 export class Fingerprints {
   readonly #path: string | undefined;
-  readonly #first: Record<string, string>;
+  /** What was seen first, while nothing else has been: most agents never see anything change. */
+  #firstTools: Tools | undefined;
+  #first: Map<string, string> | undefined;
 
   /** With a path they outlive the process. */
   constructor(path: string | undefined) {
     this.#path = path;
-    this.#first = Object.assign(Object.create(null), path === undefined ? {} : read(path));
+    if (path !== undefined) this.#first = new Map(Object.entries(read(path)));
   }
 
-  /** Remembers tools that are new, and tells which are not what they were. */
-  look(tools: Iterable<{ name: string; tool: Tool }>): string[] {
+  /** Remembers tools that are new, and tells which are not what they were. The map must stay as it is. */
+  look(tools: Tools): string[] {
+    this.#firstTools ??= this.#first ? undefined : tools;
+    if (this.#firstTools === tools) return [];
+    const first = this.#fingerprints();
     const changed: string[] = [];
     let added = false;
-    for (const { name, tool } of tools) {
-      if (!Object.hasOwn(this.#first, name)) {
-        this.#first[name] = fingerprint(tool);
+    for (const [name, { tool }] of tools) {
+      if (!first.has(name)) {
+        first.set(name, fingerprint(tool));
         added = true;
       } else if (this.hasChanged(name, tool)) changed.push(name);
     }
-    if (added) this.#write();
+    if (added) this.#write(first);
     return changed;
   }
 
   hasChanged(name: string, tool: Tool): boolean {
-    return Object.hasOwn(this.#first, name) && this.#first[name] !== fingerprint(tool);
+    if (this.#firstTools?.get(name)?.tool === tool) return false;
+    const first = this.#fingerprints().get(name);
+    return first !== undefined && first !== fingerprint(tool);
   }
 
   /** Somebody has looked at the tool as it is now. */
   accept(name: string, tool: Tool): void {
-    this.#first[name] = fingerprint(tool);
-    this.#write();
+    this.#write(this.#fingerprints().set(name, fingerprint(tool)));
   }
 
-  #write(): void {
+  #fingerprints(): Map<string, string> {
+    this.#first ??= new Map([...(this.#firstTools ?? [])].map(([name, { tool }]) => [name, fingerprint(tool)]));
+    this.#firstTools = undefined;
+    return this.#first;
+  }
+
+  #write(first: ReadonlyMap<string, string>): void {
     if (this.#path === undefined) return;
     // others may keep theirs in the same file
-    const all = { ...read(this.#path), ...this.#first };
+    const all = { ...read(this.#path), ...Object.fromEntries(first) };
     const { mkdirSync, renameSync, writeFileSync } = fileSystem();
     mkdirSync(dirname(this.#path), { recursive: true });
     const draft = `${this.#path}.${process.pid}.draft`;

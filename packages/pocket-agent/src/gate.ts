@@ -59,7 +59,7 @@ export class Gate {
   readonly #options: AccessOptions;
   readonly #shared: Shared;
   /** What was allowed for longer than a call, by the gate of the agent that calls. */
-  #remembered = new WeakMap<Gate, Set<string>>();
+  #remembered: WeakMap<Gate, Set<string>> | undefined;
 
   constructor(options: AccessOptions) {
     check(options);
@@ -99,12 +99,12 @@ export class Gate {
   }
 
   /** Takes note of tools, and tells which are not what they were when they were first seen. */
-  look(tools: Iterable<JudgedTool>): string[] {
+  look(tools: ReadonlyMap<string, JudgedTool>): string[] {
     return this.#shared.fingerprints.look(tools);
   }
 
   forget(): void {
-    this.#remembered = new WeakMap();
+    this.#remembered = undefined;
   }
 
   /** Resolves when every record is in the file. */
@@ -165,6 +165,7 @@ export class Gate {
   }
 
   #rememberedFor(gate: Gate): Set<string> {
+    this.#remembered ??= new WeakMap();
     const known = this.#remembered.get(gate) ?? new Set();
     this.#remembered.set(gate, known);
     return known;

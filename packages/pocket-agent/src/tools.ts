@@ -74,19 +74,20 @@ export interface RenamedTool {
 
 /** Keeps the name a tool was once given, so that a server that comes and goes does not rename others. */
 export class ToolNames {
-  readonly #given = new Map<object, Map<string, string>>();
-  readonly #taken = new Set<string>();
+  /** Whose tool a name is; nobody's where its owner has another name for it. */
+  readonly #owners = new Map<string, object | undefined>();
+  #renamed: Map<object, Map<string, string>> | undefined;
 
   nameFor(owner: { readonly name: string }, tool: string, renamed: (change: RenamedTool) => void): string {
-    const given = this.#given.get(owner) ?? new Map<string, string>();
-    const known = given.get(tool);
+    if (this.#owners.get(tool) === owner) return tool;
+    const known = this.#renamed?.get(owner)?.get(tool);
     if (known !== undefined) return known;
     const source = owner.name;
     const valid = validToolName(tool);
     const name = this.#free(valid, `${source}\0${tool}`);
-    this.#given.set(owner, given.set(tool, name));
-    this.#taken.add(name);
+    this.#owners.set(name, name === tool ? owner : undefined);
     if (name !== tool) {
+      this.#rename(owner, tool, name);
       const reason =
         name === valid ? 'not every model accepts this name' : `another source already has a tool "${valid}"`;
       renamed({ source, tool, name, reason });
@@ -94,9 +95,14 @@ export class ToolNames {
     return name;
   }
 
+  #rename(owner: object, tool: string, name: string): void {
+    this.#renamed ??= new Map();
+    this.#renamed.set(owner, (this.#renamed.get(owner) ?? new Map()).set(tool, name));
+  }
+
   #free(wanted: string, seed: string): string {
     let name = wanted;
-    for (let count = 0; this.#taken.has(name); count++)
+    for (let count = 0; this.#owners.has(name); count++)
       name = shorten(wanted, count === 0 ? seed : `${seed}\0${count}`, true);
     return name;
   }

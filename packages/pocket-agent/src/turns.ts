@@ -57,8 +57,8 @@ export class Turns {
   #last: Promise<void> = Promise.resolve();
   #active: RunFrame | undefined;
   /** Agents that calls inside the active turn wait for. */
-  readonly #waitsFor = new Set<Turns>();
-  readonly #pendingHooks = new Set<Promise<void>>();
+  #waitsFor: Set<Turns> | undefined;
+  #pendingHooks: Set<Promise<void>> | undefined;
 
   constructor(owner: TurnOwner, limits: TurnLimits, ledger: Ledger) {
     this.#owner = owner;
@@ -177,7 +177,7 @@ export class Turns {
 
   /** Resolves when hooks that were shown events have dealt with them; undefined when all have. */
   hooksDone(signal: AbortSignal): Promise<unknown> | undefined {
-    return this.#pendingHooks.size > 0 ? abortable(Promise.all(this.#pendingHooks), signal) : undefined;
+    return this.#pendingHooks?.size ? abortable(Promise.all(this.#pendingHooks), signal) : undefined;
   }
 
   /** Ends the turn that is on and refuses all that would come after. */
@@ -194,12 +194,15 @@ export class Turns {
     const done = Promise.withResolvers<void>();
     this.#last = before.then(() => done.promise);
     try {
-      for (const caller of callers) caller.#waitsFor.add(this);
+      for (const caller of callers) {
+        caller.#waitsFor ??= new Set();
+        caller.#waitsFor.add(this);
+      }
       await abortable(before, frame.signal);
       this.#active = frame;
       return await turn();
     } finally {
-      for (const caller of callers) caller.#waitsFor.delete(this);
+      for (const caller of callers) caller.#waitsFor?.delete(this);
       if (this.#active === frame) this.#active = undefined;
       done.resolve();
     }
@@ -209,7 +212,7 @@ export class Turns {
   #leadsTo(other: Turns, seen = new Set<Turns>()): boolean {
     if (this === other) return true;
     seen.add(this);
-    return [...this.#waitsFor].some((next) => !seen.has(next) && next.#leadsTo(other, seen));
+    return [...(this.#waitsFor ?? [])].some((next) => !seen.has(next) && next.#leadsTo(other, seen));
   }
 
   #refuseCycle(parent: RunFrame | undefined): void {
@@ -235,7 +238,8 @@ export class Turns {
           () => {},
           (error) => this.#listenerFailed(error),
         )
-        .finally(() => this.#pendingHooks.delete(done));
+        .finally(() => this.#pendingHooks?.delete(done));
+      this.#pendingHooks ??= new Set();
       this.#pendingHooks.add(done);
     } catch (error) {
       this.#listenerFailed(error);
