@@ -41,6 +41,6 @@ export async function askOnce(parts: BotParts, once: Once): Promise<string> {
   }
 }
 
-export function settingsOf({ modelSettings }: ModelChoice) {
-  return modelSettings ? { modelSettings } : {};
+export function settingsOf({ modelSettings, completionOptions }: ModelChoice) {
+  return { ...(modelSettings ? { modelSettings } : {}), ...(completionOptions ? { completionOptions } : {}) };
 }

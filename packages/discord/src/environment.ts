@@ -1,11 +1,20 @@
 // Variables of the environment as options; all that is wrong with them is told at once.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { closestName, type McpServerEntry, type Prices } from 'pocket-agent';
+import { type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
 import { DiscordBotError } from './errors.ts';
 import { jsonLogger, type LogLevel, logLevels } from './log.ts';
 import { nameFault } from './models.ts';
-import { arePrices, isPort, isWebAddress, PRICES_RULE, portRule, serversFault } from './option-keys.ts';
+import {
+  arePrices,
+  completionFaults,
+  isPort,
+  isRecord,
+  isWebAddress,
+  PRICES_RULE,
+  portRule,
+  serversFault,
+} from './option-keys.ts';
 import type { BotOptions } from './options.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -14,6 +23,7 @@ const PREFIX = 'POCKET_DISCORD_';
 const names = [
   'DB',
   'MODELS',
+  'MODEL_OPTIONS',
   'TOOLS',
   'KNOWLEDGE',
   'MCP_SERVERS',
@@ -56,6 +66,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     if (models.indexOf(name) < index) faults.push(`POCKET_DISCORD_MODELS names "${name}" twice.`);
     else faults.push(...told('POCKET_DISCORD_MODELS', nameFault({ name })));
   }
+  const optionsOf = modelOptionsIn(text('POCKET_DISCORD_MODEL_OPTIONS'), { models, faults });
   const port = text('POCKET_DISCORD_HEALTH_PORT');
   if (port !== undefined && !isPort(Number(port))) faults.push(`POCKET_DISCORD_HEALTH_PORT ${portRule(port)}`);
   const mcpHosts = list('POCKET_DISCORD_MCP_HOSTS');
@@ -74,7 +85,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
   return {
     ...(apiUrl === undefined ? {} : { apiUrl }),
     database,
-    models: models.map((name) => ({ name })),
+    models: models.map((name) => ({ name, ...optionsOf(name) })),
     toolDirectories,
     mcpServers,
     mcpHosts,
@@ -140,6 +151,20 @@ function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** By the name of a model. */
+function modelOptionsIn(text: string | undefined, { models, faults }: { models: string[]; faults: string[] }) {
+  const variable = 'POCKET_DISCORD_MODEL_OPTIONS';
+  const parsed = text === undefined ? {} : parsedJson(text);
+  const given = isRecord(parsed) ? parsed : {};
+  if (given !== parsed) faults.push(`${variable} must be JSON such as {"gpt-5": {"maxOutputTokens": 4000}}.`);
+  for (const [name, options] of Object.entries(given)) {
+    if (!models.includes(name)) faults.push(`${variable} has "${name}", which POCKET_DISCORD_MODELS does not name.`);
+    faults.push(...completionFaults(`${variable}: "${name}"`, options));
+  }
+  // checked right before
+  return (name: string) => (Object.hasOwn(given, name) ? { completionOptions: given[name] as CompletionOptions } : {});
 }
 
 function pricesIn(text: string | undefined, faults: string[]): Prices {

@@ -1,5 +1,12 @@
 // The options of a bot, checked before anything is opened: what would be ignored, or can never work, is refused.
-import { closestName, type McpServerEntry, type ModelPrice, PocketAgentClient, type Prices } from 'pocket-agent';
+import {
+  type CompletionOptions,
+  closestName,
+  type McpServerEntry,
+  type ModelPrice,
+  PocketAgentClient,
+  type Prices,
+} from 'pocket-agent';
 import { DiscordBotError, messageOf } from './errors.ts';
 import type { BotLimits, BotOptions, ModelChoice } from './options.ts';
 import type { ReplyOptions } from './reply/live-reply.ts';
@@ -32,8 +39,25 @@ const ofModel: Names<ModelChoice> = {
   name: true,
   model: true,
   modelSettings: true,
+  completionOptions: true,
   contextTokens: true,
   vision: true,
+};
+
+const ofCompletion: Names<CompletionOptions> = {
+  maxOutputTokens: true,
+  temperature: true,
+  stopSequences: true,
+  topP: true,
+  topK: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  responseFormat: true,
+  seed: true,
+  toolChoice: true,
+  headers: true,
+  reasoning: true,
+  providerOptions: true,
 };
 
 const ofPrice: Names<ModelPrice> = { input: true, output: true, cachedInput: true, cacheWrite: true };
@@ -81,8 +105,15 @@ function modelFaults(models: unknown): string[] {
     const name = names[index];
     if (typeof name !== 'string' || name === '') return [`models[${index}] needs a name.`];
     if (names.indexOf(name) < index) return [`models has "${name}" twice.`];
-    return unknownIn(`models[${index}]`, model, ofModel);
+    const where = `models[${index}]`;
+    const faults = completionFaults(`${where}.completionOptions`, model.completionOptions ?? {});
+    return [...unknownIn(where, model, ofModel), ...faults];
   });
+}
+
+/** Of the options that go with every call of a model. */
+export function completionFaults(where: string, given: unknown): string[] {
+  return isRecord(given) ? unknownIn(where, given, ofCompletion) : [`${where} must be like {"temperature": 0}.`];
 }
 
 export function isPort(value: number): boolean {
@@ -111,7 +142,7 @@ export function arePrices(value: unknown): value is Prices {
   });
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,6 +1,6 @@
 // What the bot is made from.
 import type { ClientOptions } from 'discord.js';
-import type { LanguageModel, Logger, McpServerEntry, ModelSettings, Prices } from 'pocket-agent';
+import type { CompletionOptions, LanguageModel, Logger, McpServerEntry, ModelSettings, Prices } from 'pocket-agent';
 import type { DailyBudget } from './conversation/spending.ts';
 import type { ReplyOptions } from './reply/live-reply.ts';
 import type { DatabasePlace } from './store/schema.ts';
@@ -10,6 +10,8 @@ export interface ModelChoice {
   name: string;
   model?: LanguageModel;
   modelSettings?: ModelSettings;
+  /** Go with every call of it, also those after tools: `temperature`, `maxOutputTokens`, `reasoning`, … */
+  completionOptions?: CompletionOptions;
   /** How much of a conversation it takes, in tokens. Default 100,000. */
   contextTokens?: number;
   /** Whether it sees pictures. Default: when its name is one of OpenAI, Anthropic or Google. */

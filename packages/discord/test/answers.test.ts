@@ -40,10 +40,10 @@ test('replies to the bot are answered, with or without a ping; bots, mass pings 
   discord.user('admin').say('general', '@everyone hello');
   discord.user('admin').say('general', '@here hello');
   ann.say('general', 'nobody in particular');
-  ann.say('general', `${discord.bot.mention} first`);
-  const answer = await discord.waitForBotMessage('general');
-  ann.say('general', 'more of that', { replyTo: answer, pingReply: false });
-  await discord.waitFor(() => discord.botMessages('general')[1]);
+  const answerTo = ({ id }: { id: string }) =>
+    discord.waitForBotMessage('general', ({ content, replyTo }) => content === 'ok' && replyTo?.messageId === id);
+  const answer = await answerTo(ann.say('general', `${discord.bot.mention} first`));
+  await answerTo(ann.say('general', 'more of that', { replyTo: answer, pingReply: false }));
   expect(model.calls).toHaveLength(2);
   expect(discord.botMessages('general')).toHaveLength(2);
 });

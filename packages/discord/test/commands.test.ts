@@ -116,8 +116,8 @@ test('the choice list follows the folders without a restart', async () => {
   };
   expect(await offered()).toEqual(['alpha tools']);
   // a broken one is not offered, and breaks nothing
-  await mkdir(join(root, 'broken'));
-  await writeFile(join(root, 'broken', 'manifest.yaml'), 'tool_human_name: broken tools\ntool_list: 7\n');
+  await mkdir(join(root, 'broken-tools'));
+  await writeFile(join(root, 'broken-tools', 'manifest.yaml'), 'tool_human_name: broken tools\ntool_list: 7\n');
   await writeTool(root, 'beta');
   await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools', 'beta tools']);
   await rm(join(root, 'alpha'), { recursive: true });
@@ -147,6 +147,11 @@ test('/sweep asks first, forgets only this conversation, and keeps model and too
   ann.say('general', `${discord.bot.mention} more`);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('in the guild');
+  const all = await ann.command('sweep', { channel: ann.dm, options: { reset_prefs: true } }).reply();
+  await ann.click(all, 'Forget it all').answered();
+  ann.say(ann.dm, 'with tools');
+  await discord.waitFor(() => discord.botMessages(ann.dm).length === 4);
+  expect(toolNames(model.calls.at(-1))).toContain('fetch_date_time');
 });
 
 test('/sweep of a conversation that all in a channel share is for moderators', async () => {
@@ -202,12 +207,13 @@ test('/summarize takes days, and says which are none; threads of an NSFW channel
   });
   const ann = discord.user('ann');
   ann.say('general', 'the first thing');
+  ann.say('general', 'no');
   ann.say('general', 'the second thing');
   const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const summarize = async (options: Record<string, string>) =>
     (await ann.command('summarize', { channel: 'general', options }).reply()).content;
   expect(await summarize({ after_date: day(-1), before_date: day(2) })).toBe('short');
-  expect(JSON.stringify(model.calls[0]?.prompt)).toMatch(/the first thing.*the second thing/);
+  expect(JSON.stringify(model.calls[0]?.prompt)).toMatch(/the first thing.*: no\\n.*the second thing/);
   expect(await summarize({ around_date: day(0) })).toBe('short');
   const [year, month, date] = day(2).split('-');
   expect(await summarize({ before_date: `${month}/${date}/${year}` })).toBe('short');

@@ -106,10 +106,11 @@ test('what is right becomes options; the database is made in a directory that is
       POCKET_DISCORD_MCP_SERVERS: JSON.stringify({ mcpServers }),
       POCKET_DISCORD_MCP_HOSTS: 'example.com:8443, *',
       POCKET_DISCORD_HEALTH_PORT: '0',
+      POCKET_DISCORD_MODEL_OPTIONS: '{"gpt-5": {"maxOutputTokens": 4000, "reasoning": "low"}}',
       POCKET_DISCORD_PRICES: '{"gpt-5": {"input": 1, "output": 2}}',
     }),
   ).toMatchObject({
-    models: [{ name: 'demo' }, { name: 'gpt-5' }],
+    models: [{ name: 'demo' }, { name: 'gpt-5', completionOptions: { maxOutputTokens: 4000, reasoning: 'low' } }],
     database: { file },
     toolDirectories: [folder],
     mcpServers,
@@ -122,11 +123,22 @@ test('what is right becomes options; the database is made in a directory that is
   expect(faultsIn({ POCKET_DISCORD_DB: folder })[0]).toContain('is a directory');
 });
 
+test.each([
+  ['[]', 'must be JSON such as'],
+  ['{"gpt-4": {}}', 'has "gpt-4", which POCKET_DISCORD_MODELS does not name'],
+  ['{"gpt-5": 7}', ': "gpt-5" must be like {"temperature": 0}'],
+  ['{"gpt-5": {"temprature": 0}}', ': "gpt-5" has no option "temprature". Did you mean "temperature"?'],
+])('POCKET_DISCORD_MODEL_OPTIONS=%s is refused at the start', (json, why) => {
+  const faults = faultsIn({ POCKET_DISCORD_MODELS: 'gpt-5', POCKET_DISCORD_MODEL_OPTIONS: json });
+  expect(faults).toEqual([expect.stringContaining(`POCKET_DISCORD_MODEL_OPTIONS`)]);
+  expect(faults[0]).toContain(why);
+});
+
 test('createBot refuses what it would ignore and what can never work, all at once', () => {
   const wrong = {
     token: ' ',
     database: {},
-    models: [{ name: 'demo' }, { name: 'demo' }, { name: 'gpt-5', visoin: true }],
+    models: [{ name: 'demo' }, { name: 'demo' }, { name: 'gpt-5', visoin: true, completionOptions: { maxTokens: 9 } }],
     healthport: 80,
     healthPort: 70_000,
     closeGraceMs: -1,
@@ -140,6 +152,7 @@ test('createBot refuses what it would ignore and what can never work, all at onc
     'database needs a file',
     'models has "demo" twice',
     'models[2] has no option "visoin". Did you mean "vision"?',
+    'models[2].completionOptions has no option "maxTokens". There are: maxOutputTokens, temperature',
     'A bot has no option "healthport". Did you mean "healthPort"?',
     'healthPort must be a whole number',
     'closeGraceMs must be a number',

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
@@ -10,19 +11,55 @@ import { startDiscord } from './counterpart/discord.ts';
 import { spawnProgram } from './spawn-program.ts';
 import { answers, botOptions, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
+/** The first of so many ports in a row that nobody has. */
+async function freePorts(count: number): Promise<number> {
+  let first = 20_000 + (process.pid % 10_000);
+  while (!(await areFree(first, count))) first += count;
+  return first;
+}
+
+async function areFree(first: number, count: number): Promise<boolean> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const listening = await Promise.all(
+    servers.map(
+      (server, index) =>
+        new Promise<boolean>((resolve) =>
+          server.once('error', () => resolve(false)).listen(first + index, () => resolve(true)),
+        ),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return listening.every(Boolean);
+}
+
 test.each([
   { args: [], guilds: [{}], shards: 1 },
   { args: ['--shards', '2'], guilds: Array.from({ length: 6 }, (_, index) => ({ name: `G${index}` })), shards: 2 },
 ])(
-  'with a token it logs in, answers with JSON logs, and ends cleanly: $args',
+  'with a token it logs in, is healthy at the port of each shard, answers with JSON logs, and ends cleanly: $args',
   { timeout: 60_000 },
   async ({ args, guilds, shards }) => {
     const discord = await startDiscord({ guilds, shards });
     onTestFinished(() => discord.close());
     const database = join(await temporaryFolder(), 'bot.db');
-    const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
-    const { child, output, ended, ready } = spawnProgram(where, { args });
-    const seen = (await ready(shards)).map((line) => line.guilds);
+    const port = await freePorts(shards);
+    const { child, output, ended, ready } = spawnProgram(
+      {
+        DISCORD_TOKEN: discord.token,
+        DISCORD_API_URL: discord.apiUrl,
+        POCKET_DISCORD_DB: database,
+        POCKET_DISCORD_HEALTH_PORT: String(port),
+      },
+      { args },
+    );
+    const lines = await ready(shards);
+    const seen = lines.map((line) => line.guilds);
+    // each shard at its own port, with its own guilds
+    for (const { shards: [shard = 0] = [], guilds: count } of lines) {
+      const health = await fetch(`http://127.0.0.1:${port + shard}/health`);
+      expect(health.status).toBe(200);
+      expect(await health.json()).toMatchObject({ ready: true, guilds: count, database: true });
+    }
     for (const guild of discord.guilds.slice(1)) {
       discord.user('ann').say(`${guild.name}/general`, `${discord.bot.mention} Hello there`);
       const answered = () => discord.botMessages(`${guild.name}/general`).some(({ content }) => content.length > 10);

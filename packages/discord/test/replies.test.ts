@@ -1,7 +1,12 @@
 // How answers look at Discord: pieces, files, pings, and no more edits than Discord allows.
 import { expect, test } from 'vitest';
+import type { DiscordOptions } from './counterpart/discord.ts';
 import { answers, PacedModel, startBot } from './start-bot.ts';
 
+/** With the id of somebody who is there in every run. */
+const SHOUT = '@everyone @here <@&1> ```look``` <@4194304000000>';
+/** Where Discord would let the bot ping everybody. */
+const mayPing: DiscordOptions = { guilds: [{ bot: ['MentionEveryone'] }] };
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
 
 test('a long answer comes in pieces, with the button under the last', async () => {
@@ -117,7 +122,7 @@ test('where files may not be sent, all of it comes in pieces', async () => {
 });
 
 test('whatever the model writes, nobody is pinged', async () => {
-  const { discord } = await startBot({ model: answers(() => '@everyone @here <@&1> look, <@4194304000000>') });
+  const { discord } = await startBot({ model: answers(() => SHOUT), world: mayPing });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   ann.say('general', `${discord.bot.mention} shout at ${bob.mention}`);
   const message = await discord.waitForBotMessage('general', ({ content }) => content.includes('@everyone'));
@@ -232,11 +237,10 @@ test('a thread that is archived in the middle is opened again for the answer', a
 });
 
 test('nobody is pinged by notices, files, commands, buttons and what was asked', async () => {
-  const shout = '@everyone @here <@&1> ```look```';
-  const model = answers(() => `${shout} ${'word '.repeat(900)}`);
-  const { discord } = await startBot({ model, reply: { maxParts: 1 } });
+  const model = answers(() => `${SHOUT} ${'word '.repeat(900)}`);
+  const { discord } = await startBot({ model, reply: { maxParts: 1 }, world: mayPing });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
-  const question = `${bob.mention} ${shout}`;
+  const question = `${bob.mention} ${SHOUT}`;
   await ann.command('ask', { channel: 'general', options: { question } }).reply();
   await discord.waitForBotMessage('general', ({ files }) => files.length === 1);
   const said = ann.say('general', question);

@@ -24,8 +24,10 @@ test('allowed channels and roles: elsewhere and to others the bot is silent, and
   await discord.waitForBotMessage(thread);
   await setup('role', { role: 'Helpers', remove: true });
   await setup('channel', { channel: 'general', remove: true });
-  bob.say('random', `${discord.bot.mention} hello`);
-  await discord.waitForBotMessage('random');
+  const { id } = bob.say('random', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('random', ({ replyTo }) => replyTo?.messageId === id);
+  expect(discord.botMessages('random')).toHaveLength(1);
+  expect(discord.botMessages('general')).toHaveLength(1);
   expect(model.calls).toHaveLength(3);
 });
 

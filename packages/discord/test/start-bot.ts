@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ClientOptions } from 'discord.js';
 import type { LanguageModel, Logger } from 'pocket-agent';
-import { type ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
+import { type ScriptedAnswer, type ScriptedCall, ScriptedModel } from 'pocket-agent/testing';
 import { onTestFinished } from 'vitest';
 import { type Bot, type BotOptions, createBot } from '../src/index.ts';
 import { type DiscordOptions, type LocalDiscord, startDiscord } from './counterpart/discord.ts';
@@ -78,6 +78,20 @@ export function answers(rule: (options: LanguageModelV4CallOptions) => string | 
 export function lastText({ prompt }: Pick<LanguageModelV4CallOptions, 'prompt'>, role: string): string {
   const message = prompt.findLast((entry) => entry.role === role);
   return JSON.stringify(message?.content ?? '');
+}
+
+/** Calls the tools once, then tells what they returned; without tools it says "short". */
+export function calls(...toolCalls: ScriptedCall[]): ScriptedModel {
+  return answers((options) => {
+    if (!options.tools) return 'short';
+    return options.prompt.at(-1)?.role === 'user' ? { text: 'Let me see.', toolCalls } : `done: ${results(options)}`;
+  });
+}
+
+/** What tools returned since the last question. */
+export function results({ prompt }: Pick<LanguageModelV4CallOptions, 'prompt'>): string {
+  const from = prompt.findLastIndex(({ role }) => role === 'user');
+  return JSON.stringify(prompt.slice(from + 1).flatMap(({ role, content }) => (role === 'tool' ? content : [])));
 }
 
 /** A model that speaks when the test lets it. */

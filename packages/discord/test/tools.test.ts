@@ -1,21 +1,8 @@
 // The seven tools that come along, tools of other folders, rights, and questions before something is changed.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ScriptedCall } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
-import { answers, lastText, quiet, runBot, startBot, temporaryFolder } from './start-bot.ts';
-
-/** Calls the tools once, then tells what they returned. */
-function calls(...toolCalls: ScriptedCall[]) {
-  return answers((options) =>
-    options.prompt.at(-1)?.role === 'user' ? { text: 'Let me see.', toolCalls } : `done: ${results(options)}`,
-  );
-}
-
-function results({ prompt }: { prompt: readonly { role: string; content: unknown }[] }): string {
-  const from = prompt.findLastIndex(({ role }) => role === 'user');
-  return JSON.stringify(prompt.slice(from + 1).flatMap(({ role, content }) => (role === 'tool' ? content : [])));
-}
+import { calls, lastText, quiet, results, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 test('tools know who asks and where, and are named under the answer', async () => {
   const model = calls(

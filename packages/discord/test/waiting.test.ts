@@ -1,13 +1,13 @@
 // Questions that wait for another: what is told of it, and how to end it.
 import { expect, test } from 'vitest';
 import type { LocalDiscord } from './counterpart/discord.ts';
-import { answers, PacedModel, startBot } from './start-bot.ts';
+import { answers, PacedModel, quiet, type Setup, startBot } from './start-bot.ts';
 
 const isNotice = ({ content }: { content: string }) => content.includes('this is next');
 
-async function busyChannel() {
+async function busyChannel(setup: Setup = {}) {
   const model = new PacedModel();
-  const { discord } = await startBot({ model });
+  const { discord } = await startBot({ model, ...setup });
   discord.user('ann').say('general', `${discord.bot.mention} first`);
   await model.called(1);
   const endFirst = async () => {
@@ -39,6 +39,23 @@ test('the notice goes with the question it belongs to', async () => {
   await discord.waitFor(() => notice.deletedAt !== undefined);
   await askThird(discord, model);
   expect(discord.botMessages('general').map(({ content }) => content)).toEqual(['one', 'three']);
+});
+
+test('a notice that cannot be taken back is told in the log, and the answer comes all the same', async () => {
+  const warned: unknown[] = [];
+  const logger = { ...quiet, warn: (...line: unknown[]) => void warned.push(line) };
+  const { model, discord, endFirst } = await busyChannel({ logger, client: { rest: { retries: 0 } } });
+  const second = discord.user('bob').say('general', `${discord.bot.mention} second`);
+  const notice = await discord.waitForBotMessage('general', isNotice);
+  discord.failNext({ request: new RegExp(`DELETE .*messages/${notice.id}`), status: 403 });
+  await endFirst();
+  await model.called(2);
+  model.say('two', 1);
+  model.end(1);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'two');
+  const reason = expect.stringContaining('403');
+  expect(warned).toEqual([['A notice was not taken back', { claim: second.id, reason }]]);
+  expect(notice.deletedAt).toBeUndefined();
 });
 
 test('a question that waits can be stopped by whoever asked, and is never begun', async () => {

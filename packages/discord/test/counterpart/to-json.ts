@@ -155,7 +155,8 @@ export function attachmentJson(world: World, channelId: string, file: StoredFile
     size: file.bytes.length,
     url,
     proxy_url: url,
-    content_type: file.contentType,
+    // Discord leaves it out of what it does not know
+    ...(file.contentType !== '' && { content_type: file.contentType }),
     ...(file.description !== undefined && { description: file.description }),
   };
 }
