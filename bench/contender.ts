@@ -42,8 +42,8 @@ export interface Contender {
   inProcess?(job: Job): Running | Promise<Running>;
   /** The same with the tools behind an MCP server of this process. */
   throughMcp?(job: Job): Promise<Running>;
-  /** The tool `add` of an MCP server elsewhere. */
-  connect?(endpoint: Endpoint): Promise<Connection>;
+  /** The tool `add` of an MCP server elsewhere; undefined where it has no way to it. */
+  connect?(endpoint: Endpoint): Promise<Connection | undefined>;
 }
 
 /** How long a child measures, and how much of what takes memory it makes. */

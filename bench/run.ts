@@ -1,18 +1,17 @@
 // `npm run bench [-- --quick] [-- --install] [-- --work loop,wire] [-- --only pocket-agent,floor]`
-import { fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chart } from './chart.ts';
-import type { Effort, Figures } from './contender.ts';
+import type { Effort } from './contender.ts';
 import { everybody, isInstalled, peers, us } from './contenders.ts';
 import { figures, targetText } from './figures.ts';
+import { measureInTurns } from './in-turns.ts';
 import { installPeers } from './install.ts';
 import { cell, report, verdictOf } from './report.ts';
 import { Results } from './results.ts';
 import { works } from './works.ts';
 
-const LIMIT_MS = 600_000;
 const { values: chosen } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
@@ -42,13 +41,11 @@ for (let repeat = 0; repeat < repeats; repeat++) {
     if (repeat > 0 && once.includes(work)) continue;
     const doing = names.filter((name) => works[work]?.contenders.includes(name));
     // nobody is always first
-    for (const name of [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)]) {
-      process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}, ${name}`);
-      try {
-        results.add(name, await measure(work, name));
-      } catch (error) {
-        results.notes.push(`${name}, ${work}: ${error instanceof Error ? error.message : error}`);
-      }
+    const order = [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)];
+    process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}`);
+    for (const { name, figures: measured, failure } of await measureInTurns(work, order, effort)) {
+      if (measured) results.add(name, measured);
+      else results.notes.push(`${name}, ${work}: ${failure}`);
     }
   }
 }
@@ -71,25 +68,4 @@ if (!chosen.quick && chosen.work === Object.keys(works).join(',') && chosen.only
   writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, repeats }));
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
-}
-
-/** In a process of its own, whose output is shown only when it fails. */
-function measure(work: string, name: string): Promise<Figures> {
-  const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [work, name, JSON.stringify(effort)], {
-    execArgv: [...process.execArgv, '--expose-gc'],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  return new Promise((resolve, reject) => {
-    let errors = '';
-    const late = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
-    child.stderr?.on('data', (chunk) => {
-      errors = `${errors}${chunk}`.slice(-2_000);
-    });
-    child.once('message', (message) => resolve(message as Figures));
-    child.once('close', (code, signal) => {
-      clearTimeout(late);
-      const reason = /\w*Error: [^\n]+/.exec(errors)?.[0] ?? errors.split('\n', 1)[0];
-      reject(new Error(`${signal ?? `exit ${code}`}: ${reason}`));
-    });
-  });
 }

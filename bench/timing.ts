@@ -1,5 +1,6 @@
 // How long something takes, once it has been done often enough to be fast.
 import type { Effort } from './contender.ts';
+import { pause } from './in-turns.ts';
 
 export interface Timing {
   /** Microseconds of CPU of this process for one run, its garbage collection included. */
@@ -8,12 +9,41 @@ export interface Timing {
   wall: number;
 }
 
-export async function timed(run: () => Promise<unknown>, { warmMs, measureMs }: Effort): Promise<Timing> {
-  await repeatFor(warmMs, run, WARM_RUNS);
-  globalThis.gc?.();
+type Run = () => Promise<unknown>;
+
+/** The median of so many moments: what comes between hits one of them. */
+const MOMENTS = 7;
+
+export async function timed(run: Run, effort: Effort): Promise<Timing> {
+  const [timing] = await timedTogether([run], effort);
+  return timing as Timing;
+}
+
+/** Several by turns, to be compared with each other; other contenders have theirs in between. */
+export async function timedTogether(runs: readonly Run[], { warmMs, measureMs }: Effort): Promise<Timing[]> {
+  for (const run of runs) await repeatFor(warmMs, run, WARM_RUNS);
+  const moments = runs.map((): Timing[] => []);
+  await inMoments(measureMs, async (milliseconds) => {
+    for (const [index, run] of runs.entries()) moments[index]?.push(await moment(run, milliseconds));
+  });
+  return moments.map((timings) => ({
+    cpu: median(timings.map(({ cpu }) => cpu)),
+    wall: median(timings.map(({ wall }) => wall)),
+  }));
+}
+
+/** Measures for that long, with other contenders in between. */
+export async function inMoments(measureMs: number, measure: (milliseconds: number) => Promise<void>): Promise<void> {
+  for (let count = 0; count < MOMENTS; count++) {
+    await pause();
+    await measure(measureMs / MOMENTS);
+  }
+}
+
+async function moment(run: Run, milliseconds: number): Promise<Timing> {
   const cpuBefore = process.cpuUsage();
   const begun = performance.now();
-  const runs = await repeatFor(measureMs, run);
+  const runs = await repeatFor(milliseconds, run);
   const wall = (performance.now() - begun) * 1_000;
   const { user, system } = process.cpuUsage(cpuBefore);
   return { cpu: (user + system) / runs, wall: wall / runs };
@@ -23,7 +53,7 @@ export async function timed(run: () => Promise<unknown>, { warmMs, measureMs }: 
 const WARM_RUNS = 400;
 
 /** So many times, or four times as long; the clock is not looked at more often than every hundredth of the time. */
-async function repeatFor(milliseconds: number, run: () => Promise<unknown>, leastRuns = 3): Promise<number> {
+export async function repeatFor(milliseconds: number, run: Run, leastRuns = 1): Promise<number> {
   const begun = performance.now();
   let runs = 0;
   let batch = 1;
@@ -32,8 +62,7 @@ async function repeatFor(milliseconds: number, run: () => Promise<unknown>, leas
     for (let count = 0; count < batch; count++) await run();
     runs += batch;
     const now = performance.now();
-    if (now - begun >= milliseconds && (runs >= leastRuns || (now - begun > 4 * milliseconds && runs >= 3)))
-      return runs;
+    if (now - begun >= milliseconds && (runs >= leastRuns || now - begun > 4 * milliseconds)) return runs;
     if (now - batchBegun < milliseconds / 100) batch *= 2;
   }
 }

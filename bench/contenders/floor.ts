@@ -1,4 +1,5 @@
 // The floor: a loop that a person writes in ten minutes, over tools of this process.
+import { barePosts } from '../bare-posts.ts';
 import type { BenchTool, Contender } from '../contender.ts';
 import { handLoop } from '../hand-loop.ts';
 
@@ -8,6 +9,7 @@ export const contender: Contender = {
     const definitions = job.tools.map(({ name, description }) => ({ name, description, inputSchema }));
     return handLoop(job, definitions, async (name, { a, b }) => byName.get(name)?.run(a, b) ?? 'no such tool');
   },
+  connect: async (endpoint) => ('url' in endpoint ? barePosts(endpoint.url) : undefined),
 };
 
 const inputSchema = {

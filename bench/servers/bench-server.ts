@@ -1,18 +1,36 @@
-// The MCP server of the measurements over stdio and HTTP, on SDK v2, in both protocol eras: `bench-server.ts <stdio|http>`.
-import { createServer } from 'node:http';
+// The MCP server of the measurements, on SDK v2: `bench-server.ts <stdio|2025|2026>`. The one named 2026 speaks both
+// eras, as servers of today do; the one named 2025 keeps sessions and answers with streams, as most servers there are.
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { toNodeHandler } from '@modelcontextprotocol/node';
+import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { add } from '../contender.ts';
 import { mcpServer } from '../mcp-server.ts';
 
-if (process.argv[2] === 'stdio') serveStdio(() => mcpServer([add]));
+const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
+
+async function withSession(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const known = sessions.get(String(request.headers['mcp-session-id']));
+  const transport =
+    known ??
+    new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+    });
+  if (!known) await mcpServer([add]).connect(transport);
+  await transport.handleRequest(request, response);
+}
+
+const [how = 'stdio'] = process.argv.slice(2);
+if (how === 'stdio') serveStdio(() => mcpServer([add]));
 else {
   // it ends with whoever started it
   process.stdin.resume().once('end', () => process.exit());
-  const server = createServer(toNodeHandler(createMcpHandler(() => mcpServer([add]))));
+  const inBothEras = toNodeHandler(createMcpHandler(() => mcpServer([add])));
+  const server = createServer(how === '2025' ? (...exchange) => void withSession(...exchange) : inBothEras);
   server.listen(0, '127.0.0.1', () => {
-    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
+    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${how}`);
   });
 }

@@ -10,7 +10,7 @@ import {
   type Running,
   toolsOf,
 } from '../contender.ts';
-import { median, timed } from '../timing.ts';
+import { inMoments, median, repeatFor, timed, timedTogether } from '../timing.ts';
 
 const slowAdd = {
   ...add,
@@ -24,18 +24,20 @@ const DELTAS = 2_000;
 
 export async function loop({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!inProcess) return undefined;
-  const perRun = async (job: Job) => {
-    const running = await inProcess(job);
-    await checked(running, job.turns);
-    const timing = await timed(running.run, effort);
-    await running.close?.();
-    return timing;
+  const perRun = async (...jobs: Job[]) => {
+    const all = await Promise.all(jobs.map(inProcess));
+    for (const [index, job] of jobs.entries()) await checked(all[index], job.turns);
+    const timings = await timedTogether(
+      all.map(({ run }) => run),
+      effort,
+    );
+    for (const { close } of all) await close?.();
+    return timings;
   };
   const twenty = { steps: 20, calls: 1, deltas: 1 };
-  await perRun({ turns: twenty, tools: toolsOf(10) }); // whatever is compiled late is compiled now
-  const few = await perRun({ turns: twenty, tools: toolsOf(1) });
-  const many = await perRun({ turns: twenty, tools: toolsOf(40) });
-  const atOnce = await perRun({ turns: { steps: 1, calls: 16, deltas: 1 }, tools: [slowAdd] });
+  const [few, many] = await perRun({ turns: twenty, tools: toolsOf(1) }, { turns: twenty, tools: toolsOf(40) });
+  const [atOnce] = await perRun({ turns: { steps: 1, calls: 16, deltas: 1 }, tools: [slowAdd] });
+  if (!few || !many || !atOnce) throw new Error('Not everything was timed.');
   return {
     step: few.cpu / 20,
     stepOf40Tools: many.cpu / 20,
@@ -47,9 +49,9 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
 }
 
 /** One run, that must make every call it is told to. */
-export async function checked({ run }: Running, { steps, calls }: Job['turns']): Promise<void> {
+export async function checked(running: Running | undefined, { steps, calls }: Job['turns']): Promise<void> {
   adding.calls = 0;
-  const answer = await run();
+  const answer = (await running?.run()) ?? '';
   if (!answer.startsWith('word') || adding.calls !== steps * calls)
     throw new Error(`A run called ${adding.calls} tools and answered "${answer.slice(0, 80)}".`);
 }
@@ -61,15 +63,14 @@ async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: 
   const running = await inProcess({ turns: { steps: LONG, calls: 1, deltas: 1 }, tools: toolsOf(10), onTurn });
   const early: number[] = [];
   const late: number[] = [];
-  const end = performance.now() + effort.warmMs + effort.measureMs;
-  const warm = performance.now() + effort.warmMs;
-  while (performance.now() < end || early.length < 30) {
+  const run = async () => {
     asked = [];
     await running.run();
-    if (performance.now() < warm && early.length === 0) continue;
     for (let step = 5; step < 15; step++) early.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
     for (let step = LONG - 10; step < LONG; step++) late.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
-  }
+  };
+  await repeatFor(effort.warmMs, running.run);
+  await inMoments(effort.measureMs, async (milliseconds) => void (await repeatFor(milliseconds, run)));
   await running.close?.();
   return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };
 }

@@ -12,6 +12,7 @@ export async function wire({ connect }: Contender, effort: Effort): Promise<Figu
   if (!connect) return undefined;
   const rates = async (endpoint: Endpoint) => {
     const connection = await connect(endpoint);
+    if (!connection) return undefined;
     const [oneByOne, together] = [
       await callsPerSecond(connection, effort, 1),
       await callsPerSecond(connection, effort, IN_FLIGHT),
@@ -19,20 +20,23 @@ export async function wire({ connect }: Contender, effort: Effort): Promise<Figu
     await connection.close();
     return { oneByOne, together };
   };
+  const overHttp = async (era: '2025' | '2026') => {
+    const { server, url } = await startHttp(era);
+    try {
+      return await rates({ url });
+    } finally {
+      server.kill();
+    }
+  };
   const stdio = await rates({ command: process.execPath, args: [serverFile, 'stdio'] });
-  const { server, url } = await startHttp();
-  try {
-    const http = await rates({ url });
-    return {
-      stdioCalls: stdio.oneByOne.rate,
-      stdioCalls32: stdio.together.rate,
-      httpCalls: http.oneByOne.rate,
-      httpCalls32: http.together.rate,
-      httpCallCpu: http.oneByOne.cpu,
-    };
-  } finally {
-    server.kill();
-  }
+  const [modern, sessions] = [await overHttp('2026'), await overHttp('2025')];
+  return {
+    ...(stdio ? { stdioCalls: stdio.oneByOne.rate, stdioCalls32: stdio.together.rate } : {}),
+    ...(modern ? { httpCalls: modern.oneByOne.rate, httpCalls32: modern.together.rate } : {}),
+    ...(modern ? { httpCallCpu: modern.oneByOne.cpu } : {}),
+    ...(sessions ? { sessionCalls: sessions.oneByOne.rate, sessionCalls32: sessions.together.rate } : {}),
+    ...(sessions ? { sessionCallCpu: sessions.oneByOne.cpu } : {}),
+  };
 }
 
 async function callsPerSecond(connection: Connection, effort: Effort, atOnce: number) {
@@ -44,8 +48,8 @@ async function callsPerSecond(connection: Connection, effort: Effort, atOnce: nu
   return { rate: (atOnce * 1e6) / wall, cpu: cpu / atOnce };
 }
 
-async function startHttp(): Promise<{ server: ChildProcess; url: string }> {
-  const server = spawn(process.execPath, [serverFile, 'http'], { stdio: ['pipe', 'pipe', 'inherit'] });
+async function startHttp(era: string): Promise<{ server: ChildProcess; url: string }> {
+  const server = spawn(process.execPath, [serverFile, era], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = await once(server.stdout, 'data');
   return { server, url: String(line).trim() };
 }

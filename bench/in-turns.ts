@@ -1,0 +1,79 @@
+// Contenders measure side by side, one at a time: each in a process of its own that goes on when it is told to and
+// stops after a moment. So a busy minute of the machine hits all of them.
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Effort, Figures } from './contender.ts';
+
+const PAUSE = 'pause';
+/** For one turn. */
+const LIMIT_MS = 300_000;
+
+/** In a child: lets the others have their turn. */
+export async function pause(): Promise<void> {
+  if (!process.send) return;
+  process.send(PAUSE);
+  await once(process, 'message');
+}
+
+export interface Measured {
+  name: string;
+  figures?: Figures;
+  /** Why there are none. */
+  failure?: string;
+}
+
+export async function measureInTurns(work: string, names: readonly string[], effort: Effort): Promise<Measured[]> {
+  const contenders = names.map((name) => new InTurn(work, name, effort));
+  try {
+    await Promise.all(contenders.map((contender) => contender.turnOver.promise));
+    for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome))
+      for (const contender of left) await contender.takeTurn();
+    return contenders.map(({ name, outcome }) => ({ name, ...outcome }));
+  } finally {
+    for (const contender of contenders) contender.end();
+  }
+}
+
+/** One contender in a process whose output is shown only when it fails. */
+class InTurn {
+  readonly name: string;
+  outcome: Omit<Measured, 'name'> | undefined;
+  turnOver = Promise.withResolvers<void>();
+  readonly #child: ChildProcess;
+  #errors = '';
+
+  constructor(work: string, name: string, effort: Effort) {
+    this.name = name;
+    const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [work, name, JSON.stringify(effort)], {
+      execArgv: [...process.execArgv, '--expose-gc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    child.stderr?.on('data', (chunk) => {
+      this.#errors = `${this.#errors}${chunk}`.slice(-2_000);
+    });
+    child.on('message', (message) => {
+      if (message !== PAUSE) this.outcome = { figures: message as Figures };
+      this.turnOver.resolve();
+    });
+    child.once('close', (code, signal) => {
+      const reason = /\w*Error: [^\n]+/.exec(this.#errors)?.[0] ?? this.#errors.split('\n', 1)[0];
+      this.outcome ??= { failure: `${signal ?? `exit ${code}`}: ${reason}` };
+      this.turnOver.resolve();
+    });
+  }
+
+  /** Until it pauses or is through. */
+  async takeTurn(): Promise<void> {
+    const late = setTimeout(() => this.end(), LIMIT_MS);
+    this.turnOver = Promise.withResolvers();
+    this.#child.send('go', () => {}); // one that has ended says so itself
+    await this.turnOver.promise;
+    clearTimeout(late);
+  }
+
+  end(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
