@@ -63,12 +63,26 @@ const toolResult: StandardSchemaV1<unknown, CallToolResult> = {
     version: 1,
     vendor: 'pocket-agent',
     validate(value) {
+      if (isOnlyText(value)) return { value };
       const isOther = isObject(value) && value.content === undefined && foreign.some((key) => key in value);
       if (isOther) return { issues: [{ message: 'content is missing' }] };
       return specTypeSchemas.CallToolResult['~standard'].validate(value);
     },
   },
 };
+
+/** What most tools answer: nothing is left for a schema to find there. */
+function isOnlyText(value: unknown): value is CallToolResult {
+  if (!isObject(value) || !Array.isArray(value.content)) return false;
+  for (const key in value) if (key !== 'content') return false;
+  return value.content.every(isText);
+}
+
+function isText(block: unknown): boolean {
+  if (!isObject(block) || block.type !== 'text' || typeof block.text !== 'string') return false;
+  for (const key in block) if (key !== 'type' && key !== 'text') return false;
+  return true;
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
