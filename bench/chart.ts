@@ -4,15 +4,8 @@ import { figures } from './figures.ts';
 import { short } from './report.ts';
 import type { Results } from './results.ts';
 
-const shown: readonly [id: string, title: string][] = [
-  ['step', 'A step, tools in process'],
-  ['mcpStep', 'A step through MCP in process'],
-  ['stepAt200', 'Step 200 of a long run'],
-  ['delta', 'A streamed delta'],
-  ['httpCallCpu', 'CPU for an MCP call over HTTP'],
-  ['idle', 'Memory of an idle agent'],
-  ['importMs', 'Cold import'],
-];
+/** Everything with a target that is a ratio, and what else people ask about. */
+const shown = figures.filter(({ id, target }) => target?.ratio !== undefined || ['idle', 'httpCallCpu'].includes(id));
 const WIDTH = 860;
 const LEFT = 130;
 /** Room for the number after the longest bar. */
@@ -33,13 +26,13 @@ const style = `
   }`;
 
 export function chart(results: Results): string {
-  const groups = shown.flatMap(([id, title]) => {
+  const groups = shown.flatMap(({ id, title, base, moreIsBetter = false }) => {
     const bars = everybody.flatMap((name) => {
       const ratio = results.ratio(name, id);
-      return ratio === undefined ? [] : [{ name, ratio }];
+      return ratio === undefined ? [] : [{ name, ratio: moreIsBetter ? 1 / ratio : ratio }];
     });
-    const base = figures.find((figure) => figure.id === id)?.base;
-    return bars.length > 1 ? [{ title: `${title} (1 × is ${base})`, bars }] : [];
+    const what = `${title}${moreIsBetter ? ', time for a call' : ''} (1 × is ${base})`;
+    return bars.length > 1 ? [{ title: `${what.charAt(0).toUpperCase()}${what.slice(1)}`, bars }] : [];
   });
   const all = groups.flatMap(({ bars }) => bars.map(({ ratio }) => ratio));
   const lowest = Math.floor(Math.log10(Math.min(1, ...all)));

@@ -27,7 +27,7 @@ const effort: Effort = chosen.quick
   : { warmMs: 1_500, measureMs: 700, agents: 1_000, registered: 100_000, starts: 5 };
 // what takes long, or varies little, is done once
 const once = ['search', 'installed', 'idle', 'idleMcp'];
-const repeats = chosen.quick ? 1 : 3;
+const repeats = chosen.quick ? 1 : 5;
 
 const results = new Results();
 const names = chosen.only.split(',').filter((name) => {
