@@ -65,6 +65,31 @@ function elicitation(era: Era): Behaviour {
   };
 }
 
+function restarted(era: Era): Behaviour {
+  return {
+    title: `works again after a ${era} server was restarted`,
+    async holds(subject) {
+      const first = await hosts[era]();
+      const session = await opened(subject, { tools: { url: first.url } });
+      await answer(session, echo);
+      await first.close();
+      await hosts[era]({ port: first.port });
+      return (await soon(() => answer(session, echo))).includes('still here');
+    },
+  };
+}
+
+/** What a server finds in `_meta` of a call. */
+function travels(what: string, era: Era, wanted: string): Behaviour {
+  return {
+    title: `${what} a ${era} server`,
+    async holds(subject) {
+      const { url } = await hosts[era]();
+      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes(wanted);
+    },
+  };
+}
+
 export const behaviours: Record<string, Behaviour> = {
   modernOnly: {
     title: 'a server that speaks only 2026-07-28',
@@ -73,17 +98,8 @@ export const behaviours: Record<string, Behaviour> = {
       return (await answer(await opened(subject, { tools: { url } }), echo)).includes('still here');
     },
   },
-  restart: {
-    title: 'works again after the server was restarted',
-    async holds(subject) {
-      const first = await startLegacyHost();
-      const session = await opened(subject, { tools: { url: first.url } });
-      await answer(session, echo);
-      await first.close();
-      await startLegacyHost({ port: first.port });
-      return (await soon(() => answer(session, echo))).includes('still here');
-    },
-  },
+  restart2025: restarted(2025),
+  restart2026: restarted(2026),
   abort2025: abortReaches(2025),
   abort2026: abortReaches(2026),
   elicitation2025: elicitation(2025),
@@ -145,20 +161,10 @@ export const behaviours: Record<string, Behaviour> = {
       return until(() => host.seen.some(({ verb }) => verb === 'DELETE'), 2_000);
     },
   },
-  progressToken: {
-    title: 'calls carry a progress token',
-    async holds(subject) {
-      const { url } = await startLegacyHost();
-      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes('progressToken');
-    },
-  },
-  traceparent: {
-    title: 'the trace context of the caller reaches the server',
-    async holds(subject) {
-      const { url } = await startLegacyHost();
-      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes(traceparent);
-    },
-  },
+  progressToken2025: travels('a progress token reaches', 2025, 'progressToken'),
+  progressToken2026: travels('a progress token reaches', 2026, 'progressToken'),
+  traceparent2025: travels('the trace context of the caller reaches', 2025, traceparent),
+  traceparent2026: travels('the trace context of the caller reaches', 2026, traceparent),
   crashedChild: {
     title: 'a stdio server that crashed is started again',
     async holds(subject) {
