@@ -20,6 +20,7 @@ import type { BotOptions } from './options.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'POCKET_DISCORD_';
+const NOBODY = 'nobody';
 const names = [
   'DB',
   'MODELS',
@@ -28,6 +29,8 @@ const names = [
   'KNOWLEDGE',
   'MCP_SERVERS',
   'MCP_HOSTS',
+  'GUILDS',
+  'DIRECT_MESSAGES',
   'USER_BUDGET',
   'GUILD_BUDGET',
   'PRICES',
@@ -37,6 +40,8 @@ const names = [
 ];
 /** What Kubernetes sets for a service called pocket-discord is nobody's mistake. */
 const OF_A_SERVICE = /^POCKET_DISCORD_(SERVICE_|PORT$|PORT_\d)/;
+/** How Discord numbers guilds and people. */
+const ID = /^\d{15,21}$/;
 const HOST = /^(\*|[\w.-]+(:\d+)?|\[[\da-f:.]+\](:\d+)?)$/i;
 
 /** Names of all variables are in docs/discord.md. The token is not looked at. */
@@ -72,6 +77,16 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
   const mcpHosts = list('POCKET_DISCORD_MCP_HOSTS');
   for (const host of mcpHosts.filter((each) => !isHost(each)))
     faults.push(`POCKET_DISCORD_MCP_HOSTS has "${host}", but a host looks like example.com or example.com:8443.`);
+  const ids = (name: string) => {
+    if (text(name) === undefined) return undefined;
+    const given = text(name) === NOBODY ? [] : list(name);
+    for (const id of given.filter((each) => !ID.test(each)))
+      faults.push(
+        `${name} has "${id}", but an id is a number of 15 to 21 digits (Copy ID in Discord's developer mode).`,
+      );
+    return given;
+  };
+  const [guilds, directMessages] = [ids('POCKET_DISCORD_GUILDS'), ids('POCKET_DISCORD_DIRECT_MESSAGES')];
   const toolDirectories = list('POCKET_DISCORD_TOOLS');
   for (const path of toolDirectories) faults.push(...directoryFault('POCKET_DISCORD_TOOLS', path));
   const knowledge = text('POCKET_DISCORD_KNOWLEDGE');
@@ -89,6 +104,8 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     toolDirectories,
     mcpServers,
     mcpHosts,
+    ...(guilds ? { guilds } : {}),
+    ...(directMessages ? { directMessages } : {}),
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     budget,
     prices,

@@ -22,6 +22,8 @@ const ofBot: Names<BotOptions> = {
   toolDirectories: true,
   mcpServers: true,
   mcpHosts: true,
+  guilds: true,
+  directMessages: true,
   systemPrompt: true,
   budget: true,
   prices: true,
@@ -91,6 +93,9 @@ function faultsOf(options: BotOptions): string[] {
   if (apiUrl !== undefined && !isWebAddress(apiUrl)) faults.push(`apiUrl is no address: "${apiUrl}".`);
   if (!where?.url && !where?.file) faults.push('database needs a file, or the url of a PostgreSQL database.');
   if (healthPort !== undefined && !isPort(healthPort)) faults.push(`healthPort ${portRule(healthPort)}`);
+  for (const [name, ids] of Object.entries({ guilds: options.guilds, directMessages: options.directMessages }))
+    if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string')))
+      faults.push(`${name} must be a list of ids, each a text such as "123456789012345678".`);
   const wrong = serversFault(mcpServers ?? {}, process.env);
   if (wrong !== undefined) faults.push(`mcpServers: ${wrong}`);
   if (!arePrices(prices ?? {})) faults.push(`prices ${PRICES_RULE}`);

@@ -46,6 +46,10 @@ export interface BotOptions {
   mcpServers?: Readonly<Record<string, McpServerEntry>>;
   /** Hosts on which admins of guilds may bring MCP servers along; `*` for any. Default none. */
   mcpHosts?: readonly string[];
+  /** Ids of the guilds that are served. Default: all that have added the bot. */
+  guilds?: readonly string[];
+  /** Ids of the people who are served in direct messages. Default: all. */
+  directMessages?: readonly string[];
   /** Who the bot is; rules for Discord are added. */
   systemPrompt?: string;
   /** A day's dollars for every person and every guild; a guild can set less. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../src/store/schema.ts';
-import { answers, PacedModel, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 test('allowed channels and roles: elsewhere and to others the bot is silent, and says so to commands', async () => {
   const model = answers(() => 'ok');
@@ -29,6 +29,28 @@ test('allowed channels and roles: elsewhere and to others the bot is silent, and
   expect(discord.botMessages('random')).toHaveLength(1);
   expect(discord.botMessages('general')).toHaveLength(1);
   expect(model.calls).toHaveLength(3);
+});
+
+test('whom the operator serves comes before what admins set: guilds, and people in direct messages', async () => {
+  const model = answers(() => 'ok');
+  const { discord, bot, options } = await startBot({ model });
+  const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
+  await bot.close();
+  await runBot({ ...options, guilds: ['999999999999999999'], directMessages: [ann.id] });
+  ann.say('general', `${discord.bot.mention} hello`);
+  bob.say(bob.dm, 'hello');
+  const refusals = [
+    ann.command('ask', { channel: 'general', options: { question: 'hello' } }),
+    admin.command('setup channel', { channel: 'general', options: { channel: 'general' } }),
+    bob.command('help', { channel: bob.dm }),
+  ];
+  for (const refusal of refusals)
+    expect((await refusal.reply()).content).toBe('Whoever runs this bot has not opened it here.');
+  ann.say(ann.dm, 'hello');
+  await discord.waitForBotMessage(ann.dm);
+  expect(discord.botMessages('general')).toEqual([]);
+  expect(discord.botMessages(bob.dm)).toEqual([]);
+  expect(model.calls).toHaveLength(1);
 });
 
 test('one conversation for each person where the guild wants that', async () => {

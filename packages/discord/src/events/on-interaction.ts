@@ -7,6 +7,7 @@ import {
   MessageFlags,
   RESTJSONErrorCodes,
 } from 'discord.js';
+import { isServed, NOT_SERVED } from '../access/served.ts';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
 import { chatCommands, messageApps } from '../commands/all.ts';
 import { type CommandAnswer, isWelcome, NOT_HERE } from '../commands/command.ts';
@@ -22,7 +23,9 @@ type Deferred = Extract<Interaction, { editReply: unknown }>;
 
 export async function onInteraction(parts: BotParts, queue: Queue, interaction: Interaction): Promise<void> {
   try {
-    if (interaction.isAutocomplete()) await complete(parts, interaction);
+    if (!isServed(parts.options, { guildId: interaction.guildId, userId: interaction.user.id }))
+      await sendAway(interaction);
+    else if (interaction.isAutocomplete()) await complete(parts, interaction);
     else if (interaction.isButton()) await onButton(parts, queue, interaction);
     else if (interaction.isChatInputCommand()) await useCommand(parts, queue, interaction);
     else if (interaction.isMessageContextMenuCommand()) await useApp(parts, interaction);
@@ -44,6 +47,11 @@ export async function onInteraction(parts: BotParts, queue: Queue, interaction: 
     }
     parts.logger.error('An interaction failed', { interaction: interaction.id, reason: messageOf(error) });
   }
+}
+
+async function sendAway(interaction: Interaction): Promise<void> {
+  if (interaction.isAutocomplete()) await interaction.respond([]);
+  else await interaction.reply({ content: NOT_SERVED, flags: MessageFlags.Ephemeral });
 }
 
 async function complete(parts: BotParts, interaction: AutocompleteInteraction): Promise<void> {

@@ -2,6 +2,7 @@
 import type { GuildMember, Message } from 'discord.js';
 import { botMaySpeak } from '../access/permissions.ts';
 import { isAllowed } from '../access/profile.ts';
+import { isServed } from '../access/served.ts';
 import { withoutMention } from '../context/input.ts';
 import { conversationKey } from '../conversation/key.ts';
 import { overLimit } from '../conversation/limits.ts';
@@ -17,6 +18,7 @@ export async function onMessage(parts: BotParts, queue: Queue, message: Message)
   if (!isForBot(message) || !botMaySpeak(message.channel)) return;
   const { claims } = parts;
   const { guildId, channelId, author, channel } = message;
+  if (!isServed(parts.options, { guildId, userId: author.id })) return;
   const settings = await parts.settings.of(guildId);
   const isWelcome = async () =>
     isAllowed(settings, { channelIds: channelIdsOf(channel), member: await memberOf(message) });
