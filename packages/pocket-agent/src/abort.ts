@@ -76,6 +76,17 @@ export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSigna
   });
 }
 
+/** Calls `listener` when the signal is aborted, until it is released. */
+export function onAbort(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+  if (signal.aborted) {
+    listener(signal.reason);
+    return () => {};
+  }
+  const others = waitersOf(signal);
+  others.add(listener);
+  return () => void others.delete(listener);
+}
+
 /** For hooks, which may wait for somebody but not beyond the end of the run; one that is not async costs nothing. */
 export function within<Value>(signal: AbortSignal, value: Value | Promise<Value>): Value | Promise<Value> {
   return value instanceof Promise ? abortable(value, signal) : value;

@@ -1,4 +1,5 @@
 // Tool calls on their way to one server: given up when nothing is heard of them for too long, kept alive by progress.
+import { onAbort } from './abort.ts';
 import { PocketError } from './errors.ts';
 import type { ToolProgress } from './tools.ts';
 
@@ -22,8 +23,7 @@ export class PendingCalls {
   async run<Result>(call: PendingCall<Result>): Promise<Result> {
     const { progressToken, signal } = call;
     const controller = new AbortController();
-    const abort = () => controller.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
+    const release = onAbort(signal, (reason) => controller.abort(reason));
     const clock = new Clock(call, controller, () => this.#questions > 0);
     this.#clocks.set(progressToken, clock);
     try {
@@ -33,7 +33,7 @@ export class PendingCalls {
       throw error;
     } finally {
       clock.stop();
-      signal.removeEventListener('abort', abort);
+      release();
       this.#clocks.delete(progressToken);
     }
   }
