@@ -20,7 +20,7 @@ export async function talk(directory: string, print: (line: string) => void): Pr
   try {
     await bot.start();
     print(
-      `You are ann, and write to the bot. Allow or Deny presses that button; Ctrl-D ends. Model: ${options.models[0]?.name}.`,
+      `You are ann, and write direct messages to the bot; commands are not there. Allow or Deny presses that button; Ctrl-D ends. Model: ${options.models[0]?.name}.`,
     );
     let asked = '';
     for await (const line of createInterface({ input: process.stdin })) {
@@ -30,14 +30,22 @@ export async function talk(directory: string, print: (line: string) => void): Pr
         you.click(question, line.trim());
         await discord.waitFor(() => !hasButton(question, line.trim()), { timeoutMs: PATIENCE_MS });
       } else asked = you.say(you.dm, line).id;
-      const isAnswered = () => withButton('Regenerate')?.replyTo?.messageId === asked;
-      await discord.waitFor(() => isAnswered() || withButton('Allow'), { timeoutMs: PATIENCE_MS });
+      const isOver = () => isAnswered(discord.botMessages(you.dm), asked);
+      await discord.waitFor(() => isOver() || withButton('Allow'), { timeoutMs: PATIENCE_MS });
     }
   } finally {
     stopShowing();
     await bot.close();
     await discord.close();
   }
+}
+
+/** By an answer, which can be asked for again, or by a notice, which has no button at all. */
+function isAnswered(messages: readonly StoredMessage[], asked: string): boolean {
+  return messages.some(
+    (message) =>
+      message.replyTo?.messageId === asked && (hasButton(message, 'Regenerate') || message.components.length === 0),
+  );
 }
 
 function hasButton({ components }: StoredMessage, label: string): boolean {

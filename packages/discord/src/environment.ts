@@ -177,7 +177,8 @@ function modelOptionsIn(text: string | undefined, { models, faults }: { models: 
   const given = isRecord(parsed) ? parsed : {};
   if (given !== parsed) faults.push(`${variable} must be JSON such as {"gpt-5": {"maxOutputTokens": 4000}}.`);
   for (const [name, options] of Object.entries(given)) {
-    if (!models.includes(name)) faults.push(`${variable} has "${name}", which POCKET_DISCORD_MODELS does not name.`);
+    if (!models.includes(name))
+      faults.push(`${variable} has "${name}", but POCKET_DISCORD_MODELS names ${models.join(', ')}.`);
     faults.push(...completionFaults(`${variable}: "${name}"`, options));
   }
   // checked right before

@@ -4,6 +4,7 @@ import {
   closestName,
   type McpServerEntry,
   type ModelPrice,
+  PocketAgent,
   PocketAgentClient,
   type Prices,
 } from 'pocket-agent';
@@ -118,7 +119,14 @@ function modelFaults(models: unknown): string[] {
 
 /** Of the options that go with every call of a model. */
 export function completionFaults(where: string, given: unknown): string[] {
-  return isRecord(given) ? unknownIn(where, given, ofCompletion) : [`${where} must be like {"temperature": 0}.`];
+  if (!isRecord(given)) return [`${where} must be like {"temperature": 0}.`];
+  try {
+    // an agent looks at its options when it is made
+    new PocketAgent({ agentConfig: { llmModel: 'demo', completionOptions: given } });
+  } catch (error) {
+    return [`${where}: ${messageOf(error).replace(/^completionOptions\./, '')}`];
+  }
+  return unknownIn(where, given, ofCompletion);
 }
 
 export function isPort(value: number): boolean {

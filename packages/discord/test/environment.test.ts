@@ -133,8 +133,10 @@ test('what is right becomes options; the database is made in a directory that is
 
 test.each([
   ['[]', 'must be JSON such as'],
-  ['{"gpt-4": {}}', 'has "gpt-4", which POCKET_DISCORD_MODELS does not name'],
+  ['{"gpt-4": {}}', 'has "gpt-4", but POCKET_DISCORD_MODELS names gpt-5'],
   ['{"gpt-5": 7}', ': "gpt-5" must be like {"temperature": 0}'],
+  ['{"gpt-5": {"maxOutputTokens": "4000"}}', ': "gpt-5": maxOutputTokens must be a whole number greater than 0'],
+  ['{"gpt-5": {"reasoning": "lots"}}', 'reasoning must be one of'],
   ['{"gpt-5": {"temprature": 0}}', ': "gpt-5" has no option "temprature". Did you mean "temperature"?'],
 ])('POCKET_DISCORD_MODEL_OPTIONS=%s is refused at the start', (json, why) => {
   const faults = faultsIn({ POCKET_DISCORD_MODELS: 'gpt-5', POCKET_DISCORD_MODEL_OPTIONS: json });

@@ -3,6 +3,7 @@ import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-
 import type { PocketAgent } from './agent.ts';
 import type { Approve } from './approval.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
+import { checkCompletionOptions } from './completion-options.ts';
 import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
@@ -134,6 +135,7 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
+  checkCompletionOptions(config.completionOptions ?? {});
   const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {
     llmModel: config.llmModel,

@@ -13,6 +13,7 @@ import {
 import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { Fingerprints } from './fingerprints.ts';
+import { jsonSchemaCheck } from './json-schema.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolCall } from './tools.ts';
@@ -36,6 +37,13 @@ export interface AccessOptions {
   auditFile?: string;
   /** What must not stand in audit records, beside what is named like a secret. */
   redact?: readonly RegExp[];
+}
+
+/** Nobody was asked: the tool could not take the call. */
+interface UnfitCall {
+  allowed: false;
+  by: 'policy';
+  reason: string;
 }
 
 const DEFAULT_APPROVAL_MS = 300_000;
@@ -118,7 +126,7 @@ export class Gate {
   }
 
   /** Asks whoever must be asked; the arguments of the answer are the ones to call with. */
-  async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision> {
+  async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision | UnfitCall> {
     const gates = [...new Set(gatesOf(frame).map(({ gate }) => gate))];
     const changed = this.#shared.fingerprints.hasChanged(tool.name, tool.tool);
     const asking = gates.filter((gate) => needsApproval(gate.#confirm, tool, call.arguments));
@@ -132,6 +140,8 @@ export class Gate {
       remembered.delete(always);
     }
     if (remembered.has(once) || remembered.has(always)) return { ...this.#yes(call), by: 'memory' };
+    const problem = await problemWith(call, tool);
+    if (problem !== undefined) return { allowed: false, by: 'policy', reason: problem };
     const approve = approverOf(frame);
     if (!approve) this.#tellOnce(frame, tool.name);
     const decision = await ask({
@@ -173,6 +183,15 @@ export class Gate {
 
   #yes(call: ToolCall): Decision & { allowed: true } {
     return { allowed: true, by: 'policy', arguments: call.arguments, edited: false };
+  }
+}
+
+/** Nobody should be asked about a call that its tool would refuse. */
+async function problemWith(call: ToolCall, { tool }: JudgedTool): Promise<string | undefined> {
+  try {
+    return (await jsonSchemaCheck(tool.inputSchema))(call.arguments);
+  } catch {
+    return undefined; // a schema that cannot be read says nothing
   }
 }
 

@@ -39,6 +39,10 @@ async function ask(place: CallPlace, entry: ToolEntry, record: CallRecord): Prom
   };
   enter(record, 'denied', 'nobody', 'the run ended before anybody answered');
   const decision = await frame.gate.decide(call, entry, frame);
+  if (!decision.allowed && decision.by === 'policy') {
+    enter(record, 'refused', 'policy', 'its arguments do not fit its schema');
+    return new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${call.name}": ${decision.reason}`);
+  }
   if (!decision.allowed) return denied(decision.by, decision.reason);
   const { by, edited } = decision;
   if (by === 'approver' && !(await isSame(place, entry))) {

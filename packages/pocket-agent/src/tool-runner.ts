@@ -152,7 +152,10 @@ async function callTool(
   record.capability = entry.capability;
   const refusing = refusalByRules(run, entry, record) ?? (malformed ? undefined : refusalByPeople(run, entry, record));
   const refused = refusing instanceof Promise ? await refusing : refusing;
-  if (refused) return { entry: undefined, error: refused }; // its schema is nobody's business
+  if (refused) {
+    // of a tool that may not be called the schema is nobody's business
+    return { entry: refused.code === 'TOOL_ARGUMENTS_INVALID' ? entry : undefined, error: refused };
+  }
   if (malformed) {
     record.reason = 'its arguments could not be read';
     return { entry, error: malformed };

@@ -57,6 +57,19 @@ describe('run', () => {
     ]);
   });
 
+  test.each([
+    ['maxOutputTokens', '4000'],
+    ['temperature', 'hot'],
+    ['stopSequences', 'x'],
+    ['reasoning', 'lots'],
+    ['toolChoice', 'requiredd'],
+    ['headers', { 'x-a': 1 }],
+    ['providerOptions', { openai: 3 }],
+  ])('completionOptions.%s cannot be %j', (name, value) => {
+    const agentConfig = { llmModel: 'demo', completionOptions: { [name]: value } };
+    expect(() => new PocketAgent({ agentConfig })).toThrow(`completionOptions.${name} must be `);
+  });
+
   test('a run that never ends stops after limits.maxSteps with a typed error and a valid history', async () => {
     const again = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 1 } }] };
     const { agent, model } = scriptedAgent([again, again, again, 'never asked'], {

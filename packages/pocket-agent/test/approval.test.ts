@@ -50,6 +50,25 @@ describe('which calls need a yes', () => {
   });
 });
 
+test('nobody is asked about a call that its tool would refuse; the model is told what it takes', async () => {
+  const asked: unknown[] = [];
+  const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
+  const post = tool({ name: 'post', description: 'Posts', inputSchema, run: ({ text }) => `posted ${text}` });
+  const call = (args: object) => ({ toolCalls: [{ name: 'post', arguments: { ...args } }] });
+  const { agent } = scriptedAgent([call({ txt: 'hi' }), call({ text: 'hi' }), 'ok'], {
+    tools: [post],
+    access: { confirm: 'always' },
+    approve: (request) => {
+      asked.push(request.arguments);
+      return 'allow';
+    },
+  });
+  await agent.run('x');
+  expect(asked).toEqual([{ text: 'hi' }]);
+  expect(resultText(agent, 0)).toMatch(/Bad arguments for "post".*text.*fit this JSON Schema/s);
+  expect(resultText(agent, 1)).toBe('posted hi');
+});
+
 test('whoever forgot an approver is told once, also of the forks of an agent', async () => {
   const warnings: string[] = [];
   const erase = { toolCalls: [{ name: 'erase' }, { name: 'erase' }] };

@@ -12,6 +12,8 @@ const layers = [
   ['abort', 'access', 'option-keys', 'prices', 'audit', 'fingerprints', 'provider-errors'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   [
+    'completion-options',
+    'json-schema',
     'model',
     'model-call',
     'tools',

@@ -1,6 +1,6 @@
 // Kysely on node:sqlite. The connection is one and synchronous, so waiting for another writer must not block:
 // a writer in this process could then never finish.
-import { chmod, mkdir, open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setTimeout as passed } from 'node:timers/promises';
@@ -20,6 +20,8 @@ const BUSY_MS = 10_000;
 const BUSY_STEP_MS = 2;
 const MOST_STATEMENTS = 256;
 const SQLITE_BUSY = 5;
+/** In every database of ours, from its first moment. */
+const MIGRATIONS = 'pocket_migrations';
 
 export async function sqliteDialect(file: string): Promise<Dialect> {
   const { DatabaseSync } = await import('node:sqlite');
@@ -36,9 +38,10 @@ async function openFile(file: string, opened: (path: string) => DatabaseSync): P
   const path = file === ':memory:' ? file : resolve(file);
   let database: DatabaseSync | undefined;
   try {
-    if (path !== ':memory:') await makePrivate(path);
+    if (path !== ':memory:') await make(path);
     const fresh = opened(path);
     database = fresh;
+    refuseForeign(await untilFree(() => fresh.prepare("select name from sqlite_master where type = 'table'").all()));
     await untilFree(() =>
       fresh.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on'),
     );
@@ -49,12 +52,17 @@ async function openFile(file: string, opened: (path: string) => DatabaseSync): P
   }
 }
 
-/** SQLite gives the files beside it the mode of the database. */
-async function makePrivate(path: string): Promise<void> {
+/** For its owner alone, and so are the files that SQLite puts beside it; one that is there stays as it is. */
+async function make(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, 'a', 0o600);
   await handle.close();
-  await chmod(path, 0o600);
+}
+
+/** A wrong path must not cost somebody else's data. */
+function refuseForeign(tables: readonly Record<string, unknown>[]): void {
+  if (tables.length > 0 && !tables.some(({ name }) => name === MIGRATIONS))
+    throw new Error('it is the database of another program; name another file');
 }
 
 class SqliteDriver implements Driver {

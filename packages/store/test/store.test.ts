@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
@@ -41,6 +42,22 @@ test('a file is made with its folder, for its owner only, and keeps what was wri
   const second = await open({ file });
   const notes = await second.db.selectFrom('notes').selectAll().execute();
   expect(notes).toEqual([{ id: inserted.id, text: 'a', color: 'red' }]);
+});
+
+test('a file that is not ours is refused and stays as it was', async () => {
+  const [text, foreign] = [join(folder, 'notes.txt'), join(folder, 'other.db')];
+  await writeFile(text, 'hello\n', { mode: 0o644 });
+  const other = new DatabaseSync(foreign);
+  other.exec('create table t (a)');
+  other.close();
+  await chmod(foreign, 0o644);
+  const before = await Promise.all([text, foreign].map((file) => readFile(file)));
+  await expect(open({ file: text })).rejects.toThrow('file is not a database');
+  await expect(open({ file: foreign })).rejects.toThrow('the database of another program; name another file');
+  for (const [index, file] of [text, foreign].entries()) {
+    expect((await stat(file)).mode & 0o777).toBe(0o644);
+    expect(await readFile(file)).toEqual(before[index]);
+  }
 });
 
 test('a statement tells how many rows it changed', async () => {

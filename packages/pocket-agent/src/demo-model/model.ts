@@ -17,8 +17,8 @@ import { wordsOf } from './text.ts';
 
 const NOTICE = '(demo model: rules, not an LLM)';
 const REAL_MODEL =
-  'For real answers use a real model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name one ' +
-  '(--model, or agentConfig.llmModel in a program), for example anthropic/claude-sonnet-5 or ollama/llama3.2.';
+  'For real answers whoever runs this sets ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and names a real model ' +
+  '(--model, agentConfig.llmModel in a program, POCKET_DISCORD_MODELS), for example anthropic/claude-sonnet-5.';
 const MAX_ROUNDS = 3;
 const MAX_RESULT = 2_000;
 const MAX_FLATTENED = 500;
