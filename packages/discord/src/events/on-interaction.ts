@@ -14,7 +14,7 @@ import { type CommandAnswer, isWelcome, NOT_HERE } from '../commands/command.ts'
 import { failureText, reasonOf } from '../conversation/failure.ts';
 import type { Queue } from '../conversation/queue.ts';
 import { isCode } from '../discord-error.ts';
-import { messageOf } from '../errors.ts';
+import { DiscordBotError, messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import { splitMessage } from '../reply/split.ts';
 import { onButton } from './on-button.ts';
@@ -94,7 +94,10 @@ async function answerTo(
   const answer = await work().catch(async (error): Promise<CommandAnswer> => {
     if (parts.closing.aborted) return 'I am being restarted. Try again in a moment.';
     const { id, guildId } = interaction;
-    parts.logger.warn('A command failed', { interaction: id, ...reasonOf(error) });
+    const command = 'commandName' in interaction ? { command: interaction.commandName } : {};
+    // what a person has mistyped is nobody's alarm
+    const level = error instanceof DiscordBotError && error.code === 'REFUSED' ? 'info' : 'warn';
+    parts.logger[level]('A command failed', { interaction: id, ...command, ...reasonOf(error) });
     return failureText(error, { id, hasChoice: parts.models.hasChoice(await parts.settings.of(guildId)) });
   });
   if (answer === undefined) return;
