@@ -26,7 +26,7 @@ export interface Measured {
 export async function measureInTurns(work: string, names: readonly string[], effort: Effort): Promise<Measured[]> {
   const contenders = names.map((name) => new InTurn(work, name, effort));
   try {
-    await Promise.all(contenders.map((contender) => contender.turnOver.promise));
+    await Promise.all(contenders.map((contender) => contender.isReady()));
     for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome))
       for (const contender of left) await contender.takeTurn();
     return contenders.map(({ name, outcome }) => ({ name, ...outcome }));
@@ -39,8 +39,8 @@ export async function measureInTurns(work: string, names: readonly string[], eff
 class InTurn {
   readonly name: string;
   outcome: Omit<Measured, 'name'> | undefined;
-  turnOver = Promise.withResolvers<void>();
   readonly #child: ChildProcess;
+  #turnOver = Promise.withResolvers<void>();
   #errors = '';
 
   constructor(work: string, name: string, effort: Effort) {
@@ -55,22 +55,33 @@ class InTurn {
     });
     child.on('message', (message) => {
       if (message !== PAUSE) this.outcome = { figures: message as Figures };
-      this.turnOver.resolve();
+      this.#turnOver.resolve();
     });
     child.once('close', (code, signal) => {
       const reason = /\w*Error: [^\n]+/.exec(this.#errors)?.[0] ?? this.#errors.split('\n', 1)[0];
       this.outcome ??= { failure: `${signal ?? `exit ${code}`}: ${reason}` };
-      this.turnOver.resolve();
+      this.#turnOver.resolve();
     });
+  }
+
+  /** Until it is there and waits for its first turn. */
+  async isReady(): Promise<void> {
+    const late = setTimeout(() => this.#giveUp(), LIMIT_MS);
+    await this.#turnOver.promise;
+    clearTimeout(late);
   }
 
   /** Until it pauses or is through. */
   async takeTurn(): Promise<void> {
-    const late = setTimeout(() => this.end(), LIMIT_MS);
-    this.turnOver = Promise.withResolvers();
-    this.#child.send('go', () => {}); // one that has ended says so itself
-    await this.turnOver.promise;
-    clearTimeout(late);
+    if (this.outcome) return; // it ended while others had theirs
+    this.#turnOver = Promise.withResolvers();
+    this.#child.send('go', () => {}); // what ends meanwhile tells by closing
+    await this.isReady();
+  }
+
+  #giveUp(): void {
+    this.outcome ??= { failure: `no turn of it ended within ${LIMIT_MS / 1_000} s` };
+    this.end();
   }
 
   end(): void {

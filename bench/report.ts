@@ -34,7 +34,7 @@ the row in the same round: \`mcp-sdk\` is the bare client of the MCP SDK v2; \`f
 bare node, in 8 one POST a call by hand, which is the most that the server of the row can give, in 9 the model itself, in 10
 the A2A SDK's client, in 11 a bare MCP server. In item 8 the server of 2026 speaks both eras and makes itself anew for every
 request, the one of 2025 keeps sessions and answers with streams. Times of steps, deltas and model calls are
-CPU time of the process, garbage collection included; those of items 3, 5 and 12 and the rates of 8 are on the clock. Idle agents
+CPU time of the process, garbage collection included; those of items 3, 4, 5 and 12 and the rates of 8 are on the clock. Idle agents
 share their tools, as those of one program do; with MCP each has a server of its own, which counts too. Agents are sought among ${effort.registered.toLocaleString('en')}. Calls of
 Mattermost are those in a second of CPU, of client, server and backend together.
 
@@ -49,7 +49,7 @@ ${table}
 | machine | ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch} |
 | Node | ${process.version} |
 | repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for 400 runs); of each the median of seven moments, ${effort.measureMs} ms in all; what takes long or varies little (search, memory of idle agents) once; ${effort.starts} cold starts in each |
-| order | the processes of all contenders are there at the same time and measure one after the other, a moment each; another one is first in every repeat |
+| order | the processes of all contenders are there at the same time and measure one after the other, a moment each (memory of idle agents: one whole after the other); another one is first in every repeat |
 | spread | half of the distance from the lowest to the highest repeat, as a part of the median; shown as ± where above 10 %. Typical: ±${(results.noise * 100).toFixed(0)} % |
 
 ## Who is measured

@@ -3,31 +3,32 @@ import { figures } from './figures.ts';
 import { median } from './timing.ts';
 
 export class Results {
-  readonly #values = new Map<string, number[]>();
+  /** By round; one in which a contender failed is left out. */
+  readonly #values = new Map<string, Map<number, number>>();
   /** Who could not be measured, and why. */
   readonly notes: string[] = [];
 
-  add(contender: string, measured: Record<string, number>): void {
+  add({ name, round, measured }: { name: string; round: number; measured: Record<string, number> }): void {
     for (const [id, value] of Object.entries(measured)) {
-      const key = `${contender}\0${id}`;
-      this.#values.set(key, [...(this.#values.get(key) ?? []), value]);
+      const key = `${name}\0${id}`;
+      this.#values.set(key, (this.#values.get(key) ?? new Map()).set(round, value));
     }
   }
 
   value(contender: string, id: string): number | undefined {
-    const values = this.#values.get(`${contender}\0${id}`);
-    return values && median(values);
+    const values = this.values(contender, id);
+    return values.length > 0 ? median(values) : undefined;
   }
 
   /** Half of the distance between the highest and the lowest repeat, as a part of the median. */
   spread(contender: string, id: string): number {
-    const values = this.#values.get(`${contender}\0${id}`) ?? [];
+    const values = this.values(contender, id);
     return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
   }
 
   /** Of all that was measured more than once. */
   get noise(): number {
-    const repeated = [...this.#values].filter(([, values]) => values.length > 1);
+    const repeated = [...this.#values].filter(([, values]) => values.size > 1);
     return median(repeated.map(([key]) => this.spread(...(key.split('\0') as [string, string]))));
   }
 
@@ -39,11 +40,14 @@ export class Results {
   /** Each repeat to that of the base in the same round, minutes apart at most: a machine is not always equally fast. */
   ratios(contender: string, id: string): number[] {
     const base = figures.find((figure) => figure.id === id)?.base ?? '';
-    const [values, others] = [contender, base].map((name) => this.#values.get(`${name}\0${id}`) ?? []);
-    return (values ?? []).flatMap((value, round) => (others?.[round] === undefined ? [] : value / others[round]));
+    const others = this.#values.get(`${base}\0${id}`);
+    return [...(this.#values.get(`${contender}\0${id}`) ?? [])].flatMap(([round, value]) => {
+      const other = others?.get(round);
+      return other === undefined ? [] : value / other;
+    });
   }
 
   values(contender: string, id: string): readonly number[] {
-    return this.#values.get(`${contender}\0${id}`) ?? [];
+    return [...(this.#values.get(`${contender}\0${id}`)?.values() ?? [])];
   }
 }

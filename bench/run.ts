@@ -44,8 +44,8 @@ for (let repeat = 0; repeat < repeats; repeat++) {
     const order = [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)];
     process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}`);
     for (const { name, figures: measured, failure } of await measureInTurns(work, order, effort)) {
-      if (measured) results.add(name, measured);
-      else results.notes.push(`${name}, ${work}: ${failure}`);
+      if (measured) results.add({ name, round: repeat, measured });
+      else results.notes.push(`${name}, ${work}, round ${repeat + 1}: ${failure}`);
     }
   }
 }

@@ -27,7 +27,15 @@ export const works: Record<string, Work> = {
   },
   idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idle) },
   idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idleMcp) },
-  wire: { contenders: [floor, sdk, us, ...peers], measure: by(async () => (await import('./tasks/wire.ts')).wire) },
+  stdio: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/wire.ts')).stdio) },
+  http2026: {
+    contenders: [floor, sdk, us, ...peers],
+    measure: by(async () => (await import('./tasks/wire.ts')).http2026),
+  },
+  http2025: {
+    contenders: [floor, sdk, us, ...peers],
+    measure: by(async () => (await import('./tasks/wire.ts')).http2025),
+  },
   router: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/router.ts')).router(...of) },
   bridge: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).bridge(...of) },
   search: { contenders: [us], measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of) },

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from '../contender.ts';
 import { peerFolder, peers, us } from '../contenders.ts';
+import { pause } from '../in-turns.ts';
 import { median } from '../timing.ts';
 
 const imports: Record<string, string> = {
@@ -25,12 +26,16 @@ export async function cold(contender: string, { starts }: Effort): Promise<Figur
   const cwd = peers.includes(contender) ? peerFolder(contender) : here;
   const name = imports[contender];
   const program = `${name ? `await import('${name}');` : ''}process.stdout.write(String(process.memoryUsage().rss))`;
-  const rounds = Array.from({ length: starts }, () => ({
-    bare: started(moduleOf(''), here),
-    full: started(moduleOf(program), cwd),
-    version: contender === us ? started([command, '--version'], here) : undefined,
-    answer: contender === us ? started([command, '--model', 'demo', 'What is 17% of 2380?'], here) : undefined,
-  }));
+  const rounds: Round[] = [];
+  for (let count = 0; count < starts; count++) {
+    await pause();
+    rounds.push({
+      bare: started(moduleOf(''), here),
+      full: started(moduleOf(program), cwd),
+      version: contender === us ? started([command, '--version'], here) : undefined,
+      answer: contender === us ? started([command, '--model', 'demo', 'What is 17% of 2380?'], here) : undefined,
+    });
+  }
   const importMb = median(rounds.map(({ full }) => Number(full.output) / 1e6));
   if (!name) return { importMb, commandMs: median(rounds.map(({ bare }) => bare.milliseconds)) };
   return {
@@ -47,6 +52,13 @@ export async function cold(contender: string, { starts }: Effort): Promise<Figur
 
 function moduleOf(program: string): string[] {
   return ['--input-type=module', '--eval', program];
+}
+
+interface Round {
+  bare: Started;
+  full: Started;
+  version: Started | undefined;
+  answer: Started | undefined;
 }
 
 interface Started {

@@ -8,35 +8,51 @@ import { timed } from '../timing.ts';
 const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.meta.url));
 const IN_FLIGHT = 32;
 
-export async function wire({ connect }: Contender, effort: Effort): Promise<Figures | undefined> {
-  if (!connect) return undefined;
-  const rates = async (endpoint: Endpoint) => {
-    const connection = await connect(endpoint);
-    if (!connection) return undefined;
-    const [oneByOne, together] = [
-      await callsPerSecond(connection, effort, 1),
-      await callsPerSecond(connection, effort, IN_FLIGHT),
-    ];
-    await connection.close();
-    return { oneByOne, together };
-  };
-  const overHttp = async (era: '2025' | '2026') => {
-    const { server, url } = await startHttp(era);
-    try {
-      return await rates({ url });
-    } finally {
-      server.kill();
+export async function stdio(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+  const rates = await ratesOf(contender, { command: process.execPath, args: [serverFile, 'stdio'] }, effort);
+  return rates && { stdioCalls: rates.oneByOne.rate, stdioCalls32: rates.together.rate };
+}
+
+/** The server makes itself anew for every request. */
+export async function http2026(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+  const rates = await overHttp(contender, '2026', effort);
+  return (
+    rates && {
+      httpCalls: rates.oneByOne.rate,
+      httpCalls32: rates.together.rate,
+      httpCallCpu: rates.oneByOne.cpu,
     }
-  };
-  const stdio = await rates({ command: process.execPath, args: [serverFile, 'stdio'] });
-  const [modern, sessions] = [await overHttp('2026'), await overHttp('2025')];
-  return {
-    ...(stdio ? { stdioCalls: stdio.oneByOne.rate, stdioCalls32: stdio.together.rate } : {}),
-    ...(modern ? { httpCalls: modern.oneByOne.rate, httpCalls32: modern.together.rate } : {}),
-    ...(modern ? { httpCallCpu: modern.oneByOne.cpu } : {}),
-    ...(sessions ? { sessionCalls: sessions.oneByOne.rate, sessionCalls32: sessions.together.rate } : {}),
-    ...(sessions ? { sessionCallCpu: sessions.oneByOne.cpu } : {}),
-  };
+  );
+}
+
+/** The server keeps sessions. */
+export async function http2025(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+  const rates = await overHttp(contender, '2025', effort);
+  return (
+    rates && {
+      sessionCalls: rates.oneByOne.rate,
+      sessionCalls32: rates.together.rate,
+      sessionCallCpu: rates.oneByOne.cpu,
+    }
+  );
+}
+
+async function overHttp(contender: Contender, era: '2025' | '2026', effort: Effort) {
+  const { server, url } = await startHttp(era);
+  try {
+    return await ratesOf(contender, { url }, effort);
+  } finally {
+    server.kill();
+  }
+}
+
+async function ratesOf({ connect }: Contender, endpoint: Endpoint, effort: Effort) {
+  const connection = await connect?.(endpoint);
+  if (!connection) return undefined;
+  const oneByOne = await callsPerSecond(connection, effort, 1);
+  const together = await callsPerSecond(connection, effort, IN_FLIGHT);
+  await connection.close();
+  return { oneByOne, together };
 }
 
 async function callsPerSecond(connection: Connection, effort: Effort, atOnce: number) {

@@ -82,7 +82,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
       for (let count = 0; ; count++) {
         const message = await open(url, exchange);
         const { location } = message.headers;
-        if (!isRedirect(message.statusCode) || location === undefined) return exchange.respond(message, url);
+        const isFollowed = isRedirect(message.statusCode) && location !== undefined && init.redirect !== 'manual';
+        if (!isFollowed) return exchange.respond(message, url);
         message.resume();
         if (redirects === 'refuse') throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
         if (count >= MOST_REDIRECTS)
@@ -216,7 +217,11 @@ function prepare(input: string | URL | Request, init: RequestInit, options: Fetc
 function headersOf(asked: RequestInit['headers']): Record<string, string> {
   const headers: Record<string, string> = {};
   if (isPlainObject(asked)) {
-    for (const [name, value] of Object.entries(asked)) headers[name.toLowerCase()] = String(value).trim();
+    for (const [key, value] of Object.entries(asked)) {
+      const name = key.toLowerCase();
+      const text = `${value}`.replace(AROUND, '');
+      headers[name] = headers[name] === undefined ? text : `${headers[name]}, ${text}`;
+    }
     return headers;
   }
   new Headers(asked).forEach((value, name) => {
@@ -224,6 +229,9 @@ function headersOf(asked: RequestInit['headers']): Record<string, string> {
   });
   return headers;
 }
+
+/** White space that HTTP has around a value. */
+const AROUND = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 
 function isPlainObject(asked: RequestInit['headers']): asked is Record<string, string> {
   return asked !== undefined && Object.getPrototypeOf(asked) === Object.prototype;

@@ -39,9 +39,14 @@ export class HttpResponse implements Response {
     return this.#message.headers['content-type'];
   }
 
-  /** What has come of the body once something has; it can still be read from its beginning. */
-  async begun(): Promise<string> {
-    return this.#body && !this.#isRead && !this.#streamed ? (await this.#body.begun()).toString() : '';
+  /** What has come of the body once something has, empty at its end; it can still be read. */
+  async begun(): Promise<Uint8Array> {
+    return this.#body && !this.#isRead && !this.#streamed ? this.#body.begun() : Buffer.alloc(0);
+  }
+
+  /** Takes away so much of what has come. */
+  skip(bytes: number): void {
+    this.#body?.skip(bytes);
   }
 
   get body(): Response['body'] {

@@ -39,7 +39,7 @@ export class Body {
   #size = 0;
   #reader: Reader | undefined;
   #outcome: { error?: unknown } | undefined;
-  #onBegun: ((chunk: Buffer) => void) | undefined;
+  #onBegun: (() => void) | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
     this.#message = message;
@@ -70,11 +70,19 @@ export class Body {
   }
 
   /** What nobody has read yet, as soon as there is something, or nothing more to come. */
-  begun(): Promise<Buffer> {
-    return new Promise((resolve) => {
-      if (this.#unread.length > 0 || this.#outcome) resolve(Buffer.concat(this.#unread));
-      else this.#onBegun = resolve;
-    });
+  async begun(): Promise<Buffer> {
+    if (this.#unread.length === 0 && !this.#outcome)
+      await new Promise<void>((resolve) => {
+        this.#onBegun = resolve;
+      });
+    return Buffer.concat(this.#unread);
+  }
+
+  /** Drops so much of it. */
+  skip(bytes: number): void {
+    const left = Buffer.concat(this.#unread).subarray(bytes);
+    this.#unread = left.length > 0 ? [left] : [];
+    if (!this.#outcome) this.#source.resume();
   }
 
   stream(): ReadableStream<Uint8Array> {
@@ -122,7 +130,7 @@ export class Body {
       return;
     }
     this.#unread.push(chunk);
-    this.#onBegun?.(chunk);
+    this.#onBegun?.();
     if (this.#size > MOST_UNREAD_BYTES) this.#source.pause();
   }
 
@@ -130,7 +138,7 @@ export class Body {
     if (this.#outcome) return;
     this.#outcome = outcome;
     this.#options.over();
-    this.#onBegun?.(Buffer.alloc(0));
+    this.#onBegun?.();
     if (this.#reader) settle(this.#reader, outcome);
   }
 }

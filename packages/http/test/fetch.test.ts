@@ -58,6 +58,9 @@ test('takes a Request, and header pairs in any form', async () => {
   const request = new Request(base, { method: 'PUT', body: 'x', headers: { 'x-one': '1' } });
   const answer = await (await open()(request)).json();
   expect(answer).toMatchObject({ method: 'PUT', body: 'x', headers: { 'x-one': '1' } });
+  const init = { headers: { 'X-Token': ' abc\r\n', 'X-Both': 'a', 'x-both': 'b' } };
+  expect(await (await open()(base, init)).json()).toMatchObject({ headers: { 'x-token': 'abc', 'x-both': 'a, b' } });
+  await expect(open()(base, { headers: { 'x-bad': 'a\nb' } })).rejects.toThrow(TypeError);
 });
 
 test('uses one connection for calls that follow each other', async () => {
@@ -99,6 +102,8 @@ test('a redirect is refused, or followed without secrets for another origin', as
   const answer = await (await open({ redirects: 'follow' })(base, init)).text();
   expect(JSON.parse(answer)).toMatchObject({ method: 'GET', body: '', headers: { accept: 'a/b' } });
   expect(answer).not.toContain('secret');
+  const manual = await open({ redirects: 'follow' })(base, { ...init, redirect: 'manual' });
+  expect([manual.status, manual.headers.get('location')]).toEqual([302, target]);
 });
 
 test('a redirect to a private address is refused like the first address', async () => {

@@ -30,7 +30,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #options: HttpTransportOptions;
   readonly #unanswered = new Set<string | number>();
   /** What may still arrive for calls on the short way, broken off by `close`. */
-  readonly #posts = new Map<string | number, AbortController>();
+  readonly #posts = new Map<string | number, Post>();
   /** Answers that are the SDK's business, by the body of the request it is about to send for them. */
   readonly #received: Map<string, Response>;
   /** Whoever brings tokens needs the SDK to look after them. */
@@ -62,26 +62,27 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#unanswered.add(id);
     try {
       const headers = this.#takesShortWay && this.#headersOf(message, options);
-      if (headers && (await this.#isAnswered(message, headers, options?.requestSignal))) return;
-      await super.send(message, { ...options, onRequestStreamEnd: () => this.#streamEnded(id, options) });
-      if (!this.#unanswered.has(id)) this.#posts.delete(id);
+      const left = headers ? await this.#post(message, headers, options?.requestSignal) : 'everything';
+      if (left !== 'nothing')
+        await super.send(message, { ...options, onRequestStreamEnd: () => this.#streamEnded(id, options) });
+      if (left === 'nothing' || left === 'an answer') this.#drop(id);
     } catch (error) {
-      this.#unanswered.delete(id);
-      this.#posts.delete(id);
+      this.#drop(id);
       throw error;
     }
   }
 
   override async close(): Promise<void> {
-    for (const post of this.#posts.values()) post.abort();
+    for (const { controller } of this.#posts.values()) controller.abort();
     await super.close();
   }
 
   /** The SDK would wait for ever for a request whose response stream ended without an answer. */
   #streamEnded(id: string | number, options: TransportSendOptions | undefined): void {
     options?.onRequestStreamEnd?.();
-    this.#posts.delete(id);
-    if (!this.#unanswered.delete(id)) return;
+    const isAnswered = !this.#unanswered.has(id);
+    this.#drop(id);
+    if (isAnswered) return;
     const error = { code: STREAM_ENDED, message: 'The response stream ended early' };
     this.onmessage?.({ jsonrpc: '2.0', id, error });
   }
@@ -108,54 +109,71 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     };
   }
 
-  /** Posts a call and reads an answer that comes in one piece; any other is kept for the SDK. */
-  async #isAnswered(
+  /** Nothing more is expected of a call. */
+  #drop(id: string | number): void {
+    this.#unanswered.delete(id);
+    this.#posts.get(id)?.release();
+    this.#posts.delete(id);
+  }
+
+  #startPost(id: string | number, signal: AbortSignal | undefined): AbortSignal {
+    const controller = new AbortController();
+    const abort = () => {
+      controller.abort(signal?.reason);
+      this.#drop(id); // of a stream that was broken off the SDK tells nothing
+    };
+    if (signal?.aborted) controller.abort(signal.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    this.#posts.set(id, { controller, release: () => signal?.removeEventListener('abort', abort) });
+    return controller.signal;
+  }
+
+  /** Posts a call and reads an answer that comes in one piece. What is left is kept for the SDK. */
+  async #post(
     message: JSONRPCRequest,
     headers: Record<string, string>,
-    signal: AbortSignal | undefined,
-  ): Promise<boolean> {
-    const { id } = message;
+    requestSignal: AbortSignal | undefined,
+  ): Promise<'nothing' | 'an answer' | 'a stream'> {
+    const signal = this.#startPost(message.id, requestSignal);
     const body = JSON.stringify(message);
-    const post = new AbortController();
-    const abort = () => post.abort(signal?.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort, { once: true });
-    this.#posts.set(id, post);
     try {
-      const response = await this.#options.fetch(this.#url, { method: 'POST', headers, body, signal: post.signal });
-      const answer = await readAnswer(response, id);
-      if (!answer) {
-        this.#received.set(body, response);
-        return false;
+      // where a redirect may lead is for the SDK to say
+      const init = { method: 'POST', headers, body, signal, redirect: 'manual' } as const;
+      const response = await this.#options.fetch(this.#url, init);
+      const type = response.status === 200 ? contentType(response) : '';
+      if (/^application\/json\s*(;|$)/i.test(type)) {
+        for (const answer of [await response.json()].flat()) this.onmessage?.(checkedMessage(answer));
+        return 'nothing';
       }
-      answer.rest.then(() => this.#posts.delete(id));
-      for (const each of answer.messages) this.onmessage?.(checkedMessage(each));
-      return true;
+      const isStream = /^text\/event-stream\s*(;|$)/i.test(type);
+      if (isStream && response instanceof HttpResponse && (await this.#isWhole(response, message.id))) return 'nothing';
+      this.#received.set(body, response);
+      return isStream ? 'a stream' : 'an answer';
     } catch (error) {
-      if (!signal?.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      if (!requestSignal?.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
   }
+
+  /** Whether a stream was its answer and nothing else. What else it has can still be read. */
+  async #isWhole(response: HttpResponse, id: string | number): Promise<boolean> {
+    const begun = Buffer.from(await response.begun());
+    const data = ONLY_EVENT.exec(begun.toString())?.[1];
+    const answer = data === undefined ? undefined : parsed(data);
+    if (!isAnswerTo(id, answer)) return false;
+    this.onmessage?.(checkedMessage(answer));
+    response.skip(begun.length);
+    return (await response.begun()).length === 0;
+  }
 }
 
-interface Answer {
-  messages: unknown[];
-  /** Settled when nothing of the answer is left on the way. */
-  rest: Promise<unknown>;
+interface Post {
+  controller: AbortController;
+  release(): void;
 }
 
-/** Undefined, with nothing read, where something else or more than the answer comes. */
-async function readAnswer(response: Response, id: string | number): Promise<Answer | undefined> {
-  if (response.status !== 200) return undefined;
-  const isOurs = response instanceof HttpResponse;
-  const type = (isOurs ? response.contentType : response.headers.get('content-type')) ?? '';
-  if (/^application\/json\s*(;|$)/i.test(type))
-    return { messages: [await response.json()].flat(), rest: Promise.resolve() };
-  if (!isOurs || !/^text\/event-stream\s*(;|$)/i.test(type)) return undefined;
-  const data = ONLY_EVENT.exec(await response.begun())?.[1];
-  const message = data === undefined ? undefined : parsed(data);
-  if (!isAnswerTo(id, message)) return undefined;
-  return { messages: [message], rest: response.text().catch(() => {}) };
+function contentType(response: Response): string {
+  return (response instanceof HttpResponse ? response.contentType : response.headers.get('content-type')) ?? '';
 }
 
 /** Undefined for what is no JSON, which the SDK reports. */

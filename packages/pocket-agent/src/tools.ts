@@ -33,6 +33,7 @@ export interface ToolSource {
   readonly revision?: number | undefined;
   /** Called at every step, before `revision` is read: a chance to notice that something came back. Must be quick. */
   refresh?(): void;
+  /** A tool that changes must come as another object: what it was is remembered by it. */
   listTools(signal?: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
   /** Resolves with what the tool returned, `isError` included; rejects when there is no answer at all. */
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;

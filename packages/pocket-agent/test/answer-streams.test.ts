@@ -34,6 +34,11 @@ const tools: Record<string, (call: Call) => void> = {
     response.write(event({ id, method: 'ping' })); // ids of a server are its own
     setTimeout(() => response.end(answer), 20);
   },
+  before_log({ response, answer }) {
+    response.write(answer);
+    const params = { level: 'info', data: 'afterwards' };
+    setTimeout(() => response.end(event({ method: 'notifications/message', params })), 20);
+  },
   left_open: ({ response, answer }) => response.write(answer),
   cut_off({ response }) {
     response.write('id: 7\nretry: 10\ndata: \n\n');
@@ -46,7 +51,7 @@ const tools: Record<string, (call: Call) => void> = {
 const results: Record<string, object> = {
   initialize: {
     protocolVersion: '2025-11-25',
-    capabilities: { tools: {} },
+    capabilities: { tools: {}, logging: {} },
     serverInfo: { name: 'streams', version: '1' },
   },
   'tools/list': { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })) },
@@ -80,12 +85,14 @@ async function connect() {
     }),
   );
   const told: number[] = [];
+  const logs: unknown[] = [];
   const { client } = testClient({
     mcpConfig: { mcpServers: { streams: { url: host.url } } },
     progressHandler: (update) => void told.push(update.progress),
+    logHandler: ({ data }) => void logs.push(data),
   });
   const call = async (name: string) => textOfResult(await client.callTool(name, {}));
-  return { client, call, streams, told };
+  return { client, call, streams, told, logs };
 }
 
 test.each(['at_once', 'without_event', 'in_pieces', 'after_ping', 'left_open', 'cut_off', 'garbled'])(
@@ -105,6 +112,25 @@ test.each(['after_progress', 'with_progress'])('progress is told of a call that 
 test('a stream that ends without its answer fails the call', async () => {
   const { call } = await connect();
   await expect(call('without_answer')).rejects.toThrow('was lost while "without_answer" ran');
+});
+
+test('what a server says after its answer is heard', async () => {
+  const { call, logs } = await connect();
+  expect(await call('before_log')).toBe('é before_log');
+  await eventually(() => expect(logs).toEqual(['afterwards']));
+});
+
+test('of a stream that talks on after its answer nothing is kept', async () => {
+  const { call, streams } = await connect();
+  await call('left_open');
+  const before = process.memoryUsage().arrayBuffers;
+  const [stream] = streams;
+  for (let count = 0; count < 300; count++) {
+    stream?.write(`: ${'x'.repeat(100_000)}\n\n`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(await call('at_once')).toBe('é at_once');
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(15_000_000);
 });
 
 test('closing ends a stream that its server has left open', async () => {

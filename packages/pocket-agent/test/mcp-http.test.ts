@@ -66,6 +66,25 @@ test('everything goes through the fetch that an entry brings', async () => {
   expect(host.seen).toHaveLength(asked.length);
 });
 
+test.each([
+  ['of ours', {}],
+  ['of its own', { fetch: globalThis.fetch }],
+])('a server that sends a call elsewhere is not followed, with a fetch %s', async (_whose, entry) => {
+  const other = await open(listen(undefined, (_request, response) => void response.end()));
+  const host = await open(startModernHost());
+  const between = await open(
+    listen(undefined, (request, response, body) => {
+      const isCall = JSON.stringify(body).includes('tools/call');
+      if (isCall) response.writeHead(307, { location: other.url }).end();
+      else forward(host.port, { request, response, body });
+    }),
+  );
+  const headers = { 'X-Api-Key': 'secret' };
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: between.url, headers, ...entry } } } });
+  await expect(client.callTool('echo', { text: 'hi' })).rejects.toThrow(`Redirect to ${other.url} not followed`);
+  expect(other.seen).toEqual([]);
+});
+
 describe('the old SSE transport', () => {
   test('is used when a server knows no other', async () => {
     const host = await open(startOldSseHost());
