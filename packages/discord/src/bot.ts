@@ -13,7 +13,6 @@ import { Notices } from './conversation/notices.ts';
 import { Queue } from './conversation/queue.ts';
 import { Spending } from './conversation/spending.ts';
 import { DiscordBotError, messageOf } from './errors.ts';
-import { catchUp } from './events/catch-up.ts';
 import { forgetLeftGuilds } from './events/left-guilds.ts';
 import { type Ears, listen } from './events/listen.ts';
 import { type HealthServer, serveHealth } from './health.ts';
@@ -141,9 +140,14 @@ export class Bot {
       this.#closers.push(() => health.close());
     }
     this.#closers.push(() => this.#disconnect());
-    const ready = await this.#unlessClosed(this.#connection.open());
     const holdings = new Holdings(db, processes.id);
     const claims = new Claims(db, holdings);
+    this.#closers.push(() => processes.stop());
+    await processes.start(() => void this.#watched('taking over', this.#takeOver(claims)));
+    // before anything new is heard, which would hide what was missed
+    const marks = await claims.marks({ until: Date.now(), lastMs: catchUpMs });
+    const ready = await this.#unlessClosed(this.#connection.open());
+    // nothing is waited for until the bot listens: what is said now is told to nobody else
     const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_MS);
     const notices = new Notices({ client: ready, claims, logger, afterMs });
     const parts: BotParts = {
@@ -167,8 +171,6 @@ export class Bot {
     };
     const queue = new Queue(parts);
     this.#queue = queue;
-    this.#closers.push(() => processes.stop());
-    await processes.start(() => void this.#watched('taking over', queue.takeOver()));
     const cleaning = setInterval(() => void this.#watched('cleaning up', claims.forgetOld()), CLEANING_MS).unref();
     this.#closers.push(() => clearInterval(cleaning));
     this.#closers.push(() => this.#finish(closeGraceMs));
@@ -177,14 +179,14 @@ export class Bot {
       await queue.leave(guildId);
       await forgetGuild(db, guildId);
     };
-    const ears = listen(parts, { queue, catchUpMs, onLeft });
+    const ears = listen(parts, { queue, catchUpMs, marks, onLeft });
     this.#ears = ears;
     this.#closers.push(() => ears.closeToMessages());
     if (client.ws.shards.has(0)) await this.#unlessClosed(ready.application.commands.set(definitions));
     await claims.forgetOld();
     await forgetLeftGuilds(db, ready);
-    await queue.takeOver();
-    await this.#unlessClosed(catchUp(parts, queue, catchUpMs));
+    await this.#takeOver(claims);
+    await this.#unlessClosed(ears.caughtUp);
     logger.info('Ready', {
       bot: ready.user.id,
       guilds: ready.guilds.cache.size,
@@ -213,6 +215,11 @@ export class Bot {
 
   async #idle(): Promise<void> {
     await Promise.all([this.#queue?.idle(), this.#ears?.idle()]);
+  }
+
+  async #takeOver(claims: Claims): Promise<void> {
+    await claims.enqueueLeft();
+    await this.#queue?.takeOver();
   }
 
   async #watched(what: string, work: Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-// JSON lines on stderr: what happened, with ids. What people and models write never stands in them.
+// JSON lines on stderr: what happened, with ids. What people and models write stands in none of them above debug.
 import type { Logger } from 'pocket-agent';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;

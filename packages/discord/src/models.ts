@@ -5,6 +5,8 @@ import type { BotOptions, ModelChoice } from './options.ts';
 import type { GuildSettings } from './settings/settings.ts';
 
 const CONTEXT_TOKENS = 100_000;
+const NONE_LEFT =
+  'None of the models that this server allows is there any more. Its admins can allow others with `/setup model`, or all with `/setup clear`.';
 const SEES = /^(openai|anthropic|google|azure)\/|^(gpt|claude|gemini)-/;
 
 export class Models {
@@ -33,17 +35,16 @@ export class Models {
     this.#choices = this.#choices.filter((_choice, index) => faults[index] === undefined);
   }
 
-  /** Those a guild lets its people choose; all when it names none that exists. */
+  /** Those a guild lets its people choose; all when it names none. Nothing takes the place of those that are gone. */
   allowed({ models }: GuildSettings): readonly ModelChoice[] {
-    const named = this.#choices.filter(({ name }) => models.includes(name));
-    return named.length > 0 ? named : this.#choices;
+    return models.length === 0 ? this.#choices : this.#choices.filter(({ name }) => models.includes(name));
   }
 
   /** The chosen one while it may be chosen, else the first. */
   pick(name: string | null, settings: GuildSettings): ModelChoice {
     const allowed = this.allowed(settings);
     const found = allowed.find((choice) => choice.name === name) ?? allowed[0];
-    if (!found) throw new DiscordBotError('CONFIG_INVALID', 'The bot has no model.');
+    if (!found) throw new DiscordBotError('REFUSED', NONE_LEFT);
     return found;
   }
 

@@ -1,7 +1,11 @@
 // What people and guilds may spend in a day.
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { Purse } from '../src/conversation/purse.ts';
+import { Spending } from '../src/conversation/spending.ts';
+import { Settings } from '../src/settings/settings.ts';
+import { openBotStore } from '../src/store/schema.ts';
 import { answers, lastText, startBot } from './start-bot.ts';
 
 test('a daily budget for each person and for the guild ends answers, not the bot', async () => {
@@ -83,6 +87,42 @@ test('answers side by side see what the others spend', async () => {
   spent.resolve();
   await discord.waitForBotMessage('general', ({ content }) => content.includes('budget is used up'));
   expect(model.calls).toHaveLength(2);
+});
+
+test('what a summary costs counts before the answer is begun', async () => {
+  const model = answers(({ prompt }) => {
+    const isSummary = JSON.stringify(prompt[0]).includes('Summarize the conversation');
+    return { text: isSummary ? 'summary' : 'ok', usage: { input: isSummary ? 1_000_000 : 1, output: 0 } };
+  });
+  const models = [{ name: 'small', model, contextTokens: 500 }];
+  const { discord } = await startBot({ models, prices: { script: { input: 1, output: 1 } } });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const setup = (what: string, options: Record<string, string | boolean | number>) =>
+    admin.command(`setup ${what}`, { channel: 'general', options }).reply();
+  await setup('conversations', { scope: 'channel', summaries: true });
+  await setup('budget', { server: 0.5 });
+  for (const answer of ['ok', 'ok', 'budget is used up']) {
+    const { id } = ann.say('general', `${discord.bot.mention} ${'x'.repeat(600)}`);
+    await discord.waitForBotMessage(
+      'general',
+      ({ content, replyTo }) => replyTo?.messageId === id && content.includes(answer),
+    );
+  }
+  expect(model.calls).toHaveLength(3);
+});
+
+test('what others spend while files of a question are read counts before its first call', async () => {
+  const { db, close } = await openBotStore({ file: ':memory:' });
+  onTestFinished(close);
+  const [spending, settings] = [new Spending(db), await new Settings(db).of(null)];
+  const options = { token: '', database: { file: '' }, models: [], budget: { userUsd: 1 } };
+  const spender = { userId: 'ann', guildId: null };
+  const purse = new Purse({ spending, options }, { spender, settings });
+  expect(await purse.limit()).toEqual({ maxCostUsd: 1 });
+  await spending.add(spender, { costUsd: 1, tokens: 1, runs: 1 });
+  const tokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const unused = { ...tokens, costUsd: 0, modelCalls: 0, toolCalls: 0 };
+  await expect(purse.pay(unused)).rejects.toThrow('budget is used up');
 });
 
 test('a model without a price is not used where there is a budget', async () => {

@@ -1,13 +1,14 @@
 // Slash commands, autocomplete, menus, forms and message apps.
 import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { loadToolFolder } from 'pocket-agent/tool-folder';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { answers, lastText, runBot, startBot, temporaryFolder } from './start-bot.ts';
+import { Servers } from '../src/toolbox/servers.ts';
+import { answers, lastText, quiet, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 const toolNames = (call: { tools?: readonly { name: string }[] } | undefined) =>
   (call?.tools ?? []).map(({ name }) => name);
@@ -122,6 +123,45 @@ test('the choice list follows the folders without a restart', async () => {
   await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools', 'beta tools']);
   await rm(join(root, 'alpha'), { recursive: true });
   await expect.poll(offered, { timeout: 5_000 }).toEqual(['beta tools']);
+});
+
+test('a folder that was removed is let go: when it comes back it is started with the next question, not before', async () => {
+  const [root, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
+  const started = join(elsewhere, 'started');
+  const writeAlpha = async () => {
+    await writeTool(root, 'alpha');
+    const code = `import { appendFileSync } from 'node:fs';
+      export class Tools {
+        constructor() { appendFileSync(${JSON.stringify(started)}, 'x'); }
+        async tool_alpha_go() { return 'alpha went'; }
+      }`;
+    await writeFile(join(root, 'alpha', 'tool.mjs'), code);
+  };
+  await writeAlpha();
+  const model = answers(() => 'ok');
+  const { discord } = await startBot({ model, toolDirectories: [root] });
+  const ann = discord.user('ann');
+  const ask = async () => {
+    const count = model.calls.length;
+    ann.say(ann.dm, 'hello');
+    await discord.waitFor(() => discord.botMessages(ann.dm)[count]?.content === 'ok');
+    return toolNames(model.calls.at(-1));
+  };
+  const offered = async () => {
+    const used = ann.complete('agent', { channel: ann.dm, options: { name: 'tools' }, focused: 'name' });
+    return (await used.choices()).map(({ name }) => name);
+  };
+  expect(await ask()).toContain('alpha_go');
+  await rm(join(root, 'alpha'), { recursive: true });
+  await expect.poll(offered, { timeout: 5_000 }).toEqual([]);
+  await writeAlpha();
+  await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools']);
+  // whoever still watched would have seen it before this one
+  await writeTool(root, 'beta');
+  await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools', 'beta tools']);
+  expect(await readFile(started, 'utf8')).toBe('x');
+  expect(await ask()).toContain('alpha_go');
+  expect(await readFile(started, 'utf8')).toBe('xx');
 });
 
 test('/sweep asks first, forgets only this conversation, and keeps model and tools unless told', async () => {
@@ -411,6 +451,35 @@ test('MCP servers: the operator names some, admins bring others along on allowed
   expect(await remove('wether')).toContain('brought no MCP server `wether` along. Nothing was changed.');
   expect(await remove('weather')).toContain('**MCP servers**: none');
   expect(() => ann.command('setup show', { channel: 'general' })).toThrow();
+});
+
+test('of the connections to MCP servers that nobody uses ten are kept, and none is closed that somebody uses', async () => {
+  const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
+  const servers = new Servers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
+  onTestFinished(() => servers.close());
+  const lease = (place: number) => {
+    const leased = servers.lease({ place: String(place), ids: ['mcp:a'], guild: {} });
+    if (!leased) throw new Error('There is no such server.');
+    return leased;
+  };
+  const all = Array.from({ length: 14 }, (_, place) => lease(place));
+  const [inUse, again, ...others] = all;
+  for (const { client } of all) expect(await client.listTools()).toHaveLength(1);
+  again?.release();
+  for (const { release } of others.slice(0, 9)) release();
+  // it is not the one that has been idle longest any more
+  lease(1).release();
+  for (const { release } of others.slice(9)) release();
+  const isOpen = async ({ client }: (typeof all)[number]) => {
+    try {
+      return (await client.listTools()).length === 1;
+    } catch {
+      return false;
+    }
+  };
+  const open = await Promise.all(all.map(isOpen));
+  expect(open).toEqual([true, true, false, false, false, ...new Array(9).fill(true)]);
+  inUse?.release();
 });
 
 test('a server that an admin brings along is used over HTTP, with its headers', async () => {

@@ -62,7 +62,11 @@ test.each([
     }
     for (const guild of discord.guilds.slice(1)) {
       discord.user('ann').say(`${guild.name}/general`, `${discord.bot.mention} Hello there`);
-      const answered = () => discord.botMessages(`${guild.name}/general`).some(({ content }) => content.length > 10);
+      // a question that is still being answered is one of those that wait, and only three of one person can
+      const answered = () =>
+        JSON.stringify(discord.botMessages(`${guild.name}/general`).map(({ components }) => components)).includes(
+          'Regenerate',
+        );
       await discord.waitFor(answered, { timeoutMs: 10_000 });
       expect(discord.botMessages(`${guild.name}/general`)).toHaveLength(1);
     }
@@ -110,6 +114,37 @@ test('logs have ids and reasons, never what people or models write', async () =>
   await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
   expect(lines.map((line) => JSON.parse(line).message)).toContain('An answer failed');
   expect(lines.join('')).not.toContain('hidden thing');
+});
+
+test('of what a tool throws the log has the kind and the place, and its text for those who debug', async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'look_up'));
+  const manifest =
+    'tool_human_name: Look up\ntool_list:\n  - name: look_up\n    description: Looks up\n    capability: read\n    parameters: { type: object, properties: { q: { type: string } } }\n';
+  await writeFile(join(root, 'look_up', 'manifest.yaml'), manifest);
+  const code = `export class Tools {
+    async tool_look_up({ q }) {
+      throw Object.assign(new RangeError('nothing for ' + q + '\\n    at hidden thing (file:///x.mjs:1:1)'), { code: 'E_NONE' });
+    }
+  }`;
+  await writeFile(join(root, 'look_up', 'tool.mjs'), code);
+  const lines = { info: [] as string[], debug: [] as string[] };
+  for (const level of ['info', 'debug'] as const) {
+    const model = answers(({ prompt }) =>
+      prompt.at(-1)?.role === 'user' ? { toolCalls: [{ name: 'look_up', arguments: { q: 'my hidden thing' } }] } : 'ok',
+    );
+    const logger = jsonLogger(level, (line) => void lines[level].push(line));
+    const { discord } = await startBot({ model, logger, toolDirectories: [root] });
+    discord.user('ann').say('general', `${discord.bot.mention} look up my hidden thing`);
+    await discord.waitForBotMessage('general', ({ content }) => content.startsWith('ok'));
+  }
+  expect(lines.info.join('')).not.toContain('hidden thing');
+  const entries = lines.info.map((line) => JSON.parse(line));
+  const failed = entries.find(({ message }) => message === 'A tool failed');
+  expect(failed).toMatchObject({ level: 'warn', tool: 'look_up', error: 'RangeError', code: 'E_NONE' });
+  expect(failed.at[0]).toMatch(/tool_look_up .*tool\.mjs.*:3:\d+/);
+  const told = lines.debug.map((line) => JSON.parse(line)).filter((line) => JSON.stringify(line).includes('hidden'));
+  expect(told).toMatchObject([{ level: 'debug', message: 'What a tool threw', tool: 'look_up', claim: told[0].claim }]);
 });
 
 test('the log of a failed answer says what the operator has to set right', async () => {

@@ -1,34 +1,13 @@
 // Crowds, crashes and lost connections: nothing is lost, nothing is said twice.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../src/store/schema.ts';
 import { startDiscord } from './counterpart/discord.ts';
 import { askAll, crowd, echo, expectAllAnswered } from './crowd.ts';
+import { killed, spawnBot } from './spawn-bot.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
-
-const program = fileURLToPath(new URL('fixture-bot.ts', import.meta.url));
-
-function spawnBot(given: object): ChildProcess {
-  const args = ['-C', 'pocket-agent/source', program, JSON.stringify(given)];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-  onTestFinished(async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-  });
-  return child;
-}
-
-async function killed(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
-}
 
 test('200 conversations at once: each in order, none lost, none answered twice', { timeout: 60_000 }, async () => {
   const { discord } = await startBot({ model: echo(), world: { users: crowd(200), guilds: [] } });
@@ -77,8 +56,7 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   const folder = await temporaryFolder();
   const marks = join(folder, 'marks');
   const given = { apiUrl, token, marks, database: { file: join(folder, 'bot.db') } };
-  const first = spawnBot(given);
-  await discord.waitFor(() => discord.commands().length > 0, { timeoutMs: 25_000, what: 'the first process' });
+  const first = await spawnBot(given);
   const ann = discord.user('ann');
   ann.say(ann.dm, 'asks for a mark');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content.startsWith('I begin.'), { timeoutMs: 10_000 });
@@ -93,7 +71,7 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   expect(answered().length).toBeLessThan(36);
   for (const person of people.slice(0, 4)) person.say(person.dm, 'asks four');
 
-  spawnBot(given);
+  await spawnBot(given);
   const isWhole = () => answered().length === 40 && shown().length === 40;
   await discord.waitFor(isWhole, { timeoutMs: 25_000, what: 'all answers' });
   for (const [index, { dm }] of people.entries()) {
@@ -112,6 +90,32 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   expect(readFileSync(marks, 'utf8')).toBe('mark\n');
   expect(discord.botMessages(ann.dm)).toHaveLength(2);
 });
+
+const moments = [
+  { when: 'before Discord has heard of it', dies: { diesBefore: 'asks something' } },
+  { when: 'before it has noted down what it said to it', dies: { diesAfter: 'asks something' } },
+];
+
+test.each(moments)(
+  'a command whose process is killed $when is answered, and nothing else is left of it',
+  {
+    timeout: 60_000,
+  },
+  async ({ dies }) => {
+    const discord = await startDiscord({ rateLimits: 'none' });
+    onTestFinished(() => discord.close());
+    const { apiUrl, token } = discord;
+    const given = { apiUrl, token, leaseMs: 1_500, database: { file: join(await temporaryFolder(), 'bot.db') } };
+    const first = await spawnBot({ ...given, ...dies });
+    const ended = once(first, 'exit');
+    discord.user('ann').command('ask', { channel: 'general', options: { question: 'asks something' } });
+    await ended;
+    await spawnBot(given);
+    const answer = '> asks something\nanswer to asks something';
+    await discord.waitForBotMessage('general', ({ content }) => content === answer, { timeoutMs: 25_000 });
+    expect(discord.botMessages('general')).toHaveLength(1);
+  },
+);
 
 test('after the gateway dropped the bot goes on; what was said meanwhile is answered once', async () => {
   const model = answers(() => 'ok');

@@ -1,4 +1,5 @@
 // How answers look at Discord: pieces, files, pings, and no more edits than Discord allows.
+import { DefaultRestOptions } from 'discord.js';
 import { expect, test } from 'vitest';
 import type { DiscordOptions } from './counterpart/discord.ts';
 import { answers, PacedModel, startBot } from './start-bot.ts';
@@ -250,4 +251,52 @@ test('nobody is pinged by notices, files, commands, buttons and what was asked',
   const all = discord.messages('general').filter(({ author }) => author.id === discord.bot.id);
   expect(all.length).toBeGreaterThan(2);
   for (const { pinged } of all) expect(pinged).toEqual({ users: [], roles: [], everyone: false });
+});
+
+/** A bot whose model fails so often, on a Discord that takes nothing before that is noticed. */
+async function startInTheDark(usesTool: boolean, failures = Number.POSITIVE_INFINITY) {
+  const state = { isDiscordAway: true };
+  let left = failures;
+  const log: string[] = [];
+  const model = answers(({ prompt }) => {
+    if (usesTool && prompt.at(-1)?.role === 'user') return { toolCalls: [{ name: 'fetch_date_time' }] };
+    if (left-- > 0) throw new Error('broken');
+    return 'here I am';
+  });
+  const { discord } = await startBot({
+    model,
+    leaseMs: 900,
+    logger: { debug() {}, info() {}, warn: (text) => void log.push(text), error() {} },
+    client: {
+      rest: {
+        retries: 0,
+        makeRequest: async (url, init) => {
+          const isCommands = url.includes('/commands');
+          if (state.isDiscordAway && init.method !== 'GET' && !isCommands) throw new Error('connect ECONNREFUSED');
+          return DefaultRestOptions.makeRequest(url, init);
+        },
+      },
+    },
+  });
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'hello');
+  await expect
+    .poll(() => log.filter((text) => text === 'An answer could not be shown').length, { timeout: 8_000 })
+    .toBeGreaterThan(2);
+  state.isDiscordAway = false;
+  expect(log).toContain('An answer failed');
+  return { discord, dm: ann.dm };
+}
+
+test('an answer that failed while Discord was away as well is tried again', async () => {
+  const { discord, dm } = await startInTheDark(false, 1);
+  await discord.waitForBotMessage(dm, ({ content }) => content === 'here I am');
+  expect(discord.botMessages(dm)).toHaveLength(1);
+});
+
+test('a failure that could not be told is told when Discord is back, also after tools, which are not called again', async () => {
+  const [plain, withTool] = await Promise.all([startInTheDark(false), startInTheDark(true)]);
+  await plain.discord.waitForBotMessage(plain.dm, ({ content }) => content.includes('Something went wrong'));
+  await withTool.discord.waitForBotMessage(withTool.dm, ({ content }) => content.includes('press Regenerate'));
+  for (const { discord, dm } of [plain, withTool]) expect(discord.botMessages(dm)).toHaveLength(1);
 });

@@ -1,6 +1,7 @@
 // What the admins of a guild decide.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { Settings } from '../src/settings/settings.ts';
 import { openBotStore } from '../src/store/schema.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
@@ -91,6 +92,86 @@ test('a guild decides which models can be chosen', async () => {
   expect(refused.content).toContain('There is no model `one` here');
 });
 
+test('when no model that a guild allows is left, others do not take its place', async () => {
+  const [dear, cheap] = [answers(() => 'from dear'), answers(() => 'from cheap')];
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const { discord, bot, options } = await startBot({
+    database,
+    models: [
+      { name: 'dear', model: dear },
+      { name: 'cheap', model: cheap },
+    ],
+  });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const setup = async (what: string, given: Record<string, string | boolean> = {}) =>
+    (await admin.command(`setup ${what}`, { channel: 'general', options: given }).reply()).content;
+  await setup('model', { name: 'cheap' });
+  await bot.close();
+  await runBot({ ...options, models: [{ name: 'dear', model: dear }] });
+  const refusal = 'None of the models that this server allows is there any more.';
+  ann.say('general', `${discord.bot.mention} hello`);
+  const told = await discord.waitForBotMessage('general', ({ content }) => content.includes(refusal));
+  expect(told.content).toContain('`/setup model`');
+  for (const given of [undefined, { name: 'dear' }])
+    expect(
+      (await ann.command('model', { channel: 'general', ...(given && { options: given }) }).reply()).content,
+    ).toContain(refusal);
+  expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain(refusal);
+  expect(await setup('show')).toContain('**Models**: `cheap` (gone)');
+  const offered = admin.complete('setup model', { channel: 'general', options: { name: '' }, focused: 'name' });
+  expect((await offered.choices()).map(({ name }) => name)).toEqual(['dear', 'cheap']);
+  expect(await setup('model', { name: 'chaep', remove: true })).toContain('no model `chaep`');
+  expect(await setup('model', { name: 'cheap', remove: true })).toContain('**Models**: all');
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'from dear');
+  expect(dear.calls).toHaveLength(1);
+});
+
+test('what was deleted in Discord is named, and a list that nobody can take it off is cleared', async () => {
+  const database = { file: join(await temporaryFolder(), 'bot.db') };
+  const { discord } = await startBot({ database });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const setup = async (what: string, options: Record<string, string | boolean> = {}) =>
+    (await admin.command(`setup ${what}`, { channel: 'general', options }).reply()).content;
+  const random = discord.channel('random');
+  await setup('channel', { channel: 'random' });
+  expect(await setup('role', { role: 'Helpers' })).not.toContain('(gone)');
+  const { db, close } = await openBotStore(database);
+  onTestFinished(close);
+  await new Settings(db).change(discord.guild().id, (settings) => {
+    settings.roles = ['999999999999999999'];
+    settings.profiles = { '888888888888888888': 'admin' };
+  });
+  discord.stage.removeChannel(random);
+  const refused = await ann.command('ask', { channel: 'general', options: { question: 'hello' } }).reply();
+  expect(refused.content).toBe('I do not answer you in this channel.');
+  const shown = await setup('show');
+  expect(shown).toContain(`**Channels**: <#${random.id}> (gone)`);
+  expect(shown).toContain('**Roles**: <@&999999999999999999> (gone)');
+  expect(shown).toContain('<@&888888888888888888> (gone) admin');
+  expect(shown).toContain('`/setup clear`');
+  expect(await setup('clear', { what: 'channels' })).toContain('**Channels**: all');
+  await setup('clear', { what: 'profiles' });
+  const cleared = await setup('clear', { what: 'roles' });
+  expect(cleared).toContain('**Roles**: all');
+  expect(cleared).not.toContain('gone');
+  ann.say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
+});
+
+test('that too many questions wait is told once', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, limits: { waitingPerUser: 2 } });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  for (let count = 0; count < 7; count++) ann.say('general', `${discord.bot.mention} question ${count}`);
+  // what is said after them is taken after them
+  for (let count = 0; count < 2; count++) bob.say('general', `${discord.bot.mention} question ${count}`);
+  const last = bob.say('general', `${discord.bot.mention} one too many`);
+  const told = () => discord.botMessages('general').filter(({ content }) => content.includes('waiting already'));
+  await discord.waitFor(() => told().some(({ replyTo }) => replyTo?.messageId === last.id));
+  expect(told()).toHaveLength(2);
+});
+
 test('limits for each person and each guild, told once', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model, limits: { perUserPerMinute: 2, perGuildPerMinute: 3 } });
@@ -141,6 +222,71 @@ test('old turns leave whole when they no longer fit, summed up where the guild w
   const fourth = await ask('four', 4);
   expect(fourth).toContain('they spoke of numbers');
   expect(fourth).not.toContain('two x');
+});
+
+test('a summary that fails forgets nothing: it is made with the next question', async () => {
+  let isBroken = true;
+  const summarized: string[] = [];
+  const refusal = Object.assign(new Error('not now'), { statusCode: 400 });
+  const model = answers(({ prompt }) => {
+    if (!JSON.stringify(prompt[0]).includes('Summarize the conversation')) return 'ok';
+    summarized.push(JSON.stringify(prompt));
+    return isBroken ? { error: refusal } : 'the code is 4711';
+  });
+  const { discord } = await startBot({ models: [{ name: 'small', model, contextTokens: 500 }] });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const options = { scope: 'channel', summaries: true };
+  await admin.command('setup conversations', { channel: 'general', options }).reply();
+  let asked = 0;
+  const ask = async (text: string) => {
+    const count = ++asked;
+    ann.say('general', `${discord.bot.mention} ${text} ${'x'.repeat(500)}`);
+    await discord.waitFor(() => discord.botMessages('general')[count - 1]?.content === 'ok');
+  };
+  for (const text of ['remember 4711', 'two', 'three', 'four']) await ask(text);
+  expect(summarized.length).toBeGreaterThan(0);
+  isBroken = false;
+  summarized.length = 0;
+  await ask('five');
+  expect(summarized[0]).toContain('remember 4711');
+  expect(JSON.stringify(model.calls.at(-1)?.prompt[0])).toContain('the code is 4711');
+  summarized.length = 0;
+  await ask('six');
+  expect(summarized.join()).not.toContain('remember 4711');
+});
+
+test('whatever has to be summed up fits into the window of the model that does it, and nothing is left out', async () => {
+  const sizes: number[] = [];
+  const seen: string[] = [];
+  const model = answers(({ prompt }) => {
+    const text = JSON.stringify(prompt);
+    if (!text.includes('Summarize the conversation')) return 'ok';
+    sizes.push(text.length);
+    seen.push(text);
+    return `summary ${sizes.length}`;
+  });
+  const { discord } = await startBot({
+    models: [
+      { name: 'big', model },
+      { name: 'small', model, contextTokens: 1_000 },
+    ],
+  });
+  const [admin, ann] = [discord.user('admin'), discord.user('ann')];
+  const options = { scope: 'channel', summaries: true };
+  await admin.command('setup conversations', { channel: 'general', options }).reply();
+  for (let count = 0; count < 8; count++) {
+    ann.say('general', `${discord.bot.mention} fact-${count} ${'<'.repeat(count % 2 ? 900 : 0)}${'x'.repeat(900)}`);
+    await discord.waitFor(() => discord.botMessages('general')[count]?.content === 'ok');
+  }
+  await ann.command('model', { channel: 'general', options: { name: 'small' } }).reply();
+  ann.say('general', `${discord.bot.mention} and now`);
+  await discord.waitFor(() => discord.botMessages('general')[8]?.content === 'ok');
+  expect(Math.max(...sizes)).toBeLessThan(1_000 * 3.5);
+  const last = JSON.stringify(model.calls.at(-1)?.prompt);
+  expect(last).toContain(`summary ${sizes.length}`);
+  // each is in a summary, or still in the conversation
+  for (let count = 0; count < 8; count++) expect(`${seen.join()} ${last}`).toContain(`fact-${count} `);
+  expect(seen.at(-1)).toContain(`summary ${sizes.length - 1}`);
 });
 
 test('who is no longer welcome cannot ask by an old button, nor choose by an old menu', async () => {

@@ -1,4 +1,6 @@
-// A process that stood still for longer than its lease: another one has its conversations, and it writes nothing more.
+// Conversations of processes that are gone, or stood still for longer than their lease: others have them, and nobody else writes.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { tool } from 'pocket-agent';
 import { scriptedServer } from 'pocket-agent/testing';
@@ -18,6 +20,21 @@ async function startWithRival(setup: Setup) {
     takeAll: async () => {
       await db.insertInto('discord_processes').values(rival).execute();
       await db.updateTable('discord_conversations').set({ owner: rival.id }).execute();
+    },
+    /** Nobody has that process id any more. */
+    crash: async () => {
+      const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+      await once(child, 'exit');
+      const { host } = await db
+        .selectFrom('discord_processes')
+        .select('host')
+        .where('id', '!=', rival.id)
+        .executeTakeFirstOrThrow();
+      await db
+        .updateTable('discord_processes')
+        .set({ host, pid: child.pid ?? 0 })
+        .where('id', '=', rival.id)
+        .execute();
     },
     die: () => db.deleteFrom('discord_processes').where('id', '=', rival.id).execute(),
     states: async () => (await db.selectFrom('discord_claims').select('state').execute()).map(({ state }) => state),
@@ -102,4 +119,17 @@ test('what is allowed after it was taken over is not done', async () => {
   ann.click(question, 'Allow');
   await expect.poll(() => warned).toContain('Another process goes on with an answer');
   expect(discord.botMessages(ann.dm)).toEqual([]);
+});
+
+test('a process that was killed on the same machine is missed in about a second, not after its lease', async () => {
+  const model = answers(() => 'ok');
+  const { discord, takeAll, crash, states } = await startWithRival({ model });
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'one');
+  await expect.poll(states).toEqual(['done']);
+  await takeAll();
+  ann.say(ann.dm, 'two');
+  await expect.poll(states).toEqual(['done', 'queued']);
+  await crash();
+  await discord.waitFor(() => discord.botMessages(ann.dm).length === 2, { timeoutMs: 3_000 });
 });

@@ -2,6 +2,7 @@
 import { type Attachment, SlashCommandBuilder } from 'discord.js';
 import { botMaySpeak } from '../access/permissions.ts';
 import type { GivenFile } from '../context/attachments.ts';
+import { reasonOf } from '../conversation/failure.ts';
 import { overLimit } from '../conversation/limits.ts';
 import { QUEUED } from '../conversation/notices.ts';
 import { buttons } from '../reply/buttons.ts';
@@ -12,6 +13,7 @@ export const askCommand: ChatCommand = {
   name: 'ask',
   isPublic: true,
   forMembers: true,
+  answersItself: true,
   definition: new SlashCommandBuilder()
     .setName('ask')
     .setDescription('Asks me something')
@@ -29,25 +31,31 @@ export const askCommand: ChatCommand = {
       return 'I may not write in this channel. Ask me elsewhere, or ask its moderators to let me in.';
     }
     const limit = await overLimit(parts, { guildId, channelId, userId, ...place });
-    if (limit !== undefined) return limit.reason;
+    // another process that was faster may have used up the limit with this question
+    if (limit !== undefined) return (await parts.claims.get(interaction.id)) ? undefined : limit.reason;
     const text = interaction.options.getString('question', true);
     const file = interaction.options.getAttachment('file');
-    // from here on it is a message like any other, which lasts longer than the interaction
     const isBusy = await parts.claims.isBusy(conversation);
-    const { id: reply } = await interaction.editReply({
-      content: `> ${shortened(text)}\n${isBusy ? QUEUED : '-# …'}`,
-      components: isBusy ? buttons(['stop'], interaction.id) : [],
-    });
-    await parts.claims.add({
+    const claim = {
       id: interaction.id,
-      kind: 'ask',
+      kind: 'ask' as const,
       conversation,
       channel_id: channelId,
       guild_id: guildId,
       user_id: userId,
       request: JSON.stringify({ text, files: file ? [given(file)] : [] }),
-      replies: [reply],
-    });
+    };
+    if (!(await parts.claims.add(claim, 'asked'))) return undefined;
+    // from here on it is a question like any other, which lasts longer than the interaction
+    const reply = await interaction
+      .reply({
+        content: `> ${shortened(text)}\n${isBusy ? QUEUED : '-# …'}`,
+        components: isBusy ? buttons(['stop'], interaction.id) : [],
+        withResponse: true,
+      })
+      .catch((error) => parts.logger.warn('A command was not acknowledged', { claim: claim.id, ...reasonOf(error) }));
+    const message = reply?.resource?.message;
+    await parts.claims.enqueue(interaction.id, message ? [message.id] : []);
     queue.work(conversation);
     return undefined;
   },

@@ -27,6 +27,8 @@ export interface ChatCommand {
   isPublic?: boolean;
   /** Whether it is only for those the bot answers in that channel. */
   forMembers?: boolean;
+  /** Whether it answers in time by itself; a refusal that it returns is told for it. */
+  answersItself?: boolean;
   run(parts: BotParts, interaction: ChatInputCommandInteraction, queue: Queue): Promise<CommandAnswer>;
   /** A form to fill in first, whose id begins with the name of the command. */
   modal?(interaction: ChatInputCommandInteraction): ModalBuilder | undefined;

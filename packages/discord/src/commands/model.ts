@@ -16,11 +16,10 @@ export const modelCommand: ChatCommand = {
     const { conversation, settings } = await hereOf(parts, interaction);
     const allowed = parts.models.allowed(settings);
     const list = allowed.map(({ name }) => `\`${name}\``).join(', ');
+    const { model } = await parts.history.preferences(conversation);
+    const current = parts.models.pick(model, settings).name;
     const wanted = interaction.options.getString('name');
-    if (wanted === null) {
-      const { model } = await parts.history.preferences(conversation);
-      return `This conversation uses \`${parts.models.pick(model, settings).name}\`. There are ${list}.`;
-    }
+    if (wanted === null) return `This conversation uses \`${current}\`. There are ${list}.`;
     const typed = wanted.trim().toLowerCase();
     const choice =
       allowed.find(({ name }) => name === wanted) ?? allowed.find(({ name }) => name.toLowerCase() === typed);

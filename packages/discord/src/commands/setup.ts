@@ -10,7 +10,7 @@ import {
 } from 'discord.js';
 import { type ProfileName, profiles } from 'pocket-agent';
 import { DiscordBotError } from '../errors.ts';
-import type { BotParts } from '../parts.ts';
+import type { Models } from '../models.ts';
 import type { GuildSettings } from '../settings/settings.ts';
 import { readGuildServer } from '../toolbox/servers.ts';
 import { type ChatCommand, installed, onlyGuilds } from './command.ts';
@@ -91,6 +91,18 @@ const definition = new SlashCommandBuilder()
         option.setName('summaries').setDescription('Sum up what no longer fits, instead of forgetting it'),
       ),
   )
+  .addSubcommand((sub) =>
+    sub
+      .setName('clear')
+      .setDescription('Empties a list, also of what is gone')
+      .addStringOption((option) =>
+        option
+          .setName('what')
+          .setDescription('Which')
+          .setRequired(true)
+          .addChoices(['channels', 'roles', 'profiles', 'models'].map((name) => ({ name, value: name }))),
+      ),
+  )
   .toJSON();
 
 export const setupCommand: ChatCommand = {
@@ -101,11 +113,10 @@ export const setupCommand: ChatCommand = {
     if (guildId === null) return 'That is only for servers.';
     // who sees the command is up to the server; who may change things is not
     if (!interaction.memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
-    const wanted = interaction.options.getString('name');
-    if (interaction.options.getSubcommand() === 'model' && !parts.models.has(wanted ?? '')) {
-      return `There is no model \`${wanted}\`. Nothing was changed.`;
-    }
-    return shown(parts, await parts.settings.change(guildId, (current) => change(current, interaction)));
+    const settings = await parts.settings.change(guildId, (current) =>
+      change(current, { options: interaction.options, models: parts.models }),
+    );
+    return shownSettings(parts, { guild: interaction.guild, settings });
   },
   modal(interaction) {
     if (interaction.options.getSubcommand() !== 'mcp') return undefined;
@@ -126,7 +137,7 @@ export const setupCommand: ChatCommand = {
       );
   },
   async submit(parts, interaction) {
-    const { guildId, fields, memberPermissions } = interaction;
+    const { guildId, guild, fields, memberPermissions } = interaction;
     if (guildId === null || !memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
     const name = fields.getTextInputValue('name').trim();
     if (!SERVER_NAME.test(name)) return 'A name has 1 to 32 letters, digits, _ and -. Nothing was changed.';
@@ -141,22 +152,21 @@ export const setupCommand: ChatCommand = {
     const settings = await parts.settings.change(guildId, ({ mcpServers }) => {
       mcpServers[name] = server;
     });
-    return shown(parts, settings);
+    return shownSettings(parts, { guild, settings });
   },
   async complete(parts, interaction) {
-    if (interaction.options.getSubcommand() === 'model') {
-      return parts.models.names.map((name) => ({ name, value: name }));
-    }
-    const { mcpServers } = await parts.settings.of(interaction.guildId);
-    return Object.keys(mcpServers).map((name) => ({ name, value: name }));
+    const { models, mcpServers } = await parts.settings.of(interaction.guildId);
+    const isModel = interaction.options.getSubcommand() === 'model';
+    const names = isModel ? new Set([...parts.models.names, ...models]) : Object.keys(mcpServers);
+    return [...names].map((name) => ({ name, value: name }));
   },
 };
 
-function shown({ models, options }: BotParts, settings: GuildSettings): string {
-  return shownSettings(settings, { budget: options.budget, unpriced: models.unpriced(models.allowed(settings)) });
+interface Wanted extends Pick<ChatInputCommandInteraction, 'options'> {
+  models: Models;
 }
 
-function change(settings: GuildSettings, { options }: ChatInputCommandInteraction): void {
+function change(settings: GuildSettings, { options, models }: Wanted): void {
   const toggled = (list: readonly string[], item: string) => {
     const others = list.filter((other) => other !== item);
     return options.getBoolean('remove') ? others : [...others, item];
@@ -178,9 +188,19 @@ function change(settings: GuildSettings, { options }: ChatInputCommandInteractio
       else settings.profile = profile;
       break;
     }
-    case 'model':
-      settings.models = toggled(settings.models, options.getString('name', true));
+    case 'model': {
+      const name = options.getString('name', true);
+      const isKnown = models.has(name) || (options.getBoolean('remove') && settings.models.includes(name));
+      if (!isKnown) throw new DiscordBotError('REFUSED', `There is no model \`${name}\`. Nothing was changed.`);
+      settings.models = toggled(settings.models, name);
       break;
+    }
+    case 'clear': {
+      const what = options.getString('what', true);
+      if (what === 'profiles') settings.profiles = {};
+      else if (what === 'channels' || what === 'roles' || what === 'models') settings[what] = [];
+      break;
+    }
     case 'mcp-remove': {
       const name = options.getString('name', true);
       if (!Object.hasOwn(settings.mcpServers, name))

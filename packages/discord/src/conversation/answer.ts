@@ -55,7 +55,6 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
   } catch (error) {
     if (losing.signal.aborted || !(await holdings.has(conversation))) {
       logger.warn('Another process goes on with an answer', { claim: claim.id });
-      await reply.leave();
       return false;
     }
     const isStopped = stopping.signal.aborted;
@@ -66,10 +65,16 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
     if (!isStopped) logger.warn('An answer failed', { claim: claim.id, ...reasonOf(error) });
     const reason = isStopped ? 'Stopped.' : failureText(error, { id: claim.id, hasChoice });
     const before = await textBefore(parts, source);
-    await keepEnd(parts, log, { text: progress.text, isStopped, isReplacing: before !== '' });
+    const end = { text: progress.text, isStopped, isReplacing: before !== '' };
+    // what was stopped is never run again, also where it could not be said
+    if (isStopped) await keepEnd(parts, log, end);
     const note = before === '' ? `-# ${reason}` : `-# ${reason} ${BEFORE}`;
-    await reply.finish(before || progress.text, { note });
+    const outcome = await reply.finish(before || progress.text, { note });
+    if (isStopped) return true;
+    if (outcome === 'failed') return false;
+    await keepEnd(parts, log, end);
   } finally {
+    await reply.leave();
     stopTyping();
     left();
   }
@@ -95,6 +100,7 @@ export function liveReply({ claims, options, logger }: BotParts, { claim, source
       heading: message ? '' : `> ${shortened(text)}\n`,
       claim: claim.id,
       ids: replies,
+      isTakenUp: claim.state !== 'queued',
       onIds: (ids) => claims.setReplies(claim, ids),
       canAttach: botMay(channel, PermissionFlagsBits.AttachFiles),
     },

@@ -3,12 +3,23 @@ import { sql } from 'kysely';
 import type { BotDatabase, Claim } from '../store/schema.ts';
 import { type Holdings, OPEN } from './holdings.ts';
 
-type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'> & { replies?: readonly string[] };
+type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'>;
 
 /** Snowflakes are as old as they are long, then as they sort. */
 const byAge = sql`length(id), id`;
 const WAITING_MS = 3_600_000;
 const KEPT_MS = 7 * 24 * 3_600_000;
+/** Discord takes no first answer to a command after three seconds. */
+const ASKED_MS = 10_000;
+/** Direct messages that are looked through, those that were used last. */
+const MOST_DIRECT = 100;
+
+/** The newest message that was claimed in a channel: what came before it was seen. */
+export interface Mark {
+  channelId: string;
+  guildId: string | null;
+  newest: string;
+}
 
 export class Claims {
   readonly #db: BotDatabase;
@@ -20,7 +31,7 @@ export class Claims {
   }
 
   /** False when somebody else was first. */
-  async add({ replies = [], ...claim }: NewClaim, state: Claim['state'] = 'queued'): Promise<boolean> {
+  async add(claim: NewClaim, state: Claim['state'] = 'queued'): Promise<boolean> {
     const now = Date.now();
     await this.#db
       .insertInto('discord_conversations')
@@ -29,10 +40,25 @@ export class Claims {
       .execute();
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('discord_claims')
-      .values({ ...claim, state, replies: JSON.stringify(replies), created_at: now })
+      .values({ ...claim, state, replies: '[]', created_at: now })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .executeTakeFirstOrThrow();
     return (numInsertedOrUpdatedRows ?? 0n) > 0n;
+  }
+
+  /** A command that was `asked` gets its turn, with the message that shows its answer. */
+  async enqueue(id: string, replies: readonly string[]): Promise<void> {
+    await this.#setIf('asked', id, { state: 'queued', replies: JSON.stringify(replies) });
+  }
+
+  /** So do commands whose process went before it could say a word. */
+  async enqueueLeft(): Promise<void> {
+    await this.#db
+      .updateTable('discord_claims')
+      .set({ state: 'queued' })
+      .where('state', '=', 'asked')
+      .where('created_at', '<', Date.now() - ASKED_MS)
+      .execute();
   }
 
   get(id: string): Promise<Claim | undefined> {
@@ -106,12 +132,12 @@ export class Claims {
 
   /** Whether it will never be begun: false when its turn has come, or it was ended, already. */
   async cancel(id: string): Promise<boolean> {
-    return this.#setQueued(id, { state: 'done' });
+    return this.#setIf('queued', id, { state: 'done' });
   }
 
   /** False when its turn has come already. */
   async setNotice(id: string, notice: string): Promise<boolean> {
-    return this.#setQueued(id, { replies: JSON.stringify([notice]) });
+    return this.#setIf('queued', id, { replies: JSON.stringify([notice]) });
   }
 
   setReplies(claim: Claim, replies: readonly string[]): Promise<void> {
@@ -147,21 +173,20 @@ export class Claims {
     });
   }
 
-  /** Where somebody asked lately, with the newest message that was claimed there. */
-  async recentChannels(since: number): Promise<{ channelId: string; guildId: string | null; newest: string }[]> {
+  /** Where somebody asked lately, and direct messages that are known, as they were at that time. */
+  async marks({ until, lastMs }: { until: number; lastMs: number }): Promise<Mark[]> {
     const rows = await this.#db
       .selectFrom('discord_claims')
-      .select(['channel_id', 'guild_id', 'id'])
-      .where('created_at', '>', since)
+      .select(({ fn }) => ['channel_id as channelId', 'guild_id as guildId', fn.max('id').as('newest')])
+      .where('created_at', '<=', until)
+      .where(({ or, eb }) => or([eb('created_at', '>', until - lastMs), eb('guild_id', 'is', null)]))
       .where('kind', '=', 'message')
-      .orderBy(byAge)
+      .groupBy(['channel_id', 'guild_id', sql`length(id)`])
+      .orderBy(sql`length(max(id)), max(id)`)
       .execute();
-    const found = new Map(rows.map((row) => [row.channel_id, row]));
-    return [...found.values()].map(({ channel_id: channelId, guild_id: guildId, id: newest }) => ({
-      channelId,
-      guildId,
-      newest,
-    }));
+    const marks = [...new Map(rows.map((mark) => [mark.channelId, mark])).values()];
+    const direct = marks.filter(({ guildId }) => guildId === null);
+    return [...marks.filter(({ guildId }) => guildId !== null), ...direct.slice(-MOST_DIRECT)];
   }
 
   async forgetOld(): Promise<void> {
@@ -177,12 +202,12 @@ export class Claims {
     );
   }
 
-  async #setQueued(id: string, values: Partial<Claim>): Promise<boolean> {
+  async #setIf(state: Claim['state'], id: string, values: Partial<Claim>): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('discord_claims')
       .set(values)
       .where('id', '=', id)
-      .where('state', '=', 'queued')
+      .where('state', '=', state)
       .executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
   }

@@ -18,7 +18,7 @@ export async function overLimit(
   const { perUserPerMinute = 10, perGuildPerMinute = 120, waitingPerUser = 3 } = options.limits ?? {};
   const since = Date.now() - MINUTE_MS;
   const { taken, refused } = await claims.countSince({ userId }, since);
-  const isTold = taken + refused > perUserPerMinute;
+  const isTold = refused > 0;
   if ((await claims.countWaiting(userId)) >= waitingPerUser) {
     const reason = `-# ${waitingPerUser} of your questions are waiting already. Let me answer those first.`;
     return { reason, isTold };
@@ -29,7 +29,7 @@ export async function overLimit(
   // what one person was refused must not silence the others
   if (guildId !== null && (await claims.countSince({ guildId }, since)).taken >= perGuildPerMinute) {
     const reason = `-# This server can ask ${perGuildPerMinute} times a minute. Give me a moment.`;
-    return { reason, isTold: refused > 0 };
+    return { reason, isTold };
   }
   return undefined;
 }

@@ -4,11 +4,13 @@ import type { Logger } from 'pocket-agent';
 import { isCode } from '../discord-error.ts';
 import { messageOf } from '../errors.ts';
 import { buttons } from '../reply/buttons.ts';
+import { ownMessagesAfter } from '../reply/own-messages.ts';
 import type { Claim } from '../store/schema.ts';
 import type { Claims } from './claims.ts';
 
 export const QUEUED = '-# I am still answering something else here; this is next.';
-const LOOKED_THROUGH = 50;
+/** Noted down instead of an id that is not known yet: the notice has to be looked for. */
+export const SENDING = 'sending';
 
 interface Watching {
   client: Client<true>;
@@ -40,19 +42,16 @@ export class Notices {
     this.#planned.set(message.id, timer);
   }
 
-  /** `known` is the one that was noted down; a process that was killed may have sent one without doing so. */
-  async takeBack(
-    claim: Claim,
-    { known, isInherited }: { known: readonly string[]; isInherited: boolean },
-  ): Promise<void> {
+  /** `known` is what was noted down of it. */
+  async takeBack(claim: Claim, known: readonly string[]): Promise<void> {
     clearTimeout(this.#planned.get(claim.id));
     this.#planned.delete(claim.id);
-    if (known.length === 0 && !isInherited) return;
+    if (known.length === 0) return;
     try {
       const channel = await this.#watching.client.channels.fetch(claim.channel_id);
       if (!channel?.isSendable()) return;
-      const stray = isInherited ? await strayNotices(channel, claim) : [];
-      for (const id of new Set([...known, ...stray])) await remove(channel, id);
+      const ids = known.includes(SENDING) ? await noticesOf(claim, channel) : known;
+      for (const id of ids) await remove(channel, id);
     } catch (error) {
       // the answer is more than a notice that stays
       this.#watching.logger.warn('A notice was not taken back', { claim: claim.id, reason: messageOf(error) });
@@ -68,7 +67,7 @@ export class Notices {
 
   async #tell(message: Message, channel: SendableChannels): Promise<void> {
     const { claims } = this.#watching;
-    if ((await claims.get(message.id))?.state !== 'queued') return;
+    if (!(await claims.setNotice(message.id, SENDING))) return;
     const sent = await channel.send({
       content: QUEUED,
       components: buttons(['stop'], message.id),
@@ -78,13 +77,11 @@ export class Notices {
   }
 }
 
-async function strayNotices(channel: SendableChannels, claim: Claim): Promise<string[]> {
-  const found = await channel.messages.fetch({ after: claim.id, limit: LOOKED_THROUGH });
-  const stray = found.filter(
-    ({ author, client, content, reference }) =>
-      author.id === client.user.id && content === QUEUED && reference?.messageId === claim.id,
-  );
-  return [...stray.keys()];
+async function noticesOf(claim: Claim, channel: SendableChannels): Promise<string[]> {
+  const own = await ownMessagesAfter(channel, claim.id);
+  return own
+    .filter(({ content, reference }) => content === QUEUED && reference?.messageId === claim.id)
+    .map(({ id }) => id);
 }
 
 async function remove(channel: SendableChannels, id: string): Promise<void> {

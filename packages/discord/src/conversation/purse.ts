@@ -43,9 +43,8 @@ export class Purse {
     return spending.left(this.#spender, { guild: this.#settings.budget, own: options.budget });
   }
 
-  /** Before another model call: throws when meanwhile nothing is left. */
+  /** Before each model call: throws when meanwhile nothing is left. */
   async pay(usage: Usage): Promise<void> {
-    if (usage.modelCalls === 0) return;
     await this.settle(usage);
     await this.limit();
   }

@@ -4,6 +4,7 @@ import type { BotParts } from '../parts.ts';
 import type { Claim } from '../store/schema.ts';
 import { answer } from './answer.ts';
 import { guildPrefix } from './key.ts';
+import { SENDING } from './notices.ts';
 import { recover } from './recover.ts';
 import { sourceOf } from './source.ts';
 
@@ -12,7 +13,6 @@ export class Queue {
   readonly #working = new Map<string, Promise<void>>();
   /** Conversations that got more to do while they were worked on. */
   readonly #again = new Set<string>();
-  readonly #startedAt = Date.now();
   #isOpen = true;
 
   constructor(parts: BotParts) {
@@ -83,13 +83,16 @@ export class Queue {
   async #handle(claim: Claim): Promise<boolean> {
     const { claims, notices } = this.#parts;
     const source = await sourceOf(this.#parts, claim);
-    const isInherited = claim.created_at < this.#startedAt;
-    const known = claim.state === 'queued' ? await claims.begin(claim) : [];
+    const isMessage = claim.kind === 'message';
+    const known = claim.state === 'queued' ? await claims.begin(claim) : [SENDING];
     // the answer comes below what was said meanwhile
-    if (claim.kind === 'message') await notices.takeBack(claim, { known, isInherited });
+    if (isMessage) await notices.takeBack(claim, known);
     if (!source) return true;
-    if (claim.kind === 'message' && claim.state === 'queued') source.replies = [];
+    if (isMessage && claim.state === 'queued') source.replies = [];
     const work = claim.state === 'queued' ? answer : recover;
-    return work(this.#parts, { claim, source });
+    const isOver = await work(this.#parts, { claim, source });
+    // one that came after the look, of a process that was killed before it could take it back
+    if (isMessage && known.includes(SENDING)) await notices.takeBack(claim, known);
+    return isOver;
   }
 }

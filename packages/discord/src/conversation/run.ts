@@ -37,7 +37,6 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
   const { runTimeoutMs = RUN_MS, maxSteps = STEPS, approvalTimeoutMs = APPROVAL_MS } = options.limits ?? {};
   const spender = { userId: claim.user_id, guildId: claim.guild_id };
   const purse = new Purse(parts, { spender, settings });
-  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await purse.limit()) };
   const { conversation } = claim;
   const preferences = await history.preferences(conversation);
   const model = parts.models.pick(preferences.model, settings);
@@ -45,6 +44,8 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
   const { kept, dropped } = trimTurns(turns, contextTokens(model));
   const leaving = { conversation, turns: dropped, summary: preferences.summary, model, spender, settings, signal };
   const summary = await letGo(parts, leaving);
+  // after the summary, which may have cost the rest
+  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await purse.limit()) };
   const chosen = preferences.tools ?? [...catalogue.ids, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
   const lease = servers.lease({ place: claim.guild_id ?? conversation, ids: chosen, guild: settings.mcpServers });
   const agent = new PocketAgent({

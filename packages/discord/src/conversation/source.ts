@@ -1,9 +1,13 @@
 // Where a claim came from, found again at Discord: after a restart nothing else is left of it.
-import type { Guild, GuildMember, Message, SendableChannels, User } from 'discord.js';
+
+import type { SendableChannels, User } from 'discord.js';
+import { type Guild, type GuildMember, type Message, PermissionFlagsBits } from 'discord.js';
+import { botMay } from '../access/permissions.ts';
 import type { GivenFile } from '../context/attachments.ts';
 import { isRefusal } from '../discord-error.ts';
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
+import { ownMessagesAfter } from '../reply/own-messages.ts';
 import type { Claim } from '../store/schema.ts';
 import { replyIds } from './claims.ts';
 
@@ -39,7 +43,8 @@ export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | 
     const member = message?.member ?? (await guild?.members.fetch(claim.user_id)) ?? null;
     const { text, files } = requestOf(origin);
     const replaces = chain.slice(1).map(({ id }) => id);
-    const replies = chain.map(replyIds).find((ids) => ids.length > 0) ?? [];
+    const known = chain.map(replyIds).find((ids) => ids.length > 0);
+    const replies = known ?? (origin.kind === 'ask' ? await saidTo(origin.id, channel) : []);
     return { message, text, files, channel, user, member, guild, replaces, replies };
   } catch (error) {
     // whatever Discord refuses, it will refuse again, and others wait behind it
@@ -47,6 +52,13 @@ export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | 
     parts.logger.info('A question is gone', { claim: claim.id, reason: messageOf(error) });
     return undefined;
   }
+}
+
+/** What a process that is gone said to a command without noting it down. */
+async function saidTo(interaction: string, channel: SendableChannels): Promise<string[]> {
+  if (!botMay(channel, PermissionFlagsBits.ReadMessageHistory)) return [];
+  const own = await ownMessagesAfter(channel, interaction);
+  return own.filter(({ interactionMetadata }) => interactionMetadata?.id === interaction).map(({ id }) => id);
 }
 
 /** A claim, the one it replaces, and so on to the one that asked. Undefined when the question was forgotten. */

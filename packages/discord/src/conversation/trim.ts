@@ -8,6 +8,11 @@ const PICTURE_TOKENS = 1_500;
 /** The rest is for the system prompt, the tools, the next question and the answer. */
 const SHARE = 0.6;
 
+/** How much text of a conversation fits into a window. */
+export function charactersFor(contextTokens: number): number {
+  return Math.floor(contextTokens * SHARE * CHARACTERS_PER_TOKEN);
+}
+
 export function trimTurns(turns: readonly Turn[], contextTokens: number): { kept: Turn[]; dropped: Turn[] } {
   let room = contextTokens * SHARE;
   let from = turns.length;

@@ -1,22 +1,31 @@
 // What the bot hears, from its first moment to its last.
-import { type Client, type ClientEvents, Events } from 'discord.js';
+import { type Client, type ClientEvents, Events, type Message } from 'discord.js';
+import type { Mark } from '../conversation/claims.ts';
 import type { Queue } from '../conversation/queue.ts';
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
-import { catchUp } from './catch-up.ts';
+import { catchUp, isOurs } from './catch-up.ts';
 import { InOrder } from './in-order.ts';
 import { onInteraction } from './on-interaction.ts';
-import { onMessage } from './on-message.ts';
+import { isHeard, onMessage, tellNotTaken } from './on-message.ts';
+import { tryAgain } from './try-again.ts';
+
+/** Of messages that could not be written down yet. */
+const MOST_WAITING = 1_000;
 
 interface Listening {
   queue: Queue;
-  /** How far back missed questions are looked for. */
+  /** How far back missed questions are looked for, and for how long it is tried to write one down. */
   catchUpMs: number;
+  /** Where to look for questions that were missed before. */
+  marks: readonly Mark[];
   /** The bot was thrown out of a guild. */
   onLeft(guildId: string): Promise<void>;
 }
 
 export interface Ears {
+  /** Resolves when what was missed before is written down. */
+  readonly caughtUp: Promise<void>;
   /** No more questions; resolves when those that were heard are written down. */
   closeToMessages(): Promise<void>;
   /** No more commands and buttons. */
@@ -25,32 +34,88 @@ export interface Ears {
   idle(): Promise<void>;
 }
 
-export function listen(parts: BotParts, { queue, catchUpMs, onLeft }: Listening): Ears {
-  const { client, logger } = parts;
-  const [messages, interactions] = [new InOrder(), new InOrder()];
-  const watched = (what: string, work: Promise<void>) =>
-    void work.catch((error) => logger.error(`Failed: ${what}`, { reason: messageOf(error) }));
+export function listen(parts: BotParts, { queue, catchUpMs, marks, onLeft }: Listening): Ears {
+  const { client, logger, claims } = parts;
+  const [messages, answers] = [new InOrder(), new InOrder()];
+  const closed = new AbortController();
+  const { signal } = closed;
+  /** Channels whose missed questions are not all written down: what is said there waits, or the next start would not find them. */
+  const behind = new Set<string>();
+  /** Since when a shard hears nothing. */
+  const deafSince = new Map<number, number>();
+  let waiting = 0;
+  const failed = (what: string, error: unknown) => logger.error(`Failed: ${what}`, { reason: messageOf(error) });
+  const patient = <Result>(what: string, work: () => Promise<Result>, until = Date.now() + catchUpMs) =>
+    tryAgain(work, {
+      until,
+      signal,
+      onWait: (error) => logger.warn(`Tried again until it works: ${what}`, { reason: messageOf(error) }),
+    });
+
+  const notTaken = (message: Message, error: unknown) => {
+    failed('a message', error);
+    void answers.run(message.id, () => tellNotTaken(parts, message));
+  };
+  const hear = async (message: Message) => {
+    if (!isHeard(parts, message)) return;
+    if (waiting >= MOST_WAITING) return notTaken(message, new Error('too many wait'));
+    const until = Date.now() + catchUpMs;
+    const take = async () => {
+      // closed before the missed ones were all there; the next start finds this one behind them
+      if (behind.has(message.channelId)) return;
+      await patient('a message', () => onMessage(parts, queue, message), until);
+    };
+    waiting++;
+    await messages.run(message.channelId, take).catch((error) => notTaken(message, error));
+    waiting--;
+  };
+
+  const catchUpIn = async (mark: Mark) => {
+    const { channelId } = mark;
+    behind.add(channelId);
+    const look = () => catchUp(parts, queue, { mark, since: Date.now() - catchUpMs, signal });
+    await messages.run(channelId, async () => {
+      const isOver = await patient('catching up', look).catch((error) => {
+        failed('catching up', error);
+        return !signal.aborted;
+      });
+      if (isOver) behind.delete(channelId);
+    });
+  };
+  const catchUpFrom = async (from: readonly Mark[]) => {
+    await Promise.all(from.filter((mark) => isOurs(parts, mark)).map(catchUpIn));
+  };
+  /** Live messages are there already, so only what was claimed before counts. */
+  const catchUpAfter = async (time: number) =>
+    catchUpFrom(await patient('catching up', () => claims.marks({ until: time, lastMs: catchUpMs })));
+
   const deaf = [
-    on(client, Events.MessageCreate, (message) =>
-      watched(
-        'a message',
-        messages.run(message.channelId, () => onMessage(parts, queue, message)),
-      ),
-    ),
+    on(client, Events.MessageCreate, (message) => void hear(message)),
+    on(client, Events.ShardReconnecting, (shard) => {
+      if (!deafSince.has(shard)) deafSince.set(shard, Date.now());
+    }),
+    on(client, Events.ShardResume, (shard) => void deafSince.delete(shard)),
     // a session that could not be resumed has missed something
-    on(client, Events.ShardReady, () => watched('catching up', catchUp(parts, queue, catchUpMs))),
-    on(client, Events.GuildDelete, ({ id }) => watched('forgetting a guild', onLeft(id))),
+    on(client, Events.ShardReady, (shard) => {
+      catchUpAfter(deafSince.get(shard) ?? Date.now()).catch((error) => failed('catching up', error));
+      deafSince.delete(shard);
+    }),
+    on(client, Events.GuildDelete, ({ id }) => {
+      onLeft(id).catch((error) => failed('forgetting a guild', error));
+    }),
   ];
   const closeToInteractions = on(client, Events.InteractionCreate, (interaction) => {
-    void interactions.run(interaction.id, () => onInteraction(parts, queue, interaction));
+    void answers.run(interaction.id, () => onInteraction(parts, queue, interaction));
   });
   return {
+    caughtUp: catchUpFrom(marks),
     async closeToMessages() {
       for (const off of deaf) off();
+      closed.abort();
       await messages.idle();
     },
     closeToInteractions,
-    idle: () => interactions.idle(),
+    idle: () => answers.idle(),
   };
 }
 

@@ -73,6 +73,7 @@ async function useCommand(parts: BotParts, queue: Queue, interaction: ChatInputC
   const isRefused = command.forMembers === true && !(await isWelcome(parts, interaction));
   await answerTo(parts, interaction, {
     isPrivate: isRefused || !command.isPublic,
+    isLate: command.answersItself ?? false,
     work: async () => (isRefused ? NOT_HERE : command.run(parts, interaction, queue)),
   });
 }
@@ -84,13 +85,21 @@ async function useApp(parts: BotParts, interaction: MessageContextMenuCommandInt
   await answerTo(parts, interaction, { isPrivate: true, work });
 }
 
+interface Answering {
+  isPrivate: boolean;
+  /** The work gives the sign itself, unless it comes to nothing. */
+  isLate?: boolean;
+  work: () => Promise<CommandAnswer>;
+}
+
 /** Discord waits three seconds for a sign, and fifteen minutes for the answer. */
 async function answerTo(
   parts: BotParts,
   interaction: Exclude<Deferred, AutocompleteInteraction>,
-  { isPrivate, work }: { isPrivate: boolean; work: () => Promise<CommandAnswer> },
+  { isPrivate, isLate = false, work }: Answering,
 ): Promise<void> {
-  await interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
+  const defer = () => interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
+  if (!isLate) await defer();
   const answer = await work().catch(async (error): Promise<CommandAnswer> => {
     if (parts.closing.aborted) return 'I am being restarted. Try again in a moment.';
     const { id, guildId } = interaction;
@@ -98,9 +107,11 @@ async function answerTo(
     // what a person has mistyped is nobody's alarm
     const level = error instanceof DiscordBotError && error.code === 'REFUSED' ? 'info' : 'warn';
     parts.logger[level]('A command failed', { interaction: id, ...command, ...reasonOf(error) });
-    return failureText(error, { id, hasChoice: parts.models.hasChoice(await parts.settings.of(guildId)) });
+    const settings = await parts.settings.of(guildId).catch(() => undefined); // it may be the database that failed
+    return failureText(error, { id, hasChoice: settings !== undefined && parts.models.hasChoice(settings) });
   });
-  if (answer === undefined) return;
+  if (answer === undefined || (isLate && interaction.replied)) return;
+  if (isLate) await defer();
   if (typeof answer !== 'string') {
     await interaction.editReply(answer);
     return;

@@ -13,12 +13,19 @@ import type { BotParts } from '../parts.ts';
 import { introduction } from '../texts.ts';
 import { channelIdsOf, isForBot } from './address.ts';
 
+const NOT_TAKEN = '-# I could not write this question down, so I cannot answer it. Ask me again in some minutes.';
+
+/** As far as the message alone tells. */
+export function isHeard({ options }: BotParts, message: Message): boolean {
+  const { guildId, author, channel } = message;
+  return isForBot(message) && botMaySpeak(channel) && isServed(options, { guildId, userId: author.id });
+}
+
 /** Messages of one channel must be given one after the other: that is their order. */
 export async function onMessage(parts: BotParts, queue: Queue, message: Message): Promise<void> {
-  if (!isForBot(message) || !botMaySpeak(message.channel)) return;
+  if (!isHeard(parts, message)) return;
   const { claims } = parts;
   const { guildId, channelId, author, channel } = message;
-  if (!isServed(parts.options, { guildId, userId: author.id })) return;
   const settings = await parts.settings.of(guildId);
   const isWelcome = async () =>
     isAllowed(settings, { channelIds: channelIdsOf(channel), member: await memberOf(message) });
@@ -39,15 +46,27 @@ export async function onMessage(parts: BotParts, queue: Queue, message: Message)
   };
   const isFirst = await claims.add(claim, limit ? 'refused' : refusal === undefined ? 'queued' : 'done');
   if (refusal === undefined) queue.work(conversation);
-  if (!isFirst || limit?.isTold || !channel.isSendable()) return;
+  if (!isFirst || limit?.isTold) return;
   if (refusal === undefined) {
-    if (isBusy) parts.notices.plan(message, channel);
+    if (isBusy && channel.isSendable()) parts.notices.plan(message, channel);
     return;
   }
   // nobody behind this message waits until Discord has taken a notice
-  channel
-    .send({ content: refusal, reply: { messageReference: message.id, failIfNotExists: false } })
-    .catch((error) => parts.logger.warn('A notice was not sent', { claim: message.id, reason: messageOf(error) }));
+  void tell(parts, message, refusal);
+}
+
+/** Whoever asked hears that nothing will come of it. */
+export function tellNotTaken(parts: BotParts, message: Message): Promise<void> {
+  return tell(parts, message, NOT_TAKEN);
+}
+
+async function tell({ logger }: BotParts, { channel, id }: Message, content: string): Promise<void> {
+  if (!channel.isSendable()) return;
+  try {
+    await channel.send({ content, reply: { messageReference: id, failIfNotExists: false } });
+  } catch (error) {
+    logger.warn('A notice was not sent', { claim: id, reason: messageOf(error) });
+  }
 }
 
 /** Messages that were looked up come without the member who wrote them. */

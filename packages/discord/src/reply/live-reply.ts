@@ -8,6 +8,7 @@ import { isCode, isRefusal } from '../discord-error.ts';
 import { DiscordBotError, messageOf } from '../errors.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { MESSAGE_LENGTH, splitMessage } from './split.ts';
+import { strayReply } from './stray-reply.ts';
 
 interface ReplyTarget {
   channel: SendableChannels;
@@ -18,6 +19,8 @@ interface ReplyTarget {
   claim: string;
   /** Messages of this answer that are there already. */
   ids: readonly string[];
+  /** A process that is gone may have sent one more. */
+  isTakenUp: boolean;
   /** Called before a new message counts as sent, so that a restart finds it, and when one is gone. */
   onIds(ids: readonly string[]): Promise<void>;
   /** Whether files may be sent there. */
@@ -63,6 +66,8 @@ export class LiveReply {
   /** Discord counts what it refuses, so nothing more is tried before the end. */
   #isRefused = false;
   #lastFlush = 0;
+  /** For one that was sent and not noted down. */
+  #hasLooked: boolean;
 
   constructor(target: ReplyTarget, { editIntervalMs = 1_000, maxParts = 5 }: ReplyOptions, logger: Logger) {
     this.#target = target;
@@ -70,6 +75,7 @@ export class LiveReply {
     this.#maxParts = maxParts;
     this.#logger = logger;
     this.#ids = [...target.ids];
+    this.#hasLooked = !target.isTakenUp;
   }
 
   /** What is there of the answer so far, and what is going on. */
@@ -134,9 +140,11 @@ export class LiveReply {
     const parts = splitMessage(this.#target.heading + this.#text, MESSAGE_LENGTH - 420).slice(0, this.#maxParts);
     const last = parts.length - 1;
     if (last < 0) return [{ content: status || '-# …', actions: ['stop'] }];
-    return parts.map((content, index) =>
-      index === last ? { content: joined(content, status), actions: ['stop'] } : { content, actions: [] },
-    );
+    return parts.map((content, index) => ({
+      content: index === last ? joined(content, status) : content,
+      // by its button a new one is found again
+      actions: index === last || index >= this.#ids.length ? ['stop'] : [],
+    }));
   }
 
   #finalParts(text: string, note: string, actions: readonly ButtonAction[]): Part[] {
@@ -156,6 +164,7 @@ export class LiveReply {
   }
 
   async #put(parts: readonly Part[]): Promise<void> {
+    if (!this.#hasLooked) await this.#findStray(parts);
     for (const [index, part] of parts.entries()) {
       const key = JSON.stringify(part);
       if (this.#shown[index] === key) continue;
@@ -168,6 +177,17 @@ export class LiveReply {
     for (const id of this.#ids.slice(parts.length)) await this.#delete(id);
     this.#ids.length = parts.length;
     await this.#target.onIds([...this.#ids]);
+  }
+
+  async #findStray(parts: readonly Part[]): Promise<void> {
+    const { channel, claim, replyTo, onIds } = this.#target;
+    const ids = this.#ids;
+    const stray = await strayReply({ channel, claim, replyTo, ids, content: parts[ids.length]?.content });
+    if (stray !== undefined) {
+      await onIds([...ids, stray]);
+      ids.push(stray);
+    }
+    this.#hasLooked = true;
   }
 
   async #delete(id: string): Promise<void> {

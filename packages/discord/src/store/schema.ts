@@ -24,8 +24,8 @@ interface BotSchema {
     channel_id: string;
     guild_id: string | null;
     user_id: string;
-    /** `acting`: it runs, and has called a tool. */
-    state: 'queued' | 'running' | 'acting' | 'done' | 'refused';
+    /** `asked`: a command to which nothing was said yet; `acting`: it runs, and has called a tool. */
+    state: 'asked' | 'queued' | 'running' | 'acting' | 'done' | 'refused';
     /** The ids of the messages that answer, as a JSON list. */
     replies: string;
     /** Of `/ask` the question, of a regenerated answer the claim it replaces. */

@@ -17,12 +17,18 @@ interface CatalogueOptions {
   logger: Logger;
 }
 
+interface Loaded {
+  folder: ToolFolder;
+  /** Agents that have it. */
+  uses: number;
+}
+
 const builtIn = fileURLToPath(new URL('../tools', import.meta.url));
 
 export class Catalogue {
   readonly #options: CatalogueOptions;
   readonly #directories: readonly ToolFolder[];
-  readonly #loaded = new Map<string, ToolFolder>();
+  readonly #loaded = new Map<string, Loaded>();
 
   constructor(options: CatalogueOptions) {
     this.#options = options;
@@ -31,6 +37,7 @@ export class Catalogue {
     this.#directories = [...directories, builtIn].map((path) =>
       loadToolFolder(path, { active: [], watch: path !== builtIn, logger }),
     );
+    for (const directory of this.#directories) directory.onChange(() => this.#closeRemoved());
   }
 
   async load(): Promise<void> {
@@ -63,12 +70,13 @@ export class Catalogue {
     const folders = this.#folders();
     return ids.flatMap((id) => {
       const folder = folders.get(id);
-      return folder ? borrowed(this.#load(folder.path), this.#options.logger) : [];
+      return folder ? this.#borrow(folder.path) : [];
     });
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#directories, ...this.#loaded.values()].map((folder) => folder.close()));
+    const loaded = [...this.#loaded.values()].map(({ folder }) => folder);
+    await Promise.all([...this.#directories, ...loaded].map((folder) => folder.close()));
   }
 
   #folders(): Map<string, { name: string; humanName: string; path: string }> {
@@ -81,19 +89,34 @@ export class Catalogue {
     return found;
   }
 
-  #load(path: string): ToolFolder {
+  #borrow(path: string): ToolSource {
     const { context, logger } = this.#options;
-    const known = this.#loaded.get(path);
-    if (known) return known;
-    const folder = loadToolFolder(path, { context, logger, watch: dirname(path) !== builtIn });
-    this.#loaded.set(path, folder);
-    return folder;
+    const load = () => loadToolFolder(path, { context, logger, watch: dirname(path) !== builtIn });
+    const loaded = this.#loaded.get(path) ?? { folder: load(), uses: 0 };
+    this.#loaded.set(path, loaded);
+    loaded.uses++;
+    const onClose = () => {
+      loaded.uses--;
+      this.#closeRemoved();
+    };
+    return borrowed(loaded.folder, { logger, onClose });
+  }
+
+  /** Of folders that are no more, those that no agent has. */
+  #closeRemoved(): void {
+    const paths = new Set(this.#directories.flatMap(({ folders }) => folders.map(({ path }) => path)));
+    for (const [path, { folder, uses }] of this.#loaded) {
+      if (uses > 0 || paths.has(path)) continue;
+      this.#loaded.delete(path);
+      folder.close().catch(() => this.#options.logger.warn('A tool folder did not close', { path }));
+    }
   }
 }
 
 /** An agent closes its sources with itself; these outlive it. */
-function borrowed(source: ToolFolder, logger: Logger): ToolSource {
+function borrowed(source: ToolFolder, { logger, onClose }: { logger: Logger; onClose: () => void }): ToolSource {
   return {
+    close: async () => onClose(),
     name: source.name,
     get revision() {
       return source.revision;

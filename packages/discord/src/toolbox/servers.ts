@@ -10,6 +10,8 @@ const CONNECT_MS = 10_000;
 /** An answer waits for a server that is silent; one that somebody brought along is waited for less. */
 const GUILD_CONNECT_MS = 3_000;
 const IDLE_MS = 600_000;
+/** Of places that nobody asks in: more connections than these are closed, the one that is idle longest first. */
+const MOST_IDLE = 10;
 
 type ServerEntries = Readonly<Record<string, McpServerEntry>>;
 
@@ -88,11 +90,18 @@ export class Servers {
 
   #release(key: string, open: Open): void {
     open.uses--;
-    if (open.uses > 0) return;
-    open.idle = setTimeout(() => {
-      this.#open.delete(key);
-      open.client.close().catch(() => this.#logger.warn('An MCP connection did not close'));
-    }, IDLE_MS).unref();
+    if (open.uses > 0 || !this.#open.delete(key)) return;
+    // at the end again, so that the first idle one is the one that is idle longest
+    this.#open.set(key, open);
+    open.idle = setTimeout(() => this.#end(key, open), IDLE_MS).unref();
+    const idle = [...this.#open].filter(([, { uses }]) => uses === 0);
+    for (const [oldest, closing] of idle.slice(0, -MOST_IDLE)) this.#end(oldest, closing);
+  }
+
+  #end(key: string, { client, idle }: Open): void {
+    clearTimeout(idle);
+    this.#open.delete(key);
+    client.close().catch(() => this.#logger.warn('An MCP connection did not close'));
   }
 }
 

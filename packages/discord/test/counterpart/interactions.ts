@@ -23,7 +23,7 @@ export function startInteraction(world: World, start: NewInteraction): StoredInt
     type,
     user,
     channel,
-    createdAt: Date.now(),
+    createdAt: world.now(),
     failed: false,
     followUps: [],
     ...(source && { source }),

@@ -30,6 +30,9 @@ export interface NewMessage {
   type?: MessageType;
 }
 
+/** Discord says "a few minutes". */
+const NONCE_MS = 180_000;
+
 /** Flags that a sender may set. */
 const SENDABLE =
   MessageFlags.SuppressEmbeds |
@@ -39,7 +42,7 @@ const SENDABLE =
 
 export function createMessage(world: World, draft: NewMessage): StoredMessage {
   const { channel, author, body, files = [], interaction, forwarded, loading = false } = draft;
-  const again = repeated(channel, author, body);
+  const again = repeated(world, draft);
   if (again) return again;
   checkMessage(body);
   checkFiles(files, world.limits.maxFileBytes);
@@ -57,7 +60,7 @@ export function createMessage(world: World, draft: NewMessage): StoredMessage {
   const repliedTo = replyTarget(channel, body.message_reference);
   const ephemeral = interaction && ((body.flags ?? 0) & MessageFlags.Ephemeral) !== 0;
   const content = (body.content ?? '').trim();
-  const now = Date.now();
+  const now = world.now();
   const pinged = pingedBy(world, {
     channel,
     authorId: author.id,
@@ -118,9 +121,9 @@ export function editMessage(
     components: body.components === undefined ? message.components : (body.components ?? []),
     files: [...kept, ...fresh],
   };
-  const poll = body.poll ? startedPoll(body.poll, Date.now()) : message.poll;
+  const poll = body.poll ? startedPoll(body.poll, world.now()) : message.poll;
   checkNotEmpty({ content: next.content, lists: [next.embeds, next.components, next.files, poll ? [poll] : []] });
-  Object.assign(message, next, { editedAt: Date.now() });
+  Object.assign(message, next, { editedAt: world.now() });
   if (poll) message.poll = poll;
   message.flags = (message.flags & ~MessageFlags.Loading) | (merged.flags & SENDABLE);
   const repliedTo = message.replyTo && channel.messages.get(message.replyTo.messageId);
@@ -140,7 +143,7 @@ export function editMessage(
 
 export function deleteMessage(world: World, message: StoredMessage): void {
   const channel = world.channel(message.channelId);
-  message.deletedAt = Date.now();
+  message.deletedAt = world.now();
   if (!message.onlyFor) {
     world.dispatch({
       event: GatewayDispatchEvents.MessageDelete,
@@ -166,10 +169,13 @@ export function tell(world: World, message: StoredMessage, event: GatewayDispatc
   world.dispatch({ event, data: messageEventJson(world, message), guildId: channel.guildId, channel });
 }
 
-/** With `enforce_nonce` the same message sent twice is one message. */
-function repeated(channel: Channel, author: APIUser, { nonce, enforce_nonce }: MessageBody): StoredMessage | undefined {
+/** With `enforce_nonce` the same message sent twice is one message, for some minutes. */
+function repeated(world: World, { channel, author, body: { nonce, enforce_nonce } }: NewMessage) {
   if (!enforce_nonce || nonce === undefined) return undefined;
-  return [...channel.messages.values()].find((message) => message.nonce === nonce && message.author.id === author.id);
+  const since = world.now() - NONCE_MS;
+  return [...channel.messages.values()].find(
+    (message) => message.nonce === nonce && message.author.id === author.id && message.createdAt > since,
+  );
 }
 
 function replyTarget(channel: Channel, reference: RESTAPIMessageReference | undefined): StoredMessage | undefined {

@@ -21,6 +21,8 @@ export interface PlayedFailure {
   request: RegExp;
   status: number | 'cut';
   times?: number;
+  /** With 429: when to ask again. */
+  retryAfterMs?: number;
 }
 
 interface Route {
@@ -38,7 +40,7 @@ export class Rest {
   readonly #token: string;
   readonly #limiter: RateLimiter;
   readonly #routes: Route[];
-  readonly #failures: Required<PlayedFailure>[] = [];
+  readonly #failures: (PlayedFailure & { times: number })[] = [];
 
   constructor({
     world,
@@ -81,6 +83,7 @@ export class Rest {
     let headers: Record<string, string> = {};
     let result: object | undefined;
     try {
+      if (failure?.retryAfterMs !== undefined) headers = { 'Retry-After': String(failure.retryAfterMs / 1000) };
       if (failure) throw new ApiError(Number(failure.status), 0, { message: `${failure.status}: played on purpose` });
       const { route, params } = this.#find(method, path);
       seen.route = route.name;

@@ -34,7 +34,7 @@ export function interactionRoutes(world: World): Routes {
       checkFits(interaction, body.type);
       answer(world, { interaction, body, files: call.files });
       interaction.response = body.type;
-      interaction.respondedAt = Date.now();
+      interaction.respondedAt = world.now();
       clearTimeout(interaction.timer);
       world.changed();
       return call.query.get('with_response') === 'true' ? callbackJson(world, interaction) : undefined;
@@ -136,7 +136,8 @@ function followUp(world: World, { interaction, body, files }: Reply<MessageBody>
 function byToken(world: World, call: Call): StoredInteraction {
   const token = call.param('token');
   const interaction = [...world.interactions.values()].find((one) => one.token === token);
-  if (!interaction || Date.now() - interaction.createdAt > world.limits.interactionTokenMs) throw invalidWebhookToken();
+  if (!interaction || world.now() - interaction.createdAt > world.limits.interactionTokenMs)
+    throw invalidWebhookToken();
   if (interaction.response === undefined) throw unknownWebhook();
   return interaction;
 }

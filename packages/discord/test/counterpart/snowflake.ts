@@ -3,12 +3,17 @@ const DISCORD_EPOCH = 1_420_070_400_000;
 const TIME_SHIFT = 22n;
 
 export class Snowflakes {
+  readonly #now: () => number;
   #last = 0n;
   #fixed = 1_000_000n;
   #guilds = 2_000_000n;
 
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
   next(): string {
-    const now = BigInt(Date.now() - DISCORD_EPOCH) << TIME_SHIFT;
+    const now = BigInt(this.#now() - DISCORD_EPOCH) << TIME_SHIFT;
     this.#last = now > this.#last ? now : this.#last + 1n;
     return String(this.#last);
   }

@@ -43,6 +43,11 @@ export class Stage {
     this.#world.files.clear();
   }
 
+  /** Time goes by here, for what is forgotten after a while: nonces, and the tokens of interactions. */
+  pass(ms: number): void {
+    this.#world.aheadMs += ms;
+  }
+
   /** The bot is invited to one more guild. */
   addGuild(seed?: GuildSeed): Guild {
     const guild = addGuild(this.#world, seed);

@@ -37,7 +37,7 @@ export interface WorldLimits {
 }
 
 export class World {
-  readonly ids = new Snowflakes();
+  readonly ids = new Snowflakes(() => this.now());
   readonly bot: APIUser;
   readonly limits: WorldLimits;
   readonly users = new Map<string, APIUser>();
@@ -51,6 +51,8 @@ export class World {
   readonly closedDms = new Set<string>();
   /** Where files can be fetched; set when the server listens. */
   cdnUrl = '';
+  /** How far the clock here is ahead of this machine's. */
+  aheadMs = 0;
   readonly #dispatchListeners = new Set<(dispatch: Dispatch) => void>();
   readonly #sightListeners = new Set<(sight: Sight) => void>();
   readonly #changeListeners = new Set<() => void>();
@@ -58,6 +60,10 @@ export class World {
   constructor({ botName, limits }: { botName: string; limits: WorldLimits }) {
     this.limits = limits;
     this.bot = this.addUser({ name: botName, bot: true });
+  }
+
+  now(): number {
+    return Date.now() + this.aheadMs;
   }
 
   addUser({ name, bot = false, globalName }: { name: string; bot?: boolean; globalName?: string }): APIUser {
