@@ -395,6 +395,16 @@ test('/help and /cost', async () => {
   expect(cost.content).toContain('**This server**: $2.0000');
 });
 
+test('/agent says which of the chosen servers cannot be reached', async () => {
+  const look = tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run: () => 'done' });
+  const mcpServers = { ghost: { command: 'no-such-program' }, tickets: { server: await scriptedServer([look]) } };
+  const { discord } = await startBot({ model: answers(() => 'ok'), mcpServers });
+  const used = discord.user('ann').command('agent', { channel: 'general', options: { name: 'ghost' } });
+  const { content } = await used.reply();
+  expect(content).toContain('**ghost** cannot be reached right now');
+  expect(content).not.toContain('**tickets** cannot');
+});
+
 test('/agent: servers go by their bare names in any case, and tell which of their tools the profile leaves out', async () => {
   const run = () => 'done';
   const server = await scriptedServer([

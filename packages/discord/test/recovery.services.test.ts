@@ -61,6 +61,7 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   ann.say(ann.dm, 'asks for a mark');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content.startsWith('I begin.'), { timeoutMs: 10_000 });
   await expect.poll(() => existsSync(marks), { timeout: 10_000 }).toBe(true);
+  ann.say(ann.dm, 'asks next');
   const people = crowd(12).map(({ name }) => discord.user(name));
   for (const question of ['asks one', 'asks two', 'asks three'])
     for (const person of people) person.say(person.dm, question);
@@ -85,10 +86,12 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   // a run that had used a tool is not run again
   const cutOff = await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('I was restarted'));
   expect(cutOff.content).toContain('I begin.');
+  expect(cutOff.content).toContain('ask again if you still want to know');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'answer to asks next');
   ann.say(ann.dm, 'asks more');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'answer to asks more');
   expect(readFileSync(marks, 'utf8')).toBe('mark\n');
-  expect(discord.botMessages(ann.dm)).toHaveLength(2);
+  expect(discord.botMessages(ann.dm)).toHaveLength(3);
 });
 
 const moments = [

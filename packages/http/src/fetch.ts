@@ -82,8 +82,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
       for (let count = 0; ; count++) {
         const message = await open(url, exchange);
         const { location } = message.headers;
-        const isFollowed = isRedirect(message.statusCode) && location !== undefined && init.redirect !== 'manual';
-        if (!isFollowed) return exchange.respond(message, url);
+        const isShown = redirects === 'follow' && init.redirect === 'manual';
+        if (!isRedirect(message.statusCode) || location === undefined || isShown) return exchange.respond(message, url);
         message.resume();
         if (redirects === 'refuse') throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
         if (count >= MOST_REDIRECTS)

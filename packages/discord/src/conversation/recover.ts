@@ -6,8 +6,10 @@ import type { BotParts } from '../parts.ts';
 import { answer, BEFORE, liveReply, type Question, textBefore } from './answer.ts';
 import { assistantText, hasToolCalls, shownText } from './turn-log.ts';
 
-const CUT_OFF =
-  '-# I was restarted in the middle of this. What tools did until then is done; press Regenerate to ask again.';
+const CUT_OFF = '-# I was restarted in the middle of this. What tools did until then is done; ';
+const AGAIN = 'press Regenerate to ask again.';
+/** Only the newest answer of a conversation can be regenerated. */
+const ASK_AGAIN = 'ask again if you still want to know.';
 
 export async function recover(parts: BotParts, { claim, source }: Question): Promise<boolean> {
   const { history, logger } = parts;
@@ -30,6 +32,7 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   const closed = [...repaired, assistantText('[This answer was cut off by a restart.]')];
   await history.append(conversation, { claim: id, messages: closed });
   const before = await textBefore(parts, source);
-  const note = before === '' ? CUT_OFF : `${CUT_OFF} ${BEFORE}`;
+  const said = `${CUT_OFF}${(await parts.claims.isNewest(claim)) ? AGAIN : ASK_AGAIN}`;
+  const note = before === '' ? said : `${said} ${BEFORE}`;
   return (await reply.finish(before || shownText(messages), { note })) !== 'failed';
 }

@@ -1,14 +1,17 @@
-// Tools of MCP servers that are there and that somebody's profile leaves out, which nobody would see otherwise.
+// Why tools of chosen MCP servers are not there: the server cannot be reached, or somebody's profile leaves them out.
 import { type PocketAgentClient, type ProfileName, profiles } from 'pocket-agent';
 
-/** One line for each server; none when all of its tools can be used. */
+/** Lines for each server; none when all of its tools can be used. */
 export async function leftOut(client: PocketAgentClient, profile: ProfileName): Promise<string[]> {
   const allowed: readonly string[] = profiles[profile];
   const judged = (await client.listTools()).map((tool) => ({ name: tool.name, ...client.judge(tool) }));
   // the longest first: one may begin like another
   const servers = client.serverNames.toSorted((one, other) => other.length - one.length);
   const byServer = Map.groupBy(judged, ({ name }) => servers.find((server) => name.startsWith(`${server}_`)) ?? 'MCP');
-  return [...byServer].flatMap(([server, tools]) => {
+  const away = [...client.status].flatMap(([server, { status }]) =>
+    status === 'failed' || status === 'lost' ? `-# **${server}** cannot be reached right now.` : [],
+  );
+  const notAllowed = [...byServer].flatMap(([server, tools]) => {
     const missing = tools.filter(({ capability }) => !allowed.includes(capability));
     if (missing.length === 0) return [];
     const can = [...new Set(missing.map(({ capability }) => capability))].join(', ');
@@ -17,4 +20,5 @@ export async function leftOut(client: PocketAgentClient, profile: ProfileName): 
       `-# ${missing.length} of ${tools.length} tools of **${server}** are not for the profile ${profile}: they can ${can}${guessed}.`,
     ];
   });
+  return [...away, ...notAllowed];
 }
