@@ -58,7 +58,7 @@ export const figures: readonly Figure[] = [
     target: { ratio: 1 },
   },
   {
-    id: 'httpCalls',
+    id: 'http2026Calls',
     item: 8,
     title: 'MCP over HTTP, server of 2026, one by one',
     unit: '/s',
@@ -67,7 +67,7 @@ export const figures: readonly Figure[] = [
     target: { ratio: 1.5 },
   },
   {
-    id: 'httpCalls32',
+    id: 'http2026Calls32',
     item: 8,
     title: 'MCP over HTTP, server of 2026, 32 in flight',
     unit: '/s',
@@ -76,14 +76,14 @@ export const figures: readonly Figure[] = [
     target: { ratio: 1.5 },
   },
   {
-    id: 'httpCallCpu',
+    id: 'http2026CallCpu',
     item: 8,
     title: 'MCP over HTTP, server of 2026: CPU of the client for one call',
     unit: 'µs',
     base: sdk,
   },
   {
-    id: 'sessionCalls',
+    id: 'http2025Calls',
     item: 8,
     title: 'MCP over HTTP, server of 2025, one by one',
     unit: '/s',
@@ -92,7 +92,7 @@ export const figures: readonly Figure[] = [
     target: { ratio: 1.5 },
   },
   {
-    id: 'sessionCalls32',
+    id: 'http2025Calls32',
     item: 8,
     title: 'MCP over HTTP, server of 2025, 32 in flight',
     unit: '/s',
@@ -101,7 +101,7 @@ export const figures: readonly Figure[] = [
     target: { ratio: 1.5 },
   },
   {
-    id: 'sessionCallCpu',
+    id: 'http2025CallCpu',
     item: 8,
     title: 'MCP over HTTP, server of 2025: CPU of the client for one call',
     unit: 'µs',

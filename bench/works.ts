@@ -30,11 +30,11 @@ export const works: Record<string, Work> = {
   stdio: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/wire.ts')).stdio) },
   http2026: {
     contenders: [floor, sdk, us, ...peers],
-    measure: by(async () => (await import('./tasks/wire.ts')).http2026),
+    measure: by(async () => (await import('./tasks/wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
-    measure: by(async () => (await import('./tasks/wire.ts')).http2025),
+    measure: by(async () => (await import('./tasks/wire.ts')).http('2025')),
   },
   router: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/router.ts')).router(...of) },
   bridge: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).bridge(...of) },

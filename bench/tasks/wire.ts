@@ -13,37 +13,23 @@ export async function stdio(contender: Contender, effort: Effort): Promise<Figur
   return rates && { stdioCalls: rates.oneByOne.rate, stdioCalls32: rates.together.rate };
 }
 
-/** The server makes itself anew for every request. */
-export async function http2026(contender: Contender, effort: Effort): Promise<Figures | undefined> {
-  const rates = await overHttp(contender, '2026', effort);
-  return (
-    rates && {
-      httpCalls: rates.oneByOne.rate,
-      httpCalls32: rates.together.rate,
-      httpCallCpu: rates.oneByOne.cpu,
+/** The server of 2026 makes itself anew for every request, that of 2025 keeps sessions. */
+export function http(era: '2025' | '2026') {
+  return async (contender: Contender, effort: Effort): Promise<Figures | undefined> => {
+    const { server, url } = await startHttp(era);
+    try {
+      const rates = await ratesOf(contender, { url }, effort);
+      return (
+        rates && {
+          [`http${era}Calls`]: rates.oneByOne.rate,
+          [`http${era}Calls32`]: rates.together.rate,
+          [`http${era}CallCpu`]: rates.oneByOne.cpu,
+        }
+      );
+    } finally {
+      server.kill();
     }
-  );
-}
-
-/** The server keeps sessions. */
-export async function http2025(contender: Contender, effort: Effort): Promise<Figures | undefined> {
-  const rates = await overHttp(contender, '2025', effort);
-  return (
-    rates && {
-      sessionCalls: rates.oneByOne.rate,
-      sessionCalls32: rates.together.rate,
-      sessionCallCpu: rates.oneByOne.cpu,
-    }
-  );
-}
-
-async function overHttp(contender: Contender, era: '2025' | '2026', effort: Effort) {
-  const { server, url } = await startHttp(era);
-  try {
-    return await ratesOf(contender, { url }, effort);
-  } finally {
-    server.kill();
-  }
+  };
 }
 
 async function ratesOf({ connect }: Contender, endpoint: Endpoint, effort: Effort) {

@@ -1,8 +1,13 @@
 // A plain function as a tool, in this process: no server, no protocol, the same rules.
-import type { CallToolResult, StandardSchemaV1, Tool, ToolAnnotations } from '@modelcontextprotocol/client';
+import type {
+  CallToolResult,
+  JsonSchemaType,
+  StandardSchemaV1,
+  Tool,
+  ToolAnnotations,
+} from '@modelcontextprotocol/client';
 import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
-import { jsonSchemaCheck } from './json-schema.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
@@ -67,7 +72,7 @@ export function tool(
       ...(meta === undefined ? {} : { _meta: meta }),
     },
     async call(args, context) {
-      check ??= isStandardSchema(inputSchema) ? standardCheck(inputSchema) : await plainCheck(inputSchema);
+      check ??= isStandardSchema(inputSchema) ? standardCheck(inputSchema) : await jsonSchemaCheck(inputSchema);
       const checking = check(args);
       const checked = checking instanceof Promise ? await checking : checking;
       if ('problem' in checked) {
@@ -178,10 +183,11 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
   return path ? `${path}: ` : '';
 }
 
-async function plainCheck(schema: JsonSchema): Promise<Check> {
-  const check = await jsonSchemaCheck(schema);
+async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {
+  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
+  const validate = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
   return (args) => {
-    const problem = check(args);
-    return problem === undefined ? { value: args } : { problem };
+    const result = validate(args);
+    return result.valid ? { value: args } : { problem: result.errorMessage };
   };
 }

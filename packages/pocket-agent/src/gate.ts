@@ -13,7 +13,7 @@ import {
 import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { Fingerprints } from './fingerprints.ts';
-import { jsonSchemaCheck } from './json-schema.ts';
+import { compileSchema } from './json-schema.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolCall } from './tools.ts';
@@ -188,11 +188,10 @@ export class Gate {
 
 /** Nobody should be asked about a call that its tool would refuse. */
 async function problemWith(call: ToolCall, { tool }: JudgedTool): Promise<string | undefined> {
-  try {
-    return (await jsonSchemaCheck(tool.inputSchema))(call.arguments);
-  } catch {
-    return undefined; // a schema that cannot be read says nothing
-  }
+  const compiled = await compileSchema(tool.inputSchema);
+  if ('fault' in compiled) return undefined; // a schema that is none says nothing
+  const checked = compiled.check(call.arguments);
+  return 'problem' in checked ? checked.problem : undefined;
 }
 
 function rootOf(frame: RunFrame): RunFrame {

@@ -9,6 +9,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { HttpResponse } from '@pocket-agent/http/fetch';
+import { onAbort } from './abort.ts';
 import { checkedMessage } from './message-lines.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
@@ -118,13 +119,11 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   #startPost(id: string | number, signal: AbortSignal | undefined): AbortSignal {
     const controller = new AbortController();
-    const abort = () => {
-      controller.abort(signal?.reason);
+    const abort = (reason: unknown) => {
+      controller.abort(reason);
       this.#drop(id); // of a stream that was broken off the SDK tells nothing
     };
-    if (signal?.aborted) controller.abort(signal.reason);
-    signal?.addEventListener('abort', abort, { once: true });
-    this.#posts.set(id, { controller, release: () => signal?.removeEventListener('abort', abort) });
+    this.#posts.set(id, { controller, release: signal ? onAbort(signal, abort) : () => {} });
     return controller.signal;
   }
 

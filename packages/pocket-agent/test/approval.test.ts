@@ -69,6 +69,22 @@ test('nobody is asked about a call that its tool would refuse; the model is told
   expect(resultText(agent, 1)).toBe('posted hi');
 });
 
+test('arguments that a tool fills in with its defaults need not be there to be asked about', async () => {
+  const inputSchema = { type: 'object' as const, properties: { loud: { type: 'boolean', default: false } } };
+  const source = {
+    name: 'folder',
+    listTools: () => [{ name: 'post', inputSchema: { ...inputSchema, required: ['loud'] } }],
+    callTool: async () => ({ content: [{ type: 'text' as const, text: 'posted' }] }),
+  };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'post' }] }, 'ok'], {
+    tools: [source],
+    access: { confirm: 'always' },
+    approve: () => 'allow',
+  });
+  await agent.run('x');
+  expect(resultText(agent, 0)).toBe('posted');
+});
+
 test('whoever forgot an approver is told once, also of the forks of an agent', async () => {
   const warnings: string[] = [];
   const erase = { toolCalls: [{ name: 'erase' }, { name: 'erase' }] };
