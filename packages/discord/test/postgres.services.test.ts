@@ -115,8 +115,13 @@ test('what is asked while the database is away is answered when it is back, once
   await waiting(2);
   door.open();
   asked.push(ann.say(ann.dm, 'after'));
-  await discord.waitFor(() => discord.botMessages(ann.dm).length === 4, { timeoutMs: 10_000 });
-  await discord.waitFor(() => discord.botMessages('general').length === 1);
+  // a notice that one has to wait is no answer
+  const areAnswers = (channel: Parameters<typeof discord.botMessages>[0], count: number) => () => {
+    const messages = discord.botMessages(channel);
+    return messages.length === count && messages.every(({ content }) => !content.startsWith('-#'));
+  };
+  await discord.waitFor(areAnswers(ann.dm, 4), { timeoutMs: 10_000 });
+  await discord.waitFor(areAnswers('general', 1), { timeoutMs: 10_000 });
   expect(discord.botMessages('general')[0]?.replyTo?.messageId).toBe(first.id);
   await bot.close();
   await runBot(options);
