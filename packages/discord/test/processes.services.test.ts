@@ -84,10 +84,13 @@ test('a notice of a process that was killed before it could note it down is take
   const discord = await start({ users: crowd(12), guilds: [] });
   const given = { ...place(discord), database };
   const first = await spawnBot({ ...given, diesAfter: 'this is next' });
-  await spawnBot(given);
+  const second = await spawnBot(given);
   const ended = once(first, 'exit');
+  // it is there, and the notices are the other's
+  second.kill('SIGSTOP');
   const { expectAnswered } = askAll(discord, 12, ['asks slowly one', 'asks slowly two']);
   await ended;
+  second.kill('SIGCONT');
   // far less than the 45 seconds after which a silent process is missed
   await expectAnswered(10_000);
 });
