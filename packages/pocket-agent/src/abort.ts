@@ -2,7 +2,10 @@
 import { PocketError } from './errors.ts';
 
 /** Node fires a timer at once that is set for longer; whoever asks for that wants none. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** For those that nobody wants to stop. */
+export const neverAborted: AbortSignal = new AbortController().signal;
 
 export interface Deadline {
   signal: AbortSignal;

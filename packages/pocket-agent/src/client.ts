@@ -8,6 +8,7 @@ import type {
   ResourceTemplateType,
   Tool,
 } from '@modelcontextprotocol/client';
+import { neverAborted } from './abort.ts';
 import { type Judgement, judge } from './access.ts';
 import type { McpConnection } from './connection.ts';
 import { errorText, PocketError } from './errors.ts';
@@ -112,7 +113,7 @@ export class PocketAgentClient implements ToolSource {
       const tool = this.#ownName(name);
       return connection.callTool(tool, args, {
         toolCallId: context.toolCallId ?? tool,
-        signal: context.signal ?? new AbortController().signal,
+        signal: context.signal ?? neverAborted,
         progress: context.progress ?? (() => {}),
         meta: context.meta ?? {},
       });

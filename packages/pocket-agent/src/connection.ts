@@ -1,6 +1,6 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
-import { abortable, delay, startDeadline } from './abort.ts';
+import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import {
   authorizationNeeded,
   type Connected,
@@ -265,7 +265,7 @@ export class McpConnection {
         tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
       },
       // the SDK's own timer only has to be out of the way
-      send: (cancelled) => sendCall(live.client, tool, params, { signal: cancelled, timeout: maxTimeoutMs + 1_000 }),
+      send: (cancelled) => sendCall(live.client, tool, params, { signal: cancelled, timeout: LONGEST_TIMER_MS }),
     });
   }
 

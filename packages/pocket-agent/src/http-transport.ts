@@ -9,7 +9,6 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import { HttpResponse } from '@pocket-agent/http/fetch';
-import { onAbort } from './abort.ts';
 import { checkedMessage } from './message-lines.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
@@ -31,7 +30,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #options: HttpTransportOptions;
   readonly #unanswered = new Set<string | number>();
   /** What may still arrive for calls on the short way, broken off by `close`. */
-  readonly #posts = new Map<string | number, Post>();
+  readonly #posts = new Map<string | number, AbortController>();
   /** Answers that are the SDK's business, by the body of the request it is about to send for them. */
   readonly #received: Map<string, Response>;
   /** Whoever brings tokens needs the SDK to look after them. */
@@ -74,7 +73,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async close(): Promise<void> {
-    for (const { controller } of this.#posts.values()) controller.abort();
+    for (const post of this.#posts.values()) post.abort();
     await super.close();
   }
 
@@ -113,18 +112,18 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   /** Nothing more is expected of a call. */
   #drop(id: string | number): void {
     this.#unanswered.delete(id);
-    this.#posts.get(id)?.release();
     this.#posts.delete(id);
   }
 
+  /** The signal is that of this one request, and goes away with it. */
   #startPost(id: string | number, signal: AbortSignal | undefined): AbortSignal {
-    const controller = new AbortController();
-    const abort = (reason: unknown) => {
-      controller.abort(reason);
+    const post = new AbortController();
+    this.#posts.set(id, post);
+    signal?.addEventListener('abort', () => {
+      post.abort(signal.reason);
       this.#drop(id); // of a stream that was broken off the SDK tells nothing
-    };
-    this.#posts.set(id, { controller, release: signal ? onAbort(signal, abort) : () => {} });
-    return controller.signal;
+    });
+    return post.signal;
   }
 
   /** Posts a call and reads an answer that comes in one piece. What is left is kept for the SDK. */
@@ -164,11 +163,6 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     response.skip(begun.length);
     return (await response.begun()).length === 0;
   }
-}
-
-interface Post {
-  controller: AbortController;
-  release(): void;
 }
 
 function contentType(response: Response): string {

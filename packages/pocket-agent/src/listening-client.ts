@@ -2,6 +2,7 @@
 import { Client, type ClientOptions, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { isResult } from './message-lines.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import { SparingCache } from './send-call.ts';
 import {
@@ -30,7 +31,7 @@ export function listeningClient(
   versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>,
 ): Client {
   const { name, handlers, logger, clientInfo, pending } = listener;
-  const client = new Client(clientInfo, {
+  const client = new ListeningClient(clientInfo, {
     capabilities: capabilitiesOf(handlers),
     versionNegotiation,
     responseCacheStore: new SparingCache(),
@@ -47,6 +48,20 @@ export function listeningClient(
   client.setNotificationHandler('notifications/progress', () => {});
   client.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
   return client;
+}
+
+/** Results go straight to whoever waits: before, the SDK would hold each of them against a schema it is held against then. */
+class ListeningClient extends Client {
+  override async connect(...[transport, options]: Parameters<Client['connect']>): Promise<void> {
+    const { onmessage: before } = transport;
+    await super.connect(transport, options);
+    const { onmessage: bySdk } = transport;
+    transport.onmessage = (message, extra) => {
+      if (!isResult(message)) return bySdk?.(message, extra);
+      before?.(message, extra);
+      this._onresponse(message);
+    };
+  }
 }
 
 /** Every message as it arrives: the SDK's own progress callbacks miss those that come together with the result. */

@@ -57,7 +57,8 @@ export function checkedMessage(value: unknown): JSONRPCMessage {
   return isResult(value) ? value : parseJSONRPCMessage(value);
 }
 
-function isResult(value: unknown): value is JSONRPCResultResponse {
+/** An answer that says it went well. */
+export function isResult(value: unknown): value is JSONRPCResultResponse {
   if (typeof value !== 'object' || value === null || !('id' in value) || 'method' in value) return false;
   return 'result' in value && typeof value.result === 'object' && value.result !== null;
 }

@@ -1,5 +1,5 @@
 // Tool calls on their way to one server: given up when nothing is heard of them for too long, kept alive by progress.
-import { onAbort } from './abort.ts';
+import { LONGEST_TIMER_MS, onAbort } from './abort.ts';
 import { PocketError } from './errors.ts';
 import type { ToolProgress } from './tools.ts';
 
@@ -19,22 +19,25 @@ export class PendingCalls {
   readonly #clocks = new Map<string | number, Clock>();
   /** What the server waits for from us at the moment. */
   #questions = 0;
+  /** One for all calls, left running when they end: most of them end long before it, and timers are dear. */
+  #timer: NodeJS.Timeout | undefined;
+  #looksAt = Number.POSITIVE_INFINITY;
 
   async run<Result>(call: PendingCall<Result>): Promise<Result> {
     const { progressToken, signal } = call;
-    const controller = new AbortController();
-    const release = onAbort(signal, (reason) => controller.abort(reason));
-    const clock = new Clock(call, controller, () => this.#questions > 0);
+    const clock = new Clock(call);
+    const release = onAbort(signal, (reason) => clock.controller.abort(reason));
     this.#clocks.set(progressToken, clock);
+    this.#lookAt(clock.dueAt);
     try {
-      return await call.send(controller.signal);
+      return await call.send(clock.controller.signal);
     } catch (error) {
-      if (controller.signal.aborted) throw controller.signal.reason;
+      if (clock.controller.signal.aborted) throw clock.controller.signal.reason;
       throw error;
     } finally {
-      clock.stop();
       release();
       this.#clocks.delete(progressToken);
+      if (this.#clocks.size === 0) this.#timer?.unref();
     }
   }
 
@@ -51,53 +54,60 @@ export class PendingCalls {
       return await answer();
     } finally {
       this.#questions--;
-      for (const clock of this.#clocks.values()) clock.extend();
+      this.#extendAll();
+    }
+  }
+
+  #extendAll(): void {
+    for (const clock of this.#clocks.values()) clock.extend();
+  }
+
+  #lookAt(time: number): void {
+    if (time >= this.#looksAt) {
+      this.#timer?.ref();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#looksAt = time;
+    this.#timer = setTimeout(() => this.#look(), Math.min(time - performance.now(), LONGEST_TIMER_MS));
+  }
+
+  #look(): void {
+    this.#looksAt = Number.POSITIVE_INFINITY;
+    // a server that waits for an answer of ours is not the one that is late
+    if (this.#questions > 0) this.#extendAll();
+    const now = performance.now();
+    for (const clock of this.#clocks.values()) {
+      if (clock.dueAt > now) this.#lookAt(clock.dueAt);
+      else clock.giveUp(now);
     }
   }
 }
 
-/** How long a call may still take. One timer does for a call that ends without a sign of life, as most do. */
+/** How long a call may still take. */
 class Clock {
   readonly call: Omit<PendingCall<never>, 'send'>;
-  readonly #controller: AbortController;
-  readonly #isAsked: () => boolean;
-  readonly #begun = performance.now();
-  readonly #idle: NodeJS.Timeout;
-  #cap: NodeJS.Timeout | undefined;
+  readonly controller = new AbortController();
+  readonly #latest: number;
+  #heardAt = performance.now();
 
-  constructor(call: Omit<PendingCall<never>, 'send'>, controller: AbortController, isAsked: () => boolean) {
+  constructor(call: Omit<PendingCall<never>, 'send'>) {
     this.call = call;
-    this.#controller = controller;
-    this.#isAsked = isAsked;
-    this.#idle = setTimeout(() => this.#expire(), call.timeoutMs);
-    if (call.timeoutMs >= call.maxTimeoutMs) this.#startCap();
+    this.#latest = this.#heardAt + call.maxTimeoutMs;
+  }
+
+  get dueAt(): number {
+    return Math.min(this.#heardAt + this.call.timeoutMs, this.#latest);
   }
 
   extend(): void {
-    this.#idle.refresh();
-    if (!this.#cap) this.#startCap();
+    this.#heardAt = performance.now();
   }
 
-  stop(): void {
-    clearTimeout(this.#idle);
-    clearTimeout(this.#cap);
-  }
-
-  #expire(): void {
-    // a server that waits for an answer of ours is not the one that is late
-    if (this.#isAsked()) this.extend();
-    else this.#giveUp(`gave no sign of life for ${this.call.timeoutMs}`);
-  }
-
-  #startCap(): void {
-    const { maxTimeoutMs } = this.call;
-    const leftMs = maxTimeoutMs - (performance.now() - this.#begun);
-    this.#cap = setTimeout(() => this.#giveUp(`ran longer than ${maxTimeoutMs}`), leftMs);
-  }
-
-  #giveUp(why: string): void {
-    const { tool, server } = this.call;
-    this.#controller.abort(
+  giveUp(now: number): void {
+    const { tool, server, timeoutMs, maxTimeoutMs } = this.call;
+    const why = now < this.#latest ? `gave no sign of life for ${timeoutMs}` : `ran longer than ${maxTimeoutMs}`;
+    this.controller.abort(
       new PocketError('TOOL_TIMEOUT', `Tool "${tool}" of "${server}" ${why} ms and was cancelled.`),
     );
   }

@@ -1,4 +1,5 @@
 // A tool call on its way: abort, timeouts, progress, and the `_meta` that travels with it.
+import { setTimeout as delay } from 'node:timers/promises';
 import { PocketAgent, type ToolProgress } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
@@ -149,6 +150,39 @@ describe('timeouts', () => {
     const { client } = testClient({ mcpConfig: { mcpServers }, toolTimeoutMs: 240 });
     await expect(client.callTool('own_wait', {})).rejects.toThrow('for 120 ms');
     await expect(client.callTool('other_wait', {})).rejects.toThrow('for 240 ms');
+  });
+
+  test('run for each call by itself, however many are under way', async () => {
+    const { client } = testClient({
+      mcpConfig: { mcpServers: { it: { server: () => modernServer(), timeoutMs: 300 } } },
+    });
+    await client.listTools();
+    const timeUntilGivenUp = async () => {
+      const begun = performance.now();
+      await expect(client.callTool('wait', {})).rejects.toThrow('for 300 ms');
+      return performance.now() - begun;
+    };
+    const first = timeUntilGivenUp();
+    await delay(160);
+    const second = timeUntilGivenUp();
+    expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
+    expect(await first).toBeGreaterThanOrEqual(300);
+    expect(await second).toBeGreaterThanOrEqual(300);
+  });
+
+  test('may be none at all', async () => {
+    const none = { timeoutMs: Number.POSITIVE_INFINITY, maxTimeoutMs: Number.POSITIVE_INFINITY };
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: { server: () => modernServer(), ...none } } } });
+    expect(textOfResult(await client.callTool('progress', { everyMs: 20, count: 3 }))).toBe('all parts done');
+  });
+
+  test('keep no process alive once the calls have ended', async () => {
+    const { client } = testClient({ mcpConfig: () => modernServer() });
+    await client.listTools();
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const before = timers();
+    await client.callTool('echo', { text: 'fine' });
+    expect(timers()).toBe(before);
   });
 
   test('do not run while the server waits for the user', async () => {

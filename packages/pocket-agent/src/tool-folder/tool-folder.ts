@@ -1,6 +1,7 @@
 // Folders with manifest.yaml and tool.ts as one source of tools; which of them are offered can change at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { neverAborted } from '../abort.ts';
 import { type Judgement, judge } from '../access.ts';
 import { errorText, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
@@ -143,7 +144,7 @@ export class ToolFolder implements ToolSource {
     }
     return running.callTool(tool, args, {
       toolCallId: name,
-      signal: new AbortController().signal,
+      signal: neverAborted,
       progress: () => {},
       meta: {},
       ...context,
