@@ -44,12 +44,7 @@ export class PocketAgentClient implements ToolSource {
   readonly #options: PocketAgentClientOptions;
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
-  readonly #status = new Map<string, { status: ServerStatus; reason?: string }>();
-  /** Whose tool it is, by its name here. */
-  readonly #routes = new Map<string, McpConnection>();
-  /** What the server calls a tool that has another name here. */
-  #ownNames: Map<string, string> | undefined;
-  readonly #names = new ToolNames();
+  readonly #names = new ToolNames<McpConnection>();
   #callers: Set<RunFrame> | undefined;
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
@@ -77,7 +72,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** Servers that were reached for so far, and how that went. */
   get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
-    return this.#status;
+    return new Map(this.#open.flatMap(({ name, status }) => (status ? [[name, status]] : [])));
   }
 
   refresh(): void {
@@ -87,20 +82,18 @@ export class PocketAgentClient implements ToolSource {
   async listTools(signal?: AbortSignal): Promise<Tool[]> {
     const connections = await this.#servers();
     const lists = await Promise.all(connections.map((connection) => connection.listTools(signal)));
-    this.#routes.clear();
-    this.#ownNames = undefined;
-    const tools: Tool[] = [];
+    const tools = new Map<string, Tool>();
     for (const [index, connection] of connections.entries()) {
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
-        const name = this.#names.nameFor(connection, wanted, (change) => this.#options.onToolRenamed?.(change));
-        if (this.#routes.has(name)) continue; // listed twice: the first is the one that counts
-        this.#routes.set(name, connection);
-        if (name !== tool.name) this.#rename(name, tool.name);
-        tools.push(name === tool.name ? tool : { ...tool, name });
+        const name = this.#names.nameFor(connection, tool.name, wanted, (change) =>
+          this.#options.onToolRenamed?.(change),
+        );
+        // listed twice: the first is the one that counts
+        if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
       }
     }
-    return tools;
+    return [...tools.values()];
   }
 
   callTool(
@@ -108,9 +101,9 @@ export class PocketAgentClient implements ToolSource {
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    const known = this.#routes.get(name);
+    const known = this.#connectionOf(name);
     const call = (connection: McpConnection) => {
-      const tool = this.#ownName(name);
+      const tool = this.#names.ownName(name);
       return connection.callTool(tool, args, {
         toolCallId: context.toolCallId ?? tool,
         signal: context.signal ?? neverAborted,
@@ -127,10 +120,10 @@ export class PocketAgentClient implements ToolSource {
   }
 
   judge(tool: Tool): Judgement {
-    const connection = this.#routes.get(tool.name);
+    const connection = this.#names.ownerOf(tool.name);
     if (!connection) return { capability: 'delete', from: 'nothing' };
     const entry = this.#entries.get(connection.name);
-    const ownName = this.#ownName(tool.name);
+    const ownName = this.#names.ownName(tool.name);
     if (ownName === tool.name) return judge(tool, entry);
     return { ...judge({ ...tool, name: ownName }, entry), ownName };
   }
@@ -138,8 +131,8 @@ export class PocketAgentClient implements ToolSource {
   /** The JSON Schema of a tool's arguments. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
     const connection = await this.#route(name);
-    const tool = connection.toolNamed(this.#ownName(name));
-    if (!tool) throw this.#unknown(name);
+    const tool = connection.toolNamed(this.#names.ownName(name));
+    if (!tool) throw this.#unknown(name, []);
     return tool.inputSchema;
   }
 
@@ -185,32 +178,35 @@ export class PocketAgentClient implements ToolSource {
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
-  #ownName(name: string): string {
-    return this.#ownNames?.get(name) ?? name;
-  }
-
-  #rename(name: string, ownName: string): void {
-    this.#ownNames ??= new Map();
-    this.#ownNames.set(name, ownName);
+  /** Whose tool it is, as long as that server lists it. */
+  #connectionOf(name: string): McpConnection | undefined {
+    const owner = this.#names.ownerOf(name);
+    return owner?.toolNamed(this.#names.ownName(name)) && owner;
   }
 
   async #route(name: string, signal?: AbortSignal): Promise<McpConnection> {
-    if (!this.#routes.has(name)) await this.listTools(signal);
-    if (!this.#routes.has(name)) {
+    let tools: Tool[] = [];
+    if (!this.#connectionOf(name)) tools = await this.listTools(signal);
+    if (!this.#connectionOf(name)) {
       // it may be a tool of a server that was away
       await Promise.all(this.#open.map((connection) => connection.retry()));
-      await this.listTools(signal);
+      tools = await this.listTools(signal);
     }
-    const connection = this.#routes.get(name);
-    if (!connection) throw this.#unknown(name);
+    const connection = this.#connectionOf(name);
+    if (!connection) throw this.#unknown(name, tools);
     return connection;
   }
 
-  #unknown(name: string): PocketError {
-    const away = [...this.#status].filter(([, { status }]) => status === 'failed' || status === 'lost');
+  #unknown(name: string, tools: readonly Tool[]): PocketError {
+    const away = [...this.status].filter(([, { status }]) => status === 'failed' || status === 'lost');
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
     // what an agent may not see its model must not read of
-    const known = currentFrame() ? '' : ` ${whatThereIs(name, [...this.#routes.keys()])}`;
+    const known = currentFrame()
+      ? ''
+      : ` ${whatThereIs(
+          name,
+          tools.map((tool) => tool.name),
+        )}`;
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${known}${reasons}`);
   }
 
@@ -242,15 +238,11 @@ export class PocketAgentClient implements ToolSource {
           logger: this.#logger,
           clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
           queryParams: this.#options.mcpServerQueryParams ?? {},
-          onStatus: (status, reason) => this.#setStatus(name, status, reason),
+          onStatus: (status, reason) =>
+            tell(this.#logger, 'onServerStatus', () => this.#options.onServerStatus?.(name, status, reason)),
         }),
     );
     return this.#open;
-  }
-
-  #setStatus(server: string, status: ServerStatus, reason?: string): void {
-    this.#status.set(server, { status, ...(reason === undefined ? {} : { reason }) });
-    tell(this.#logger, 'onServerStatus', () => this.#options.onServerStatus?.(server, status, reason));
   }
 
   #log(log: ServerLog): void {

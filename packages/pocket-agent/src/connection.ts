@@ -46,6 +46,8 @@ const END_SESSION_MS = 2_000;
 
 export class McpConnection {
   readonly name: string;
+  /** How it went; undefined before the server was reached for. */
+  status: { status: ServerStatus; reason?: string } | undefined;
   readonly #options: ConnectionOptions;
   readonly #pending = new PendingCalls();
   readonly #tools: ToolList;
@@ -119,7 +121,7 @@ export class McpConnection {
     this.#closing.abort(new PocketError('AGENT_CLOSED', `The connection to "${this.name}" was closed.`));
     const live = this.#live ?? (await this.#connecting?.catch(() => undefined));
     this.#live = undefined;
-    if (live) this.#options.onStatus('closed');
+    if (live) this.#setStatus('closed');
     await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
   }
 
@@ -215,7 +217,7 @@ export class McpConnection {
       this.#wasLost = false;
       this.#tools.watch(live.client);
       this.#tools.changed();
-      this.#options.onStatus('connected');
+      this.#setStatus('connected');
       return live;
     } catch (error) {
       this.#fail(error);
@@ -269,13 +271,18 @@ export class McpConnection {
     });
   }
 
+  #setStatus(status: ServerStatus, reason?: string): void {
+    this.status = { status, ...(reason === undefined ? {} : { reason }) };
+    this.#options.onStatus(status, reason);
+  }
+
   #fail(error: unknown): void {
     if (this.#closing.signal.aborted) return;
     this.#failures++;
     this.#wasLost = false;
     this.#tools.changed();
     this.#retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS);
-    this.#options.onStatus('failed', errorText(error));
+    this.#setStatus('failed', errorText(error));
   }
 
   #lose(live: Live, reason: string): void {
@@ -283,7 +290,7 @@ export class McpConnection {
     this.#live = undefined;
     this.#wasLost = true;
     this.#tools.changed();
-    this.#options.onStatus('lost', reason);
+    this.#setStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
     live.client.onclose = undefined;
     this.#left ??= new Set();

@@ -44,22 +44,24 @@ export function listeningClient(
     logger,
     whileAsked: (answer) => pending.whileAsked(answer),
   });
-  // heard already; without a handler of ours the SDK reports the token as unknown
-  client.setNotificationHandler('notifications/progress', () => {});
   client.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
   return client;
 }
 
-/** Results go straight to whoever waits: before, the SDK would hold each of them against a schema it is held against then. */
 class ListeningClient extends Client {
   override async connect(...[transport, options]: Parameters<Client['connect']>): Promise<void> {
     const { onmessage: before } = transport;
     await super.connect(transport, options);
     const { onmessage: bySdk } = transport;
     transport.onmessage = (message, extra) => {
-      if (!isResult(message)) return bySdk?.(message, extra);
-      before?.(message, extra);
-      this._onresponse(message);
+      // results go straight to whoever waits: the SDK would first hold them against a schema that they are held against then
+      if (isResult(message)) {
+        before?.(message, extra);
+        this._onresponse(message);
+      }
+      // we hear progress by ourselves; the SDK would report the token as unknown
+      else if (isProgress(message)) before?.(message, extra);
+      else bySdk?.(message, extra);
     };
   }
 }
@@ -68,7 +70,7 @@ class ListeningClient extends Client {
 export function hear({ name, handlers, logger, pending }: Listener, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
   tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
-  if (message.method === 'notifications/progress') {
+  if (isProgress(message)) {
     const { progressToken, progress, total, message: text } = message.params as unknown as ProgressParams;
     const update = {
       progress,
@@ -80,6 +82,10 @@ export function hear({ name, handlers, logger, pending }: Listener, message: JSO
     const log = message.params as unknown as Omit<ServerLog, 'server'>;
     tell(logger, 'logHandler', () => handlers.logHandler?.({ ...log, server: name }));
   }
+}
+
+function isProgress(message: JSONRPCMessage): boolean {
+  return 'method' in message && message.method === 'notifications/progress';
 }
 
 type ProgressParams = ToolProgress & { progressToken: string | number };

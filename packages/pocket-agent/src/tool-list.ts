@@ -53,6 +53,11 @@ export class ToolList {
     }
     // asked all the same, the SDK would print to stdout
     if (!client.getServerCapabilities()?.tools) return [];
-    return (await client.listTools(undefined, { cacheMode: 'refresh' })).tools;
+    return compact((await client.listTools(undefined, { cacheMode: 'refresh' })).tools);
   }
+}
+
+/** In half the room: what a server of this process lists is full of fields without a value. */
+function compact(tools: readonly Tool[]): readonly Tool[] {
+  return JSON.parse(JSON.stringify(tools));
 }

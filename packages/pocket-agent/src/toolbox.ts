@@ -11,14 +11,14 @@ export interface ToolboxWatcher {
 export class Toolbox {
   readonly #sources: ToolSource[];
   readonly #watcher: ToolboxWatcher;
-  #names: ToolNames | undefined;
+  #names: ToolNames<ToolSource> | undefined;
   #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
 
   constructor(tools: readonly (FunctionTool | ToolSource)[], watcher: ToolboxWatcher) {
     for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
-    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
+    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : [...sources];
     this.#watcher = watcher;
   }
 

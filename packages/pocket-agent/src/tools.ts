@@ -73,32 +73,51 @@ export interface RenamedTool {
   reason: string;
 }
 
-/** Keeps the name a tool was once given, so that a server that comes and goes does not rename others. */
-export class ToolNames {
-  /** Whose tool a name is; nobody's where its owner has another name for it. */
-  readonly #owners = new Map<string, object | undefined>();
-  #renamed: Map<object, Map<string, string>> | undefined;
+/** A tool whose owner calls it otherwise. */
+class Renamed<Owner> {
+  readonly owner: Owner;
+  readonly tool: string;
 
-  nameFor(owner: { readonly name: string }, tool: string, renamed: (change: RenamedTool) => void): string {
-    if (this.#owners.get(tool) === owner) return tool;
-    const known = this.#renamed?.get(owner)?.get(tool);
-    if (known !== undefined) return known;
-    const source = owner.name;
-    const valid = validToolName(tool);
-    const name = this.#free(valid, `${source}\0${tool}`);
-    this.#owners.set(name, name === tool ? owner : undefined);
-    if (name !== tool) {
-      this.#rename(owner, tool, name);
-      const reason =
-        name === valid ? 'not every model accepts this name' : `another source already has a tool "${valid}"`;
-      renamed({ source, tool, name, reason });
-    }
-    return name;
+  constructor(owner: Owner, tool: string) {
+    this.owner = owner;
+    this.tool = tool;
+  }
+}
+
+/** Keeps the name a tool was once given, so that a server that comes and goes does not rename others. */
+export class ToolNames<Owner extends { readonly name: string }> {
+  /** Whose tool a name is, or was. */
+  readonly #owners = new Map<string, Owner | Renamed<Owner>>();
+  /** Names that are not the wanted ones, by owner and tool. */
+  #changed: Map<Owner, Map<string, string>> | undefined;
+
+  ownerOf(name: string): Owner | undefined {
+    const owner = this.#owners.get(name);
+    return owner instanceof Renamed ? owner.owner : owner;
   }
 
-  #rename(owner: object, tool: string, name: string): void {
-    this.#renamed ??= new Map();
-    this.#renamed.set(owner, (this.#renamed.get(owner) ?? new Map()).set(tool, name));
+  /** What its owner calls it. */
+  ownName(name: string): string {
+    const owner = this.#owners.get(name);
+    return owner instanceof Renamed ? owner.tool : name;
+  }
+
+  nameFor(owner: Owner, tool: string, wanted: string, renamed: (change: RenamedTool) => void): string {
+    if (this.ownerOf(wanted) === owner && this.ownName(wanted) === tool) return wanted;
+    const known = this.#changed?.get(owner)?.get(tool);
+    if (known !== undefined) return known;
+    const source = owner.name;
+    const valid = validToolName(wanted);
+    const name = this.#free(valid, `${source}\0${wanted}`);
+    this.#owners.set(name, name === tool ? owner : new Renamed(owner, tool));
+    if (name !== wanted) {
+      this.#changed ??= new Map();
+      this.#changed.set(owner, (this.#changed.get(owner) ?? new Map()).set(tool, name));
+      const reason =
+        name === valid ? 'not every model accepts this name' : `another source already has a tool "${valid}"`;
+      renamed({ source, tool: wanted, name, reason });
+    }
+    return name;
   }
 
   #free(wanted: string, seed: string): string {
@@ -136,7 +155,7 @@ export function borrow(source: ToolSource): ToolSource {
 
 export async function collectTools(
   sources: readonly ToolSource[],
-  names: ToolNames,
+  names: ToolNames<ToolSource>,
   renamed: (change: RenamedTool) => void,
   signal?: AbortSignal,
 ): Promise<ToolTable> {
@@ -144,7 +163,7 @@ export async function collectTools(
   const table: ToolTable = { byName: new Map(), definitions: [] };
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
-      const name = names.nameFor(source, tool.name, renamed);
+      const name = names.nameFor(source, tool.name, tool.name, renamed);
       if (table.byName.has(name)) continue; // listed twice: no model takes two tools of one name
       table.byName.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
       table.definitions.push(functionTool(name, tool));
