@@ -16,7 +16,7 @@ export async function idleMcp({ throughMcp }: Contender, effort: Effort): Promis
     await running.run();
     return running;
   };
-  return { idleMcp: await kilobytesEach(connected, effort.agents / 5) };
+  return { idleMcp: await kilobytesEach(connected, effort.agents) };
 }
 
 async function kilobytesEach(make: () => Promise<object>, count: number): Promise<number> {

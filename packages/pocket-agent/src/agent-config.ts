@@ -99,14 +99,14 @@ export interface PocketAgentOptions extends ClientOptions {
 
 export interface AgentSettings {
   llmModel: string | LanguageModel;
-  modelSettings: ModelSettings;
+  modelSettings: ModelSettings | undefined;
   name: string;
   roleDescription: string | undefined;
   /** Undefined until somebody asks for it. */
   agentId: string | undefined;
   systemPrompt: string | undefined;
   allowImages: boolean;
-  completionOptions: CompletionOptions;
+  completionOptions: CompletionOptions | undefined;
   maxSteps: number;
   timeoutMs: number | undefined;
   maxTokens: number | undefined;
@@ -135,17 +135,17 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  checkCompletionOptions(config.completionOptions ?? {});
+  if (config.completionOptions) checkCompletionOptions(config.completionOptions);
   const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {
     llmModel: config.llmModel,
-    modelSettings: { ...config.modelSettings },
+    modelSettings: config.modelSettings && { ...config.modelSettings },
     name,
     roleDescription: config.roleDescription,
     agentId: config.agentId ?? (config.name === undefined ? name : undefined),
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
-    completionOptions: structuredClone(config.completionOptions ?? {}),
+    completionOptions: structuredClone(config.completionOptions),
     maxSteps: count('limits.maxSteps', limits.maxSteps) ?? 50,
     timeoutMs: positive('limits.timeoutMs', limits.timeoutMs),
     maxTokens: positive('limits.maxTokens', limits.maxTokens),
@@ -176,7 +176,7 @@ export function clientOptions(options: PocketAgentOptions): PocketAgentClientOpt
 
 /** The options of one model call, except what was said so far. */
 export function modelOptions(
-  defaults: CompletionOptions,
+  defaults: CompletionOptions | undefined,
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
 ): Omit<LanguageModelV4CallOptions, 'prompt'> {

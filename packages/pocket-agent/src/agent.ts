@@ -1,7 +1,7 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import type { A2aServer } from './a2a/server.ts';
 import type { A2aServerOptions } from './a2a/server-options.ts';
-import { startDeadline, within } from './abort.ts';
+import { neverAborted, startDeadline, within } from './abort.ts';
 import type { JudgedTool } from './access.ts';
 import { agentClientOptions } from './agent-client.ts';
 import {
@@ -241,9 +241,9 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
-  async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
-    const { byName } = await this.#toolbox.table(signal);
-    return [...byName.values()].filter((tool) => this.gate.refusal(tool) === undefined);
+  async listTools(signal: AbortSignal = neverAborted): Promise<JudgedTool[]> {
+    const { entries } = await this.#toolbox.table(signal);
+    return entries.filter((tool) => this.gate.refusal(tool) === undefined);
   }
 
   /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
@@ -400,7 +400,7 @@ export class PocketAgent<Answer = string> {
 
   /** A tool that is no longer what it was may have been made for harm. */
   #lookAtTools(table: ToolTable): void {
-    for (const tool of this.gate.look(table.byName)) {
+    for (const tool of this.gate.look(table)) {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
       this.emit({ type: 'tool_changed', data: { tool } });
     }

@@ -16,6 +16,8 @@ export interface RunTotals {
   byTool: Record<string, ToolUsage>;
 }
 
+const noLimits: BudgetLimits = {};
+
 export class Budget {
   // without a prototype: the names in them are whatever a model came up with
   readonly totals: RunTotals = { usage: noUsage(), byAgent: Object.create(null), byTool: Object.create(null) };
@@ -25,7 +27,7 @@ export class Budget {
   readonly #lifetime: Budget | undefined;
 
   /** What is spent is entered in `parent` and `lifetime` too; the limits of `parent` hold as well. */
-  constructor(name: string, limits: BudgetLimits, parent: Budget | undefined, lifetime?: Budget) {
+  constructor(name: string, limits = noLimits, parent?: Budget, lifetime?: Budget) {
     this.#name = name;
     this.#limits = limits;
     this.#parent = parent;

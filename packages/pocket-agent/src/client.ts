@@ -234,10 +234,11 @@ export class PocketAgentClient implements ToolSource {
             ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
             ...entry,
           },
-          handlers: { ...this.#options, logHandler: (log) => this.#log(log) },
+          handlers: this.#options,
+          onLog: (log) => this.#log(log),
           logger: this.#logger,
           clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
-          queryParams: this.#options.mcpServerQueryParams ?? {},
+          queryParams: this.#options.mcpServerQueryParams,
           onStatus: (status, reason) =>
             tell(this.#logger, 'onServerStatus', () => this.#options.onServerStatus?.(name, status, reason)),
         }),

@@ -23,7 +23,7 @@ import { ChildTransport, inProcessTransport, OldSseTransport } from './transport
 interface ConnectRequest {
   name: string;
   entry: McpServerEntry;
-  queryParams: Record<string, string>;
+  queryParams: Record<string, string> | undefined;
   signal: AbortSignal;
   /** For the server; a person who logs in takes the time they need. */
   timeoutMs: number;
@@ -181,7 +181,7 @@ export function authorizationNeeded(server: string, entry: McpServerEntry, cause
 /** Told apart by what was sent. */
 function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
   if (entry.auth) return 'refused the login that "auth" of its entry gave it.';
-  const sent = headersOf(server, entry, serverUrl(server, entry, {})).get('authorization');
+  const sent = headersOf(server, entry, serverUrl(server, entry)).get('authorization');
   if (!sent) return 'wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.';
   const body = cause instanceof SdkHttpError ? String(cause.data.text) : '';
   return `refused the Authorization header of its entry.${refusalReason(body, sent)}`;
@@ -219,7 +219,7 @@ function listen(transport: Transport, observe: ConnectRequest['observe']): void 
   };
 }
 
-function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string>): URL {
+function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string> = {}): URL {
   const text = expandVariables(name, entry.url);
   // named as it was written: what a variable holds may be a secret
   if (!URL.canParse(text))

@@ -19,7 +19,7 @@ import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
 import { isUnreachable, retrySafety } from './retry-safety.ts';
 import { sendCall } from './send-call.ts';
-import { type ServerHandlers, tell } from './server-requests.ts';
+import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
 import type { ToolCallContext } from './tools.ts';
 
@@ -29,7 +29,8 @@ interface ConnectionOptions {
   handlers: ServerHandlers;
   logger: Logger;
   clientInfo: { name: string; version: string };
-  queryParams: Record<string, string>;
+  queryParams: Record<string, string> | undefined;
+  onLog(log: ServerLog): void;
   onStatus(status: ServerStatus, reason?: string): void;
 }
 

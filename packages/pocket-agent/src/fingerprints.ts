@@ -4,12 +4,15 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 import { fileSystem, sha256 } from './late-node.ts';
 
-type Tools = ReadonlyMap<string, { tool: Tool }>;
+export interface SeenTools {
+  readonly entries: readonly { name: string; tool: Tool }[];
+  find(name: string): { tool: Tool } | undefined;
+}
 
 export class Fingerprints {
   readonly #path: string | undefined;
   /** What was seen first, while nothing else has been: most agents never see anything change. */
-  #firstTools: Tools | undefined;
+  #firstTools: SeenTools | undefined;
   #first: Map<string, string> | undefined;
 
   /** With a path they outlive the process. */
@@ -18,14 +21,14 @@ export class Fingerprints {
     if (path !== undefined) this.#first = new Map(Object.entries(read(path)));
   }
 
-  /** Remembers tools that are new, and tells which are not what they were. The map must stay as it is. */
-  look(tools: Tools): string[] {
+  /** Remembers tools that are new, and tells which are not what they were. They must stay as they are. */
+  look(tools: SeenTools): string[] {
     this.#firstTools ??= this.#first ? undefined : tools;
     if (this.#firstTools === tools) return [];
     const first = this.#fingerprints();
     const changed: string[] = [];
     let added = false;
-    for (const [name, { tool }] of tools) {
+    for (const { name, tool } of tools.entries) {
       if (!first.has(name)) {
         first.set(name, fingerprint(tool));
         added = true;
@@ -36,7 +39,7 @@ export class Fingerprints {
   }
 
   hasChanged(name: string, tool: Tool): boolean {
-    if (this.#firstTools?.get(name)?.tool === tool) return false;
+    if (this.#firstTools?.find(name)?.tool === tool) return false;
     const first = this.#fingerprints().get(name);
     return first !== undefined && first !== fingerprint(tool);
   }
@@ -47,7 +50,7 @@ export class Fingerprints {
   }
 
   #fingerprints(): Map<string, string> {
-    this.#first ??= new Map([...(this.#firstTools ?? [])].map(([name, { tool }]) => [name, fingerprint(tool)]));
+    this.#first ??= new Map(this.#firstTools?.entries.map(({ name, tool }) => [name, fingerprint(tool)]));
     this.#firstTools = undefined;
     return this.#first;
   }

@@ -12,7 +12,7 @@ import {
 } from './approval.ts';
 import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
-import { Fingerprints } from './fingerprints.ts';
+import { Fingerprints, type SeenTools } from './fingerprints.ts';
 import { compileSchema } from './json-schema.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -107,7 +107,7 @@ export class Gate {
   }
 
   /** Takes note of tools, and tells which are not what they were when they were first seen. */
-  look(tools: ReadonlyMap<string, JudgedTool>): string[] {
+  look(tools: SeenTools): string[] {
     return this.#shared.fingerprints.look(tools);
   }
 

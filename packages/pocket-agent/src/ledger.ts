@@ -32,7 +32,7 @@ export class Ledger {
 
   constructor(name: string, prices: Prices) {
     this.#prices = Object.keys(prices).length > 0 ? { ...prices } : noPrices;
-    this.#lifetime = new Budget(name, {}, undefined);
+    this.#lifetime = new Budget(name);
   }
 
   /** Everything since the agent was made, its sub-agents included. */

@@ -23,6 +23,7 @@ export interface Listener {
   logger: Logger;
   clientInfo: { name: string; version: string };
   pending: PendingCalls;
+  onLog(log: ServerLog): void;
   onToolsChanged(): void;
 }
 
@@ -67,7 +68,7 @@ class ListeningClient extends Client {
 }
 
 /** Every message as it arrives: the SDK's own progress callbacks miss those that come together with the result. */
-export function hear({ name, handlers, logger, pending }: Listener, message: JSONRPCMessage): void {
+export function hear({ name, handlers, logger, pending, onLog }: Listener, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
   tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
   if (isProgress(message)) {
@@ -80,7 +81,7 @@ export function hear({ name, handlers, logger, pending }: Listener, message: JSO
     pending.progress(progressToken, update);
   } else if (message.method === 'notifications/message') {
     const log = message.params as unknown as Omit<ServerLog, 'server'>;
-    tell(logger, 'logHandler', () => handlers.logHandler?.({ ...log, server: name }));
+    onLog({ ...log, server: name });
   }
 }
 

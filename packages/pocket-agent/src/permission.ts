@@ -67,7 +67,7 @@ export function enter(
 
 /** A question takes time, in which a server may put another tool in the place of the one that was approved. */
 async function isSame({ frame, tableNow }: CallPlace, entry: ToolEntry): Promise<boolean> {
-  const now = (await tableNow()).byName.get(entry.name);
+  const now = (await tableNow()).find(entry.name);
   if (!now || now.source !== entry.source || refusalIn(frame, now) !== undefined) return false;
   return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
 }

@@ -46,8 +46,7 @@ export function visibleIn(frame: RunFrame, table: ToolTable): ToolTable {
 }
 
 function keepVisible(frame: RunFrame, table: ToolTable): ToolTable {
-  const byName = new Map([...table.byName].filter(([, entry]) => refusalIn(frame, entry) === undefined));
-  return { byName, definitions: table.definitions.filter(({ name }) => byName.has(name)) };
+  return table.filter((entry) => refusalIn(frame, entry) === undefined);
 }
 
 /** Undefined when a filter decides too: it may answer differently each time. */

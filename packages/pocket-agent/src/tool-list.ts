@@ -57,7 +57,11 @@ export class ToolList {
   }
 }
 
-/** In half the room: what a server of this process lists is full of fields without a value. */
+/** In little room: what a server of this process lists is full of fields without a value. */
 function compact(tools: readonly Tool[]): readonly Tool[] {
-  return JSON.parse(JSON.stringify(tools));
+  return tools.map((tool) => {
+    const copy: Tool = JSON.parse(JSON.stringify(tool));
+    if (tool.description !== undefined) copy.description = tool.description; // the server has the same text
+    return copy;
+  });
 }

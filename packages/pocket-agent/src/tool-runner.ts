@@ -143,11 +143,14 @@ async function callTool(
 ): Promise<Success | Failure> {
   const { frame, table } = run;
   const now = run.tableNow();
-  const entry = (now instanceof Promise ? await now : now).byName.get(call.name);
+  const entry = (now instanceof Promise ? await now : now).find(call.name);
   if (!entry) {
-    const known = whatThereIs(call.name, [...table.byName.keys()]);
+    const names = table.entries.map(({ name }) => name);
     enter(record, 'refused', 'profile', 'there is no such tool');
-    return { entry, error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". ${known}`) };
+    return {
+      entry,
+      error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". ${whatThereIs(call.name, names)}`),
+    };
   }
   record.capability = entry.capability;
   const refusing = refusalByRules(run, entry, record) ?? (malformed ? undefined : refusalByPeople(run, entry, record));

@@ -60,10 +60,32 @@ export interface ToolEntry extends JudgedTool {
   source: ToolSource;
 }
 
-export interface ToolTable {
-  byName: Map<string, ToolEntry>;
-  /** Converted once, handed to the model at every step. */
-  definitions: LanguageModelV4FunctionTool[];
+/** So many are found as quickly without an index. */
+const FEW_TOOLS = 16;
+
+export class ToolTable {
+  readonly entries: readonly ToolEntry[];
+  /** Of the same tools in the same order: converted once, handed to the model at every step. */
+  readonly definitions: LanguageModelV4FunctionTool[];
+  #byName: Map<string, ToolEntry> | undefined;
+
+  constructor(entries: readonly ToolEntry[], definitions: LanguageModelV4FunctionTool[]) {
+    this.entries = entries;
+    this.definitions = definitions;
+  }
+
+  find(name: string): ToolEntry | undefined {
+    if (this.entries.length <= FEW_TOOLS) return this.entries.find((entry) => entry.name === name);
+    this.#byName ??= new Map(this.entries.map((entry) => [entry.name, entry]));
+    return this.#byName.get(name);
+  }
+
+  /** The same without those that are left out. */
+  filter(keeps: (entry: ToolEntry) => boolean): ToolTable {
+    const kept = this.entries.map(keeps);
+    const isKept = (_: unknown, index: number) => kept[index] === true;
+    return new ToolTable(this.entries.filter(isKept), this.definitions.filter(isKept));
+  }
 }
 
 export interface RenamedTool {
@@ -160,19 +182,19 @@ export async function collectTools(
   signal?: AbortSignal,
 ): Promise<ToolTable> {
   const lists = await Promise.all(sources.map((source) => source.listTools(signal)));
-  const table: ToolTable = { byName: new Map(), definitions: [] };
+  const entries = new Map<string, ToolEntry>();
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
       const name = names.nameFor(source, tool.name, tool.name, renamed);
-      if (table.byName.has(name)) continue; // listed twice: no model takes two tools of one name
-      table.byName.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
-      table.definitions.push(functionTool(name, tool));
+      if (entries.has(name)) continue; // listed twice: no model takes two tools of one name
+      entries.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
     }
   }
-  return table;
+  const all = [...entries.values()];
+  return new ToolTable(all, all.map(functionTool));
 }
 
-function functionTool(name: string, tool: Tool): LanguageModelV4FunctionTool {
+function functionTool({ name, tool }: ToolEntry): LanguageModelV4FunctionTool {
   const description = tool.description ?? tool.title ?? tool.annotations?.title;
   // MCP allows an object schema without properties, which some providers refuse
   const given = tool.inputSchema as LanguageModelV4FunctionTool['inputSchema'];
