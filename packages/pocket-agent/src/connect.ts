@@ -5,7 +5,6 @@ import {
   type Client,
   type ClientOptions,
   type ConnectOptions,
-  type JSONRPCMessage,
   type OAuthClientProvider,
   SdkHttpError,
   type Transport,
@@ -28,7 +27,6 @@ interface ConnectRequest {
   /** For the server; a person who logs in takes the time they need. */
   timeoutMs: number;
   makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): Client;
-  observe(message: JSONRPCMessage): void;
 }
 
 export interface Connected {
@@ -197,7 +195,6 @@ function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
 async function attempt(request: ConnectRequest, transport: Transport, options: ConnectOptions): Promise<Connected> {
   const probe = 'pid' in transport ? { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, request.timeoutMs) } } : {};
   const client = request.makeClient({ mode: 'auto', ...probe });
-  listen(transport, request.observe);
   try {
     await abortable(
       client.connect(transport, { ...options, timeout: request.timeoutMs, signal: request.signal }),
@@ -208,15 +205,6 @@ async function attempt(request: ConnectRequest, transport: Transport, options: C
     await transport.close().catch(() => {}); // the first error is the one that matters
     throw error;
   }
-}
-
-/** Apart from `attempt`, whose request would otherwise be kept as long as the connection. */
-function listen(transport: Transport, observe: ConnectRequest['observe']): void {
-  const before = transport.onmessage;
-  transport.onmessage = (message, extra) => {
-    before?.(message, extra);
-    observe(message);
-  };
 }
 
 function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string> = {}): URL {

@@ -13,7 +13,7 @@ import {
 import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { HttpTransport } from './http-transport.ts';
-import { hear, type Listener, listeningClient } from './listening-client.ts';
+import { type Listener, ListeningClient } from './listening-client.ts';
 import type { Logger } from './logger.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
@@ -235,8 +235,7 @@ export class McpConnection {
           ...this.#options,
           signal,
           timeoutMs: this.#options.entry.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-          makeClient: (negotiation) => listeningClient(this.#listener, negotiation),
-          observe: (message) => hear(this.#listener, message),
+          makeClient: (negotiation) => new ListeningClient(this.#listener, negotiation),
         });
       } catch (error) {
         if (!isUnreachable(error) || Date.now() + waitMs > until) throw error;

@@ -1,5 +1,5 @@
 // The SDK's client for one connection: it answers what a server asks, and everything the server says is heard.
-import { Client, type ClientOptions, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { isResult } from './message-lines.ts';
@@ -27,48 +27,50 @@ export interface Listener {
   onToolsChanged(): void;
 }
 
-export function listeningClient(
-  listener: Listener,
-  versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>,
-): Client {
-  const { name, handlers, logger, clientInfo, pending } = listener;
-  const client = new ListeningClient(clientInfo, {
-    capabilities: capabilitiesOf(handlers),
-    versionNegotiation,
-    responseCacheStore: new SparingCache(),
-    inputRequired: { maxRounds: MOST_ROUNDS },
-    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
-  });
-  registerServerRequests(client, {
-    server: name,
-    handlers,
-    logger,
-    whileAsked: (answer) => pending.whileAsked(answer),
-  });
-  client.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
-  return client;
-}
+export class ListeningClient extends Client {
+  readonly #listener: Listener;
 
-class ListeningClient extends Client {
+  constructor(listener: Listener, versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>) {
+    const { name, handlers, logger, clientInfo, pending } = listener;
+    super(clientInfo, {
+      capabilities: capabilitiesOf(handlers),
+      versionNegotiation,
+      responseCacheStore: new SparingCache(),
+      inputRequired: { maxRounds: MOST_ROUNDS },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
+    });
+    this.#listener = listener;
+    registerServerRequests(this, {
+      server: name,
+      handlers,
+      logger,
+      whileAsked: (answer) => pending.whileAsked(answer),
+    });
+    this.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
+  }
+
   override async connect(...[transport, options]: Parameters<Client['connect']>): Promise<void> {
     const { onmessage: before } = transport;
+    const heard: NonNullable<Transport['onmessage']> = (message, extra) => {
+      before?.(message, extra);
+      hear(this.#listener, message);
+    };
+    transport.onmessage = heard;
     await super.connect(transport, options);
     const { onmessage: bySdk } = transport;
     transport.onmessage = (message, extra) => {
-      // results go straight to whoever waits: the SDK would first hold them against a schema that they are held against then
       if (isResult(message)) {
         before?.(message, extra);
-        this._onresponse(message);
-      }
-      // we hear progress by ourselves; the SDK would report the token as unknown
-      else if (isProgress(message)) before?.(message, extra);
-      else bySdk?.(message, extra);
+        this._onresponse(message); // the SDK's own way holds it against the same schema twice
+      } else if (isProgress(message)) {
+        heard(message, extra); // the SDK would not know the token
+      } else bySdk?.(message, extra);
     };
   }
 }
 
 /** Every message as it arrives: the SDK's own progress callbacks miss those that come together with the result. */
-export function hear({ name, handlers, logger, pending, onLog }: Listener, message: JSONRPCMessage): void {
+function hear({ name, handlers, logger, pending, onLog }: Listener, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
   tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
   if (isProgress(message)) {
