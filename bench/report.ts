@@ -32,7 +32,8 @@ Made by \`npm run bench\` in ${minutes.toFixed(0)} minutes. Of ${verdicts.length
 ("within noise"), ${counted('missed')} in none. A cell is the median of the rounds, and in brackets the median of its ratios, each to the base of
 the row in the same round: \`mcp-sdk\` is the bare client of the MCP SDK v2; \`floor\` is a hand-written loop, in items 5 and 12
 bare node, in 8 one POST a call by hand, which is the most that the server of the row can give, in 9 the model itself, in 10
-the A2A SDK's client, in 11 a bare MCP server. In item 8 the server of 2026 speaks both eras and makes itself anew for every
+looking through every text and the A2A SDK's client, in 11 a bare MCP server. A question on the command line is held against the bare client that calls the same
+tool of the same server. In item 8 the server of 2026 speaks both eras and makes itself anew for every
 request, the one of 2025 keeps sessions and answers with streams. Times of steps, deltas and model calls are
 CPU time of the process, garbage collection included; those of items 3, 4, 5 and 12 and the rates of 8 are on the clock. Idle agents
 share their tools, as those of one program do; with MCP each has a server of its own, which counts too. Agents are sought among ${effort.registered.toLocaleString('en')}. Calls of

@@ -38,7 +38,7 @@ export const works: Record<string, Work> = {
   },
   router: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/router.ts')).router(...of) },
   bridge: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).bridge(...of) },
-  search: { contenders: [us], measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of) },
+  search: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of) },
   mattermost: {
     contenders: [floor, us],
     measure: async (...of) => (await import('./tasks/mattermost.ts')).mattermost(...of),

@@ -1,4 +1,5 @@
-// Agent3: search in a large registry, and calls through the bridge; the floor is the client of the A2A SDK.
+// Agent3: search in a large registry, and calls through the bridge. Floors: looking through all texts, and the client of
+// the A2A SDK.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,24 +20,42 @@ import { timed } from '../timing.ts';
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Milliseconds for words that many agents have, few have, and nobody spelt like that. */
-export async function search(_contender: string, effort: Effort): Promise<Figures> {
+export async function search(contender: string, effort: Effort): Promise<Figures> {
+  return contender === us ? inRegistry(effort) : asked(byHand(effort.registered), effort);
+}
+
+async function inRegistry(effort: Effort): Promise<Figures> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-registry-'));
   const fetch = makeFetch();
   const registry = await openRegistry({ file: join(folder, 'registry.db'), fetch, healthChecks: false });
   try {
     for (const batch of manyCards(effort.registered)) await registry.importCards(batch, { id: 'bench' });
-    const ask = async (query: string) => (await timed(() => registry.search({ query }), effort)).cpu / 1_000;
-    const sentence = `please find an agent that can ${[3, 40, 700, 2_000].map(wordAt).join(' ')}`;
-    return {
-      searchCommon: await ask(wordAt(0)),
-      searchSentence: await ask(sentence),
-      searchMisspelt: await ask(`${wordAt(50)}q ${wordAt(800)}x`),
-    };
+    return await asked((query) => registry.search({ query }), effort);
   } finally {
     await registry.close();
     fetch.close();
     await rm(folder, { recursive: true });
   }
+}
+
+/** What is written in ten minutes: every text is looked through, and who has the most of the words comes first. */
+function byHand(registered: number): (query: string) => Promise<unknown> {
+  const texts = [...manyCards(registered)].flat().map((card) => JSON.stringify(card).toLowerCase());
+  return async (query) => {
+    const words = query.toLowerCase().split(' ');
+    const counted = texts.map((text, index) => ({ index, hits: words.filter((word) => text.includes(word)).length }));
+    const found = counted.filter(({ hits }) => hits > 0).sort((one, other) => other.hits - one.hits);
+    return found.slice(0, 10);
+  };
+}
+
+async function asked(find: (query: string) => Promise<unknown>, effort: Effort): Promise<Figures> {
+  const milliseconds = async (query: string) => (await timed(() => find(query), effort)).cpu / 1_000;
+  return {
+    searchCommon: await milliseconds(wordAt(0)),
+    searchSentence: await milliseconds(`please find an agent that can ${[3, 40, 700, 2_000].map(wordAt).join(' ')}`),
+    searchMisspelt: await milliseconds(`${wordAt(50)}q ${wordAt(800)}x`),
+  };
 }
 
 export async function bridge(contender: string, effort: Effort): Promise<Figures> {

@@ -16,7 +16,25 @@ const imports: Record<string, string> = {
   voltagent: '@voltagent/core',
 };
 const here = fileURLToPath(new URL('..', import.meta.url));
-const command = fileURLToPath(new URL('../../packages/pocket-agent/dist/cli/main.js', import.meta.url));
+const built = new URL('../../packages/pocket-agent/dist/', import.meta.url);
+const command = fileURLToPath(new URL('cli/main.js', built));
+
+/** The same with the bare client and no model: it starts the built-in server, lists its tools and calls one. */
+const bareQuestion = `
+  import { Client } from '@modelcontextprotocol/client';
+  import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+  const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  const args = ['${fileURLToPath(new URL('builtin-server/main.js', built))}'];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args }));
+  await client.listTools();
+  const { isError } = await client.callTool({ name: 'calculate', arguments: { expression: '17% of 2380' } });
+  if (isError) throw new Error('It could not calculate.');
+  await client.close();`;
+
+const questions: Record<string, string[]> = {
+  'mcp-sdk': moduleOf(bareQuestion),
+  [us]: [command, '--model', 'demo', 'What is 17% of 2380?'],
+};
 
 /**
  * The floor is node itself. All are started in turn, so that a busy moment of the machine hits all of them, and what is
@@ -26,6 +44,7 @@ export async function cold(contender: string, { starts }: Effort): Promise<Figur
   const cwd = peers.includes(contender) ? peerFolder(contender) : here;
   const name = imports[contender];
   const program = `${name ? `await import('${name}');` : ''}process.stdout.write(String(process.memoryUsage().rss))`;
+  const question = questions[contender];
   const rounds: Round[] = [];
   for (let count = 0; count < starts; count++) {
     await pause();
@@ -33,7 +52,7 @@ export async function cold(contender: string, { starts }: Effort): Promise<Figur
       bare: started(moduleOf(''), here),
       full: started(moduleOf(program), cwd),
       version: contender === us ? started([command, '--version'], here) : undefined,
-      answer: contender === us ? started([command, '--model', 'demo', 'What is 17% of 2380?'], here) : undefined,
+      answer: question && started(question, here),
     });
   }
   const importMb = median(rounds.map(({ full }) => Number(full.output) / 1e6));
@@ -41,13 +60,20 @@ export async function cold(contender: string, { starts }: Effort): Promise<Figur
   return {
     importMs: median(rounds.map(({ full, bare }) => full.milliseconds - bare.milliseconds)),
     importMb,
-    ...(contender === us
-      ? {
-          commandMs: median(rounds.map(({ version }) => version?.milliseconds ?? Number.NaN)),
-          answerMs: median(rounds.map(({ answer }) => answer?.milliseconds ?? Number.NaN)),
-        }
-      : {}),
+    ...figureOf(
+      'commandMs',
+      rounds.map(({ version }) => version),
+    ),
+    ...figureOf(
+      'answerMs',
+      rounds.map(({ answer }) => answer),
+    ),
   };
+}
+
+function figureOf(id: string, starts: readonly (Started | undefined)[]): Figures {
+  const times = starts.flatMap((start) => start?.milliseconds ?? []);
+  return times.length > 0 ? { [id]: median(times) } : {};
 }
 
 function moduleOf(program: string): string[] {
