@@ -3,6 +3,7 @@ import type { Client, McpSubscription, Tool } from '@modelcontextprotocol/client
 import { abortable } from './abort.ts';
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { sharedTool } from './shared-tools.ts';
 
 export class ToolList {
   /** Grows whenever the list may have changed. */
@@ -53,15 +54,6 @@ export class ToolList {
     }
     // asked all the same, the SDK would print to stdout
     if (!client.getServerCapabilities()?.tools) return [];
-    return compact((await client.listTools(undefined, { cacheMode: 'refresh' })).tools);
+    return (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.map(sharedTool);
   }
-}
-
-/** In little room: what a server of this process lists is full of fields without a value. */
-function compact(tools: readonly Tool[]): readonly Tool[] {
-  return tools.map((tool) => {
-    const copy: Tool = JSON.parse(JSON.stringify(tool));
-    if (tool.description !== undefined) copy.description = tool.description; // the server has the same text
-    return copy;
-  });
 }

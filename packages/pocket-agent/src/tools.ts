@@ -194,10 +194,17 @@ export async function collectTools(
   return new ToolTable(all, all.map(functionTool));
 }
 
+/** A tool that several agents have, or that is listed again, is converted once. */
+const converted = new WeakMap<Tool, LanguageModelV4FunctionTool>();
+
 function functionTool({ name, tool }: ToolEntry): LanguageModelV4FunctionTool {
+  const known = converted.get(tool);
+  if (known?.name === name) return known;
   const description = tool.description ?? tool.title ?? tool.annotations?.title;
   // MCP allows an object schema without properties, which some providers refuse
   const given = tool.inputSchema as LanguageModelV4FunctionTool['inputSchema'];
   const inputSchema = given.properties ? given : { ...given, properties: {} };
-  return { type: 'function', name, ...(description ? { description } : {}), inputSchema };
+  const definition = { type: 'function' as const, name, ...(description ? { description } : {}), inputSchema };
+  converted.set(tool, definition);
+  return definition;
 }

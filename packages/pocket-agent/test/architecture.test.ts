@@ -21,6 +21,7 @@ const layers = [
     'oauth',
     'server-requests',
     'pending-calls',
+    'shared-tools',
     'message-lines',
     'send-call',
     'ledger',
