@@ -49,6 +49,8 @@ export interface Contender {
 /** How long a child measures, and how much of what takes memory it makes. */
 export interface Effort {
   warmMs: number;
+  /** At least so many runs before anything is measured, in up to four times that time. */
+  warmRuns?: number;
   measureMs: number;
   /** Idle agents to make. */
   agents: number;

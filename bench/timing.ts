@@ -14,16 +14,15 @@ type Run = () => Promise<unknown>;
 /** The median of so many moments: what comes between hits one of them. */
 const MOMENTS = 7;
 
-export async function timed(run: Run, effort: Effort, warmRuns = WARM_RUNS): Promise<Timing> {
-  const [timing] = await timedTogether([run], effort, warmRuns);
+export async function timed(run: Run, effort: Effort): Promise<Timing> {
+  const [timing] = await timedTogether([run], effort);
   return timing as Timing;
 }
 
 /** Several by turns, to be compared with each other; other contenders have theirs in between. */
 export async function timedTogether(
   runs: readonly Run[],
-  { warmMs, measureMs }: Effort,
-  warmRuns = WARM_RUNS,
+  { warmMs, warmRuns = WARM_RUNS, measureMs }: Effort,
 ): Promise<Timing[]> {
   for (const run of runs) await repeatFor(warmMs, run, warmRuns);
   const moments = runs.map((): Timing[] => []);

@@ -48,11 +48,8 @@ async function callsPerSecond(connection: Connection, effort: Effort, atOnce: nu
     const answer = await connection.call(1, 2);
     if (answer !== '3') throw new Error(`The tool answered ${answer}.`);
   };
-  const { cpu, wall } = await timed(
-    () => Promise.all(Array.from({ length: atOnce }, call)),
-    effort,
-    WARM_CALLS / atOnce,
-  );
+  const calls = () => Promise.all(Array.from({ length: atOnce }, call));
+  const { cpu, wall } = await timed(calls, { ...effort, warmRuns: WARM_CALLS / atOnce });
   return { rate: (atOnce * 1e6) / wall, cpu: cpu / atOnce };
 }
 

@@ -76,7 +76,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
   };
 
   const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    let url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
+    let url = new URL(input instanceof Request ? input.url : input);
     const exchange = prepare(input, init, options);
     try {
       for (let count = 0; ; count++) {

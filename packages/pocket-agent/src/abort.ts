@@ -26,7 +26,7 @@ export function startDeadline(
   const controller = new AbortController();
   const releases: (() => void)[] = [];
   for (const signal of signals) {
-    if (!signal) continue;
+    if (!signal || signal === neverAborted) continue;
     const abort = () => controller.abort(abortError(what, signal.reason));
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });

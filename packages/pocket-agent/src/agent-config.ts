@@ -139,7 +139,7 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
   const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {
     llmModel: config.llmModel,
-    modelSettings: config.modelSettings && { ...config.modelSettings },
+    modelSettings: config.modelSettings ? { ...config.modelSettings } : undefined,
     name,
     roleDescription: config.roleDescription,
     agentId: config.agentId ?? (config.name === undefined ? name : undefined),

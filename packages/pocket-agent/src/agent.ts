@@ -1,7 +1,7 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import type { A2aServer } from './a2a/server.ts';
 import type { A2aServerOptions } from './a2a/server-options.ts';
-import { neverAborted, startDeadline, within } from './abort.ts';
+import { startDeadline, within } from './abort.ts';
 import type { JudgedTool } from './access.ts';
 import { agentClientOptions } from './agent-client.ts';
 import {
@@ -241,7 +241,7 @@ export class PocketAgent<Answer = string> {
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
-  async listTools(signal: AbortSignal = neverAborted): Promise<JudgedTool[]> {
+  async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
     const { entries } = await this.#toolbox.table(signal);
     return entries.filter((tool) => this.gate.refusal(tool) === undefined);
   }

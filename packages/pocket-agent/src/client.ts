@@ -70,7 +70,7 @@ export class PocketAgentClient implements ToolSource {
     return [...this.#entries.keys()];
   }
 
-  /** Servers that were reached for so far, and how that went. */
+  /** Servers that were reached for so far, and how that went, as of now. */
   get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
     return new Map(this.#open.flatMap(({ name, status }) => (status ? [[name, status]] : [])));
   }
@@ -86,7 +86,7 @@ export class PocketAgentClient implements ToolSource {
     for (const [index, connection] of connections.entries()) {
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
-        const name = this.#names.nameFor(connection, tool.name, wanted, (change) =>
+        const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
           this.#options.onToolRenamed?.(change),
         );
         // listed twice: the first is the one that counts
@@ -178,10 +178,10 @@ export class PocketAgentClient implements ToolSource {
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
-  /** Whose tool it is, as long as that server lists it. */
+  /** Whose tool it is, as long as that server is there and lists it. */
   #connectionOf(name: string): McpConnection | undefined {
     const owner = this.#names.ownerOf(name);
-    return owner?.toolNamed(this.#names.ownName(name)) && owner;
+    return owner && !owner.isAway && owner.toolNamed(this.#names.ownName(name)) ? owner : undefined;
   }
 
   async #route(name: string, signal?: AbortSignal): Promise<McpConnection> {
@@ -254,8 +254,7 @@ export class PocketAgentClient implements ToolSource {
       return;
     }
     const text = typeof log.data === 'string' ? log.data : JSON.stringify(log.data);
-    const level = logLevels[log.level] ?? 'info';
-    this.#logger[level](`[${log.server}] ${text}`);
+    this.#logger[logLevels.get(log.level) ?? 'info'](`[${log.server}] ${text}`);
   }
 
   async #server(name: string): Promise<McpConnection> {
@@ -295,13 +294,13 @@ export class PocketAgentClient implements ToolSource {
   }
 }
 
-const logLevels: Record<string, keyof Logger> = {
-  debug: 'debug',
-  info: 'info',
-  notice: 'info',
-  warning: 'warn',
-  error: 'error',
-  critical: 'error',
-  alert: 'error',
-  emergency: 'error',
-};
+const logLevels = new Map<string, keyof Logger>([
+  ['debug', 'debug'],
+  ['info', 'info'],
+  ['notice', 'info'],
+  ['warning', 'warn'],
+  ['error', 'error'],
+  ['critical', 'error'],
+  ['alert', 'error'],
+  ['emergency', 'error'],
+]);

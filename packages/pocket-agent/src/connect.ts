@@ -11,7 +11,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { abortable, startDeadline } from './abort.ts';
+import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { authorizationOf } from './authorization.ts';
 import { errorText, PocketError, refusalReason } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
@@ -197,7 +197,11 @@ async function attempt(request: ConnectRequest, transport: Transport, options: C
   const client = request.makeClient({ mode: 'auto', ...probe });
   try {
     await abortable(
-      client.connect(transport, { ...options, timeout: request.timeoutMs, signal: request.signal }),
+      client.connect(transport, {
+        ...options,
+        timeout: Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+        signal: request.signal,
+      }),
       request.signal,
     );
     return { client, transport };

@@ -47,8 +47,6 @@ const END_SESSION_MS = 2_000;
 
 export class McpConnection {
   readonly name: string;
-  /** How it went; undefined before the server was reached for. */
-  status: { status: ServerStatus; reason?: string } | undefined;
   readonly #options: ConnectionOptions;
   readonly #pending = new PendingCalls();
   readonly #tools: ToolList;
@@ -63,12 +61,23 @@ export class McpConnection {
   #failures = 0;
   #retryAt = 0;
   #callCount = 0;
+  #status: { status: ServerStatus; reason?: string } | undefined;
 
   constructor(options: ConnectionOptions) {
     this.name = options.name;
     this.#options = options;
     this.#listener = { ...options, pending: this.#pending, onToolsChanged: () => this.#tools.changed() };
     this.#tools = new ToolList(options.logger);
+  }
+
+  /** How it went; undefined before the server was reached for. */
+  get status(): { status: ServerStatus; reason?: string } | undefined {
+    return this.#status;
+  }
+
+  /** It could not be reached, and has not been since. */
+  get isAway(): boolean {
+    return !this.#live && this.#failures > 0;
   }
 
   /** Grows whenever the list of tools may have changed. */
@@ -78,17 +87,17 @@ export class McpConnection {
 
   /** Called at every step: a server that failed is tried again in the background when its time has come. */
   retryIfDue(): void {
-    if (this.#isAway && Date.now() >= this.#retryAt) void this.retry();
+    if (this.isAway && Date.now() >= this.#retryAt) void this.retry();
   }
 
   /** Tries a server that failed once more, now. Never rejects: the outcome is a status. */
   async retry(): Promise<void> {
-    if (this.#isAway && !this.#closing.signal.aborted) await this.#connect().catch(() => {});
+    if (this.isAway && !this.#closing.signal.aborted) await this.#connect().catch(() => {});
   }
 
   /** Never rejects for a server that is away: its tools are missing until it is back. */
   async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
-    if (this.#isAway) {
+    if (this.isAway) {
       this.retryIfDue(); // but a step must not wait again for a server that did not answer before
       return [];
     }
@@ -124,10 +133,6 @@ export class McpConnection {
     this.#live = undefined;
     if (live) this.#setStatus('closed');
     await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
-  }
-
-  get #isAway(): boolean {
-    return !this.#live && this.#failures > 0;
   }
 
   async #listTools(signal: AbortSignal | undefined): Promise<readonly Tool[]> {
@@ -272,7 +277,7 @@ export class McpConnection {
   }
 
   #setStatus(status: ServerStatus, reason?: string): void {
-    this.status = { status, ...(reason === undefined ? {} : { reason }) };
+    this.#status = { status, ...(reason === undefined ? {} : { reason }) };
     this.#options.onStatus(status, reason);
   }
 

@@ -61,9 +61,9 @@ export class ListeningClient extends Client {
     transport.onmessage = (message, extra) => {
       if (isResult(message)) {
         before?.(message, extra);
-        this._onresponse(message); // the SDK's own way holds it against the same schema twice
+        this._onresponse(message); // the SDK's own way holds it against one schema twice
       } else if (isProgress(message)) {
-        heard(message, extra); // the SDK would not know the token
+        heard(message, extra); // the SDK does not know our tokens: its `onprogress` is not for this client
       } else bySdk?.(message, extra);
     };
   }
@@ -83,12 +83,12 @@ function hear({ name, handlers, logger, pending, onLog }: Listener, message: JSO
     pending.progress(progressToken, update);
   } else if (message.method === 'notifications/message') {
     const log = message.params as unknown as Omit<ServerLog, 'server'>;
-    onLog({ ...log, server: name });
+    tell(logger, 'The log of a server', () => onLog({ ...log, server: name }));
   }
 }
 
 function isProgress(message: JSONRPCMessage): boolean {
-  return 'method' in message && message.method === 'notifications/progress';
+  return 'method' in message && message.method === 'notifications/progress' && !('id' in message);
 }
 
 type ProgressParams = ToolProgress & { progressToken: string | number };

@@ -4,6 +4,9 @@ import { type JSONRPCMessage, type JSONRPCResultResponse, parseJSONRPCMessage } 
 /** A server that never ends its line must not fill the memory. */
 const LONGEST_BYTES = 10 * 1_024 * 1_024;
 const LINE_FEED = 10;
+const INVALID_REQUEST = -32_600;
+/** In `_meta` the SDK looks at this and at the progress token. */
+const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 export class MessageLines {
   /** The beginning of a line whose end has not come yet. */
@@ -52,13 +55,31 @@ export function readMessage(line: string): JSONRPCMessage | undefined {
   return checkedMessage(value);
 }
 
-/** Answers, which are most of what arrives, are checked by the SDK's client anyway; the rest is checked here. */
+/** A message, or an error for whoever waits for an answer that is none. */
 export function checkedMessage(value: unknown): JSONRPCMessage {
-  return isResult(value) ? value : parseJSONRPCMessage(value);
+  if (isResult(value)) return value;
+  try {
+    return parseJSONRPCMessage(value);
+  } catch (error) {
+    if (!isObject(value) || !isId(value.id) || 'method' in value) throw error;
+    const message = 'The server answered with something that is no valid JSON-RPC';
+    return { jsonrpc: '2.0', id: value.id, error: { code: INVALID_REQUEST, message } };
+  }
 }
 
-/** An answer that says it went well. */
+/** As strict as the SDK's schema, which takes long for what is most of what arrives. */
 export function isResult(value: unknown): value is JSONRPCResultResponse {
-  if (typeof value !== 'object' || value === null || !('id' in value) || 'method' in value) return false;
-  return 'result' in value && typeof value.result === 'object' && value.result !== null;
+  if (!isObject(value) || value.jsonrpc !== '2.0' || !isId(value.id) || !isObject(value.result)) return false;
+  const { _meta } = value.result;
+  if (_meta !== undefined && (!isObject(_meta) || 'progressToken' in _meta || RELATED_TASK in _meta)) return false;
+  for (const key in value) if (key !== 'jsonrpc' && key !== 'id' && key !== 'result') return false;
+  return true;
+}
+
+function isId(value: unknown): value is string | number {
+  return typeof value === 'string' || Number.isInteger(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

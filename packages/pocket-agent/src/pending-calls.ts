@@ -73,6 +73,7 @@ export class PendingCalls {
   }
 
   #look(): void {
+    this.#timer = undefined;
     this.#looksAt = Number.POSITIVE_INFINITY;
     // a server that waits for an answer of ours is not the one that is late
     if (this.#questions > 0) this.#extendAll();
@@ -88,12 +89,15 @@ export class PendingCalls {
 class Clock {
   readonly call: Omit<PendingCall<never>, 'send'>;
   readonly controller = new AbortController();
+  readonly #expired = Promise.withResolvers<PocketError>();
   readonly #latest: number;
   #heardAt = performance.now();
 
   constructor(call: Omit<PendingCall<never>, 'send'>) {
     this.call = call;
     this.#latest = this.#heardAt + call.maxTimeoutMs;
+    // so that it is heard within the run of this call, not of the one that happened to start the timer
+    this.#expired.promise.then((error) => this.controller.abort(error));
   }
 
   get dueAt(): number {
@@ -107,7 +111,7 @@ class Clock {
   giveUp(now: number): void {
     const { tool, server, timeoutMs, maxTimeoutMs } = this.call;
     const why = now < this.#latest ? `gave no sign of life for ${timeoutMs}` : `ran longer than ${maxTimeoutMs}`;
-    this.controller.abort(
+    this.#expired.resolve(
       new PocketError('TOOL_TIMEOUT', `Tool "${tool}" of "${server}" ${why} ms and was cancelled.`),
     );
   }

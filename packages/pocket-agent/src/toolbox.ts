@@ -18,7 +18,7 @@ export class Toolbox {
     for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
-    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : [...sources];
+    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
     this.#watcher = watcher;
   }
 

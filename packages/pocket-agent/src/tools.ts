@@ -95,7 +95,7 @@ export interface RenamedTool {
   reason: string;
 }
 
-/** A tool whose owner calls it otherwise. */
+/** A tool whose owner calls it otherwise; a class, so that it cannot be taken for an owner. */
 class Renamed<Owner> {
   readonly owner: Owner;
   readonly tool: string;
@@ -124,7 +124,10 @@ export class ToolNames<Owner extends { readonly name: string }> {
     return owner instanceof Renamed ? owner.tool : name;
   }
 
-  nameFor(owner: Owner, tool: string, wanted: string, renamed: (change: RenamedTool) => void): string {
+  nameFor(
+    { owner, tool, wanted }: { owner: Owner; tool: string; wanted: string },
+    renamed: (change: RenamedTool) => void,
+  ): string {
     if (this.ownerOf(wanted) === owner && this.ownName(wanted) === tool) return wanted;
     const known = this.#changed?.get(owner)?.get(tool);
     if (known !== undefined) return known;
@@ -185,7 +188,7 @@ export async function collectTools(
   const entries = new Map<string, ToolEntry>();
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {
-      const name = names.nameFor(source, tool.name, tool.name, renamed);
+      const name = names.nameFor({ owner: source, tool: tool.name, wanted: tool.name }, renamed);
       if (entries.has(name)) continue; // listed twice: no model takes two tools of one name
       entries.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
     }

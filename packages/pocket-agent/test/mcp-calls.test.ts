@@ -1,5 +1,7 @@
 // A tool call on its way: abort, timeouts, progress, and the `_meta` that travels with it.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent, type ToolProgress } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
@@ -124,6 +126,15 @@ describe('progress', () => {
     });
   });
 
+  test('a logger that throws breaks nothing', async () => {
+    const fail = () => {
+      throw new Error('the disk is full');
+    };
+    const logger = { ...silent, info: fail, warn: fail };
+    const { client } = testClient({ mcpConfig: () => modernServer(), logger });
+    expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
+  });
+
   test('handlers that throw break nothing', async () => {
     const fail = () => {
       throw new Error('my handler is broken');
@@ -168,6 +179,28 @@ describe('timeouts', () => {
     expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
     expect(await first).toBeGreaterThanOrEqual(300);
     expect(await second).toBeGreaterThanOrEqual(300);
+  });
+
+  test('are heard within the run of their own call', async () => {
+    const runs = new AsyncLocalStorage<string>();
+    const heard: unknown[] = [];
+    const server = () => {
+      const made = new McpServer({ name: 'it', version: '1' });
+      made.registerTool('wait', {}, async ({ mcpReq: { signal } }) => {
+        await new Promise<void>((resolve) =>
+          signal.addEventListener('abort', () => resolve(void heard.push(runs.getStore()))),
+        );
+        return { content: [] };
+      });
+      return made;
+    };
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: { server, timeoutMs: 100 } } } });
+    await client.listTools();
+    const first = runs.run('first', () => client.callTool('wait', {}));
+    await delay(20);
+    const second = runs.run('second', () => client.callTool('wait', {}));
+    await Promise.allSettled([first, second]);
+    await eventually(() => expect(heard).toEqual(['first', 'second']));
   });
 
   test('may be none at all', async () => {

@@ -209,6 +209,15 @@ describe('a dead server', () => {
     await eventually(() => expect(client.revision).toBeGreaterThan(revision));
     expect(await client.listTools()).toEqual([]);
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: failed']);
+    await expect(client.callTool('echo', { text: 'a' })).rejects.toMatchObject({
+      code: 'TOOL_UNKNOWN',
+      message: expect.stringContaining('MCP server "it" is away'),
+    });
+  });
+
+  test('may take its time where connectTimeoutMs is Infinity', async () => {
+    const mcpServers = { it: { ...stdio('stdio-server.ts'), connectTimeoutMs: Number.POSITIVE_INFINITY } };
+    expect(await testClient({ mcpConfig: { mcpServers } }).client.listTools()).not.toEqual([]);
   });
 
   test('that never answers is given up after connectTimeoutMs', async () => {

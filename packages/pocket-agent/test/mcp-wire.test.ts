@@ -187,6 +187,19 @@ describe('a line of a child', () => {
     expect(await client.listTools()).toEqual([]);
     expect(lines.join()).toContain('longer than');
   });
+
+  test('that is no valid answer ends the call at once', async () => {
+    const mcpServers = { it: stdio('stdio-odd.ts', 'sloppy', '"content":') };
+    const { client } = testClient({ mcpConfig: { mcpServers } });
+    await expect(client.callTool('echo', { text: 'a' })).rejects.toThrow('no valid JSON-RPC');
+  });
+
+  test('that is no valid list of tools leaves the server out at once', async () => {
+    const mcpServers = { it: stdio('stdio-odd.ts', 'sloppy', '"tools":[') };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.join()).toContain('no valid JSON-RPC');
+  });
 });
 
 /** A 2026 server whose tools answer with their arguments, looked up for every request. */
