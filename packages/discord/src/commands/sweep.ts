@@ -31,8 +31,9 @@ export const sweepCommand: ChatCommand = {
         : settings.scope === 'user'
           ? 'yours in this channel'
           : 'of all in this channel';
+    const questions = count === 1 ? '1 question' : `${count} questions`;
     return {
-      content: `Shall I forget this conversation (${whose}, ${count} questions)? That cannot be undone.`,
+      content: `Shall I forget this conversation (${whose}, ${questions})? That cannot be undone.`,
       components: buttons(['sweep', 'keep'], about),
     };
   },
