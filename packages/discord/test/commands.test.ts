@@ -174,7 +174,7 @@ test('/sweep asks first, forgets only this conversation, and keeps model and too
   await discord.waitForBotMessage(ann.dm);
   await ann.command('agent', { channel: ann.dm, options: { name: 'Disabled' } }).reply();
   const asked = await ann.command('sweep', { channel: ann.dm }).reply();
-  expect(asked.content).toContain('our direct messages, 1 questions');
+  expect(asked.content).toContain('our direct messages, 1 question)');
   await ann.click(asked, 'Keep it').answered();
   ann.say(ann.dm, 'still there?');
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 2);
@@ -205,7 +205,7 @@ test('/sweep of a conversation that all in a channel share is for moderators', a
   expect(refused.content).toContain('Only members who may manage messages');
   expect(refused.components).toEqual([]);
   const asked = await sweep(admin);
-  expect(asked.content).toContain('of all in this channel, 1 questions');
+  expect(asked.content).toContain('of all in this channel, 1 question)');
   await admin.click(asked, 'Forget it all').answered();
   ann.say('general', `${discord.bot.mention} and now?`);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
