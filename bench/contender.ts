@@ -52,6 +52,8 @@ export interface Effort {
   /** At least so many runs before anything is measured, in up to four times that time. */
   warmRuns?: number;
   measureMs: number;
+  /** Parts of that time, whose median counts: what comes between hits one of them. */
+  moments: number;
   /** Idle agents to make. */
   agents: number;
   /** Agents in the registry that is searched. */

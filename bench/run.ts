@@ -23,8 +23,8 @@ const { values: chosen } = parseArgs({
 if (chosen.install) installPeers();
 
 const effort: Effort = chosen.quick
-  ? { warmMs: 100, measureMs: 100, agents: 200, registered: 2_000, starts: 3 }
-  : { warmMs: 1_500, measureMs: 700, agents: 1_000, registered: 100_000, starts: 5 };
+  ? { warmMs: 50, measureMs: 50, moments: 1, agents: 50, registered: 2_000, starts: 1 }
+  : { warmMs: 1_500, measureMs: 700, moments: 7, agents: 1_000, registered: 100_000, starts: 5 };
 // what takes long, or varies little, is done once
 const once = ['search', 'installed', 'idle', 'idleMcp'];
 const repeats = chosen.quick ? 1 : 5;

@@ -11,22 +11,17 @@ export interface Timing {
 
 type Run = () => Promise<unknown>;
 
-/** The median of so many moments: what comes between hits one of them. */
-const MOMENTS = 7;
-
 export async function timed(run: Run, effort: Effort): Promise<Timing> {
   const [timing] = await timedTogether([run], effort);
   return timing as Timing;
 }
 
 /** Several by turns, to be compared with each other; other contenders have theirs in between. */
-export async function timedTogether(
-  runs: readonly Run[],
-  { warmMs, warmRuns = WARM_RUNS, measureMs }: Effort,
-): Promise<Timing[]> {
+export async function timedTogether(runs: readonly Run[], effort: Effort): Promise<Timing[]> {
+  const { warmMs, warmRuns = WARM_RUNS } = effort;
   for (const run of runs) await repeatFor(warmMs, run, warmRuns);
   const moments = runs.map((): Timing[] => []);
-  await inMoments(measureMs, async (milliseconds) => {
+  await inMoments(effort, async (milliseconds) => {
     for (const [index, run] of runs.entries()) moments[index]?.push(await moment(run, milliseconds));
   });
   return moments.map((timings) => ({
@@ -36,10 +31,13 @@ export async function timedTogether(
 }
 
 /** Measures for that long, with other contenders in between. */
-export async function inMoments(measureMs: number, measure: (milliseconds: number) => Promise<void>): Promise<void> {
-  for (let count = 0; count < MOMENTS; count++) {
+export async function inMoments(
+  { measureMs, moments }: Effort,
+  measure: (milliseconds: number) => Promise<void>,
+): Promise<void> {
+  for (let count = 0; count < moments; count++) {
     await pause();
-    await measure(measureMs / MOMENTS);
+    await measure(measureMs / moments);
   }
 }
 

@@ -70,7 +70,7 @@ async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: 
     for (let step = LONG - 10; step < LONG; step++) late.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
   };
   await repeatFor(effort.warmMs, running.run);
-  await inMoments(effort.measureMs, async (milliseconds) => void (await repeatFor(milliseconds, run)));
+  await inMoments(effort, async (milliseconds) => void (await repeatFor(milliseconds, run)));
   await running.close?.();
   return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };
 }
