@@ -31,7 +31,7 @@ export function report(results: Results, { effort, minutes, repeats }: ReportPar
 Made by \`npm run bench\` in ${minutes.toFixed(0)} minutes. Of ${verdicts.length} targets ${counted('met')} are met in every round, ${counted('within noise')} in some
 ("within noise"), ${counted('missed')} in none. A cell is the median of the rounds, and in brackets the median of its ratios, each to the base of
 the row in the same round: \`mcp-sdk\` is the bare client of the MCP SDK v2; \`floor\` is a hand-written loop, in items 5 and 12
-bare node, in 8 one POST a call by hand, which is the most that the server of the row can give, in 9 the model itself, in 10
+bare node, in 8 one POST a call by hand with node:http, in 9 the model itself, in 10
 looking through every text and the A2A SDK's client, in 11 a bare MCP server. A question on the command line is held against the bare client that calls the same
 tool of the same server. In item 8 the server of 2026 speaks both eras and makes itself anew for every
 request, the one of 2025 keeps sessions and answers with streams. Times of steps, deltas and model calls are
