@@ -39,6 +39,11 @@ export interface PocketAgentClientOptions extends ServerHandlers {
 
 type WithServer<Item> = Item & { server: string };
 
+interface FoundTool {
+  connection: McpConnection;
+  tool: Tool;
+}
+
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
   readonly #options: PocketAgentClientOptions;
@@ -101,17 +106,15 @@ export class PocketAgentClient implements ToolSource {
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    const known = this.#connectionOf(name);
-    const call = (connection: McpConnection) => {
-      const tool = this.#names.ownName(name);
-      return connection.callTool(tool, args, {
-        toolCallId: context.toolCallId ?? tool,
+    const known = this.#find(name);
+    const call = ({ connection, tool }: FoundTool) =>
+      connection.callTool(tool, args, {
+        toolCallId: context.toolCallId ?? tool.name,
         signal: context.signal ?? neverAborted,
         progress: context.progress ?? (() => {}),
         meta: context.meta ?? {},
       });
-    };
-    return known ? call(known) : this.#route(name, context.signal).then(call);
+    return known ? call(known) : this.#seek(name, context.signal).then(call);
   }
 
   /** Whether a server is an agent of ours whose questions for approval are put to our approver. */
@@ -130,10 +133,7 @@ export class PocketAgentClient implements ToolSource {
 
   /** The JSON Schema of a tool's arguments. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
-    const connection = await this.#route(name);
-    const tool = connection.toolNamed(this.#names.ownName(name));
-    if (!tool) throw this.#unknown(name, []);
-    return tool.inputSchema;
+    return (this.#find(name) ?? (await this.#seek(name))).tool.inputSchema;
   }
 
   // the SDK prints to stdout when it is asked for lists of a kind the server has none of
@@ -178,36 +178,34 @@ export class PocketAgentClient implements ToolSource {
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
-  /** Whose tool it is, as long as that server is there and lists it. */
-  #connectionOf(name: string): McpConnection | undefined {
-    const owner = this.#names.ownerOf(name);
-    return owner && !owner.isAway && owner.toolNamed(this.#names.ownName(name)) ? owner : undefined;
+  /** As long as its server is there and lists it. */
+  #find(name: string): FoundTool | undefined {
+    const connection = this.#names.ownerOf(name);
+    if (!connection || connection.isAway) return undefined;
+    const tool = connection.toolNamed(this.#names.ownName(name));
+    return tool && { connection, tool };
   }
 
-  async #route(name: string, signal?: AbortSignal): Promise<McpConnection> {
-    let tools: Tool[] = [];
-    if (!this.#connectionOf(name)) tools = await this.listTools(signal);
-    if (!this.#connectionOf(name)) {
-      // it may be a tool of a server that was away
+  /** One that is not known yet, or that a server has which was away. */
+  async #seek(name: string, signal?: AbortSignal): Promise<FoundTool> {
+    let tools = await this.listTools(signal);
+    let found = this.#find(name);
+    if (!found) {
       await Promise.all(this.#open.map((connection) => connection.retry()));
       tools = await this.listTools(signal);
+      found = this.#find(name);
     }
-    const connection = this.#connectionOf(name);
-    if (!connection) throw this.#unknown(name, tools);
-    return connection;
+    if (!found) throw this.#unknown(name, tools);
+    return found;
   }
 
   #unknown(name: string, tools: readonly Tool[]): PocketError {
     const away = [...this.status].filter(([, { status }]) => status === 'failed' || status === 'lost');
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
+    const names = tools.map((tool) => tool.name);
     // what an agent may not see its model must not read of
-    const known = currentFrame()
-      ? ''
-      : ` ${whatThereIs(
-          name,
-          tools.map((tool) => tool.name),
-        )}`;
-    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${known}${reasons}`);
+    const instead = currentFrame() ? '' : ` ${whatThereIs(name, names)}`;
+    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
   }
 
   #prefixed(): boolean {

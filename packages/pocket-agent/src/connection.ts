@@ -116,10 +116,8 @@ export class McpConnection {
     return this.#tools.find(name);
   }
 
-  callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const tool = this.#tools.find(name);
-    const send = (live: Live) => this.#call(live, tool, { name, arguments: args }, context);
-    return this.#sendSafely(context.signal, tool ?? { name, inputSchema: { type: 'object' } }, send);
+  callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    return this.#sendSafely(context.signal, tool, (live) => this.#call(live, tool, args, context));
   }
 
   /** Any other request: reading changes nothing, so it may be repeated. */
@@ -251,16 +249,16 @@ export class McpConnection {
 
   #call(
     live: Live,
-    tool: Tool | undefined,
-    call: { name: string; arguments: Record<string, unknown> },
+    tool: Tool,
+    args: Record<string, unknown>,
     { toolCallId, signal, meta, progress }: ToolCallContext,
   ): Promise<CallToolResult> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
     const progressToken = `${toolCallId}:${++this.#callCount}`;
     const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
-    const params = { ...call, _meta };
+    const params = { name: tool.name, arguments: args, _meta };
     return this.#pending.run({
-      tool: call.name,
+      tool: tool.name,
       server: this.name,
       progressToken,
       signal,

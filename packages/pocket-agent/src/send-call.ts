@@ -17,11 +17,11 @@ const HEADER_MISMATCH = -32_020;
 
 export function sendCall(
   client: Client,
-  tool: Tool | undefined,
+  tool: Tool,
   params: CallParams,
   options: RequestOptions,
 ): Promise<CallToolResult> {
-  if (!tool || !isPlain(tool)) return client.callTool(params, options);
+  if (!isPlain(tool)) return client.callTool(params, options);
   const answer = client.request({ method: 'tools/call', params }, toolResult, options);
   if (client.getProtocolEra() !== 'modern') return answer;
   return answer.catch((error: unknown) => {

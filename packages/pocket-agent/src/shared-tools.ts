@@ -7,13 +7,13 @@ const dropped = new FinalizationRegistry<string>((name) => {
   if (!known.get(name)?.deref()) known.delete(name);
 });
 
-/** A tool as it was listed, without fields that have no value. Nobody may change it. */
+/** A tool as it was listed, without fields that have no value; frozen, since whoever changed it would do so for all. */
 export function sharedTool(tool: Tool): Tool {
   const { name } = tool;
   const text = JSON.stringify(tool);
   const same = known.get(name)?.deref();
   if (same && JSON.stringify(same) === text) return same;
-  const copy: Tool = JSON.parse(text);
+  const copy: Tool = JSON.parse(text, (_key, value) => Object.freeze(value));
   known.set(name, new WeakRef(copy));
   dropped.register(copy, name);
   return copy;
