@@ -1,60 +1,119 @@
-// The least that calls over HTTP can be: one POST each over kept connections, and nothing looked at but the answer.
-import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
+// The least that calls over HTTP can be: bytes written to kept connections, and nothing looked at but the answer.
+import { connect, type Socket } from 'node:net';
 import type { Connection } from './contender.ts';
-
-const agent = new Agent({ keepAlive: true });
 
 /** The path of the address tells the era. */
 export async function barePosts(url: string): Promise<Connection> {
   const isModern = url.endsWith('/2026');
-  const headers = isModern ? modernHeaders : await openSession(url);
+  const posts = new Posts(new URL(url));
+  const headers = isModern ? modernHeaders : await openSession(posts);
   const params = isModern ? { name: 'add', _meta: modernMeta } : { name: 'add' };
   let id = 0;
   return {
     async call(a, b) {
       const message = { id: ++id, method: 'tools/call', params: { ...params, arguments: { a, b } } };
-      const answer = await post(url, headers, message);
-      return /"text":"([^"]*)"/.exec(answer.body)?.[1] ?? answer.body;
+      const answer = await posts.send(headers, message);
+      return /"text":"([^"]*)"/.exec(answer)?.[1] ?? answer;
     },
-    close: async () => agent.destroy(),
+    close: async () => posts.close(),
   };
 }
 
-const modernHeaders = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'add' };
+const modernHeaders = headerLines({
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': 'tools/call',
+  'mcp-name': 'add',
+});
 const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-async function openSession(url: string): Promise<Record<string, string>> {
-  const version = { 'mcp-protocol-version': '2025-11-25' };
-  const clientInfo = { name: 'bench', version: '1' };
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-  const { session } = await post(url, {}, { id: 0, method: 'initialize', params });
-  const headers = { ...version, 'mcp-session-id': session };
-  await post(url, headers, { method: 'notifications/initialized' });
+async function openSession(posts: Posts): Promise<string> {
+  const protocolVersion = '2025-11-25';
+  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'bench', version: '1' } };
+  const answer = await posts.send('', { id: 0, method: 'initialize', params });
+  const session = /^mcp-session-id: (.*?)\r$/im.exec(answer)?.[1] ?? '';
+  const headers = headerLines({ 'mcp-protocol-version': protocolVersion, 'mcp-session-id': session });
+  await posts.send(headers, { method: 'notifications/initialized' });
   return headers;
 }
 
-function post(
-  url: string,
-  headers: Record<string, string>,
-  message: object,
-): Promise<{ body: string; session: string }> {
-  const body = JSON.stringify({ jsonrpc: '2.0', ...message });
-  const types = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-  return new Promise((resolve, reject) => {
-    const asked = request(url, {
-      method: 'POST',
-      agent,
-      headers: { ...types, 'content-length': Buffer.byteLength(body), ...headers },
+function headerLines(headers: Record<string, string>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+}
+
+class Posts {
+  readonly #url: URL;
+  readonly #head: string;
+  readonly #free: Line[] = [];
+
+  constructor(url: URL) {
+    this.#url = url;
+    const types = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    this.#head = `POST ${url.pathname} HTTP/1.1\r\n${headerLines({ host: url.host, ...types })}`;
+  }
+
+  /** Resolves with head and body of the answer. */
+  async send(headers: string, message: object): Promise<string> {
+    const line = this.#line();
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+    const answer = await line.send(`${this.#head}${headers}content-length: ${body.length}\r\n\r\n${body}`);
+    this.#free.push(line);
+    return answer;
+  }
+
+  close(): void {
+    for (const line of this.#free.splice(0)) line.close();
+  }
+
+  /** A server closes those that were idle for some seconds. */
+  #line(): Line {
+    let line = this.#free.pop();
+    while (line?.isClosed) line = this.#free.pop();
+    return line ?? new Line(connect(Number(this.#url.port), this.#url.hostname));
+  }
+}
+
+/** One connection, for one exchange at a time. */
+class Line {
+  readonly #socket: Socket;
+  #received = '';
+  #answered = Promise.withResolvers<string>();
+
+  constructor(socket: Socket) {
+    this.#socket = socket.setNoDelay(true).setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      this.#received += chunk;
+      if (!isWhole(this.#received)) return;
+      this.#answered.resolve(this.#received);
+      this.#received = '';
     });
-    asked.on('error', reject).on('response', (response) => {
-      const session = String(response.headers['mcp-session-id']);
-      text(response).then((answer) => resolve({ body: answer, session }), reject);
-    });
-    asked.end(body);
-  });
+    socket.once('close', () => this.#answered.reject(new Error('The server closed the connection.')));
+    socket.once('error', (error) => this.#answered.reject(error));
+  }
+
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
+  }
+
+  send(text: string): Promise<string> {
+    this.#answered = Promise.withResolvers<string>();
+    this.#socket.write(text);
+    return this.#answered.promise;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+function isWhole(answer: string): boolean {
+  const bodyAt = answer.indexOf('\r\n\r\n') + 4;
+  if (bodyAt < 4) return false;
+  const length = /^content-length: (\d+)/im.exec(answer)?.[1];
+  return length === undefined ? answer.endsWith('0\r\n\r\n') : answer.length >= bodyAt + Number(length);
 }

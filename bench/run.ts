@@ -1,43 +1,46 @@
-// `npm run bench [-- --quick] [-- --install] [-- --work loop,wire] [-- --only pocket-agent,floor]`
+// Measures everybody at every work, prints it, and keeps what a whole run has found.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { chart } from './chart.ts';
 import type { Effort } from './contender.ts';
 import { everybody, isInstalled, peers, us } from './contenders.ts';
 import { figures, targetText } from './figures.ts';
 import { measureInTurns } from './in-turns.ts';
 import { installPeers } from './install.ts';
-import { cell, report, verdictOf } from './report.ts';
+import { readOptions } from './options.ts';
+import { cell, report, verdictText } from './report.ts';
 import { Results } from './results.ts';
 import { works } from './works.ts';
 
-const { values: chosen } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    install: { type: 'boolean', default: false },
-    work: { type: 'string', default: Object.keys(works).join(',') },
-    only: { type: 'string', default: everybody.join(',') },
-  },
+const allWorks = Object.keys(works);
+const chosen = readOptions({
+  usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
+  --quick    two minutes, to look at; a whole run takes most of an hour and writes bench/RESULTS.md
+  --install  installs the peers first, in folders of their own
+  --work     some of ${allWorks.join(', ')}
+  --only     some of ${everybody.join(', ')}`,
+  switches: ['quick', 'install'],
+  choices: { work: allWorks, only: everybody },
 });
-if (chosen.install) installPeers();
+const isQuick = chosen.isOn('quick');
+if (chosen.isOn('install')) installPeers();
 
-const effort: Effort = chosen.quick
+const effort: Effort = isQuick
   ? { warmMs: 50, measureMs: 50, moments: 1, agents: 50, registered: 2_000, starts: 1 }
   : { warmMs: 1_500, measureMs: 700, moments: 7, agents: 1_000, registered: 100_000, starts: 5 };
 // what takes long, or varies little, is done once
 const once = ['search', 'installed', 'idle', 'idleMcp'];
-const repeats = chosen.quick ? 1 : 5;
+const repeats = isQuick ? 1 : 5;
 
 const results = new Results();
-const names = chosen.only.split(',').filter((name) => {
+const names = chosen.names('only').filter((name) => {
   if (!peers.includes(name) || isInstalled(name)) return true;
   results.notes.push(`${name} is not installed: \`npm run bench -- --install\``);
   return false;
 });
 const begun = performance.now();
 for (let repeat = 0; repeat < repeats; repeat++) {
-  for (const work of chosen.work.split(',')) {
+  for (const work of chosen.names('work')) {
     if (repeat > 0 && once.includes(work)) continue;
     const doing = names.filter((name) => works[work]?.contenders.includes(name));
     // nobody is always first
@@ -56,7 +59,7 @@ for (const figure of figures) {
   console.log(`(${figure.item}) ${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`);
   for (const name of names)
     if (cell(results, name, figure.id)) console.log(`    ${name.padEnd(14)} ${cell(results, name, figure.id)}`);
-  const verdict = verdictOf(results, figure);
+  const verdict = verdictText(results, figure);
   if (verdict) console.log(`    target ${targetText(figure)}: ${verdict}`);
 }
 for (const note of results.notes) console.log(note);
@@ -64,7 +67,8 @@ for (const note of results.notes) console.log(note);
 const minutes = (performance.now() - begun) / 60_000;
 const here = fileURLToPath(new URL('.', import.meta.url));
 // quick figures are to look at; those of a whole run are kept
-if (!chosen.quick && chosen.work === Object.keys(works).join(',') && chosen.only === everybody.join(',')) {
+const isWhole = !isQuick && names.length === everybody.length && chosen.names('work').length === allWorks.length;
+if (isWhole) {
   writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, repeats }));
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');

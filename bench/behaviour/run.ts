@@ -1,28 +1,26 @@
-// `npm run behaviour [-- --only pocket-agent] [-- --install]`: who passes what; written into docs/behaviour.md.
+// Who passes what: every behaviour of everybody in a process of its own; written into docs/behaviour.md.
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { isInstalled, packagesOf, peers, us } from '../contenders.ts';
 import { installPeers } from '../install.ts';
+import { readOptions } from '../options.ts';
 import { behaviours } from './behaviours.ts';
 import { type Outcome, page } from './page.ts';
 
 const LIMIT_MS = 30_000;
 const AT_ONCE = 2;
-const { values: chosen } = parseArgs({
-  options: {
-    only: { type: 'string', default: [us, ...peers].join(',') },
-    install: { type: 'boolean', default: false },
-  },
-});
-if (chosen.install) installPeers();
-
 const everybody = [us, ...peers];
-const subjects = chosen.only.split(',');
-const strangers = subjects.filter((name) => !everybody.includes(name));
-if (strangers.length > 0)
-  throw new Error(`--only: there is no ${strangers.join(', ')}; there are ${everybody.join(', ')}.`);
+const chosen = readOptions({
+  usage: `npm run behaviour -- [--install] [--only NAMES]
+  --install  installs the peers first, in folders of their own
+  --only     some of ${everybody.join(', ')}; docs/behaviour.md is written when all are asked`,
+  switches: ['install'],
+  choices: { only: everybody },
+});
+if (chosen.isOn('install')) installPeers();
+
+const subjects = chosen.names('only');
 const outcomes = new Map<string, Outcome>();
 const waiting = Object.keys(behaviours).flatMap((id) => subjects.map((subject) => ({ subject, id })));
 await Promise.all(

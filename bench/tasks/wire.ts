@@ -7,8 +7,10 @@ import { timed } from '../timing.ts';
 
 const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.meta.url));
 const IN_FLIGHT = 32;
-/** A call goes through so much code that it is still getting faster after a thousand of them. */
-const WARM_CALLS = 2_500;
+/** Calls that each of those in flight is followed by, before all are waited for. */
+const CALLS_EACH = 8;
+/** Client and server go through so much code that both are still getting faster after ten thousand calls. */
+const WARM_CALLS = 12_000;
 
 export async function stdio(contender: Contender, effort: Effort): Promise<Figures | undefined> {
   const rates = await ratesOf(contender, { command: process.execPath, args: [serverFile, 'stdio'] }, effort);
@@ -26,6 +28,7 @@ export function http(era: '2025' | '2026') {
           [`http${era}Calls`]: rates.oneByOne.rate,
           [`http${era}Calls32`]: rates.together.rate,
           [`http${era}CallCpu`]: rates.oneByOne.cpu,
+          [`http${era}CallCpu32`]: rates.together.cpu,
         }
       );
     } finally {
@@ -37,20 +40,24 @@ export function http(era: '2025' | '2026') {
 async function ratesOf({ connect }: Contender, endpoint: Endpoint, effort: Effort) {
   const connection = await connect?.(endpoint);
   if (!connection) return undefined;
-  const oneByOne = await callsPerSecond(connection, effort, 1);
-  const together = await callsPerSecond(connection, effort, IN_FLIGHT);
+  const longer = { ...effort, warmMs: 2.5 * effort.warmMs, warmRuns: WARM_CALLS / (IN_FLIGHT * CALLS_EACH) };
+  const together = await callsPerSecond(connection, longer, IN_FLIGHT);
+  // what is warm with many in flight is so with one
+  const oneByOne = await callsPerSecond(connection, { ...effort, warmMs: effort.warmMs / 10, warmRuns: 1 }, 1);
   await connection.close();
   return { oneByOne, together };
 }
 
 async function callsPerSecond(connection: Connection, effort: Effort, atOnce: number) {
-  const call = async () => {
-    const answer = await connection.call(1, 2);
-    if (answer !== '3') throw new Error(`The tool answered ${answer}.`);
+  const callsInTurn = async () => {
+    for (let count = 0; count < CALLS_EACH; count++) {
+      const answer = await connection.call(1, 2);
+      if (answer !== '3') throw new Error(`The tool answered ${answer}.`);
+    }
   };
-  const calls = () => Promise.all(Array.from({ length: atOnce }, call));
-  const { cpu, wall } = await timed(calls, { ...effort, warmRuns: WARM_CALLS / atOnce });
-  return { rate: (atOnce * 1e6) / wall, cpu: cpu / atOnce };
+  const calls = () => Promise.all(Array.from({ length: atOnce }, callsInTurn));
+  const { cpu, wall } = await timed(calls, effort);
+  return { rate: (atOnce * CALLS_EACH * 1e6) / wall, cpu: cpu / (atOnce * CALLS_EACH) };
 }
 
 async function startHttp(era: string): Promise<{ server: ChildProcess; url: string }> {
