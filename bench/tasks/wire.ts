@@ -7,7 +7,7 @@ import { timed } from '../timing.ts';
 
 const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.meta.url));
 const IN_FLIGHT = 32;
-/** Calls that each of those in flight is followed by, before all are waited for. */
+/** Each of those in flight is the first of so many, one after the other. */
 const CALLS_EACH = 8;
 /** Client and server go through so much code that both are still getting faster after ten thousand calls. */
 const WARM_CALLS = 12_000;
