@@ -5,7 +5,9 @@ import { short } from './report.ts';
 import type { Results } from './results.ts';
 
 /** Everything with a target that is a ratio, and what else people ask about. */
-const shown = figures.filter(({ id, target }) => target?.ratio !== undefined || id === 'idle');
+const shown = figures.filter(
+  ({ id, target }) => target?.ratio !== undefined || id === 'idle' || id.includes('CallCpu'),
+);
 const WIDTH = 860;
 const LEFT = 130;
 /** Room for the number after the longest bar. */

@@ -8,7 +8,7 @@ import type {
   ResourceTemplateType,
   Tool,
 } from '@modelcontextprotocol/client';
-import { neverAborted } from './abort.ts';
+import { abortable, neverAborted } from './abort.ts';
 import { type Judgement, judge } from './access.ts';
 import type { McpConnection } from './connection.ts';
 import { errorText, PocketError } from './errors.ts';
@@ -84,6 +84,7 @@ export class PocketAgentClient implements ToolSource {
     for (const connection of this.#open) connection.retryIfDue();
   }
 
+  /** What it lists is shared with others who list the same, and frozen. */
   async listTools(signal?: AbortSignal): Promise<Tool[]> {
     const connections = await this.#servers();
     const lists = await Promise.all(connections.map((connection) => connection.listTools(signal)));
@@ -92,7 +93,7 @@ export class PocketAgentClient implements ToolSource {
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
-          this.#options.onToolRenamed?.(change),
+          tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change)),
         );
         // listed twice: the first is the one that counts
         if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
@@ -191,7 +192,8 @@ export class PocketAgentClient implements ToolSource {
     let tools = await this.listTools(signal);
     let found = this.#find(name);
     if (!found) {
-      await Promise.all(this.#open.map((connection) => connection.retry()));
+      const retried = Promise.all(this.#open.map((connection) => connection.retry()));
+      await (signal ? abortable(retried, signal) : retried);
       tools = await this.listTools(signal);
       found = this.#find(name);
     }

@@ -22,6 +22,7 @@ import { sendCall } from './send-call.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
 import type { ToolCallContext } from './tools.ts';
+import { ChildTransport } from './transports.ts';
 
 interface ConnectionOptions {
   name: string;
@@ -85,8 +86,9 @@ export class McpConnection {
     return this.#tools.revision;
   }
 
-  /** Called at every step: a server that failed is tried again in the background when its time has come. */
+  /** Called at every step: what failed is tried again in the background, and an old list read again, when it is time. */
   retryIfDue(): void {
+    this.#tools.changeIfStale();
     if (this.isAway && Date.now() >= this.#retryAt) void this.retry();
   }
 
@@ -117,7 +119,8 @@ export class McpConnection {
   }
 
   callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    return this.#sendSafely(context.signal, tool, (live) => this.#call(live, tool, args, context));
+    const call = { tool, args, context, begunAt: performance.now() };
+    return this.#sendSafely(context.signal, tool, (live) => this.#call(live, call));
   }
 
   /** Any other request: reading changes nothing, so it may be repeated. */
@@ -131,6 +134,7 @@ export class McpConnection {
     this.#live = undefined;
     if (live) this.#setStatus('closed');
     await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
+    this.#pending.close();
   }
 
   async #listTools(signal: AbortSignal | undefined): Promise<readonly Tool[]> {
@@ -173,7 +177,10 @@ export class McpConnection {
         }
         const safety = retrySafety(error, tool);
         if (safety === 'no-loss') throw error;
-        this.#lose(live, errorText(error));
+        const broken = brokenOff(live);
+        this.#lose(live, errorText(broken ?? error));
+        // it would say the same again
+        if (broken) throw this.#lost(broken);
         if (safety === 'unsafe') {
           throw new PocketError(
             'TOOL_OUTCOME_UNKNOWN',
@@ -181,7 +188,7 @@ export class McpConnection {
             { cause: error },
           );
         }
-        if (isSecond) throw error;
+        if (isSecond) throw this.#lost(error);
         isSecond = true;
       } finally {
         live.calls--;
@@ -215,7 +222,7 @@ export class McpConnection {
         await endSession(live);
         throw signal.reason;
       }
-      live.client.onclose = () => this.#lose(live, 'the server closed the connection');
+      live.client.onclose = () => this.#lose(live, brokenOff(live)?.message ?? 'the server closed the connection');
       this.#live = live;
       this.#failures = 0;
       this.#wasLost = false;
@@ -247,12 +254,8 @@ export class McpConnection {
     }
   }
 
-  #call(
-    live: Live,
-    tool: Tool,
-    args: Record<string, unknown>,
-    { toolCallId, signal, meta, progress }: ToolCallContext,
-  ): Promise<CallToolResult> {
+  #call(live: Live, { tool, args, context, begunAt }: Call): Promise<CallToolResult> {
+    const { toolCallId, signal, meta, progress } = context;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
     const progressToken = `${toolCallId}:${++this.#callCount}`;
     const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
@@ -264,6 +267,7 @@ export class McpConnection {
       signal,
       timeoutMs,
       maxTimeoutMs,
+      begunAt,
       onProgress: (update) => {
         const { logger, handlers } = this.#options;
         tell(logger, 'The progress of a call', () => progress(update));
@@ -301,10 +305,22 @@ export class McpConnection {
     this.#dropIfUnused(live);
   }
 
+  #lost(error: unknown): PocketError {
+    const text = `The connection to MCP server "${this.name}" was lost: ${errorText(error)}`;
+    return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
+  }
+
   #dropIfUnused(live: Live): void {
     if (live.calls > 0 || !this.#left?.delete(live)) return;
     live.client.close().catch((error) => this.#options.logger.debug(`closing "${this.name}": ${errorText(error)}`));
   }
+}
+
+interface Call {
+  tool: Tool;
+  args: Record<string, unknown>;
+  context: ToolCallContext;
+  begunAt: number;
 }
 
 interface Live extends Connected {
@@ -312,6 +328,11 @@ interface Live extends Connected {
   logs: boolean;
   /** Requests under way, which closing would cut off. */
   calls: number;
+}
+
+/** Why we ended a server that could not be listened to any longer. */
+function brokenOff({ transport }: Live): Error | undefined {
+  return transport instanceof ChildTransport ? transport.brokenOff : undefined;
 }
 
 /** The 2026 era has no setLevel: each request says which log lines it wants, to a server that has any. */

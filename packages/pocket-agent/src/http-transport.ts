@@ -19,6 +19,12 @@ interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
   requestInit: { headers: Record<string, string> };
 }
 
+interface Post {
+  controller: AbortController;
+  /** The SDK reads what is left of it. */
+  isHandedOn: boolean;
+}
+
 /** A stream that is nothing but the answer, as servers send it that have nothing to say in between. */
 const ONLY_EVENT = /^(?:event: message\r?\n)?data: (.*)\r?\n\r?\n$/;
 
@@ -30,7 +36,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #options: HttpTransportOptions;
   readonly #unanswered = new Set<string | number>();
   /** What may still arrive for calls on the short way, broken off by `close`. */
-  readonly #posts = new Map<string | number, AbortController>();
+  readonly #posts = new Map<unknown, Post>();
   /** Answers that are the SDK's business, by the body of the request it is about to send for them. */
   readonly #received: Map<string, Response>;
   /** Whoever brings tokens needs the SDK to look after them. */
@@ -57,7 +63,13 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!('method' in message && 'id' in message)) return super.send(message, options);
+    if (!('method' in message && 'id' in message)) {
+      await super.send(message, options).finally(() => {
+        if ('method' in message && message.method === 'notifications/cancelled')
+          this.#giveUp(message.params?.requestId);
+      });
+      return;
+    }
     const { id } = message;
     this.#unanswered.add(id);
     try {
@@ -65,7 +77,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const left = headers ? await this.#post(message, headers, options?.requestSignal) : 'everything';
       if (left !== 'nothing')
         await super.send(message, { ...options, onRequestStreamEnd: () => this.#streamEnded(id, options) });
-      if (left === 'nothing' || left === 'an answer') this.#drop(id);
+      if (left === 'nothing' || left === 'an answer') this.#ended(id);
     } catch (error) {
       this.#drop(id);
       throw error;
@@ -73,18 +85,30 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async close(): Promise<void> {
-    for (const post of this.#posts.values()) post.abort();
+    for (const { controller } of this.#posts.values()) controller.abort();
     await super.close();
   }
 
   /** The SDK would wait for ever for a request whose response stream ended without an answer. */
   #streamEnded(id: string | number, options: TransportSendOptions | undefined): void {
     options?.onRequestStreamEnd?.();
+    this.#ended(id);
+  }
+
+  #ended(id: string | number): void {
     const isAnswered = !this.#unanswered.has(id);
     this.#drop(id);
     if (isAnswered) return;
-    const error = { code: STREAM_ENDED, message: 'The response stream ended early' };
+    const error = { code: STREAM_ENDED, message: 'The response ended without an answer' };
     this.onmessage?.({ jsonrpc: '2.0', id, error });
+  }
+
+  /** Nobody waits for a call any longer, and its connection would stay open. Streams are the SDK's, which may resume them. */
+  #giveUp(id: unknown): void {
+    const post = this.#posts.get(id);
+    if (!post || post.isHandedOn) return;
+    post.controller.abort();
+    this.#posts.delete(id);
   }
 
   /** What the SDK would send with a call; undefined where it takes more than this. */
@@ -117,13 +141,13 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   /** The signal is that of this one request, and goes away with it. */
   #startPost(id: string | number, signal: AbortSignal | undefined): AbortSignal {
-    const post = new AbortController();
-    this.#posts.set(id, post);
+    const controller = new AbortController();
+    this.#posts.set(id, { controller, isHandedOn: false });
     signal?.addEventListener('abort', () => {
-      post.abort(signal.reason);
+      controller.abort(signal.reason);
       this.#drop(id); // of a stream that was broken off the SDK tells nothing
     });
-    return post.signal;
+    return controller.signal;
   }
 
   /** Posts a call and reads an answer that comes in one piece. What is left is kept for the SDK. */
@@ -146,9 +170,11 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const isStream = /^text\/event-stream\s*(;|$)/i.test(type);
       if (isStream && response instanceof HttpResponse && (await this.#isWhole(response, message.id))) return 'nothing';
       this.#received.set(body, response);
+      const post = this.#posts.get(message.id);
+      if (post) post.isHandedOn = true;
       return isStream ? 'a stream' : 'an answer';
     } catch (error) {
-      if (!requestSignal?.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      if (!signal.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
   }

@@ -62,7 +62,7 @@ export class ListeningClient extends Client {
       if (isResult(message)) {
         before?.(message, extra);
         this._onresponse(message); // the SDK's own way holds it against one schema twice
-      } else if (isProgress(message)) {
+      } else if (progressOf(message)) {
         heard(message, extra); // the SDK does not know our tokens: its `onprogress` is not for this client
       } else bySdk?.(message, extra);
     };
@@ -73,22 +73,23 @@ export class ListeningClient extends Client {
 function hear({ name, handlers, logger, pending, onLog }: Listener, message: JSONRPCMessage): void {
   if (!('method' in message)) return;
   tell(logger, 'messageHandler', () => handlers.messageHandler?.(message, { server: name }));
-  if (isProgress(message)) {
-    const { progressToken, progress, total, message: text } = message.params as unknown as ProgressParams;
-    const update = {
-      progress,
-      ...(total === undefined ? {} : { total }),
-      ...(text === undefined ? {} : { message: text }),
-    };
-    pending.progress(progressToken, update);
-  } else if (message.method === 'notifications/message') {
+  const heard = progressOf(message);
+  if (heard) pending.progress(heard.token, heard.update);
+  else if (message.method === 'notifications/message') {
     const log = message.params as unknown as Omit<ServerLog, 'server'>;
     tell(logger, 'The log of a server', () => onLog({ ...log, server: name }));
   }
 }
 
-function isProgress(message: JSONRPCMessage): boolean {
-  return 'method' in message && message.method === 'notifications/progress' && !('id' in message);
+/** Undefined also for one that says nothing of use: the SDK reports it. */
+function progressOf(message: JSONRPCMessage): { token: string | number; update: ToolProgress } | undefined {
+  if (!('method' in message) || message.method !== 'notifications/progress' || 'id' in message) return undefined;
+  const { progressToken: token, progress, total, message: text } = message.params ?? {};
+  if ((typeof token !== 'string' && typeof token !== 'number') || typeof progress !== 'number') return undefined;
+  const update = {
+    progress,
+    ...(typeof total === 'number' ? { total } : {}),
+    ...(typeof text === 'string' ? { message: text } : {}),
+  };
+  return { token, update };
 }
-
-type ProgressParams = ToolProgress & { progressToken: string | number };

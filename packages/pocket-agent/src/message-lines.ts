@@ -2,7 +2,8 @@
 import { type JSONRPCMessage, type JSONRPCResultResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client';
 
 /** A server that never ends its line must not fill the memory. */
-const LONGEST_BYTES = 10 * 1_024 * 1_024;
+const LONGEST_MB = 10;
+const LONGEST_BYTES = LONGEST_MB * 1_024 * 1_024;
 const LINE_FEED = 10;
 const INVALID_REQUEST = -32_600;
 /** In `_meta` the SDK looks at this and at the progress token. */
@@ -25,7 +26,7 @@ export class MessageLines {
     this.#bytes += chunk.length - from;
     if (this.#bytes > LONGEST_BYTES) {
       this.clear();
-      throw new Error(`A line of the server is longer than ${LONGEST_BYTES} bytes`);
+      throw new Error(`it wrote a message of more than ${LONGEST_MB} MB, the most that is read over stdio`);
     }
     this.#begun.push(chunk.subarray(from));
     return lines;

@@ -11,6 +11,8 @@ interface PendingCall<Result> {
   signal: AbortSignal;
   timeoutMs: number;
   maxTimeoutMs: number;
+  /** By `performance.now()`, default now: a call that is sent again has only what is left of its time. */
+  begunAt?: number;
   onProgress(update: ToolProgress): void;
   send(signal: AbortSignal): Promise<Result>;
 }
@@ -45,6 +47,11 @@ export class PendingCalls {
     const clock = this.#clocks.get(progressToken);
     clock?.extend();
     clock?.call.onProgress(update);
+  }
+
+  /** No call will follow. The timer would keep the run it was started in, with all its history. */
+  close(): void {
+    clearTimeout(this.#timer);
   }
 
   /** No call is idle while `answer` runs: a person may take long to answer what a tool wants to know. */
@@ -95,7 +102,7 @@ class Clock {
 
   constructor(call: Omit<PendingCall<never>, 'send'>) {
     this.call = call;
-    this.#latest = this.#heardAt + call.maxTimeoutMs;
+    this.#latest = (call.begunAt ?? this.#heardAt) + call.maxTimeoutMs;
     // so that it is heard within the run of this call, not of the one that happened to start the timer
     this.#expired.promise.then((error) => this.controller.abort(error));
   }

@@ -22,7 +22,8 @@ function wasRefused(error: unknown): boolean {
     return status === 400 && /session/i.test(String(text));
   }
   if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true; // a child that ended before the request could be written
-  if (!(error instanceof Error)) return false;
+  // what the server itself says is an answer, whatever words it uses
+  if (!(error instanceof Error) || error instanceof ProtocolError) return false;
   return (
     /ECONNREFUSED/.test(errorText(error)) ||
     /^Not connected$|^Error POSTing to endpoint \(HTTP 404\)/.test(error.message)

@@ -5,11 +5,19 @@ import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { sharedTool } from './shared-tools.ts';
 
+/** Servers say 0 where they know of no better; an agent in a hurry would ask at every step. */
+const SHORTEST_TTL_MS = 1_000;
+
 export class ToolList {
   /** Grows whenever the list may have changed. */
   revision = 0;
   /** The last list, kept over a loss: it says which calls are harmless to repeat. */
   #known: readonly Tool[] = [];
+  /** Lists that were asked for, and the number of the one that is known: they may arrive in another order. */
+  #asked = 0;
+  #answered = 0;
+  /** Until when the list of a server that tells of no changes may be used. */
+  #freshUntil = Number.POSITIVE_INFINITY;
   /** Shared by everybody who waits for the list. */
   #reading: Promise<readonly Tool[]> | undefined;
   /** A client whose server stopped telling of changes, and must be asked to do so again. */
@@ -26,13 +34,18 @@ export class ToolList {
 
   changed(): void {
     this.#reading = undefined;
+    this.#freshUntil = Number.POSITIVE_INFINITY;
     this.revision++;
+  }
+
+  /** Called at every step. */
+  changeIfStale(): void {
+    if (this.#freshUntil < Number.POSITIVE_INFINITY && Date.now() >= this.#freshUntil) this.changed();
   }
 
   async read(client: Client, signal: AbortSignal | undefined): Promise<readonly Tool[]> {
     this.#reading ??= this.#ask(client);
-    this.#known = await (signal ? abortable(this.#reading, signal) : this.#reading);
-    return this.#known;
+    return signal ? abortable(this.#reading, signal) : this.#reading;
   }
 
   /** In the 2026 era changes come over a subscription, which may end while the server lives on. */
@@ -45,6 +58,7 @@ export class ToolList {
   }
 
   async #ask(client: Client): Promise<readonly Tool[]> {
+    const number = ++this.#asked;
     if (this.#unwatched === client) {
       this.#unwatched = undefined;
       await client.listen({ toolsListChanged: true }).then(
@@ -52,8 +66,15 @@ export class ToolList {
         (error) => this.#logger.debug(`No changes of tools will be heard: ${errorText(error)}`),
       );
     }
-    // asked all the same, the SDK would print to stdout
-    if (!client.getServerCapabilities()?.tools) return [];
-    return (await client.listTools(undefined, { cacheMode: 'refresh' })).tools.map(sharedTool);
+    const { tools: capability } = client.getServerCapabilities() ?? {};
+    if (!capability) return []; // asked all the same, the SDK would print to stdout
+    const { tools, ttlMs } = await client.listTools(undefined, { cacheMode: 'refresh' });
+    const known = tools.map(sharedTool);
+    if (number < this.#answered) return known;
+    this.#answered = number;
+    this.#known = known;
+    if (!capability.listChanged && typeof ttlMs === 'number')
+      this.#freshUntil = Date.now() + Math.max(ttlMs, SHORTEST_TTL_MS);
+    return known;
   }
 }

@@ -206,8 +206,14 @@ function functionTool({ name, tool }: ToolEntry): LanguageModelV4FunctionTool {
   const description = tool.description ?? tool.title ?? tool.annotations?.title;
   // MCP allows an object schema without properties, which some providers refuse
   const given = tool.inputSchema as LanguageModelV4FunctionTool['inputSchema'];
-  const inputSchema = given.properties ? given : { ...given, properties: {} };
-  const definition = { type: 'function' as const, name, ...(description ? { description } : {}), inputSchema };
+  const inputSchema = given.properties ? given : Object.freeze({ ...given, properties: {} });
+  // a model or its middleware that changed it would do so for all agents
+  const definition = Object.freeze({
+    type: 'function' as const,
+    name,
+    ...(description ? { description } : {}),
+    inputSchema,
+  });
   converted.set(tool, definition);
   return definition;
 }

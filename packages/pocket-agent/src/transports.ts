@@ -94,6 +94,8 @@ export class ChildTransport implements Transport {
   #groupEnded = false;
   /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
   stderr = '';
+  /** Why it was ended in the middle of what it said. */
+  brokenOff: Error | undefined;
 
   constructor(command: ChildCommand) {
     this.#command = command;
@@ -170,6 +172,7 @@ export class ChildTransport implements Transport {
     try {
       lines = this.#lines.push(chunk);
     } catch (error) {
+      this.brokenOff = error instanceof Error ? error : new Error(String(error));
       this.#report(error);
       this.kill();
       return;

@@ -6,34 +6,17 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Host, listen, refuse, startModernHost } from './fixtures/http-hosts.ts';
 import { observer } from './fixtures/modern-tools.ts';
+import { json, listing, plainHost } from './fixtures/plain-host.ts';
 import { eventually, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
 
-interface Request {
-  id?: number;
-  method: string;
-}
-
-/** A server of 2025 with one tool, that answers every request in JSON and a call with what it is given. */
-function plainHost(tool: object, answer: () => object | undefined): Promise<Host> {
-  const results: Record<string, () => object | undefined> = {
-    initialize: () => ({
-      protocolVersion: '2025-11-25',
-      capabilities: { tools: {} },
-      serverInfo: { name: 'plain', version: '1' },
-    }),
-    'tools/list': () => ({ tools: [{ name: 'it', inputSchema: { type: 'object' }, ...tool }] }),
-    'tools/call': answer,
-  };
-  return listen(undefined, (request, response, body) => {
-    const { id, method } = (body ?? { method: '' }) as Request;
-    if (request.method !== 'POST') return refuse(response, 405, 'no stream');
-    if (id === undefined) return response.writeHead(202).end();
-    if (!results[method]) return refuse(response, 400, 'Bad Request');
-    const result = results[method]();
-    if (!result) return refuse(response, 500, 'the disk is full');
-    response.setHeader('mcp-session-id', 'the-session');
-    response.setHeader('content-type', 'application/json; charset=utf-8');
-    return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+/** A server of 2025 with one tool, that answers a call with what it is given. */
+function toolHost(tool: object, answer: () => object | undefined): Promise<Host> {
+  return plainHost({
+    'tools/list': listing(tool),
+    'tools/call': (response, id) => {
+      const result = answer();
+      return result ? json({ result })(response, id) : refuse(response, 500, 'the disk is full');
+    },
   });
 }
 
@@ -54,7 +37,7 @@ describe('a call over HTTP', () => {
   });
 
   test('belongs to the session of a 2025 server', async () => {
-    const host = await open(plainHost({}, () => ({ content: [{ type: 'text', text: 'plain' }] })));
+    const host = await open(toolHost({}, () => ({ content: [{ type: 'text', text: 'plain' }] })));
     const { client } = connectTo(host);
     expect(textOfResult(await client.callTool('it', {}))).toBe('plain');
     expect(headersOf(host, 'tools/call')).toMatchObject({
@@ -98,7 +81,7 @@ describe('a call over HTTP', () => {
 
   test('says what a server refused it with', async () => {
     const answers = [{ content: [] }, undefined, { content: [] }];
-    const host = await open(plainHost({}, () => answers.shift()));
+    const host = await open(toolHost({}, () => answers.shift()));
     const { client } = connectTo(host);
     expect(await client.callTool('it', {})).toEqual({ content: [] });
     await expect(client.callTool('it', {})).rejects.toThrow('the disk is full');
@@ -106,7 +89,10 @@ describe('a call over HTTP', () => {
   });
 });
 
-describe('the answer of a call', () => {
+describe.each<[string, Record<string, string>]>([
+  ['on the short way', {}],
+  ['on the way of the SDK', { accept: 'application/json, text/event-stream' }],
+])('the answer of a call %s', (_way, headers) => {
   const structured = { outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] } };
 
   test.each<[string, object, object, string]>([
@@ -115,8 +101,8 @@ describe('the answer of a call', () => {
     ['is of a kind that nobody knows', {}, { content: [{ type: 'smell' }] }, 'Invalid result'],
     ['belongs to another request', {}, { task: { taskId: '1' } }, 'Invalid result'],
   ])('that %s is refused', async (_what, tool, answer, reason) => {
-    const host = await open(plainHost(tool, () => answer));
-    await expect(connectTo(host).client.callTool('it', {})).rejects.toThrow(reason);
+    const host = await open(toolHost(tool, () => answer));
+    await expect(connectTo(host, headers).client.callTool('it', {})).rejects.toThrow(reason);
   });
 
   test.each<[string, object, object, CallToolResult]>([
@@ -128,8 +114,8 @@ describe('the answer of a call', () => {
       { content: [], structuredContent: { sum: 1 } },
     ],
   ])('that %s is taken', async (_what, tool, answer, expected) => {
-    const host = await open(plainHost(tool, () => answer));
-    expect(await connectTo(host).client.callTool('it', {})).toEqual(expected);
+    const host = await open(toolHost(tool, () => answer));
+    expect(await connectTo(host, headers).client.callTool('it', {})).toEqual(expected);
   });
 });
 
@@ -185,7 +171,7 @@ describe('a line of a child', () => {
   test('that never ends does not fill the memory', async () => {
     const { client, lines } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'endless') } } });
     expect(await client.listTools()).toEqual([]);
-    expect(lines.join()).toContain('longer than');
+    expect(lines.join()).toContain('more than 10 MB');
   });
 
   test('that is no valid answer ends the call at once', async () => {

@@ -1,0 +1,156 @@
+// Servers that break the rules, and calls that break off: each ends, says why, and leaves nothing behind.
+import { McpServer } from '@modelcontextprotocol/server';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { refuse, startUntoldHost } from './fixtures/http-hosts.ts';
+import { modernServer } from './fixtures/modern-tools.ts';
+import { type Answer, json, listing, plainHost, streamed } from './fixtures/plain-host.ts';
+import { eventually, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
+
+afterEach(() => vi.useRealTimers());
+
+const readOnly = listing({ annotations: { readOnlyHint: true } });
+
+async function clientOf(answers: Record<string, Answer>, entry: object = {}) {
+  const { url } = await open(plainHost(answers));
+  return testClient({ mcpConfig: { mcpServers: { it: { url, ...entry } } } });
+}
+
+describe('an answer over HTTP', () => {
+  test('that speaks of a refused connection is still an answer: the tool is not run again', async () => {
+    let runs = 0;
+    const answer = json({ error: { code: -32_603, message: 'connect ECONNREFUSED 10.0.0.7:5432' } });
+    const { client, statuses } = await clientOf({
+      'tools/call': (response, id) => {
+        runs++;
+        return answer(response, id);
+      },
+    });
+    await expect(client.callTool('it', {})).rejects.toThrow('ECONNREFUSED 10.0.0.7');
+    expect([runs, statuses]).toEqual([1, ['it: connected']]);
+  });
+
+  test.each<[string, Answer]>([
+    ['is only a status', (response) => response.writeHead(202).end()],
+    ['is an empty list', (response) => response.setHeader('content-type', 'application/json').end('[]')],
+    ['is for another call', json({ id: 99, result: { content: [] } })],
+  ])('that %s ends the call, however long it may take', async (_what, answer) => {
+    const { client } = await clientOf({ 'tools/call': answer }, { timeoutMs: Infinity, maxTimeoutMs: Infinity });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+  });
+
+  test('that never comes leaves no connection open once the call is given up', async () => {
+    let open = 0;
+    const never: Answer = (response) => {
+      open++;
+      response.on('close', () => open--);
+    };
+    const { client } = await clientOf({ 'tools/call': never }, { timeoutMs: 50 });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_TIMEOUT' });
+    await eventually(() => expect(open).toBe(0));
+  });
+
+  test('that is cut off twice is an error that names the server', async () => {
+    const cut: Answer = (response) => response.destroy();
+    const { client } = await clientOf({ 'tools/list': readOnly, 'tools/call': cut });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({
+      code: 'MCP_REQUEST_FAILED',
+      message: expect.stringMatching(/^The connection to MCP server "it" was lost: fetch failed/),
+    });
+  });
+});
+
+test('the longest time of a call is that of all its attempts together', async () => {
+  let runs = 0;
+  const cutLate: Answer = (response) => void (++runs === 1 && setTimeout(() => response.destroy(), 800));
+  const { client } = await clientOf({ 'tools/list': readOnly, 'tools/call': cutLate }, { maxTimeoutMs: 1_000 });
+  await client.listTools();
+  const begun = performance.now();
+  await expect(client.callTool('it', {})).rejects.toThrow('ran longer than 1000 ms');
+  expect([runs, performance.now() - begun < 1_700]).toEqual([2, true]);
+});
+
+test('a message that is too long for stdio is said to be, and not asked for again', async () => {
+  const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'huge') } } });
+  await expect(client.callTool('huge', {})).rejects.toThrow(
+    'The connection to MCP server "it" was lost: it wrote a message of more than 10 MB, the most that is read over stdio',
+  );
+  expect(statuses).toEqual(['it: connected', 'it: lost']);
+});
+
+test('a call that looks for its tool can be aborted', async () => {
+  let isMute = false;
+  const initialize: Answer = (response) => isMute || refuse(response, 500, 'not yet');
+  const { client } = await clientOf({ initialize });
+  expect(await client.listTools()).toEqual([]);
+  isMute = true;
+  await expect(client.callTool('it', {}, { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/);
+});
+
+describe('the list of tools', () => {
+  test('is the newest that was asked for, also when an older one arrives after it', async () => {
+    const lists: (() => void)[] = [];
+    let version = 0;
+    const list: Answer = (response, id) => {
+      const answer = listing({ inputSchema: { type: 'object', title: `v${++version}` } });
+      lists.push(() => answer(response, id));
+      if (version !== 2) lists.at(-1)?.();
+    };
+    const changed = { method: 'notifications/tools/list_changed' };
+    const { client } = await clientOf({ 'tools/list': list, 'tools/call': streamed({ content: [] }, changed) });
+    await client.callTool('it', {});
+    const older = client.listTools();
+    await eventually(() => expect(version).toBe(2));
+    await client.callTool('it', {});
+    expect(await client.listTools()).toMatchObject([{ inputSchema: { title: 'v3' } }]);
+    lists[1]?.();
+    await older;
+    expect(await client.getToolInputFormat('it')).toMatchObject({ title: 'v3' });
+  });
+
+  test('is read again after its time, where the server tells of no changes', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const host = await open(startUntoldHost());
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
+    const names = async () => {
+      client.refresh();
+      return (await client.listTools()).map(({ name }) => name);
+    };
+    expect(await names()).toEqual(['first']);
+    host.grow();
+    expect(await names()).toEqual(['first']);
+    vi.setSystemTime(Date.now() + 1_001);
+    expect(await names()).toEqual(['first', 'grown']);
+  });
+
+  test('comes whoever fails to hear of a tool that was renamed', async () => {
+    const mcpServers = { a: { server: modernServer() }, b: { server: modernServer() } };
+    const { client, lines } = testClient({
+      mcpConfig: { mcpServers },
+      toolPrefix: 'never',
+      onToolRenamed: () => {
+        throw new Error('no room in the log');
+      },
+    });
+    expect((await client.listTools()).filter(({ name }) => name.startsWith('echo'))).toHaveLength(2);
+    expect(lines.join()).toContain('no room in the log');
+  });
+});
+
+test('progress without a word in it breaks nothing', async () => {
+  const server = new McpServer({ name: 'mumbling', version: '1' });
+  server.registerTool('it', { inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
+    await mcpReq.notify({ method: 'notifications/progress' } as never);
+    return { content: [{ type: 'text', text: 'done' }] };
+  });
+  const { client } = testClient({ mcpConfig: server });
+  expect(textOfResult(await client.callTool('it', {}))).toBe('done');
+});
+
+test('a client that is closed leaves no timer that would keep its last run', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { client } = testClient({ mcpConfig: modernServer() });
+  await client.callTool('echo', { text: 'a' });
+  await client.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
