@@ -39,14 +39,9 @@ export class HttpResponse implements Response {
     return this.#message.headers['content-type'];
   }
 
-  /** What has come of the body once something has, empty at its end; it can still be read. */
-  async begun(): Promise<Uint8Array> {
-    return this.#body && !this.#isRead && !this.#streamed ? this.#body.begun() : Buffer.alloc(0);
-  }
-
-  /** Takes away so much of what has come. */
-  skip(bytes: number): void {
-    this.#body?.skip(bytes);
+  /** What has come of the body, once it is more than so many bytes or all of it; it can still be read. */
+  async begun(beyond = 0): Promise<Uint8Array> {
+    return this.#body && !this.#isRead && !this.#streamed ? this.#body.begun(beyond) : Buffer.alloc(0);
   }
 
   get body(): Response['body'] {

@@ -69,20 +69,15 @@ export class Body {
     });
   }
 
-  /** What nobody has read yet, as soon as there is something, or nothing more to come. */
-  async begun(): Promise<Buffer> {
-    if (this.#unread.length === 0 && !this.#outcome)
+  /** What nobody has read yet, as soon as it is more than so many bytes, or nothing more will come. */
+  async begun(beyond: number): Promise<Buffer> {
+    while (!this.#outcome && this.#unread.reduce((sum, { length }) => sum + length, 0) <= beyond) {
+      this.#source.resume();
       await new Promise<void>((resolve) => {
         this.#onBegun = resolve;
       });
+    }
     return Buffer.concat(this.#unread);
-  }
-
-  /** Drops so much of it. */
-  skip(bytes: number): void {
-    const left = Buffer.concat(this.#unread).subarray(bytes);
-    this.#unread = left.length > 0 ? [left] : [];
-    if (!this.#outcome) this.#source.resume();
   }
 
   stream(): ReadableStream<Uint8Array> {

@@ -179,15 +179,14 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  /** Whether a stream was its answer and nothing else. What else it has can still be read. */
+  /** Whether a stream was its answer and nothing else. One that goes on the SDK reads from the beginning. */
   async #isWhole(response: HttpResponse, id: string | number): Promise<boolean> {
-    const begun = Buffer.from(await response.begun());
-    const data = ONLY_EVENT.exec(begun.toString())?.[1];
+    const begun = await response.begun();
+    const data = ONLY_EVENT.exec(Buffer.from(begun).toString())?.[1];
     const answer = data === undefined ? undefined : parsed(data);
     if (!isAnswerTo(id, answer)) return false;
     this.onmessage?.(checkedMessage(answer));
-    response.skip(begun.length);
-    return (await response.begun()).length === 0;
+    return (await response.begun(begun.length)).length === begun.length;
   }
 }
 

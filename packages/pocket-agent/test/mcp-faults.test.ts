@@ -12,8 +12,8 @@ afterEach(() => vi.useRealTimers());
 const readOnly = listing({ annotations: { readOnlyHint: true } });
 
 async function clientOf(answers: Record<string, Answer>, entry: object = {}) {
-  const { url } = await open(plainHost(answers));
-  return testClient({ mcpConfig: { mcpServers: { it: { url, ...entry } } } });
+  const host = await open(plainHost(answers));
+  return { host, ...testClient({ mcpConfig: { mcpServers: { it: { url: host.url, ...entry } } } }) };
 }
 
 describe('an answer over HTTP', () => {
@@ -48,6 +48,20 @@ describe('an answer over HTTP', () => {
     const { client } = await clientOf({ 'tools/call': never }, { timeoutMs: 50 });
     await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_TIMEOUT' });
     await eventually(() => expect(open).toBe(0));
+  });
+
+  test('that is followed by more is not asked for again', async () => {
+    const talkingOn: Answer = (response, id) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
+      const log = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'by the way' } };
+      setTimeout(() => response.end(`retry: 1\nid: 5\ndata: ${JSON.stringify(log)}\n\n`), 20);
+    };
+    const { client, lines, host } = await clientOf({ 'tools/call': talkingOn });
+    expect(await client.callTool('it', {})).toEqual({ content: [] });
+    await eventually(() => expect(lines).toContain('[it] by the way'));
+    await new Promise((resolve) => setTimeout(resolve, 200)); // longer than the server asks to wait
+    expect(host.seen.filter(({ headers }) => 'last-event-id' in headers)).toEqual([]);
   });
 
   test('that is cut off twice is an error that names the server', async () => {
