@@ -8,6 +8,7 @@ import type { ConfirmCalls } from './front/consent.ts';
 import { mcpServerFactory } from './front/mcp-server.ts';
 import type { OwnerTokens } from './owner-tokens.ts';
 import { makePages } from './page/pages.ts';
+import { Agent3Error } from './registry/agent3-error.ts';
 import type { Agent3 } from './types.ts';
 
 export interface HubOptions {
@@ -57,6 +58,11 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
     allowedHosts: names,
     allowedOrigins: names,
     onError: (error) => logger.debug('HTTP', { reason: error.message }),
-  });
+  }).catch(refuseAddress);
   return { url: new URL('/', server.url).href, close: () => server.close() };
+}
+
+/** One that cannot be had, such as a port in use, is a setting to change. */
+function refuseAddress(cause: unknown): never {
+  throw new Agent3Error('CONFIG_INVALID', cause instanceof Error ? cause.message : String(cause), { cause });
 }

@@ -28,7 +28,9 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const load = Object.hasOwn(commands, first) ? commands[first] : undefined;
     if (!load) {
-      process.stderr.write(`agent3: there is no command "${first}"; agent3 --help lists them\n`);
+      const meant = (await import('pocket-agent')).closestName(first, Object.keys(commands));
+      const hint = meant ? ` (did you mean "${meant}"?)` : '';
+      process.stderr.write(`agent3: there is no command "${first}"${hint}; agent3 --help lists them\n`);
       return 2;
     }
     const { command } = await load();
@@ -39,4 +41,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-process.exitCode = await main(process.argv.slice(2));
+// on a Node that is too old no command could even be loaded
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`agent3 needs Node 22.18 or newer; this is ${process.version}.\n`);
+  process.exitCode = 2;
+} else process.exitCode = await main(process.argv.slice(2));

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { closestName } from 'pocket-agent';
 import { z } from 'zod';
 import type { ConfirmCalls } from './front/consent.ts';
 import { Agent3Error } from './registry/agent3-error.ts';
@@ -98,7 +99,7 @@ export function readSettings(environment: Environment): Agent3Settings {
   const { success, data, error } = environmentSchema.safeParse(given);
   const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
   const unknown = Object.keys(given).filter((name) => name.startsWith('AGENT3_') && !(name in environmentSchema.shape));
-  faults.push(...unknown.map((name) => `${name} is not a setting of Agent3`));
+  faults.push(...unknown.map((name) => `${name} is not a setting of Agent3; ${hintFor(name)}`));
   const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
   if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
     faults.push('AGENT3_HUB_TOKEN is of no use without AGENT3_HUB_URL');
@@ -131,6 +132,13 @@ export function readSettings(environment: Environment): Agent3Settings {
     revoked: data.AGENT3_REVOKED,
     logLevel: data.AGENT3_LOG_LEVEL,
   };
+}
+
+/** By the part of a name that is not the same in all of them. */
+function hintFor(name: string): string {
+  const endings = Object.keys(environmentSchema.shape).flatMap((each) => each.split(/^AGENT3_/)[1] ?? []);
+  const meant = closestName(name.slice('AGENT3_'.length), endings);
+  return meant === undefined ? 'agent3 --help lists them' : `did you mean AGENT3_${meant}?`;
 }
 
 const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });

@@ -171,6 +171,8 @@ export interface CallOptions {
 export interface CallProgress {
   message: string;
   state?: TaskStateName;
+  /** For a piece of the answer: whether it goes on where the piece before it ended. */
+  continues?: boolean;
 }
 
 export type TaskStateName =

@@ -50,7 +50,7 @@ test('an agent nobody knows, and a limit of ours', async () => {
   const { bridge, directory, say } = setUp({ card: cardOf(url) });
   expect(await bridge.call({ agentId: 'nobody', message: 'hi' }, me)).toMatchObject({
     errorCode: 'AGENT_UNKNOWN',
-    error: 'Agent "nobody": there is no such agent. Find one with agent3_search.',
+    error: 'Agent "nobody": there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.',
   });
   directory.wait = 7;
   expect(await say('hello')).toMatchObject({ errorCode: 'RATE_LIMITED', metadata: { retryAfter: 7, retryCount: 0 } });

@@ -23,8 +23,8 @@ interface Run {
   ended: Promise<unknown[]>;
 }
 
-function start(args: string[], environment: Record<string, string>): Run {
-  const child = spawn(process.execPath, [...main, ...args], { env: { ...environment }, cwd: tmpdir() });
+function start(args: string[], environment: Record<string, string>, node: string[] = []): Run {
+  const child = spawn(process.execPath, [...node, ...main, ...args], { env: { ...environment }, cwd: tmpdir() });
   const kept = { output: '', errors: '' };
   child.stdout.on('data', (chunk) => {
     kept.output += chunk;
@@ -67,11 +67,12 @@ test(
     const id = registered.output.trim();
     expect(registered).toMatchObject({ code: 0, output: expect.stringMatching(/^echo-\w+\n$/) });
 
-    const [found, json, called, failed] = await Promise.all([
+    const [found, json, called, failed, streamed] = await Promise.all([
       run(['search', 'say', 'it', 'again', '--tag', 'parrot'], environment),
       run(['search', 'again', '--json'], environment),
       run(['call', id, 'hello', 'there'], environment),
       run(['call', id, 'fail'], environment),
+      run(['call', id, 'task'], environment),
     ]);
     expect(found.output).toContain(`${id}  Echo: Says it again`);
     expect(found.output).toContain('$0.01 a call');
@@ -79,6 +80,7 @@ test(
 
     expect(called).toMatchObject({ code: 0, output: 'you said: hello there\n' });
     expect(failed).toMatchObject({ code: 1, errors: expect.stringContaining('oven') });
+    expect(streamed).toEqual({ code: 0, output: 'one two three\n', errors: 'thinking\none two three\n' });
     expect((await stat(join(environment.XDG_DATA_HOME ?? '', 'agent3', 'agent3.db'))).mode & 0o077).toBe(0);
   },
 );
@@ -153,7 +155,7 @@ test('a second hub cannot have the port of the first, and says so', TIMEOUT, asy
   const environment = await home();
   const port = new URL(await serve(() => {})).port;
   const { code, errors } = await run(['hub', '--port', port], environment);
-  expect([code, errors]).toEqual([1, expect.stringContaining(`Cannot listen on 127.0.0.1 port ${port}`)]);
+  expect([code, errors]).toEqual([2, expect.stringContaining(`Cannot listen on 127.0.0.1 port ${port}`)]);
 });
 
 test('credentials need a key, are read from stdin, and are seen nowhere after', TIMEOUT, async () => {
@@ -175,9 +177,14 @@ test('help and version are answered, and what is asked wrongly is said in a line
   expect((await run(['--help'], environment)).output).toContain('agent3 hub');
   expect((await run(['--version'], environment)).output).toMatch(/^\d+\.\d+\.\d+\n$/);
   const wrong: [string[], string][] = [
-    [['dance'], 'no command "dance"'],
+    [['dance'], 'no command "dance"; agent3 --help'],
+    [['serach'], 'no command "serach" (did you mean "search"?)'],
     [['call', 'x'], 'agent3 call ID MESSAGE'],
-    [['search', '--colour'], "Unknown option '--colour'"],
+    [['call', 'x', 'hi', '--timeout', '0'], '--timeout: '],
+    [['search', '--colour'], "Unknown option '--colour'. What starts with a dash"],
+    [['hub', '--prt', '1'], "Unknown option '--prt'. Did you mean --port? See agent3 --help."],
+    [['register', 'https://agent.example/', '--price', 'abc'], '--price must be a number, not "abc"'],
+    [['register', 'nota-url'], '"nota-url": must be an absolute http or https URL'],
     [['token', 'Not A Name'], 'small letters'],
     [['hub'], 'unset it to run one here'],
   ];
@@ -189,6 +196,18 @@ test('help and version are answered, and what is asked wrongly is said in a line
     expect(errors).toContain(complaint);
     expect(errors.trim().split('\n')).toHaveLength(1);
   }
+});
+
+test('a Node that is too old is told so before anything else is loaded', TIMEOUT, async () => {
+  const asIfOld = `
+    import { registerHooks } from 'node:module';
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
+    const resolve = (name, context, next) => (context.parentURL ? next('not:loadable') : next(name, context));
+    registerHooks({ resolve });`;
+  const preload = `data:text/javascript,${encodeURIComponent(asIfOld)}`;
+  const { errors, ended } = start([], await home(), ['--import', preload]);
+  expect(await ended).toEqual([2, null]);
+  expect(errors()).toMatch(/^agent3 needs Node 22\.18 or newer; this is v[\d.]+\.\n$/);
 });
 
 test('every fault of the settings is told at once, and no value of them', () => {
@@ -203,9 +222,12 @@ test('every fault of the settings is told at once, and no value of them', () => 
     AGENT3_TRUSTED_KEYS: '/nowhere/keys.json',
     AGENT3_DOLLARS_PER_DAY: 'ten',
     AGENT3_ALOW_HOSTS: 'x',
+    AGENT3_X: 'x',
   };
   const complaint = String(fails(() => readSettings(faulty)));
   for (const name of Object.keys(faulty)) expect(complaint).toContain(`- ${name} `);
+  expect(complaint).toContain('AGENT3_ALOW_HOSTS is not a setting of Agent3; did you mean AGENT3_ALLOW_HOSTS?');
+  expect(complaint).toContain('AGENT3_X is not a setting of Agent3; agent3 --help lists them');
   expect(complaint).not.toMatch(/eighty|maybe|sometimes|short|a3_secret|hunter2/);
 });
 

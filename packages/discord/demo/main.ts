@@ -1,6 +1,6 @@
 // npm run discord:demo: the bot on a local Discord, and people who talk to it. Needs no account and no key.
 import { parseArgs } from 'node:util';
-import { messageOf } from '../src/errors.ts';
+import { DiscordBotError, messageOf } from '../src/errors.ts';
 
 const USAGE = `Usage: npm run discord:demo [-- --fast | -- --tools DIR]
 
@@ -21,10 +21,16 @@ try {
   else if (values.tools === undefined) await (await import('./scene.ts')).playScene({ isFast: values.fast, print });
   else await (await import('./talk.ts')).talk(values.tools, print);
 } catch (error) {
-  process.stderr.write(`${messageOf(error)}\n${isUsage(error) ? USAGE : ''}`);
-  process.exitCode = isUsage(error) ? 2 : 1;
+  // the variable that --tools stands for
+  const text = messageOf(error).replace(/\bPOCKET_DISCORD_TOOLS\b( \(toolDirectories\))?/g, '--tools');
+  process.stderr.write(`${text}\n${isUsage(error) ? USAGE : ''}`);
+  process.exitCode = isUsage(error) || isConfiguration(error) ? 2 : 1;
 }
 
 function isUsage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+function isConfiguration(error: unknown): boolean {
+  return error instanceof DiscordBotError && error.code === 'CONFIG_INVALID';
 }

@@ -101,7 +101,7 @@ export function nameFault({ name, model }: ModelChoice): string | undefined {
 
 function unusable(name: string, error: unknown): string {
   // whoever writes a variable has no options to pass
-  const reason = messageOf(error).replace(/,? or pass (an? )?[\w.]+[^.]*\.$/, '.');
+  const reason = messageOf(error).replace(/,? or pass .*$/, '.');
   return `The model "${name}" cannot be used: ${reason}`;
 }
 

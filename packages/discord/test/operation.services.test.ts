@@ -209,11 +209,14 @@ test('shards: each guild is answered once, by one process for each shard or by o
 function spawnDemo(...options: string[]) {
   const demo = fileURLToPath(new URL('../demo/main.ts', import.meta.url));
   const args = ['-C', 'pocket-agent/source', demo, ...options];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, { stdio: 'pipe' });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const shown = { text: '' };
+  const shown = { text: '', errors: '' };
   child.stdout.on('data', (text) => {
     shown.text += text;
+  });
+  child.stderr.on('data', (text) => {
+    shown.errors += text;
   });
   return { child, shown, ended: once(child, 'close').then(([code]: (number | null)[]) => code) };
 }
@@ -240,4 +243,10 @@ test("in the demo one can talk to the bot, with tools of one's own", { timeout: 
   expect(await ended).toBe(0);
   expect(shown.text).toContain('may I use **roll_dice**');
   expect(shown.text).toContain('a four');
+});
+
+test('tools that the demo cannot find are told by the option that names them', { timeout: 60_000 }, async () => {
+  const { shown, ended } = spawnDemo('--tools', 'nope');
+  expect(await ended).toBe(2);
+  expect(shown.errors).toBe('--tools: there is no directory nope. Make it, or name another.\n');
 });

@@ -1,17 +1,11 @@
 #!/usr/bin/env node
-// The command mcp-server-mattermost.
-import { HELP, readCommand } from './command-line.ts';
-import { configFrom } from './config.ts';
-import { errorText, isMattermostError } from './errors.ts';
-import { serve } from './serve.ts';
-import { packageVersion } from './version.ts';
+// The command mcp-server-mattermost. On a Node that is too old nothing else could even be loaded.
 
-try {
-  const command = readCommand(process.argv.slice(2), process.env);
-  if (command.kind === 'help') process.stdout.write(HELP);
-  else if (command.kind === 'version') process.stdout.write(`${packageVersion()}\n`);
-  else await serve(configFrom(command.settings));
-} catch (error) {
-  process.stderr.write(`mcp-server-mattermost: ${errorText(error)}\n`);
-  process.exitCode = isMattermostError(error, 'CONFIG_INVALID') ? 2 : 1;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`mcp-server-mattermost needs Node 22.18 or newer; this is ${process.version}.\n`);
+  process.exitCode = 2;
+} else {
+  const { runProgram } = await import('./program.ts');
+  await runProgram();
 }

@@ -4,7 +4,7 @@ import { localhostAllowedHostnames, localhostAllowedOrigins } from '@modelcontex
 import { type Authorize, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
 import { allows } from './access.ts';
 import type { MattermostConfig } from './config.ts';
-import { errorText, isMattermostError } from './errors.ts';
+import { errorText, isMattermostError, MattermostError } from './errors.ts';
 import type { ReadyState } from './health.ts';
 import { createLog, type Log, type LogFields } from './log.ts';
 import { createMattermostServer, type MattermostServer } from './server.ts';
@@ -70,9 +70,10 @@ async function listenOn(server: MattermostServer, config: MattermostConfig, log?
         await http.close();
       },
     };
-  } catch (error) {
+  } catch (cause) {
     server.close();
-    throw error;
+    // an address that cannot be had, such as a port in use, is a setting to change
+    throw new MattermostError('CONFIG_INVALID', errorText(cause), { cause });
   }
 }
 

@@ -58,6 +58,16 @@ function statusOf(url: string, headers: Record<string, string> = {}, method = 'P
   });
 }
 
+test('an address that cannot be had is a fault of the configuration', async () => {
+  const fake = await startFakeMattermost();
+  endings.push(() => fake.close());
+  const port = Number(new URL(fake.url).port);
+  await expect(startHttp(configFor(fake, { environment: staticMode, config: { port } }))).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining(`Cannot listen on 127.0.0.1 port ${port}`),
+  });
+});
+
 describe.each(eras)('in %s', (era) => {
   test('with a static token, a client with a token of its own acts as the account of the server', async () => {
     const started = await start(staticMode);

@@ -169,7 +169,9 @@ test('Mattermost that is away: reads and changes say so, and no change is called
   await connection.call('get_me');
   const channel_id = connection.fake.channel('off-topic').id;
   await connection.fake.close();
-  expect((await connection.call('get_me')).text).toContain('Mattermost could not be reached');
+  const read = (await connection.call('get_me')).text;
+  expect(read).toContain(`Mattermost could not be reached at ${connection.fake.url} (GET /users/me): `);
+  expect(read).toContain('if the address is wrong, have MATTERMOST_URL corrected.');
   const { text } = await connection.call('mark_channel_viewed', { channel_id });
   expect(text).toContain('Mattermost could not be reached');
   expect(text).not.toContain('may have been carried out');

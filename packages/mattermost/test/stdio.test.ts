@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, expect, test } from 'vitest';
@@ -209,4 +210,19 @@ test('what prints or is refused ends at once, with all that is wrong and no secr
   expect(invalid?.errors()).not.toContain('MCP_PORT');
   expect(invalid?.errors()).not.toContain(secret);
   expect(invalid?.output()).toBe('');
+});
+
+test.each([
+  ['mcp-server-mattermost', 'main.ts'],
+  ['mattermost-bot', 'bot/main.ts'],
+])('on a Node that is too old %s says so before anything else is loaded', TIMEOUT, async (name, file) => {
+  const asIfOld = `
+    import { registerHooks } from 'node:module';
+    Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
+    const resolve = (name, context, next) => (context.parentURL ? next('not:loadable') : next(name, context));
+    registerHooks({ resolve });`;
+  const preload = ['--import', `data:text/javascript,${encodeURIComponent(asIfOld)}`];
+  const child = spawn(process.execPath, [...preload, fileURLToPath(new URL(`../src/${file}`, import.meta.url))]);
+  const [errors, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')]);
+  expect([code, errors]).toEqual([2, `${name} needs Node 22.18 or newer; this is ${process.version}.\n`]);
 });

@@ -144,6 +144,7 @@ export const callResponse: z.ZodType<CallResponse> = z.looseObject({
 export const callProgress: z.ZodType<CallProgress> = z.looseObject({
   message: z.string(),
   state: taskState.optional(),
+  continues: z.boolean().optional().describe('Of a piece of the answer: it goes on where the piece before it ended'),
 });
 
 export const feedbackResult: z.ZodType<FeedbackResult> = z.looseObject({

@@ -93,10 +93,13 @@ export class Errand {
     this.collected.take(update);
     if (!this.#onProgress) return;
     const { state } = this.collected;
-    const message = textOf(partsOf(update), this.redactor, 2000);
-    if (message === '' && update.kind === 'artifact') return;
+    const text = textOf(partsOf(update), this.redactor, 2000);
+    const isPiece = update.kind === 'artifact';
+    if (text === '' && isPiece) return;
+    // the spaces between pieces belong to the answer
+    const told = isPiece ? { message: text, continues: update.append } : { message: text.trim() };
     try {
-      this.#onProgress({ message, ...(state ? { state } : {}) });
+      this.#onProgress({ ...told, ...(state ? { state } : {}) });
     } catch {
       // whoever listens does not break the call
     }

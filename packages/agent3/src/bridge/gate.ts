@@ -14,6 +14,9 @@ import { checkAgent, checkHost, isHost } from './policy.ts';
 import { Budget, checkMaxCost } from './price.ts';
 import { isRecord, recordsIn } from './wire.ts';
 
+/** For those who call by a tool, and those who call in a terminal. */
+const UNKNOWN = 'there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.';
+
 export class Gate {
   readonly #options: BridgeOptions;
   readonly #fetch: HttpFetch;
@@ -38,7 +41,7 @@ export class Gate {
     checkAgent(policy, agentId);
     const fetching = directory.fresh(agentId, deadline.signal);
     const agent = await orElse(deadline.race(fetching), 'UNREACHABLE', 'its card is not to be had. Try again later.');
-    if (!agent) throw new CallFailure('AGENT_UNKNOWN', 'there is no such agent. Find one with agent3_search.');
+    if (!agent) throw new CallFailure('AGENT_UNKNOWN', UNKNOWN);
     errand.agent = agent;
     const endpoint = endpointOf(agent.card);
     checkHost(policy, endpoint.url);

@@ -26,13 +26,13 @@ export function resultOf(collected: Collected, limits: ResultLimits, redactor: R
 
 /** What the status of a task says, as one text of at most 2,000 characters. */
 export function statusText(collected: Collected, redactor: Redactor): string | undefined {
-  const text = textOf(collected.statusMessage?.parts ?? [], redactor, 2000);
+  const text = textOf(collected.statusMessage?.parts ?? [], redactor, 2000).trim();
   return text === '' ? undefined : text;
 }
 
 export function textOf(parts: readonly Part[], redactor: Redactor, most: number): string {
   const text = parts.flatMap(({ text }) => (text ? [text.slice(0, most * 2)] : [])).join('\n');
-  return redactor.redact(cleanText(text)).slice(0, most).trim();
+  return redactor.redact(cleanText(text)).slice(0, most);
 }
 
 /** Tokens, when the agent tells them: A2A has no place for it, so the usual names are looked for. */

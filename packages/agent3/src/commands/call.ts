@@ -1,13 +1,14 @@
 // `agent3 call ID MESSAGE`: the answer on stdout, what goes on meanwhile on stderr.
-import { parseArgs } from 'node:util';
 import { cleanText } from '../bridge/clean-text.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import { inputChecked } from '../registry/input.ts';
 import { callRequest } from '../requests.ts';
+import type { CallProgress } from '../types.ts';
+import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readArguments({
     args: [...args],
     allowPositionals: true,
     options: {
@@ -21,25 +22,33 @@ export async function command(args: readonly string[]): Promise<number> {
   if (agentId === undefined || words.length === 0)
     throw new Agent3Error('INPUT_INVALID', 'Say whom to call and what: agent3 call ID MESSAGE');
   const { timeout, 'max-cost': maxCost, context, json } = values;
-  const request = inputChecked(callRequest, {
-    agentId,
-    message: words.join(' '),
-    ...(context === undefined ? {} : { contextId: context }),
-    metadata: {
-      ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
-      ...(maxCost === undefined ? {} : { maxCost: Number(maxCost) }),
+  const request = inputChecked(
+    callRequest,
+    {
+      agentId,
+      message: words.join(' '),
+      ...(context === undefined ? {} : { contextId: context }),
+      metadata: {
+        ...(timeout === undefined ? {} : { timeout: numberOf('--timeout', timeout) }),
+        ...(maxCost === undefined ? {} : { maxCost: numberOf('--max-cost', maxCost) }),
+      },
     },
-  });
+    {
+      agentId: 'ID',
+      message: 'MESSAGE',
+      contextId: '--context',
+      'metadata.timeout': '--timeout',
+      'metadata.maxCost': '--max-cost',
+    },
+  );
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   return withAgent3(async (agent3, caller) => {
-    const response = await agent3.call(request, caller, {
-      signal: interrupt.signal,
-      onProgress: ({ message }) => {
-        if (message !== '') process.stderr.write(`${cleanText(message)}\n`);
-      },
-    });
+    const progress = new ProgressText();
+    const onProgress = (update: CallProgress) => progress.add(update);
+    const calling = agent3.call(request, caller, { signal: interrupt.signal, onProgress });
+    const response = await calling.finally(() => progress.end());
     const { result, error, task, success } = response;
     if (json) process.stdout.write(`${JSON.stringify(response)}\n`);
     else if (result) process.stdout.write(`${cleanText(result.text)}\n`);
@@ -47,4 +56,22 @@ export async function command(args: readonly string[]): Promise<number> {
     if (!json && error !== undefined) process.stderr.write(`agent3: ${cleanText(error)}\n`);
     return success ? 0 : 1;
   });
+}
+
+/** On stderr: pieces of an answer as they come, everything else in lines of its own. */
+class ProgressText {
+  #isLineOpen = false;
+
+  add({ message, continues }: CallProgress): void {
+    if (message === '') return;
+    if (!continues) this.end();
+    const text = cleanText(continues === undefined ? `${message}\n` : message);
+    process.stderr.write(text);
+    this.#isLineOpen = !text.endsWith('\n');
+  }
+
+  end(): void {
+    if (this.#isLineOpen) process.stderr.write('\n');
+    this.#isLineOpen = false;
+  }
 }

@@ -1,14 +1,17 @@
 // `agent3 hub`: HTTP API, web page and MCP, until the process is told to stop.
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import { stderrLogger } from 'pocket-agent';
 import { serveHub } from '../hub.ts';
 import { openLocal, ownerTokens } from '../open.ts';
 import { readSettings } from '../options.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
+import { readArguments } from './arguments.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { host: { type: 'string' }, port: { type: 'string' } } });
+  const { values } = readArguments({
+    args: [...args],
+    options: { host: { type: 'string' }, port: { type: 'string' } },
+  });
   const { host, port } = values;
   const settings = readSettings({
     ...process.env,

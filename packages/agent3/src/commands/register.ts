@@ -1,14 +1,14 @@
 // `agent3 register URL`: an agent, one of ours or any other, in one command.
 import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { cleanText } from '../bridge/clean-text.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import { inputChecked } from '../registry/input.ts';
 import { registerRequest } from '../requests.ts';
+import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readArguments({
     args: [...args],
     allowPositionals: true,
     options: {
@@ -27,13 +27,17 @@ export async function command(args: readonly string[]): Promise<number> {
     ...(token === undefined ? [] : [{ type: 'bearer', token: await secretOf(token) }]),
     ...(key === undefined ? [] : [{ type: 'apiKey', key: await secretOf(key) }]),
   ];
-  const registration = inputChecked(registerRequest, {
-    cardUrl,
-    ...(tag ? { tags: tag } : {}),
-    ...(price === undefined ? {} : { price: { perCall: Number(price) } }),
-    ...(idempotent === undefined ? {} : { idempotent }),
-    ...(credentials.length > 0 ? { credentials } : {}),
-  });
+  const registration = inputChecked(
+    registerRequest,
+    {
+      cardUrl,
+      ...(tag ? { tags: tag } : {}),
+      ...(price === undefined ? {} : { price: { perCall: numberOf('--price', price) } }),
+      ...(idempotent === undefined ? {} : { idempotent }),
+      ...(credentials.length > 0 ? { credentials } : {}),
+    },
+    { cardUrl: `"${cardUrl}"`, 'price.perCall': '--price', tags: '--tag' },
+  );
   return withAgent3(async (agent3, caller) => {
     const { id, name, skills } = await agent3.register(registration, caller);
     process.stdout.write(`${id}\n`);

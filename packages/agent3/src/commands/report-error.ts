@@ -7,9 +7,5 @@ export function reportError(error: unknown): number {
   const text = error instanceof Error ? error.message : String(error);
   process.stderr.write(`agent3: ${cleanText(text)}\n`);
   const isOurs = error instanceof Agent3Error || error instanceof StoreError;
-  return isUsage(error) || (isOurs && /^(CONFIG|INPUT)_INVALID$/.test(error.code)) ? 2 : 1;
-}
-
-function isUsage(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  return isOurs && /^(CONFIG|INPUT)_INVALID$/.test(error.code) ? 2 : 1;
 }

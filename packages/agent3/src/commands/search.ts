@@ -1,14 +1,14 @@
 // `agent3 search WORDS`: agents, best first.
-import { parseArgs } from 'node:util';
 import { cleanText } from '../bridge/clean-text.ts';
 import { priceText } from '../price-text.ts';
 import { inputChecked } from '../registry/input.ts';
 import { searchRequest } from '../requests.ts';
 import type { AgentSummary } from '../types.ts';
+import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readArguments({
     args: [...args],
     allowPositionals: true,
     options: {
@@ -18,11 +18,15 @@ export async function command(args: readonly string[]): Promise<number> {
     },
   });
   const { limit, tag, json } = values;
-  const query = inputChecked(searchRequest, {
-    query: positionals.join(' '),
-    ...(limit === undefined ? {} : { limit: Number(limit) }),
-    ...(tag ? { filters: { tags: tag } } : {}),
-  });
+  const query = inputChecked(
+    searchRequest,
+    {
+      query: positionals.join(' '),
+      ...(limit === undefined ? {} : { limit: numberOf('--limit', limit) }),
+      ...(tag ? { filters: { tags: tag } } : {}),
+    },
+    { query: 'WORDS', limit: '--limit', 'filters.tags': '--tag' },
+  );
   return withAgent3(async (agent3, caller) => {
     const page = await agent3.search(query, caller);
     if (json) process.stdout.write(`${JSON.stringify(page)}\n`);

@@ -1,11 +1,11 @@
 // `agent3 token OWNER`: a token for the API of the hub whose key this is.
-import { parseArgs } from 'node:util';
 import { ownerTokens } from '../open.ts';
 import { readSettings } from '../options.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
+import { readArguments } from './arguments.ts';
 
 export async function command(args: readonly string[]): Promise<number> {
-  const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} });
+  const { positionals } = readArguments({ args: [...args], allowPositionals: true, options: {} });
   const [owner, ...more] = positionals;
   if (owner === undefined || more.length > 0)
     throw new Agent3Error('INPUT_INVALID', 'Say for whom: agent3 token OWNER');

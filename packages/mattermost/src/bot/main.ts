@@ -1,18 +1,11 @@
 #!/usr/bin/env node
-// The command mattermost-bot.
-import { errorText, isMattermostError } from '../errors.ts';
-import { packageVersion } from '../version.ts';
-import { HELP, readBotCommand } from './command-line.ts';
+// The command mattermost-bot. On a Node that is too old nothing else could even be loaded.
 
-try {
-  const command = readBotCommand(process.argv.slice(2), process.env);
-  if (command === 'help') process.stdout.write(HELP);
-  else if (command === 'version') process.stdout.write(`${packageVersion()}\n`);
-  else {
-    const { runBot } = await import('./run.ts');
-    await runBot(command);
-  }
-} catch (error) {
-  process.stderr.write(`mattermost-bot: ${errorText(error)}\n`);
-  process.exitCode = isMattermostError(error, 'CONFIG_INVALID') ? 2 : 1;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`mattermost-bot needs Node 22.18 or newer; this is ${process.version}.\n`);
+  process.exitCode = 2;
+} else {
+  const { runProgram } = await import('./program.ts');
+  await runProgram();
 }

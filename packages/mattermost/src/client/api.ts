@@ -163,7 +163,7 @@ export class MattermostApi {
         const isLate = mayHaveHappened && request.isDeduplicated && Date.now() + wait > started + DEDUPLICATED_MS;
         const isLast = attempt >= config.maxRetries || (retryAfterMs ?? 0) > config.longestRetryWaitMs;
         if (isLast || isLate || !mayRepeat(error, request)) {
-          throw asMattermostError(error, request, { mayHaveHappened, token });
+          throw asMattermostError(error, request, { mayHaveHappened, token, url: config.url });
         }
         await delay(wait, signal);
       }
@@ -225,7 +225,7 @@ function isUnclear(error: unknown): boolean {
 function asMattermostError(
   error: unknown,
   { method, path }: ApiRequest,
-  { mayHaveHappened, token }: { mayHaveHappened: boolean; token: string | undefined },
+  { mayHaveHappened, token, url }: { mayHaveHappened: boolean; token: string | undefined; url: string },
 ): unknown {
   const hidden = (text: string) => (token === undefined ? text : text.replaceAll(token, '[token]'));
   const told = (text: string) => hidden(mayHaveHappened ? text + MAY_HAVE_HAPPENED : text);
@@ -238,7 +238,7 @@ function asMattermostError(
   if (!isNetworkFault(error)) return error;
   const advice = isCertificateFault(error)
     ? 'Have MATTERMOST_EXTRA_CA_CERTS set to the certificate of its authority.'
-    : 'Try again after a while.';
-  const text = `Mattermost could not be reached (${method} ${path}): ${errorText(error)}. ${advice}`;
+    : 'Try again after a while; if the address is wrong, have MATTERMOST_URL corrected.';
+  const text = `Mattermost could not be reached at ${url} (${method} ${path}): ${errorText(error)}. ${advice}`;
   return new MattermostError('UNREACHABLE', told(text), { cause: error });
 }

@@ -1,0 +1,31 @@
+// What was typed: read by Node's own parser, and its faults told by the names it has on the command line.
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { closestName } from 'pocket-agent';
+import { Agent3Error } from '../registry/agent3-error.ts';
+
+export function readArguments<Config extends ParseArgsConfig>(config: Config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new Agent3Error('INPUT_INVALID', `${explain(error, config)} See agent3 --help.`, { cause: error });
+  }
+}
+
+function explain(error: unknown, { options = {}, allowPositionals = false }: ParseArgsConfig): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const name = /^Unknown option '(-[^']+)'/.exec(text)?.[1];
+  // Node ends some of its texts with a full stop, others not
+  if (name === undefined) return text.replace(/\.?$/, '.');
+  const known = Object.keys(options).map((each) => `--${each}`);
+  const meant = closestName(name, known);
+  const hint = meant ? ` Did you mean ${meant}?` : '';
+  const dashes = allowPositionals ? ' What starts with a dash but is no option goes after --.' : '';
+  return `Unknown option '${name}'.${hint}${dashes}`;
+}
+
+/** The number of an option, which is a text until then. */
+export function numberOf(option: string, typed: string): number {
+  const number = Number(typed);
+  if (typed.trim() !== '' && Number.isFinite(number)) return number;
+  throw new Agent3Error('INPUT_INVALID', `${option} must be a number, not "${typed}"`);
+}

@@ -1,0 +1,19 @@
+// The program behind mattermost-bot: arguments and environment in, an exit code out.
+import { errorText, isMattermostError } from '../errors.ts';
+import { packageVersion } from '../version.ts';
+import { HELP, readBotCommand } from './command-line.ts';
+
+export async function runProgram(): Promise<void> {
+  try {
+    const command = readBotCommand(process.argv.slice(2), process.env);
+    if (command === 'help') process.stdout.write(HELP);
+    else if (command === 'version') process.stdout.write(`${packageVersion()}\n`);
+    else {
+      const { runBot } = await import('./run.ts');
+      await runBot(command);
+    }
+  } catch (error) {
+    process.stderr.write(`mattermost-bot: ${errorText(error)}\n`);
+    process.exitCode = isMattermostError(error, 'CONFIG_INVALID') ? 2 : 1;
+  }
+}

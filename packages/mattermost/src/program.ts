@@ -1,0 +1,18 @@
+// The program behind mcp-server-mattermost: arguments and environment in, an exit code out.
+import { HELP, readCommand } from './command-line.ts';
+import { configFrom } from './config.ts';
+import { errorText, isMattermostError } from './errors.ts';
+import { serve } from './serve.ts';
+import { packageVersion } from './version.ts';
+
+export async function runProgram(): Promise<void> {
+  try {
+    const command = readCommand(process.argv.slice(2), process.env);
+    if (command.kind === 'help') process.stdout.write(HELP);
+    else if (command.kind === 'version') process.stdout.write(`${packageVersion()}\n`);
+    else await serve(configFrom(command.settings));
+  } catch (error) {
+    process.stderr.write(`mcp-server-mattermost: ${errorText(error)}\n`);
+    process.exitCode = isMattermostError(error, 'CONFIG_INVALID') ? 2 : 1;
+  }
+}
