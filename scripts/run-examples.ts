@@ -5,9 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('../examples/', import.meta.url));
 const wanted = process.argv.slice(2);
-const examples = readdirSync(folder)
-  .filter((name) => /^\d\d-.*\.ts$/.test(name))
-  .filter((name) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)));
+const all = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));
+const unknown = wanted.find((start) => !all.some((name) => name.startsWith(start)));
+if (unknown !== undefined) {
+  console.error(`There is no example "${unknown}". There are:\n${all.sort().join('\n')}`);
+  process.exit(2);
+}
+const examples = all.filter((name) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)));
 const failed: string[] = [];
 
 for (const name of examples.sort()) {

@@ -106,17 +106,27 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
   };
 }
 
-async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
+/** Resolves when it listens; what it rejects with names the way out. Port 0 is any that is free. */
+export async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new Error(
+      `port must be a whole number from 0 to 65535, got ${typeof port === 'number' ? port : JSON.stringify(port)}.`,
+    );
   const started = Promise.withResolvers<void>();
   server.once('error', started.reject);
   server.listen(port, host, started.resolve);
   try {
     await started.promise;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`Cannot listen on ${host} port ${port}: ${reason}`, { cause: error });
+    throw new Error(`Cannot listen on ${host} port ${port}: ${whyNot(error)}`, { cause: error });
   }
   server.off('error', started.reject);
+}
+
+function whyNot(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!('code' in error) || error.code !== 'EADDRINUSE') return error.message;
+  return 'another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.';
 }
 
 /** Read once for all who look at it. */

@@ -1,4 +1,4 @@
 // The public names of `@pocket-agent/http/mcp`.
 export { type BearerToken, bearerTokens } from './bearer-tokens.ts';
-export { type Authorize, type HttpServer, type McpHttpOptions, serveHttp } from './mcp-http.ts';
+export { type Authorize, type HttpServer, type McpHttpOptions, serveHttp, startListening } from './mcp-http.ts';
 export { type McpStdioOptions, serveStdio } from './mcp-stdio.ts';

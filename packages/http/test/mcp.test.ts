@@ -75,8 +75,14 @@ test('a page of an allowed origin may ask before it sends, and read what it gets
 test('a port that is taken is an error that names it', async () => {
   const { port } = new URL(await serve());
   await expect(serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: Number(port) })).rejects.toThrow(
-    `Cannot listen on 127.0.0.1 port ${port}`,
+    `Cannot listen on 127.0.0.1 port ${port}: another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.`,
   );
+});
+
+test.each(['80x', '8080', Number.NaN, 65_536, -1, 1.5])('a port that is none is refused: %s', async (port) => {
+  const served = serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: port as number });
+  const shown = typeof port === 'string' ? `"${port}"` : port;
+  await expect(served).rejects.toThrow(`port must be a whole number from 0 to 65535, got ${shown}.`);
 });
 
 async function refusalOf(response: Response): Promise<unknown> {

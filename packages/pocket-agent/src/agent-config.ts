@@ -135,6 +135,15 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
+  for (const key of ['name', 'roleDescription', 'agentId', 'systemPrompt'] as const) {
+    const text: unknown = config[key] ?? '';
+    if (typeof text !== 'string')
+      throw new PocketError('CONFIG_INVALID', `agentConfig.${key} must be a text, got ${JSON.stringify(text)}.`);
+  }
+  for (const key of ['tools', 'subAgents'] as const) {
+    if (!Array.isArray(options[key] ?? []))
+      throw new PocketError('CONFIG_INVALID', `${key} must be a list, also of one: ${key}: [ … ].`);
+  }
   if (config.completionOptions) checkCompletionOptions(config.completionOptions);
   const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {

@@ -26,6 +26,7 @@ import { type Logger, stderrLogger } from './logger.ts';
 import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
+import { otherOption, runOptions } from './option-keys.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -92,8 +93,11 @@ export class PocketAgent<Answer = string> {
       collected: (table) => this.#lookAtTools(table),
     });
     const { run } = this; // that of a subclass, if it has its own
-    this.run = (input, runOptions = {}) =>
-      this.#turns.take(runOptions, (frame) => this.#runIn(frame, run, input, runOptions));
+    const mayHaveOthers = run !== PocketAgent.prototype.run;
+    this.run = (input, given = {}) => {
+      const wrong = mayHaveOthers ? undefined : otherOption(runOptions, 'A run', given);
+      return wrong ? Promise.reject(wrong) : this.#turns.take(given, (frame) => this.#runIn(frame, run, input, given));
+    };
   }
 
   /** The MCP servers of this agent; made when there are some, or somebody asks. */
@@ -152,7 +156,7 @@ export class PocketAgent<Answer = string> {
    * always called as a turn of this agent, with limits, abort and events in place.
    */
   async run(input: string | UserInput, _options: RunOptions = {}): Promise<Answer> {
-    const { text, images = [] } = typeof input === 'string' ? { text: input } : input;
+    const { text, images = [] } = typeof input === 'object' && input !== null ? input : { text: input };
     this.addUserMessage(text, { images });
     let result = await this.step();
     while (result.toolExecutionResults) result = await this.step();
@@ -169,6 +173,10 @@ export class PocketAgent<Answer = string> {
 
   /** One answer of the model and the tool calls it asks for. */
   step(options: StepOptions = {}): Promise<StepResult> {
+    if (typeof options !== 'object' || options === null) {
+      const wayOut = 'a text goes to addUserMessage(text) before it';
+      return Promise.reject(new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`));
+    }
     const { signal, timeoutMs, traceparent, ...completion } = options;
     return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, completion));
   }
@@ -275,7 +283,7 @@ export class PocketAgent<Answer = string> {
     if (++frame.count.steps > maxSteps) {
       throw new PocketError(
         'MAX_STEPS',
-        `${this.name} stopped after ${maxSteps} steps without a final answer (limits.maxSteps).`,
+        `${this.name} stopped after ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} without a final answer (limits.maxSteps).`,
       );
     }
     const made = this.createHookContext();

@@ -123,15 +123,15 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
 
 function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
   if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
-  if (typeof answer !== 'object' || answer === null)
-    return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  if (answer === 'deny') return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  if (typeof answer !== 'object' || answer === null) return noAnswer(answer);
   if (answer.hash !== undefined && answer.hash !== hash) {
     return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
   }
   if ('deny' in answer) return { allowed: false, by: answer.by ?? 'approver', reason: answer.deny };
   const { allow, remember } = answer;
   const edited = typeof allow === 'object' && allow !== null && !Array.isArray(allow);
-  if (!edited && allow !== true) return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  if (!edited && allow !== true) return noAnswer(answer);
   return {
     allowed: true,
     by: 'approver',
@@ -139,6 +139,13 @@ function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, u
     edited,
     ...(remember ? { remember } : {}),
   };
+}
+
+function noAnswer(answer: unknown): Decision {
+  const given = JSON.stringify(answer)?.slice(0, 80);
+  const answers = `'allow', 'deny', { allow: true } and { deny: 'why' }`;
+  const reason = `it was not approved: approve answered ${given}, and the answers are ${answers}`;
+  return { allowed: false, by: 'approver', reason };
 }
 
 /** The same arguments in another order are the same call. */

@@ -6,6 +6,8 @@ import {
   type ClientOptions,
   type ConnectOptions,
   type OAuthClientProvider,
+  SdkError,
+  SdkErrorCode,
   SdkHttpError,
   type Transport,
   UnauthorizedError,
@@ -247,10 +249,17 @@ function isMissingCommand(error: unknown): boolean {
 
 function childError(name: string, command: string, stderr: string, error: unknown): PocketError {
   if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
+  const isOver =
+    error instanceof PocketError
+      ? error.code === 'MCP_CONNECT_FAILED'
+      : error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
+  const reason = isOver
+    ? 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why'
+    : errorText(error);
   const said = stderr.trim() ? ` It said: ${stderr.trim().split('\n').slice(-3).join(' / ')}` : '';
   return new PocketError(
     'MCP_CONNECT_FAILED',
-    `Could not start MCP server "${name}" (${basename(command)}): ${errorText(error)}.${said}`,
+    `Could not start MCP server "${name}" (${basename(command)}): ${reason}.${said}`,
     { cause: error },
   );
 }

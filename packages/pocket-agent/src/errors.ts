@@ -67,11 +67,18 @@ function plainText(value: unknown): string {
   }
 }
 
-/** ` It says: …`, when a server that refused `credential` has explained itself, in its body or its challenge. */
+/** What is shorter stands in ordinary words, and taking it out would garble them. */
+const SHORTEST_SECRET = 6;
+
+/**
+ * ` It says: …`, when a server that refused `credential` has explained itself, in its body or its challenge; without
+ * the credential, if that has at least `SHORTEST_SECRET` characters.
+ */
 export function refusalReason(answer: string | null, credential: string): string {
   const [, said = ''] = /error_description"?\s*[:=]\s*"((?:[^"\\]|\\.)*)"/.exec(answer ?? '') ?? [];
-  const secret = credential.split(' ').at(-1);
-  const harmless = (secret ? said.replaceAll(secret, '[redacted]') : said).replace(/\s+/g, ' ').trim().slice(0, 200);
+  const secret = credential.split(' ').at(-1) ?? '';
+  const redacted = secret.length < SHORTEST_SECRET ? said : said.replaceAll(secret, '[redacted]');
+  const harmless = redacted.replace(/\s+/g, ' ').trim().slice(0, 200);
   return harmless && ` It says: ${harmless.replace(/\.$/, '')}.`;
 }
 

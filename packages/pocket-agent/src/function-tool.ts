@@ -8,6 +8,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
+import { refuseOtherOptions, toolOptions } from './option-keys.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
@@ -57,6 +58,7 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, meta, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
+  refuseOtherOptions(toolOptions, `Tool "${name}"`, settings);
   if (typeof settings.run !== 'function')
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
@@ -66,7 +68,10 @@ export function tool(
     definition: {
       name,
       description,
-      inputSchema: objectSchema(name, isStandardSchema(inputSchema) ? jsonSchemaOf(name, inputSchema) : inputSchema),
+      inputSchema: objectSchema(
+        name,
+        isStandardSchema(inputSchema) ? jsonSchemaOf(name, inputSchema) : checkedSchema(name, inputSchema),
+      ),
       ...(title === undefined ? {} : { title }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(meta === undefined ? {} : { _meta: meta }),
@@ -132,8 +137,25 @@ type Checked = { value: unknown } | { problem: string };
 /** A promise only for a schema that needs one. */
 type Check = (args: unknown) => Checked | Promise<Checked>;
 
-function isStandardSchema(schema: JsonSchema | StandardSchemaV1): schema is StandardSchemaV1 {
-  return '~standard' in schema;
+function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
+  const mayBe = (typeof schema === 'object' && schema !== null) || typeof schema === 'function';
+  return mayBe && '~standard' in schema;
+}
+
+/** A JSON Schema without `type` has one of these, or nothing at all. */
+const SCHEMA_KEYWORDS = /^(\$.+|.*[pP]roperties|propertyNames|required|dependent.+|allOf|anyOf|oneOf|not|if)$/;
+
+/** A list of properties looks like a schema that allows everything. */
+function checkedSchema(name: string, schema: JsonSchema): JsonSchema {
+  if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
+    const keys = Object.keys(schema);
+    const isSchema = schema.type !== undefined || keys.length === 0 || keys.some((key) => SCHEMA_KEYWORDS.test(key));
+    if (isSchema && !Object.values(schema).some(isStandardSchema)) return schema;
+  }
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `The inputSchema of tool "${name}" must be a zod schema, z.object({ … }), or a JSON Schema, { type: 'object', properties: { … } }.`,
+  );
 }
 
 function jsonSchemaOf(name: string, schema: StandardSchemaV1): JsonSchema {

@@ -9,6 +9,7 @@ import {
 } from '@pocket-agent/http/mcp';
 import { type Profile, type ProfileName, readProfile } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
+import { mcpListenOptions, refuseOtherOptions } from './option-keys.ts';
 
 export type { HttpServer };
 
@@ -20,13 +21,20 @@ export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'r
 }
 
 export async function serveHttp(factory: McpServerFactory, options: HttpServerOptions = {}): Promise<HttpServer> {
+  refuseOtherOptions(mcpListenOptions, 'listen()', options);
   const { token, tokens, ...served } = options;
   const authorize = bearerGate(token, tokens);
   try {
     return await serveMcp(factory, { ...served, ...(authorize ? { authorize } : {}) });
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', errorText(error), { cause: error });
+    throw cannotListen(error);
   }
+}
+
+/** In the words of `startListening`, which say all that its cause does. */
+export function cannotListen(error: unknown): PocketError {
+  const text = error instanceof Error ? error.message : errorText(error);
+  return new PocketError('CONFIG_INVALID', text, { cause: error });
 }
 
 /** Undefined when the server is open to everybody. */

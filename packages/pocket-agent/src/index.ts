@@ -61,3 +61,8 @@ export type {
 } from './tools.ts';
 export type { RunOptions } from './turns.ts';
 export type { ToolUsage, Usage } from './usage.ts';
+
+// an older one would fail in the middle of the first run
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 18))
+  throw new Error(`pocket-agent needs Node 22.18 or newer; this is ${process.version}.`);

@@ -5,6 +5,7 @@ import type { McpServer, Server } from '@modelcontextprotocol/server';
 import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
+import { didYouMean } from './suggest.ts';
 
 /** An MCP server of this process. A factory can be used by many agents; one server object by one agent. */
 export type InProcessServer = McpServer | Server | (() => McpServer | Server);
@@ -109,7 +110,9 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
     return copy;
   }
   if (!('url' in copy) || typeof copy.url !== 'string') {
-    throw invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).`);
+    const misspelt = Object.keys(copy).find((key) => key !== 'url' && didYouMean(key, ['command', 'url']));
+    const hint = misspelt ? ` It has "${misspelt}".${didYouMean(misspelt, ['command', 'url'])}` : '';
+    throw invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`);
   }
   const type = copy.type ?? ('transport' in copy ? copy.transport : undefined); // FastMCP calls it transport
   if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {

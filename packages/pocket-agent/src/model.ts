@@ -1,6 +1,7 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from './errors.ts';
+import { closest } from './suggest.ts';
 
 export type LanguageModel = LanguageModelV4;
 
@@ -134,10 +135,16 @@ function findProvider(model: string): { provider: Provider; modelId: string } {
 }
 
 function unknownModel(model: string): PocketError {
-  const prefixes = Object.keys(providers).map((name) => `${name}/…`);
+  const names = Object.keys(providers);
+  const prefixes = names.map((name) => `${name}/…`).join(', ');
+  const slash = model.indexOf('/');
+  const prefix = model.slice(0, Math.max(slash, 0));
+  const near = closest(prefix, names);
+  const meant = near && near !== prefix ? ` Did you mean "${near}${model.slice(slash)}"?` : '';
+  const ofRouter = slash < 0 ? ' A name of a router needs the option "router" of the agent.' : '';
   return new PocketError(
     'MODEL_UNKNOWN',
-    `Unknown model "${model}". Write one of ${prefixes.join(', ')}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.`,
+    `Unknown model "${model}".${meant} Write one of ${prefixes}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter}`,
   );
 }
 

@@ -1,8 +1,13 @@
-// The options of an agent by name: one that does not exist would be ignored, so it is refused.
+// Options by name: one that does not exist would be ignored, so it is refused.
+import type { A2aListenOptions, A2aServerOptions } from './a2a/server-options.ts';
 import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
 import { PocketError } from './errors.ts';
+import type { tool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
+import type { HttpServerOptions } from './http-server.ts';
+import type { AgentServerOptions } from './serve.ts';
 import { didYouMean } from './suggest.ts';
+import type { RunOptions } from './turns.ts';
 
 type Names<Options> = Record<keyof Options, true>;
 
@@ -69,6 +74,85 @@ const ofAgent: Names<PocketAgentOptions> = {
   roots: true,
 };
 
+export const runOptions: Names<RunOptions> = {
+  signal: true,
+  timeoutMs: true,
+  traceparent: true,
+  onEvent: true,
+  streaming: true,
+  profile: true,
+  approve: true,
+  approveFallback: true,
+  elicit: true,
+  caller: true,
+};
+
+export const toolOptions: Names<Parameters<typeof tool>[0]> = {
+  name: true,
+  description: true,
+  inputSchema: true,
+  run: true,
+  title: true,
+  annotations: true,
+  meta: true,
+};
+
+export const mcpServerOptions: Names<AgentServerOptions> = {
+  conversation: true,
+  createAgent: true,
+  profile: true,
+  approvals: true,
+  serverInfo: true,
+  maxConversations: true,
+};
+
+export const mcpListenOptions: Names<HttpServerOptions> = {
+  host: true,
+  port: true,
+  path: true,
+  token: true,
+  tokens: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  sessionIdleMs: true,
+  maxSessions: true,
+  maxRequestBodySize: true,
+  onError: true,
+};
+
+export const a2aListenOptions: Names<A2aListenOptions> = {
+  host: true,
+  port: true,
+  token: true,
+  tokens: true,
+  authenticate: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  url: true,
+};
+
+export const a2aServerOptions: Names<A2aServerOptions> = {
+  card: true,
+  skills: true,
+  profile: true,
+  approvals: true,
+  createAgent: true,
+  maxConversations: true,
+  maxRunningTasks: true,
+  maxRunningTasksPerCaller: true,
+  maxTasks: true,
+  taskStore: true,
+  inputTimeoutMs: true,
+  maxBodyBytes: true,
+  pushNotifications: true,
+  token: true,
+  tokens: true,
+  authenticate: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  url: true,
+};
+
 const groups = { agentConfig, access, limits };
 type Group = keyof typeof groups;
 
@@ -84,16 +168,35 @@ export function refuseUnknownOptions(options: PocketAgentOptions, mayHaveOthers:
   }
 }
 
+/** Throws for an option that `names` does not hold. */
+export function refuseOtherOptions(names: object, what: string, options: object): void {
+  const wrong = otherOption(names, what, options);
+  if (wrong) throw wrong;
+}
+
+/** The same as an error to reject with. */
+export function otherOption(names: object, what: string, options: object): PocketError | undefined {
+  const key = given(options).find((each) => !Object.hasOwn(names, each));
+  return key === undefined ? undefined : refusal(what, key, knownInstead(key, names));
+}
+
 /** What is undefined was left out. */
 function given(options: object | undefined): string[] {
   return Object.entries(options ?? {}).flatMap(([key, value]) => (value === undefined ? [] : [key]));
 }
 
 function unknown(key: string, group?: Group): PocketError {
-  const known = Object.keys(group ? groups[group] : ofAgent);
-  const wayOut = elsewhere(key, group) ?? (didYouMean(key, known) || ` There are: ${known.join(', ')}.`);
-  const what = group ? `${group} has no option "${key}".` : `An agent has no option "${key}".`;
-  return new PocketError('CONFIG_INVALID', `${what}${wayOut}`);
+  const wayOut = elsewhere(key, group) ?? knownInstead(key, group ? groups[group] : ofAgent);
+  return refusal(group ?? 'An agent', key, wayOut);
+}
+
+function refusal(what: string, key: string, wayOut: string): PocketError {
+  return new PocketError('CONFIG_INVALID', `${what} has no option "${key}".${wayOut}`);
+}
+
+function knownInstead(key: string, names: object): string {
+  const known = Object.keys(names);
+  return didYouMean(key, known) || ` There are: ${known.join(', ')}.`;
 }
 
 /** A right word in the wrong place. */

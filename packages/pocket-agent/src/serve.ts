@@ -13,6 +13,7 @@ import { checkServedApprovals, type ServedApprovals, servedApproval } from './ap
 import { errorText, isPocketError, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
+import { mcpServerOptions, refuseOtherOptions } from './option-keys.ts';
 import { Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
@@ -46,6 +47,7 @@ export class AgentServer {
   readonly #listening = new Set<HttpServer>();
 
   constructor(agent: Agent, options: AgentServerOptions) {
+    refuseOtherOptions(mcpServerOptions, 'asMcpServer()', options);
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
     this.#agent = agent;

@@ -54,6 +54,11 @@ function checkEntry(entry: FunctionTool | ToolSource): void {
     return;
   throw new PocketError(
     'CONFIG_INVALID',
-    `tools may hold what tool({ … }) returns, and sources with listTools and callTool; one entry is ${typeof entry}.`,
+    `tools may hold what tool({ … }) returns, and sources with listTools and callTool; ${nameOf(entry)} is neither. Wrap a function: tool({ name, description, inputSchema, run }).`,
   );
+}
+
+function nameOf(entry: unknown): string {
+  const mayHaveOne = (typeof entry === 'object' && entry !== null) || typeof entry === 'function';
+  return mayHaveOne && 'name' in entry && entry.name ? `"${entry.name}"` : `one entry (${typeof entry})`;
 }

@@ -182,7 +182,9 @@ export class Turns {
 
   /** Ends the turn that is on and refuses all that would come after. */
   close(): void {
-    this.#closing.abort(new PocketError('AGENT_CLOSED', `The agent ${this.#owner.name} was closed; make a new one.`));
+    const hint = 'Await a run before its agent goes out of scope: return await agent.run(…).';
+    const text = `The agent ${this.#owner.name} was closed; make a new one. ${hint}`;
+    this.#closing.abort(new PocketError('AGENT_CLOSED', text));
   }
 
   async #inLine<Value>(frame: RunFrame, turn: () => Promise<Value>): Promise<Value> {

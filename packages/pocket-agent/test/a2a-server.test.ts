@@ -501,6 +501,23 @@ test('a store that fails is not told of outside, and does not stop a task', asyn
   expect(logged.join()).toContain('hunter2');
 });
 
+test('what it is made with, and where it listens, is checked', async () => {
+  const wrong = (options: object) => options as never;
+  const agent = world.agent([]);
+  await expect(agent.asA2aServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
+  const server = await agent.asA2aServer();
+  await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow('listen() has no option "prot". There are: host,');
+  await expect(server.listen(wrong({ port: '80x' }))).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: 'port must be a whole number from 0 to 65535, got "80x".',
+  });
+  const port = Number(new URL((await server.listen()).url).port);
+  await expect(server.listen({ port })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringMatching(/^Cannot listen on 127.0.0.1 port \d+: another program has it \(EADDRINUSE\)\./),
+  });
+});
+
 test('a handler inside another server is found where its url says', async () => {
   const { fetch: serve } = await world.agent(['embedded']).asA2aServer({ url: 'https://agents.example.com/helper' });
   const card = await serve(new Request('https://agents.example.com/helper/.well-known/agent-card.json'));

@@ -260,11 +260,37 @@ describe('tools that cannot work are refused with the way out', () => {
       /must describe an object/,
     ],
     [
+      'a shape that is no schema yet',
+      () => tool({ name: 'x', description: '', inputSchema: { city: z.string() }, run: () => 1 }),
+      /inputSchema of tool "x" must be a zod schema, z\.object\(\{ … \}\), or a JSON Schema/,
+    ],
+    [
+      'a shape with a property that is called type',
+      () => tool({ name: 'x', description: '', inputSchema: given({ type: z.string() }), run: () => 1 }),
+      /must be a zod schema/,
+    ],
+    [
+      'names of types',
+      () => tool({ name: 'x', description: '', inputSchema: { city: 'string' }, run: () => 1 }),
+      /must be a zod schema/,
+    ],
+    [
+      'a schema that is a text',
+      () => tool({ name: 'x', description: '', inputSchema: given('string'), run: () => 1 }),
+      /must be a zod schema/,
+    ],
+    [
       'a schema without JSON',
       () => tool({ name: 'x', description: '', inputSchema: z.object({ d: z.date() }), run: () => 1 }),
       /tool "x" has no JSON Schema/,
     ],
     ['a bare function', () => scriptedAgent([], { tools: [given(() => 1)] }), /what tool\(\{ … \}\) returns/],
+    [
+      'a tool of another library',
+      () => scriptedAgent([], { tools: [given({ name: 'look', execute() {} })] }),
+      /"look" is neither\. Wrap a function: tool\(\{ name, description, inputSchema, run \}\)\.$/,
+    ],
+    ['one tool, not in a list', () => scriptedAgent([], { tools: given(add) }), /^tools must be a list, also of one/],
     ['no options at all', () => new PocketAgent(given(undefined)), /llmModel is missing/],
     [
       'a model of an older AI SDK',

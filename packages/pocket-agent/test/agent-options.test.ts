@@ -1,5 +1,5 @@
 // An option that does not exist would be ignored in silence, so it is refused, with the one that was meant.
-import { PocketAgent, type PocketAgentOptions } from 'pocket-agent';
+import { PocketAgent, type PocketAgentOptions, type RunOptions, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { silent } from './helpers.ts';
@@ -27,6 +27,40 @@ describe('an option that does not exist', () => {
   test('is named before what is missing because of it', () => {
     const misspelt = { agentconfig: agentConfig } as unknown as PocketAgentOptions;
     expect(() => new PocketAgent(misspelt)).toThrow(/Did you mean "agentConfig"\?/);
+  });
+});
+
+describe('an option that does not exist is refused', () => {
+  const wrong = (options: object) => options as never;
+
+  test('of a tool', () => {
+    const made = () => tool(wrong({ name: 'x', description: '', execute: () => 1 }));
+    expect(made).toThrow('Tool "x" has no option "execute". There are: name, description, inputSchema, run,');
+  });
+
+  test('of a run, which adds nothing to the history', async () => {
+    const agent = make({});
+    const refused = { code: 'CONFIG_INVALID', message: 'A run has no option "timeout". Did you mean "timeoutMs"?' };
+    await expect(agent.run('hi', wrong({ timeout: 5 }))).rejects.toMatchObject(refused);
+    await expect(agent.stream('hi', wrong({ timeout: 5 })).next()).rejects.toMatchObject(refused);
+    expect(agent.messages).toEqual([]);
+  });
+
+  test('of a server, and of where it listens', async () => {
+    const agent = make({});
+    await expect(agent.asMcpServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
+    const server = await agent.asMcpServer();
+    await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow('listen() has no option "prot". There are: host,');
+  });
+
+  test('but a run() of your own may take others', async () => {
+    class Styled extends PocketAgent {
+      override async run(_input: string, options: RunOptions & { style?: string } = {}) {
+        return options.style ?? 'plain';
+      }
+    }
+    const options: RunOptions & { style?: string } = { style: 'loud' };
+    expect(await new Styled({ agentConfig, logger: silent }).run('hi', options)).toBe('loud');
   });
 });
 

@@ -180,6 +180,26 @@ describe('history', () => {
     expectValidHistory(agent);
   });
 
+  test.each([
+    ['nothing', undefined, /takes a text, or \{ text, images \} .*the text is undefined/],
+    ['something else', { a: 1 }, /takes a text, or \{ text, images \} .*the text is undefined/],
+    ['a number', 5, /the text is number/],
+    ['a list', [{ type: 'text', text: 'hi' }], /the text is undefined/],
+    ['an image that is no list', { text: 'hi', images: 'https://example.com/a.jpg' }, /images is no list/],
+    ['an image that is none', { text: 'hi', images: [5] }, /An image must be bytes/],
+  ])('what is no input leaves none in the history: %s', async (_what, input, text) => {
+    const { agent } = scriptedAgent(['fine'], { agentConfig: { allowImages: true } });
+    await expect(agent.run(input as never)).rejects.toThrow(text);
+    await expect(agent.stream(input as never).next()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(agent.messages).toEqual([]);
+    expect(await agent.run('hi')).toBe('fine');
+  });
+
+  test('a step takes no text', async () => {
+    const { agent } = scriptedAgent([]);
+    await expect(agent.step('hi' as never)).rejects.toThrow(/addUserMessage\(text\)/);
+  });
+
   test('a message that is none is refused with a hint', () => {
     const { agent } = scriptedAgent([]);
     const wrong = { role: 'system', content: 'x' } as unknown as Parameters<typeof agent.addMessage>[0];
@@ -339,6 +359,11 @@ describe('what cannot work is refused at once, with the way out', () => {
     ['an unknown model', { agentConfig: { llmModel: 'nonsense' } }, /Unknown model "nonsense".*anthropic/],
     ['something that is no model', { agentConfig: { llmModel: {} } }, /LanguageModelV4/],
     ['a limit that is none', { agentConfig: { llmModel: model }, limits: { maxSteps: 0 } }, /limits.maxSteps/],
+    [
+      'a system prompt that is no text',
+      { agentConfig: { llmModel: model, systemPrompt: 5 } },
+      /systemPrompt must be a text, got 5/,
+    ],
     ['messages that are no list', { agentConfig: { llmModel: model, messages: 'x' } }, /list of messages/],
     ['two tools of one name', { agentConfig: { llmModel: model }, tools: [add, add] }, /Two tools are called "add"/],
   ])('%s', (_what, options, text) => {
@@ -349,5 +374,13 @@ describe('what cannot work is refused at once, with the way out', () => {
     const { agent } = scriptedAgent(['x']);
     await agent.close();
     await expect(agent.run('hi')).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
+  });
+
+  test('a run that its agent did not wait for says how to', async () => {
+    const answer = async () => {
+      await using agent = scriptedAgent(['x']).agent;
+      return agent.run('hi');
+    };
+    await expect(answer()).rejects.toThrow(/was closed; make a new one\. .*return await agent\.run/);
   });
 });

@@ -114,9 +114,10 @@ describe('an answer', () => {
   test.each([
     ['deny', () => 'deny', 'was not approved'],
     ['a reason', () => ({ deny: 'ask me on Monday' }), 'ask me on Monday'],
-    ['nonsense', () => 'perhaps', 'was not approved'],
-    ['nothing', () => undefined, 'was not approved'],
-    ['allow: false', () => ({ allow: false }), 'was not approved'],
+    ['nonsense', () => 'perhaps', 'was not approved: approve answered "perhaps"'],
+    ['true', () => true, `approve answered true, and the answers are 'allow', 'deny', { allow: true }`],
+    ['nothing', () => undefined, 'was not approved: approve answered undefined'],
+    ['allow: false', () => ({ allow: false }), 'was not approved: approve answered {"allow":false}'],
     ['a list of arguments', () => ({ allow: [2] }), 'was not approved'],
     [
       'an error',

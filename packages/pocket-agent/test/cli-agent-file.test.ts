@@ -64,6 +64,7 @@ describe('--agent', () => {
     [{ agentConfig: { llmModel: 'demo', sytemPrompt: 'x' } }, 'Did you mean "systemPrompt"?'],
     [{ limits: { maxStep: 3 } }, '"limits" has no "maxStep". Did you mean "maxSteps"?'],
     [{ tools: 'web' }, '"tools" must be a list of folders'],
+    [{ tools: ['web', './absent'] }, 'wrong.json: There is no tool folder '],
     [{ agentConfig: { llmModel: 5 } }, '"agentConfig": "llmModel" must be text'],
     [{ agentConfig: { systemPrompt: ['x'] } }, '"systemPrompt" must be text'],
     [{ agentConfig: { allowImages: 'yes' } }, '"allowImages" must be true or false'],
@@ -76,10 +77,15 @@ describe('--agent', () => {
     await expect(reading).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) });
   });
 
+  test('one that does not exist is told what it would be', async () => {
+    const message = expect.stringMatching(/^There is no file absent\.json: an agent file is JSON such as /);
+    await expect(readAgentFile('absent.json')).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
+  });
+
   test('a mistake in it is the code 2', async () => {
     const file = await folder.file('wrong.json', { limits: { maxSteps: 0 } });
     const { code, stderr } = await folder.command(['--agent', file, 'Hi'], { env: scriptedBy(providers) });
-    expect(stderr).toContain('limits.maxSteps must be a whole number');
+    expect(stderr).toContain(`${file}: limits.maxSteps must be a whole number`);
     expect(code).toBe(2);
   });
 });

@@ -44,7 +44,9 @@ describe('pocket-agent doctor', () => {
     expect(stdout).toMatch(/broken {2}.*Counter\/manifest\.yaml:2:\d+: found "nothing"; expected/);
     expect(stdout).toMatch(/broken {2}.*Old\/tool\.ts:\d+:1: .*put one with { "type": "module" } beside it/);
     expect(stdout).toMatch(/broken {2}data folder .*\n {8}.*XDG_DATA_HOME/);
-    expect(stdout).toMatch(/note {4}no key of a model provider is set\n {8}Set ANTHROPIC_API_KEY/);
+    expect(stdout).toMatch(
+      /note {4}no key of a model provider is set\n {8}Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY,/,
+    );
   });
 
   test('a Node that is too old is broken, with the way out', () => {
@@ -98,11 +100,18 @@ describe('pocket-agent new-tool', () => {
   test('writes a folder whose tool can be called at once; a second time it is refused', async () => {
     const made = await folder.command(['new-tool', 'MyTool', '--dir', 'mine']);
     expect(made).toMatchObject({ code: 0, stdout: `${join(folder.path, 'mine', 'MyTool')}\n` });
-    expect(made.stderr).toContain('pocket-agent tools --tools mine');
+    expect(made.stderr).toMatch(/pocket-agent tools --tools mine\n.*need the package.*: npm install pocket-agent\n$/);
     const { code, stdout } = await folder.command(['call', '--tools', 'mine', 'MyTool', 'my_tool', 'text=echo']);
     expect(code).toBe(0);
     expect(stdout).toContain('echo');
     expect((await folder.command(['new-tool', 'MyTool', '--dir', 'mine'])).code).toBe(2);
+  });
+
+  test('tells what to type next, as npm start was typed, and of the package only where it is not', async () => {
+    await mkdir(join(folder.path, 'project', 'node_modules', 'pocket-agent'), { recursive: true });
+    const options = { cwd: join(folder.path, 'project'), env: { npm_lifecycle_event: 'start' } };
+    const { stderr } = await folder.command(['new-tool', 'MyTool'], options);
+    expect(stderr).toBe('Try it: npm start --silent -- tools --tools tools\n');
   });
 });
 

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { helpOf } from '../src/cli/help.ts';
 import { CommandFolder, commandLine } from './fixtures/cli-command.ts';
@@ -48,6 +49,7 @@ describe('errors', () => {
     ['unknown-option-of-a-command', ['tools', '--jsn']],
     ['option-without-value', ['--model']],
     ['absent-file', ['--mcp', 'absent.json', 'Hi']],
+    ['command-after-options', ['--quiet', '--tools', 'my tools', 'tools']],
     ['unknown-model', ['--model', 'wishful', 'Hi']],
     ['missing-key', ['--model', 'anthropic/x', 'Hi']],
     ['unknown-profile', ['--profile', 'king', 'Hi']],
@@ -63,6 +65,13 @@ describe('errors', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     await expect(stderr).toMatchFileSnapshot(golden(`error-${name}`));
   });
+});
+
+test('an example that does not exist is refused, and those there are are named', () => {
+  const script = fileURLToPath(new URL('../../../scripts/run-examples.ts', import.meta.url));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, '01', '99'], { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toMatch(/^There is no example "99"\. There are:\n01-hello\.ts\n/);
 });
 
 describe('cold start', () => {

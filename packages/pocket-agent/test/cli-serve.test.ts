@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -56,7 +56,7 @@ async function overHttp(...args: string[]) {
       if (address) resolve(address);
     });
   });
-  return { child, url, ended };
+  return { child, url, ended, told };
 }
 
 async function connected(url: string, token?: string): Promise<Client> {
@@ -114,16 +114,29 @@ describe('pocket-agent serve-tools', () => {
     await expect(client.callTool({ name: 'absent', arguments: {} })).rejects.toThrow('absent');
   });
 
+  test('with no folder that works there is nothing to serve, which is a failure', async () => {
+    const broken = join(folder.path, 'none', 'Broken');
+    await mkdir(broken, { recursive: true });
+    await writeFile(join(broken, 'manifest.yaml'), 'tool_list: nothing\n');
+    const { code, stdout, stderr } = await folder.command(['serve-tools', broken]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /Broken\/manifest\.yaml:1:.*\nThere is nothing to serve: mend what is named above of Broken\.\n$/s,
+    );
+  });
+
   test('two paths with a tool of the same name are refused, both are named', async () => {
     const { code, stderr } = await folder.command(['serve-tools', join(toolsFolder, 'Greeter'), toolsFolder]);
     expect(code).toBe(2);
     expect(stderr).toContain('There is a tool "greet" in ');
   });
 
-  test('over HTTP, with --watch, a folder that was edited is another one to an agent', async () => {
+  test('over HTTP, with --watch, beside one that is broken, a folder that was edited is another one to an agent', async () => {
     const own = join(folder.path, 'watched');
     await cp(toolsFolder, own, { recursive: true });
-    const { url } = await overHttp('serve-tools', own, '--http', '--watch');
+    await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_list: nothing\n');
+    const { url, told } = await overHttp('serve-tools', own, '--http', '--watch');
+    expect(told).toContain('Serving without Counter.');
     const agent = new PocketAgentClient({ mcpConfig: { mcpServers: { tools: { url } } }, logger: silent });
     ends.push(() => agent.close());
     const greet = async () => JSON.stringify((await agent.callTool('greet', { who: 'Ada' })).content);

@@ -129,6 +129,15 @@ describe('one prompt in a terminal', () => {
   });
 });
 
+test.each([
+  ['serve-tools', () => toolsFolder],
+  ['serve', () => folder.file('served.json', { agentConfig: { llmModel: 'demo' } })],
+])('%s says in a terminal what it waits for', async (command, what) => {
+  const steps: Step[] = [['Serving MCP on stdin and stdout', keys.ctrlC]];
+  const { screen } = await typing(folder, steps, { args: [command, await what()] });
+  expect(screen).toContain('--http serves over HTTP.');
+});
+
 test('call asks before it calls, and sends what was edited', async () => {
   const args = ['call', '--mcp', servers, 'one', 'echo', 'text=first'];
   const steps: Step[] = [
@@ -323,7 +332,7 @@ describe('a chat', () => {
       [PROMPT, '/model wishful\r'],
       ['Unknown model', ''],
       [PROMPT, '/model openai/gpt-5.1\r'],
-      ['OPENAI_API_KEY', ''],
+      ['set OPENAI_API_KEY, and start again.', ''],
       [PROMPT, '/model openai-compatible/y\r'],
       ['From here on', ''],
       [PROMPT, 'Hi again\r'],

@@ -1,4 +1,4 @@
-import { access, mkdtemp, writeFile } from 'node:fs/promises';
+import { access, cp, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
@@ -53,6 +53,21 @@ describe('pocket-agent tools', { timeout: 20_000 }, () => {
     expect(rowsOf(stdout).get('web_fetch')).toEqual(['read', 'meta', 'yes']);
     expect(stdout).toContain('github');
     expect(stdout).not.toContain('calculate');
+  });
+
+  test('a folder that is broken is reported, and a failure, beside those that work', async () => {
+    const own = join(folder.path, 'own');
+    await cp(toolsFolder, own, { recursive: true });
+    await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_list: nothing\n');
+    const some = await command(['tools', '--tools', own]);
+    expect([some.code, some.stderr]).toEqual([1, expect.stringContaining('manifest.yaml:1:')]);
+    expect(rowsOf(some.stdout).get('greet')).toEqual(['read', 'meta', 'yes']);
+    const broken = join(own, 'Counter');
+    expect(await command(['tools', '--tools', broken])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`Nothing here has a tool that works: ${broken}.`),
+    });
   });
 
   test('of a tool that is named, what it says of itself and the schema of its arguments', async () => {
@@ -171,7 +186,7 @@ describe('pocket-agent call', { timeout: 20_000 }, () => {
   });
 
   test.each([
-    [['onee', 'echo'], 'There is no server or tool folder "onee". Did you mean "one"?'],
+    [['onee', 'echo'], '"onee". Did you mean "one"? There are: builtin, one, two. A tool folder needs --tools'],
     [['one', 'ecko'], 'There is no tool "ecko". Did you mean "echo"?'],
     [['one', 'echo', '{"text":'], 'The arguments cannot be read'],
     [['one', 'echo', 'text'], '"text" is neither a JSON object nor key=value'],

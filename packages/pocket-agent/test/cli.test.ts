@@ -65,6 +65,9 @@ describe('pocket-agent "prompt"', () => {
     const { stdout, stderr } = await scripted(['Yes?'], 'docter');
     expect(stdout).toBe('Yes?\n');
     expect(stderr).toContain('"docter" is no command, so the model is asked. Did you mean "doctor"?');
+    const meant = await scripted(['Which?'], '--', 'tools');
+    expect(meant.stdout).toBe('Which?\n');
+    expect(meant.stderr).not.toContain('is no command');
   });
 
   test('a key that is set chooses the model, --model goes before it', async () => {
@@ -155,7 +158,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
       'Hi',
     );
     expect(code).toBe(3);
-    expect(stderr).toContain('stopped after 1 steps');
+    expect(stderr).toMatch(/stopped after 1 step without .*\(--max-steps\)/);
   });
 
   test.each([

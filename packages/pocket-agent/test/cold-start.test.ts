@@ -1,7 +1,7 @@
 // Importing the package must load nothing but the package: SDKs, providers and zod come at first use.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
@@ -60,4 +60,14 @@ test('a run loads the package of its own provider and no other', () => {
   for (const other of ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@modelcontextprotocol/client']) {
     expect(packages).not.toContain(other);
   }
+});
+
+test('on a Node that is too old the import says so', async () => {
+  const { versions } = process;
+  onTestFinished(() => {
+    Object.defineProperty(process, 'versions', { value: versions });
+    vi.resetModules();
+  });
+  Object.defineProperty(process, 'versions', { value: { ...versions, node: '22.17.1' } });
+  await expect(import('pocket-agent')).rejects.toThrow('pocket-agent needs Node 22.18 or newer');
 });

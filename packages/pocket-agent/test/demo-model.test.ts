@@ -202,6 +202,34 @@ describe('choosing tools', () => {
     expect((await generate(asking(said), { tools: [people, ...builtin] })).calls).toEqual([]);
   });
 
+  test.each([
+    '<from name="ann"/>\n<untrusted kind="replied-to message">\nread a.ts\n\nread b.ts\n</untrusted>\nWhat is 2 + 2?',
+    'Said before:\nann: read a.ts\n\nNow:\nann: What is 2 + 2?',
+  ])('what others said is no request: %j', async (text) => {
+    expect(await callsFor(text, builtin)).toEqual([['calculate', { expression: '2 + 2' }]]);
+  });
+
+  test('what comes after the first paragraph is no request, and of very many wishes a few are taken; it says so', async () => {
+    const rest = 'read a.ts\n+read b.ts\n\nWhat time is it?';
+    const { calls, text } = await generate(asking(`Write a commit message\n\n${rest}`), { tools: builtin });
+    expect(calls).toEqual([]);
+    expect(text).toContain('I found no tool for "Write a commit message".');
+    expect(text).toContain('it takes a real model to work with the rest');
+    const many = Array.from({ length: 40 }, (_, index) => `read ${index}.ts`).join('\n');
+    expect(await callsFor(many, builtin)).toHaveLength(5);
+    expect(await callsFor('Hello!\n\nWhat is 2 + 2?', builtin)).toEqual([['calculate', { expression: '2 + 2' }]]);
+  });
+
+  test('what is new is looked for in the web', async () => {
+    const search = tool('web_search', 'Searches the web.', {
+      properties: { query: { type: 'string' } },
+      required: ['query'],
+    });
+    expect(await callsFor('What is new in TypeScript?', [search])).toEqual([
+      ['web_search', { query: 'new TypeScript' }],
+    ]);
+  });
+
   test('the tool choice of the caller is obeyed', async () => {
     const prompt = asking('What is 2 + 2?');
     const none = await generate(prompt, { tools: builtin, toolChoice: { type: 'none' } });
@@ -259,7 +287,7 @@ describe('answering', () => {
     expect(text.startsWith(NOTICE)).toBe(true);
     expect(text).toContain('- get_weather: Get the current weather for a city.');
     expect(text).toContain('ANTHROPIC_API_KEY');
-    expect(text).toContain('--model');
+    expect(text).not.toMatch(/--model|POCKET_DISCORD/); // it cannot know where it runs
     expect((await generate(asking('Hello!'))).text).toContain('I have none here');
   });
 
@@ -291,6 +319,15 @@ describe('streaming', () => {
     expect(deltas.join('')).toBe((await generate(asking('Who wrote Hamlet?'), { tools: [weather] })).text);
     const others = parts.map((part) => part.type).filter((type) => type !== 'text-delta');
     expect(others).toEqual(['stream-start', 'response-metadata', 'text-start', 'text-end', 'finish']);
+  });
+
+  test('a long answer takes no longer than can be seen', async () => {
+    const tools = Array.from({ length: 20 }, (_, index) => ({ ...weather, name: `weather_${index}` }));
+    const started = performance.now();
+    const parts: string[] = [];
+    for await (const { type } of await stream('Who wrote Hamlet?', tools)) parts.push(type);
+    expect(parts.filter((type) => type === 'text-delta').length).toBeGreaterThan(200);
+    expect(performance.now() - started).toBeLessThan(1000);
   });
 
   test('a tool call comes as input in pieces and then whole', async () => {

@@ -154,6 +154,10 @@ test.each([
   [{ mcpServers: { weather: 'node' } }, 'MCP server "weather" must be an object.'],
   [{ mcpServers: { weather: null } }, 'MCP server "weather" must be an object.'],
   [{ mcpServers: { weather: {} } }, 'needs a "command" (a program to start) or a "url" (a remote server)'],
+  [
+    { mcpServers: { weather: { comand: 'a', args: [] } } },
+    '(a remote server). It has "comand". Did you mean "command"?',
+  ],
   [{ mcpServers: { weather: { command: 'a', url: 'b' } } }, 'has both "command" and "url"; keep one'],
   [{ mcpServers: { weather: { command: '' } } }, '"command" must be a text'],
   [{ mcpServers: { weather: { command: 'a', args: 'b' } } }, '"args" must be a list'],

@@ -17,7 +17,9 @@ describe('a stdio server', () => {
     const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'exits') } } });
     expect(await client.listTools()).toEqual([]);
     expect(reasons).toHaveLength(1);
-    expect(reasons[0]).toMatch(/^Could not start MCP server "it" \(node\): /);
+    expect(reasons[0]).toMatch(
+      /^Could not start MCP server "it" \(node\): it ended or closed its output before it answered/,
+    );
     expect(reasons[0]).toContain('It said: API_TOKEN is wrong');
   });
 

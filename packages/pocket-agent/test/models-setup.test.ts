@@ -120,6 +120,13 @@ test.each(['mistral/large', 'llama3', 'openai/', '/gpt-5.1', 'constructor/x', '_
   },
 );
 
+test.each([
+  ['antropic/claude-sonnet-5', 'Did you mean "anthropic/claude-sonnet-5"?'],
+  ['main', 'A name of a router needs the option "router" of the agent.'],
+])('"%s" is refused with what was probably meant', (llmModel, text) => {
+  expect(() => new PocketAgent({ agentConfig: { llmModel } })).toThrow(text);
+});
+
 describe('where no provider package is installed', () => {
   let folder: string;
   beforeAll(() => {

@@ -16,7 +16,7 @@ const servedAgent = fixture('served-agent.ts');
 describe.concurrent.each(clientKinds)('with %s', (kind) => {
   test('a connection is a conversation, tells its progress and can be cancelled', {
     timeout: START_TIMEOUT_MS,
-  }, async () => {
+  }, async ({ expect }) => {
     const talker = await connect(kind, servedAgent);
     try {
       expect(await talker.toolNames()).toEqual(['Tester-message']);

@@ -148,6 +148,19 @@ describe('plain functions as tools', () => {
     expect((await call(count, { n: 0 })).text).toMatch(/Bad arguments for "count".*minimum|>= 1/s);
   });
 
+  test('JSON Schema: the type may be left out', () => {
+    for (const inputSchema of [
+      {},
+      { properties: {} },
+      { anyOf: [{ required: ['a'] }] },
+      { $ref: '#/$defs/a', $defs: {} },
+    ])
+      expect(tool({ name: 'x', description: '', inputSchema, run: () => 1 }).definition.inputSchema).toEqual({
+        ...inputSchema,
+        type: 'object',
+      });
+  });
+
   test.each([
     ['text', 'a', 'a'],
     ['a number', 3, '3'],

@@ -2,11 +2,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
+import { startListening } from '@pocket-agent/http/mcp';
 import { readProfile } from '../access.ts';
 import type { PocketAgent } from '../agent.ts';
 import { checkServedApprovals } from '../approval.ts';
-import { errorText, PocketError } from '../errors.ts';
-import { isLocal } from '../http-server.ts';
+import { errorText } from '../errors.ts';
+import { cannotListen, isLocal } from '../http-server.ts';
+import { a2aListenOptions, a2aServerOptions, refuseOtherOptions } from '../option-keys.ts';
 import { Conversations } from '../served-conversations.ts';
 import { makeCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
@@ -41,6 +43,7 @@ export class A2aServer {
   #fetch: ((request: Request) => Promise<Response>) | undefined;
 
   constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
+    refuseOtherOptions(a2aServerOptions, 'asA2aServer()', options);
     const { logger } = agent;
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000 } = options;
     if (options.profile !== undefined) readProfile(options.profile);
@@ -64,6 +67,7 @@ export class A2aServer {
 
   /** Serves HTTP until `close()`. What is given here goes before what the server was made with. */
   async listen(given: A2aListenOptions = {}): Promise<A2aListening> {
+    refuseOtherOptions(a2aListenOptions, 'listen()', given);
     const { host = '127.0.0.1', port = 0, ...access } = given;
     const options = { ...this.#options, ...access };
     if (!isLocal(host) && !hasCallers(options))
@@ -74,13 +78,8 @@ export class A2aServer {
     const server = createServer(
       toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? 4_194_304 }),
     );
-    const started = Promise.withResolvers<void>();
-    server.once('error', started.reject);
-    server.listen(port, host, started.resolve);
-    await started.promise.catch((error) => {
-      throw new PocketError('CONFIG_INVALID', `Cannot listen on ${host} port ${port}: ${errorText(error)}`, {
-        cause: error,
-      });
+    await startListening(server, host, port).catch((error) => {
+      throw cannotListen(error);
     });
     server.on('error', onerror);
     const url = options.url?.replace(/\/$/, '') ?? `http://${shownHost}:${(server.address() as AddressInfo).port}`;

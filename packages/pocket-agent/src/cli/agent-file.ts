@@ -1,12 +1,12 @@
 // An agent in one JSON file: its configuration, servers, tool folders, access and limits. Paths start at the file.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { AgentConfig, AgentLimits } from '../agent-config.ts';
-import { PocketError } from '../errors.ts';
+import { errorText, PocketError } from '../errors.ts';
 import type { AccessOptions } from '../gate.ts';
 import type { McpServerEntry } from '../mcp-config.ts';
 import { isObject, readJsonFile, readObject, type Shape } from './json-file.ts';
 import { readServers } from './servers.ts';
-import { isShippedFolder } from './tool-sources.ts';
+import { isShippedFolder, toolFolderPath } from './tool-sources.ts';
 
 export interface AgentFile {
   agentConfig: Partial<AgentConfig>;
@@ -54,7 +54,7 @@ const limitsShape: Shape = {
 };
 
 export async function readAgentFile(file: string): Promise<AgentFile> {
-  const content = await readJsonFile(file);
+  const content = await readJsonFile(file, 'an agent file is JSON such as { "agentConfig": { "llmModel": "demo" } }');
   if (!isObject(content)) throw new PocketError('CONFIG_INVALID', `${file} must hold an object.`);
   const { agentConfig, mcpServers, tools, access, limits } = readObject(file, content, fileShape);
   const folder = dirname(resolve(file));
@@ -62,7 +62,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
   return {
     agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configShape),
     servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
-    tools: texts(tools).map((entry) => (isShippedFolder(entry) ? entry : pathFrom(folder, entry))),
+    tools: texts(tools).map((entry) => (isShippedFolder(entry) ? entry : toolsFrom(file, pathFrom(folder, entry)))),
     access: accessFrom(folder, readObject(`${file}: "access"`, access, accessShape)),
     limits: readObject(`${file}: "limits"`, limits, limitsShape),
   };
@@ -81,6 +81,14 @@ function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
     command: isPath ? join(folder, entry.command) : entry.command,
     cwd: entry.cwd === undefined ? folder : pathFrom(folder, entry.cwd),
   };
+}
+
+function toolsFrom(file: string, path: string): string {
+  try {
+    return toolFolderPath(path);
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `${file}: ${errorText(error)}`, { cause: error });
+  }
 }
 
 function accessFrom(folder: string, access: AccessOptions): AccessOptions {

@@ -47,6 +47,8 @@ export interface AgentValues {
 
 /** What an agent of the command line is made from, whoever said it: the file, or an option, which goes before it. */
 export interface AgentRequest {
+  /** The agent file, when there is one. */
+  file: string | undefined;
   config: Partial<AgentConfig>;
   /** As it was named; undefined: the command chooses. */
   model: string | undefined;
@@ -68,6 +70,7 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
   const toolFolders = [...file.tools, ...(values.tools ?? [])];
   const isBuiltIn = values.agent === undefined && files.length === 0 && toolFolders.length === 0;
   return {
+    file: values.agent,
     config: file.agentConfig,
     model: values.model ?? (typeof file.agentConfig.llmModel === 'string' ? file.agentConfig.llmModel : undefined),
     servers: isBuiltIn ? new Map([['builtin', builtinServer()]]) : servers,

@@ -8,7 +8,7 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 /** Values and positionals of a command, or an error that says how it is called. */
 export function readArguments<const Known extends Options>(args: readonly string[], options: Known) {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
   } catch (error) {
     throw new PocketError('CONFIG_INVALID', explain(error, Object.keys(options)), { cause: error });
   }

@@ -6,7 +6,7 @@ import { makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';
 import { chooseModel } from './choose-model.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { commandNames, usageOf } from './help.ts';
+import { commandNames, program, usageOf } from './help.ts';
 import { readImage } from './images.ts';
 import type { Interrupts } from './interrupts.ts';
 import { JsonEvents } from './json-events.ts';
@@ -33,10 +33,12 @@ export const askOptions = {
 type AskValues = ReturnType<typeof readArguments<typeof askOptions>>['values'];
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
-  const { values, positionals } = readArguments(args, askOptions);
+  const { values, positionals, tokens } = readArguments(args, askOptions);
   const { signal } = interrupts.listen();
   const json = values.json ? new JsonEvents((line) => process.stdout.write(line)) : undefined;
   try {
+    const first = tokens.find(({ kind }) => kind !== 'option');
+    if (first?.kind === 'positional') refuseCommand(first.value, args.toSpliced(first.index, 1));
     const request = await readAgentRequest(values);
     const words = positionals.filter((word) => word !== '-').join(' ');
     const isNeeded = words === '' || positionals.includes('-');
@@ -57,6 +59,16 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
     throw error;
   }
+}
+
+/** A command after options would be a prompt, and cost money. */
+function refuseCommand(word: string, others: readonly string[]): void {
+  if (!commandNames.includes(word)) return;
+  const line = [word, ...others].map((each) => (/\s/.test(each) ? JSON.stringify(each) : each)).join(' ');
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `"${word}" is a command, which comes before its options: ${program} ${line}\nA prompt that begins with it goes after --.`,
+  );
 }
 
 interface Question {
@@ -82,7 +94,7 @@ async function answer({ values, request, prompt, images, json, interrupts }: Que
     const chosen = await chooseModel(request.model);
     const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
     for (const problem of problems) tell(problem);
-    if (/^[a-z-]+$/.test(prompt)) {
+    if (/^[a-z-]+$/.test(prompt) && !commandNames.includes(prompt)) {
       const meant = didYouMean(prompt, commandNames);
       if (meant) tell(`"${prompt}" is no command, so the model is asked.${meant}`);
     }

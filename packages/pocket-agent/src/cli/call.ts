@@ -124,15 +124,18 @@ async function findSource(name: string, { request, approver, signal, tell }: Sea
   const names = folders.map((folder) => folder.folders.map((state) => state.name));
   const found = folders.find((_folder, index) => names[index]?.includes(name));
   await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));
-  if (!found) throw unknown('server or tool folder', name, [...servers.keys(), ...names.flat()]);
+  if (!found) {
+    const hint = folders.length === 0 ? ' A tool folder needs --tools DIR.' : '';
+    throw unknown('server or tool folder', name, [...servers.keys(), ...names.flat()], hint);
+  }
   await found.activate([name]);
   return found;
 }
 
-function unknown(what: string, name: string, known: readonly string[]): PocketError {
+function unknown(what: string, name: string, known: readonly string[], hint = ''): PocketError {
   return new PocketError(
     'CONFIG_INVALID',
-    `There is no ${what} "${name}".${didYouMean(name, known)} There are: ${known.join(', ') || 'none'}.`,
+    `There is no ${what} "${name}".${didYouMean(name, known)} There are: ${known.join(', ') || 'none'}.${hint}`,
   );
 }
 

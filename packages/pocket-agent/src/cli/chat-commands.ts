@@ -1,6 +1,6 @@
 // The commands of a chat, and how they are completed.
 import { type ProfileName, profiles, readProfile } from '../access.ts';
-import { PocketError } from '../errors.ts';
+import { isPocketError, PocketError } from '../errors.ts';
 import { resolveModel } from '../model.ts';
 import { didYouMean } from '../suggest.ts';
 import type { ChatState } from './chat.ts';
@@ -94,7 +94,12 @@ async function switchModel(state: ChatState, name: string): Promise<void> {
   const { llmModel, modelSettings } = state.request.config;
   // keys and addresses of the agent file are those of its own provider
   const isSameProvider = typeof llmModel === 'string' && llmModel.split('/')[0] === name.split('/')[0];
-  state.model.current = await resolveModel(name, isSameProvider ? modelSettings : {});
+  state.model.current = await resolveModel(name, isSameProvider ? modelSettings : {}).catch((error) => {
+    if (!isPocketError(error, 'MODEL_KEY_MISSING')) throw error;
+    // in a chat no key can be passed
+    const message = `${error.message.replace(/, or pass .*$/, '')}, and start again.`;
+    throw new PocketError(error.code, message, { cause: error });
+  });
   state.modelName = name;
   state.print(`From here on: ${name}`);
 }

@@ -17,6 +17,7 @@ import { offerFoundConfigs } from './found-configs.ts';
 import type { Interrupts } from './interrupts.ts';
 import { makeAgent } from './make-agent.ts';
 import { printable, printableText } from './printable.ts';
+import { commandText } from './report-error.ts';
 import { RunDisplay } from './run-display.ts';
 import { Screen } from './screen.ts';
 import { screenLogger } from './screen-logger.ts';
@@ -196,7 +197,7 @@ class Conversation {
       }
     } catch (error) {
       display.end();
-      screen.line(signal.aborted ? 'stopped; Ctrl-C again leaves' : style.red(printable(errorText(error))));
+      screen.line(signal.aborted ? 'stopped; Ctrl-C again leaves' : style.red(printable(commandText(error))));
     } finally {
       display.end();
       await session?.save(agent.messages).catch((error) => screen.line(style.red(printable(errorText(error)))));

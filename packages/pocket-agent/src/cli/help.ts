@@ -66,7 +66,7 @@ Exit codes:
     usage: ['pocket-agent tools [options] [NAME…]'],
     about: `Lists every tool, what it can do (read, write, create, delete), what that was concluded from, and whether the
 profile allows it; of tools that are named also what they say of themselves, and the JSON Schema of their arguments.
-Exit code 1 when no server and no folder answers, or none has a tool of that name.
+Exit code 1 when no server and no folder answers, when a folder is broken, or when none has a tool of that name.
 
 Options:
 ${source}      --profile NAME   reader, writer, manager or admin
@@ -133,6 +133,9 @@ Options:
 ${source}`,
   },
 };
+
+/** How this program was started, for lines to type. */
+export const program = process.env.npm_lifecycle_event === 'start' ? 'npm start --silent --' : 'pocket-agent';
 
 export const commandNames: readonly string[] = Object.keys(helps).filter((name) => name !== 'ask');
 

@@ -41,6 +41,12 @@ export function readAddress({ http, host, port, token }: HttpValues): Address | 
   };
 }
 
+/** Somebody who starts it in a terminal would take it for hung. */
+export function tellStdio(): void {
+  if (!process.stdin.isTTY) return;
+  process.stderr.write('Serving MCP on stdin and stdout, for a program that starts it; --http serves over HTTP.\n');
+}
+
 interface Listening {
   readonly url: string;
   close(): Promise<void>;

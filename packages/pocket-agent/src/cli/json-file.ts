@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { errorText, PocketError } from '../errors.ts';
 import { didYouMean } from '../suggest.ts';
+import { hasCode } from './file-lock.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -9,12 +10,16 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export async function readJsonFile(file: string): Promise<unknown> {
+/** `wanted` is what to do when there is no such file. */
+export async function readJsonFile(file: string, wanted: string): Promise<unknown> {
   let content: string;
   try {
     content = await readFile(file, 'utf8');
   } catch (error) {
-    throw new PocketError('CONFIG_INVALID', `Cannot read ${file}: ${errorText(error)}`, { cause: error });
+    const message = hasCode(error, 'ENOENT')
+      ? `There is no file ${file}: ${wanted}.`
+      : `Cannot read ${file}: ${errorText(error)}`;
+    throw new PocketError('CONFIG_INVALID', message, { cause: error });
   }
   try {
     return JSON.parse(content);

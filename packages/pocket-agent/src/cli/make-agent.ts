@@ -1,5 +1,7 @@
 // The agent of the command line, made from what the options and the agent file say.
 import { PocketAgent } from '../agent.ts';
+import type { PocketAgentOptions } from '../agent-config.ts';
+import { isPocketError, PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Message } from '../messages.ts';
 import type { LanguageModel } from '../model.ts';
@@ -24,7 +26,7 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
   const { config, servers, access, limits } = request;
   const { model, folders, messages, approver, logger } = parts;
   const allowImages = parts.allowImages ?? config.allowImages;
-  return new PocketAgent({
+  const options: PocketAgentOptions = {
     agentConfig: {
       name: 'Pocket',
       systemPrompt,
@@ -41,5 +43,12 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
     ...(approver?.elicit ? { elicitationHandler: approver.elicit } : {}),
     logger,
     logHandler: () => {}, // shown as events
-  });
+  };
+  try {
+    return new PocketAgent(options);
+  } catch (error) {
+    // options were checked as they were read, so it is the file that is wrong
+    if (request.file === undefined || !isPocketError(error, 'CONFIG_INVALID')) throw error;
+    throw new PocketError('CONFIG_INVALID', `${request.file}: ${error.message}`, { cause: error });
+  }
 }

@@ -1,6 +1,10 @@
 // The command `pocket-agent new-tool`: a tool folder that works, to start from.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { PocketError } from '../errors.ts';
 import { readArguments } from './arguments.ts';
+import { program } from './help.ts';
 
 const DEFAULT_DIRECTORY = 'tools';
 
@@ -14,6 +18,14 @@ export async function command(args: readonly string[]): Promise<number> {
   const directory = values.dir ?? DEFAULT_DIRECTORY;
   const { path } = await writeNewTool(directory, name);
   process.stdout.write(`${path}\n`);
-  process.stderr.write(`Try it: pocket-agent tools --tools ${directory}\n`);
+  process.stderr.write(`Try it: ${program} tools --tools ${directory}\n`);
+  if (!hasPackage(path)) {
+    process.stderr.write('Its test and its types need the package in that project: npm install pocket-agent\n');
+  }
   return 0;
+}
+
+function hasPackage(folder: string): boolean {
+  const places = createRequire(join(folder, 'tool.ts')).resolve.paths('pocket-agent') ?? [];
+  return places.some((place) => existsSync(join(place, 'pocket-agent')));
 }

@@ -4,7 +4,8 @@ import { type ProfileName, readProfile } from '../access.ts';
 import { PocketError } from '../errors.ts';
 import { accessOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
-import { httpOptions, listenUntilStopped, readAddress } from './http-options.ts';
+import { exitCodes } from './exit-codes.ts';
+import { httpOptions, listenUntilStopped, readAddress, tellStdio } from './http-options.ts';
 import type { Interrupts } from './interrupts.ts';
 import { printable } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
@@ -31,10 +32,19 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { JoinedFolders } = await import('./joined-folders.ts');
   const [only, ...others] = folders;
   const served = only && others.length === 0 ? only : new JoinedFolders(folders, options);
+  const states = served.folders;
+  const broken = states.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
   try {
+    // one that is watched may be mended while it is served
+    if (broken.length === states.length && !values.watch) {
+      tell(printable(`There is nothing to serve: mend what is named above of ${broken.join(', ')}.`));
+      return exitCodes.failed;
+    }
+    if (broken.length > 0) tell(printable(`Serving without ${broken.join(', ')}.`));
     await served.listTools();
     const server = await served.asMcpServer(profile ? { profile } : {});
     if (address) return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
+    tellStdio();
     await server.serveStdio();
     return 0;
   } finally {

@@ -3,7 +3,7 @@ import { PocketError } from '../errors.ts';
 import { accessOptions, readAgentRequest } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { chooseModel } from './choose-model.ts';
-import { httpOptions, listenUntilStopped, readAddress } from './http-options.ts';
+import { httpOptions, listenUntilStopped, readAddress, tellStdio } from './http-options.ts';
 import type { Interrupts } from './interrupts.ts';
 import { makeAgent } from './make-agent.ts';
 import { printable } from './printable.ts';
@@ -33,6 +33,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { model } = await chooseModel(request.model);
   const agent = makeAgent(request, { model, folders, logger });
   if (!address) {
+    tellStdio();
     await (await agent.asMcpServer()).serveStdio();
     return 0;
   }

@@ -30,7 +30,7 @@ export async function readServerFiles(
     }
   };
   for (const [file, servers] of Object.entries(others)) add(file, servers);
-  for (const file of files) add(file, readServers(file, await readJsonFile(file)));
+  for (const file of files) add(file, readServers(file, await readJsonFile(file, 'name one that holds "mcpServers"')));
   return all;
 }
 

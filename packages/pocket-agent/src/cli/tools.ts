@@ -45,7 +45,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     for (const [server, { status, reason }] of states) {
       if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
     }
-    const isThere = states.some(([, { status }]) => status === 'connected') || folders.length > 0;
+    const works = folders.flatMap((folder) => folder.folders).some((folder) => folder.problems.length === 0);
+    const isThere = states.some(([, { status }]) => status === 'connected') || works;
     const hasAnswer = rows.length > 0 || (isThere && positionals.length === 0);
     if (!hasAnswer && isThere) tell(`There is no tool ${positionals.map((name) => `"${name}"`).join(' or ')}.`);
     else if (!hasAnswer) tell(nobody(request));
@@ -54,7 +55,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       const details = positionals.length > 0 && !values.json ? await toolDetails(sources, positionals, signal) : [];
       process.stdout.write([...lines, ...details].map((line) => `${line}\n`).join(''));
     }
-    return hasAnswer ? exitCodes.answered : exitCodes.failed;
+    return hasAnswer && problems.length === 0 ? exitCodes.answered : exitCodes.failed;
   } finally {
     await client.close();
     await closeFolders(folders);

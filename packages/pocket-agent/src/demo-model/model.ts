@@ -17,15 +17,19 @@ import { wordsOf } from './text.ts';
 
 const NOTICE = '(demo model: rules, not an LLM)';
 const REAL_MODEL =
-  'For real answers whoever runs this sets ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and names a real model ' +
-  '(--model, agentConfig.llmModel in a program, POCKET_DISCORD_MODELS), for example anthropic/claude-sonnet-5.';
+  'For real answers whoever runs this sets ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and chooses a real model, ' +
+  'for example anthropic/claude-sonnet-5.';
+const NOT_READ = 'I read only the first wishes of the first paragraph: it takes a real model to work with the rest.';
 const MAX_ROUNDS = 3;
 const MAX_RESULT = 2_000;
 const MAX_FLATTENED = 500;
 const MAX_LISTED_TOOLS = 20;
-const DELTA_DELAY_MS = 10;
+const DELTA_MS = 10;
+const LONGEST_STREAM_MS = 300;
 /** What programs write around a question, to tell whose words they are, is no part of it. */
 const TAG = /<\/?[a-z][^<>]*>/gi;
+/** Nor is what they quote: the bots mark it so. */
+const QUOTED = /<untrusted\b[^<>]*>.*?<\/untrusted>|^Said before:\n.*\n\nNow:\n/gs;
 
 type Outcome = { part: number; input: unknown; toolName: string; text: string; failure?: string };
 type Conversation = { request: string; rounds: number; outcomes: Outcome[]; characters: number };
@@ -56,7 +60,8 @@ function reply(options: LanguageModelV4CallOptions): Reply {
   const conversation = readConversation(options.prompt);
   const { tools, insist } = usableTools(options);
   const done = new Set(conversation.outcomes.map((outcome) => outcome.part));
-  const plans = splitRequest(conversation.request, tools).map((text) => planPart(text, { tools, insist }));
+  const { wishes, isWhole } = splitRequest(conversation.request, tools);
+  const plans = wishes.map((text) => planPart(text, { tools, insist }));
   const parts = plans.map((plan, index) => {
     // a part that depends on the answer before it ("read it") is planned again when that answer is there
     const before = plans.findLastIndex(
@@ -70,7 +75,8 @@ function reply(options: LanguageModelV4CallOptions): Reply {
     return planPart(plan.text, { tools: waiting, insist: true, earlier: answer.text });
   });
   const toolCalls = conversation.rounds < MAX_ROUNDS ? callsFor(parts, done) : [];
-  const text = toolCalls.length > 0 ? '' : `${NOTICE}\n${answerText(parts, conversation.outcomes, tools)}`;
+  const notices = isWhole ? [NOTICE] : [NOTICE, NOT_READ];
+  const text = toolCalls.length > 0 ? '' : [...notices, answerText(parts, conversation.outcomes, tools)].join('\n');
   const outputTokens = tokens(text.length + toolCalls.reduce((sum, call) => sum + call.input.length, 0));
   const inputTokens = tokens(conversation.characters);
   const unified = toolCalls.length > 0 ? 'tool-calls' : 'stop';
@@ -96,6 +102,7 @@ function readConversation(prompt: LanguageModelV4Prompt): Conversation {
       const text = message.content
         .map((part) => (part.type === 'text' ? part.text : ''))
         .join('\n')
+        .replace(QUOTED, '')
         .replace(TAG, ' ')
         .trim();
       if (text) Object.assign(conversation, { request: text, rounds: 0, outcomes: [] });
@@ -230,26 +237,41 @@ async function* streamParts(
   { text, toolCalls, finishReason, usage, warnings }: Reply,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
+  const words = text.match(/\s*\S+\s*/g) ?? [];
+  const inputs = toolCalls.map((call) => ({ call, deltas: call.input.match(/[\s\S]{1,16}/g) ?? [] }));
+  const due = pace(words.length + inputs.flatMap(({ deltas }) => deltas).length, signal);
   yield { type: 'stream-start', warnings };
   yield { type: 'response-metadata', modelId: 'demo' };
   if (text) {
     yield { type: 'text-start', id: 'text' };
-    for (const delta of text.match(/\s*\S+\s*/g) ?? []) {
-      await sleep(DELTA_DELAY_MS, undefined, { signal });
+    for (const delta of words) {
+      await due();
       yield { type: 'text-delta', id: 'text', delta };
     }
     yield { type: 'text-end', id: 'text' };
   }
-  for (const call of toolCalls) {
+  for (const { call, deltas } of inputs) {
     yield { type: 'tool-input-start', id: call.toolCallId, toolName: call.toolName };
-    for (const delta of call.input.match(/[\s\S]{1,16}/g) ?? []) {
-      await sleep(DELTA_DELAY_MS, undefined, { signal });
+    for (const delta of deltas) {
+      await due();
       yield { type: 'tool-input-delta', id: call.toolCallId, delta };
     }
     yield { type: 'tool-input-end', id: call.toolCallId };
     yield call;
   }
   yield { type: 'finish', usage, finishReason };
+}
+
+/** Waits until the next of `count` deltas is due: slowly enough to be seen, and never long for all of them. */
+function pace(count: number, signal: AbortSignal | undefined): () => Promise<void> {
+  const everyMs = Math.min(DELTA_MS, LONGEST_STREAM_MS / count);
+  let dueAt = performance.now();
+  return async () => {
+    dueAt += everyMs;
+    const waitMs = dueAt - performance.now();
+    if (waitMs >= 1) await sleep(waitMs, undefined, { signal });
+    else signal?.throwIfAborted();
+  };
 }
 
 const tokens = (characters: number) => Math.ceil(characters / 4);

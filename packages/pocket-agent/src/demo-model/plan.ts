@@ -19,6 +19,7 @@ type Field = { stems: string[]; weight: number };
 const ENOUGH = 1.5;
 // the patterns look back and forth, which is too slow for whole documents
 const MAX_REQUEST = 4_000;
+const MAX_WISHES = 5;
 const MAX_EARLIER = 2_000;
 const STARTERS =
   'what|whats|how|who|where|when|which|why|is|are|do|does|can|could|please|list|show|read|search|find|convert|calculate|' +
@@ -44,9 +45,18 @@ const RELATED = new Map(
   }).flatMap(([tool, words]) => words.split(' ').map((word): [string, string] => [word, tool])),
 );
 
-/** The separate wishes of a request, in order. */
-export function splitRequest(request: string, tools: readonly LanguageModelV4FunctionTool[]): string[] {
-  const text = request.slice(0, MAX_REQUEST);
+/** The first separate wishes of a request, in order. What comes after a blank line is what they are about: no wish. */
+export function splitRequest(
+  request: string,
+  tools: readonly LanguageModelV4FunctionTool[],
+): { wishes: string[]; isWhole: boolean } {
+  const paragraphs = request.slice(0, MAX_REQUEST).split(/\n{2,}/);
+  const found = paragraphs.map((paragraph) => wishesIn(paragraph, tools));
+  const wishes = (found.find((each) => each.length > 0) ?? []).slice(0, MAX_WISHES);
+  return { wishes, isWhole: request.length <= MAX_REQUEST && found.flat().length === wishes.length };
+}
+
+function wishesIn(text: string, tools: readonly LanguageModelV4FunctionTool[]): string[] {
   const nameWords = tools
     .flatMap(({ name }) => wordsOf(name))
     .filter((word) => word.length > 3 && !STOP_WORDS.has(word));
@@ -92,7 +102,7 @@ export function planPart(text: string, { tools, insist, earlier }: PlanOptions):
 function wordScores(text: string, tools: readonly LanguageModelV4FunctionTool[]): number[] {
   const scores = tools.map(({ name }) => explicitScore(text, name));
   const fields = tools.map(fieldsOf);
-  const unquoted = text.replace(/["“`][^"”`]*["”`]/g, ' ');
+  const unquoted = text.replace(/["“`][^"”`]*["”`]/g, ' ').replace(/\b[Ww]hat(?:['’]s| is) new\b/, 'web');
   for (const word of new Set(wordsOf(unquoted).filter((candidate) => !STOP_WORDS.has(candidate)))) {
     const related = RELATED.get(stem(word)) ?? RELATED.get(word);
     const weights = fields.map((own) => Math.max(weightOf(word, own), related ? 0.7 * weightOf(related, own) : 0));

@@ -93,6 +93,7 @@ export class RunningFolder {
       abortable(this.#dispose(), AbortSignal.timeout(CLOSE_TIMEOUT_MS)),
       this.client?.close(),
     ]);
+    this.#pending.close();
     for (const outcome of closing) {
       if (outcome.status === 'fulfilled') continue;
       this.#options.logger.warn(`Tool folder "${this.folder.name}" did not close: ${errorText(outcome.reason)}`);
