@@ -110,7 +110,7 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
 export async function startListening(server: NodeServer, host: string, port: number): Promise<void> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(
-      `port must be a whole number from 0 to 65535, got ${typeof port === 'number' ? port : JSON.stringify(port)}.`,
+      `port must be a whole number from 0 to 65535, got ${typeof port === 'number' ? port : `${JSON.stringify(port)}, which is no number`}.`,
     );
   const started = Promise.withResolvers<void>();
   server.once('error', started.reject);

@@ -81,7 +81,7 @@ test('a port that is taken is an error that names it', async () => {
 
 test.each(['80x', '8080', Number.NaN, 65_536, -1, 1.5])('a port that is none is refused: %s', async (port) => {
   const served = serveHttp(() => new McpServer({ name: 'x', version: '1' }), { port: port as number });
-  const shown = typeof port === 'string' ? `"${port}"` : port;
+  const shown = typeof port === 'string' ? `"${port}", which is no number` : port;
   await expect(served).rejects.toThrow(`port must be a whole number from 0 to 65535, got ${shown}.`);
 });
 

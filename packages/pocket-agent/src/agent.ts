@@ -26,7 +26,7 @@ import { type Logger, stderrLogger } from './logger.ts';
 import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
-import { otherOption, runOptions } from './option-keys.ts';
+import { misspeltOption, runOptions } from './option-keys.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -95,7 +95,7 @@ export class PocketAgent<Answer = string> {
     const { run } = this; // that of a subclass, if it has its own
     const mayHaveOthers = run !== PocketAgent.prototype.run;
     this.run = (input, given = {}) => {
-      const wrong = mayHaveOthers ? undefined : otherOption(runOptions, 'A run', given);
+      const wrong = mayHaveOthers ? undefined : misspeltOption(runOptions, 'A run', given);
       return wrong ? Promise.reject(wrong) : this.#turns.take(given, (frame) => this.#runIn(frame, run, input, given));
     };
   }

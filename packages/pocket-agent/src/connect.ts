@@ -78,7 +78,7 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
     try {
       return await attempt(request, transport, options);
     } catch (error) {
-      throw childError(name, command.command, transport.stderr, error);
+      throw childError(name, command.command, transport.stderr, transport.brokenOff ?? error);
     }
   };
   try {

@@ -99,6 +99,7 @@ export class McpConnection {
 
   /** Never rejects for a server that is away: its tools are missing until it is back. */
   async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
+    this.#tools.changeIfStale();
     if (this.isAway) {
       this.retryIfDue(); // but a step must not wait again for a server that did not answer before
       return [];
@@ -119,7 +120,7 @@ export class McpConnection {
   }
 
   callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const call = { tool, args, context, begunAt: performance.now() };
+    const call = { tool, args, context, spentMs: 0 };
     return this.#sendSafely(context.signal, tool, (live) => this.#call(live, call));
   }
 
@@ -144,11 +145,12 @@ export class McpConnection {
         return await this.#tools.read(live.client, signal);
       } catch (error) {
         signal?.throwIfAborted();
-        const isLost = retrySafety(error, undefined) !== 'no-loss';
-        this.#lose(live, errorText(error));
+        const broken = brokenOff(live);
+        const isLost = !broken && retrySafety(error, undefined) !== 'no-loss';
+        this.#lose(live, errorText(broken ?? error));
         if (isLost && !isSecond) continue;
-        this.#fail(error);
-        throw error;
+        this.#fail(broken ?? error);
+        throw broken ?? error;
       }
     }
   }
@@ -177,18 +179,16 @@ export class McpConnection {
         }
         const safety = retrySafety(error, tool);
         if (safety === 'no-loss') throw error;
-        const broken = brokenOff(live);
-        this.#lose(live, errorText(broken ?? error));
-        // it would say the same again
-        if (broken) throw this.#lost(broken);
+        const cause = brokenOff(live) ?? error;
+        this.#lose(live, errorText(cause));
         if (safety === 'unsafe') {
           throw new PocketError(
             'TOOL_OUTCOME_UNKNOWN',
             `The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran. It may or may not have taken effect; check before you try again.`,
-            { cause: error },
+            { cause },
           );
         }
-        if (isSecond) throw this.#lost(error);
+        if (isSecond) throw this.#lost(cause);
         isSecond = true;
       } finally {
         live.calls--;
@@ -254,13 +254,15 @@ export class McpConnection {
     }
   }
 
-  #call(live: Live, { tool, args, context, begunAt }: Call): Promise<CallToolResult> {
+  #call(live: Live, call: Call): Promise<CallToolResult> {
+    const { tool, args, context, spentMs } = call;
     const { toolCallId, signal, meta, progress } = context;
+    const begunAt = performance.now() - spentMs;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
     const progressToken = `${toolCallId}:${++this.#callCount}`;
     const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
     const params = { name: tool.name, arguments: args, _meta };
-    return this.#pending.run({
+    const answer = this.#pending.run({
       tool: tool.name,
       server: this.name,
       progressToken,
@@ -275,6 +277,10 @@ export class McpConnection {
       },
       // the SDK's own timer only has to be out of the way
       send: (cancelled) => sendCall(live.client, tool, params, { signal: cancelled, timeout: LONGEST_TIMER_MS }),
+    });
+    return answer.catch((error) => {
+      call.spentMs = performance.now() - begunAt;
+      throw error;
     });
   }
 
@@ -320,7 +326,8 @@ interface Call {
   tool: Tool;
   args: Record<string, unknown>;
   context: ToolCallContext;
-  begunAt: number;
+  /** By earlier attempts, from sending to their end. */
+  spentMs: number;
 }
 
 interface Live extends Connected {

@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
-import { refuseOtherOptions, toolOptions } from './option-keys.ts';
+import { listedToolFields, misspeltOption, toolOptions } from './option-keys.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
@@ -58,7 +58,10 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, meta, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
-  refuseOtherOptions(toolOptions, `Tool "${name}"`, settings);
+  const wrong = misspeltOption({ ...toolOptions, ...listedToolFields }, `Tool "${name}"`, settings);
+  if (wrong) throw wrong;
+  if (settings.inputSchema === undefined && 'parameters' in settings)
+    throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
   if (typeof settings.run !== 'function')
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
@@ -143,14 +146,18 @@ function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
 }
 
 /** A JSON Schema without `type` has one of these, or nothing at all. */
-const SCHEMA_KEYWORDS = /^(\$.+|.*[pP]roperties|propertyNames|required|dependent.+|allOf|anyOf|oneOf|not|if)$/;
+const SCHEMA_KEYWORDS =
+  /^(\$.+|.*[pP]roperties|propertyNames|required|dependen.+|definitions|allOf|anyOf|oneOf|not|if|enum|const|examples)$/;
 
 /** A list of properties looks like a schema that allows everything. */
 function checkedSchema(name: string, schema: JsonSchema): JsonSchema {
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) {
     const keys = Object.keys(schema);
-    const isSchema = schema.type !== undefined || keys.length === 0 || keys.some((key) => SCHEMA_KEYWORDS.test(key));
-    if (isSchema && !Object.values(schema).some(isStandardSchema)) return schema;
+    const isDescribed = typeof schema.description === 'string' || typeof schema.title === 'string';
+    const isSchema =
+      schema.type !== undefined || isDescribed || keys.length === 0 || keys.some((key) => SCHEMA_KEYWORDS.test(key));
+    const parts = [...Object.values(schema), ...Object.values(schema.properties ?? {})];
+    if (isSchema && !parts.some(isStandardSchema)) return schema;
   }
   throw new PocketError(
     'CONFIG_INVALID',

@@ -63,6 +63,7 @@ export type { RunOptions } from './turns.ts';
 export type { ToolUsage, Usage } from './usage.ts';
 
 // an older one would fail in the middle of the first run
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 18))
+const { node, bun, deno } = globalThis.process?.versions ?? {};
+const [major = 0, minor = 0] = (node ?? '').split('.').map(Number);
+if (node && !bun && !deno && (major < 22 || (major === 22 && minor < 18)))
   throw new Error(`pocket-agent needs Node 22.18 or newer; this is ${process.version}.`);

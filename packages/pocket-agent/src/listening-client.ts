@@ -81,11 +81,12 @@ function hear({ name, handlers, logger, pending, onLog }: Listener, message: JSO
   }
 }
 
-/** Undefined also for one that says nothing of use: the SDK reports it. */
-function progressOf(message: JSONRPCMessage): { token: string | number; update: ToolProgress } | undefined {
+/** Undefined also for one of no call, which the SDK reports; without `update` for a mere sign of life. */
+function progressOf(message: JSONRPCMessage): { token: string | number; update?: ToolProgress } | undefined {
   if (!('method' in message) || message.method !== 'notifications/progress' || 'id' in message) return undefined;
   const { progressToken: token, progress, total, message: text } = message.params ?? {};
-  if ((typeof token !== 'string' && typeof token !== 'number') || typeof progress !== 'number') return undefined;
+  if (typeof token !== 'string' && typeof token !== 'number') return undefined;
+  if (typeof progress !== 'number') return { token };
   const update = {
     progress,
     ...(typeof total === 'number' ? { total } : {}),

@@ -97,6 +97,9 @@ export const toolOptions: Names<Parameters<typeof tool>[0]> = {
   meta: true,
 };
 
+/** Of a tool that an MCP server listed, and somebody wraps. */
+export const listedToolFields = { outputSchema: true, icons: true, execution: true, _meta: true };
+
 export const mcpServerOptions: Names<AgentServerOptions> = {
   conversation: true,
   createAgent: true,
@@ -178,6 +181,18 @@ export function refuseOtherOptions(names: object, what: string, options: object)
 export function otherOption(names: object, what: string, options: object): PocketError | undefined {
   const key = given(options).find((each) => !Object.hasOwn(names, each));
   return key === undefined ? undefined : refusal(what, key, knownInstead(key, names));
+}
+
+/** For objects that may hold more than options, handed on from elsewhere: refuses only what is probably one, misspelt. */
+export function misspeltOption(names: object, what: string, options: object): PocketError | undefined {
+  if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
+    return new PocketError('CONFIG_INVALID', `${what} takes its options as an object, such as { signal }.`);
+  const known = Object.keys(names);
+  for (const key of given(options)) {
+    const meant = Object.hasOwn(names, key) ? '' : didYouMean(key, known);
+    if (meant) return refusal(what, key, meant);
+  }
+  return undefined;
 }
 
 /** What is undefined was left out. */

@@ -43,10 +43,10 @@ export class PendingCalls {
     }
   }
 
-  progress(progressToken: string | number, update: ToolProgress): void {
+  progress(progressToken: string | number, update: ToolProgress | undefined): void {
     const clock = this.#clocks.get(progressToken);
     clock?.extend();
-    clock?.call.onProgress(update);
+    if (update) clock?.call.onProgress(update);
   }
 
   /** No call will follow. The timer would keep the run it was started in, with all its history. */

@@ -3,10 +3,11 @@ import type { Client, McpSubscription, Tool } from '@modelcontextprotocol/client
 import { abortable } from './abort.ts';
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { retrySafety } from './retry-safety.ts';
 import { sharedTool } from './shared-tools.ts';
 
 /** Servers say 0 where they know of no better; an agent in a hurry would ask at every step. */
-const SHORTEST_TTL_MS = 1_000;
+const SHORTEST_TTL_MS = 10_000;
 
 export class ToolList {
   /** Grows whenever the list may have changed. */
@@ -18,6 +19,8 @@ export class ToolList {
   #answered = 0;
   /** Until when the list of a server that tells of no changes may be used. */
   #freshUntil = Number.POSITIVE_INFINITY;
+  /** Read again only to see whether it changed: what is known will do. */
+  #isRefreshed = false;
   /** Shared by everybody who waits for the list. */
   #reading: Promise<readonly Tool[]> | undefined;
   /** A client whose server stopped telling of changes, and must be asked to do so again. */
@@ -35,12 +38,15 @@ export class ToolList {
   changed(): void {
     this.#reading = undefined;
     this.#freshUntil = Number.POSITIVE_INFINITY;
+    this.#isRefreshed = false;
     this.revision++;
   }
 
   /** Called at every step. */
   changeIfStale(): void {
-    if (this.#freshUntil < Number.POSITIVE_INFINITY && Date.now() >= this.#freshUntil) this.changed();
+    if (this.#freshUntil === Number.POSITIVE_INFINITY || Date.now() < this.#freshUntil) return;
+    this.changed();
+    this.#isRefreshed = true;
   }
 
   async read(client: Client, signal: AbortSignal | undefined): Promise<readonly Tool[]> {
@@ -67,14 +73,25 @@ export class ToolList {
       );
     }
     const { tools: capability } = client.getServerCapabilities() ?? {};
-    if (!capability) return []; // asked all the same, the SDK would print to stdout
-    const { tools, ttlMs } = await client.listTools(undefined, { cacheMode: 'refresh' });
-    const known = tools.map(sharedTool);
-    if (number < this.#answered) return known;
+    // asked all the same, the SDK would print to stdout
+    const { tools, ttlMs } = capability ? await this.#list(client) : { tools: [] };
+    if (number < this.#answered) return tools;
     this.#answered = number;
-    this.#known = known;
-    if (!capability.listChanged && typeof ttlMs === 'number')
+    this.#known = tools;
+    if (!capability?.listChanged && typeof ttlMs === 'number')
       this.#freshUntil = Date.now() + Math.max(ttlMs, SHORTEST_TTL_MS);
-    return known;
+    return tools;
+  }
+
+  async #list(client: Client): Promise<{ tools: readonly Tool[]; ttlMs?: unknown }> {
+    const isRefreshed = this.#isRefreshed;
+    try {
+      const { tools, ttlMs } = await client.listTools(undefined, { cacheMode: 'refresh' });
+      return { tools: tools.map(sharedTool), ttlMs };
+    } catch (error) {
+      if (!isRefreshed || retrySafety(error, undefined) !== 'no-loss') throw error;
+      this.#logger.debug(`The list of tools was not read again: ${errorText(error)}`);
+      return { tools: this.#known, ttlMs: SHORTEST_TTL_MS };
+    }
   }
 }

@@ -34,8 +34,23 @@ describe('an option that does not exist is refused', () => {
   const wrong = (options: object) => options as never;
 
   test('of a tool', () => {
-    const made = () => tool(wrong({ name: 'x', description: '', execute: () => 1 }));
-    expect(made).toThrow('Tool "x" has no option "execute". There are: name, description, inputSchema, run,');
+    const made = (options: object) => () => tool(wrong({ name: 'x', description: '', run: () => 1, ...options }));
+    expect(made({ inputShema: {} })).toThrow('Tool "x" has no option "inputShema". Did you mean "inputSchema"?');
+    expect(made({ parameters: {} })).toThrow('Tool "x" has no option "parameters". Did you mean "inputSchema"?');
+    expect(made({ run: undefined, execute: () => 1 })).toThrow('Tool "x" needs a function "run".');
+  });
+
+  test('but not what is only handed on with the rest', async () => {
+    const listed = { name: 'x', description: '', inputSchema: {}, outputSchema: {}, _meta: {}, icons: [] };
+    expect(tool(wrong({ ...listed, run: () => 1 })).definition.name).toBe('x');
+    const context = { toolCallId: '1', signal: new AbortController().signal, progress: () => {}, meta: {} };
+    const agent = make({ agentConfig: { llmModel: new ScriptedModel(['fine']) } });
+    expect(await agent.run('hi', wrong(context))).toBe('fine');
+  });
+
+  test('nor is a signal an object of options', async () => {
+    const { signal } = new AbortController();
+    await expect(make({}).run('hi', wrong(signal))).rejects.toThrow('as an object, such as { signal }');
   });
 
   test('of a run, which adds nothing to the history', async () => {

@@ -134,8 +134,9 @@ ${source}`,
   },
 };
 
-/** How this program was started, for lines to type. */
-export const program = process.env.npm_lifecycle_event === 'start' ? 'npm start --silent --' : 'pocket-agent';
+/** How this program was started, for lines to type: from source only in a checkout. */
+const isCheckout = process.env.npm_lifecycle_event === 'start' && import.meta.url.endsWith('.ts');
+export const program = isCheckout ? 'npm start --silent --' : 'pocket-agent';
 
 export const commandNames: readonly string[] = Object.keys(helps).filter((name) => name !== 'ask');
 

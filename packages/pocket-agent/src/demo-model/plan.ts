@@ -50,9 +50,14 @@ export function splitRequest(
   request: string,
   tools: readonly LanguageModelV4FunctionTool[],
 ): { wishes: string[]; isWhole: boolean } {
-  const paragraphs = request.slice(0, MAX_REQUEST).split(/\n{2,}/);
+  const paragraphs = request.slice(0, MAX_REQUEST).split(/\r?\n\s*\r?\n/);
   const found = paragraphs.map((paragraph) => wishesIn(paragraph, tools));
-  const wishes = (found.find((each) => each.length > 0) ?? []).slice(0, MAX_WISHES);
+  const isQuestion = (paragraph: string | undefined) => paragraph?.trimEnd().endsWith('?');
+  // a greeting is no wish, when a question follows it
+  const asked = found.findIndex(
+    (each, index) => each.length > 0 && (isQuestion(paragraphs[index]) || !isQuestion(paragraphs[index + 1])),
+  );
+  const wishes = (found[asked] ?? []).slice(0, MAX_WISHES);
   return { wishes, isWhole: request.length <= MAX_REQUEST && found.flat().length === wishes.length };
 }
 
