@@ -509,7 +509,7 @@ test('what it is made with, and where it listens, is checked', async () => {
   await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow('listen() has no option "prot". There are: host,');
   await expect(server.listen(wrong({ port: '80x' }))).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: 'port must be a whole number from 0 to 65535, got "80x".',
+    message: 'port must be a whole number from 0 to 65535, got "80x", which is no number.',
   });
   const port = Number(new URL((await server.listen()).url).port);
   await expect(server.listen({ port })).rejects.toMatchObject({
