@@ -99,11 +99,8 @@ export class McpConnection {
 
   /** Never rejects for a server that is away: its tools are missing until it is back. */
   async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
-    this.#tools.changeIfStale();
-    if (this.isAway) {
-      this.retryIfDue(); // but a step must not wait again for a server that did not answer before
-      return [];
-    }
+    this.retryIfDue();
+    if (this.isAway) return []; // a step must not wait again for a server that did not answer before
     try {
       return await this.#listTools(signal);
     } catch (error) {

@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
-import { listedToolFields, misspeltOption, toolOptions } from './option-keys.ts';
+import { misspeltOption, toolFields } from './option-keys.ts';
 import { textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
@@ -58,7 +58,7 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, meta, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
-  const wrong = misspeltOption({ ...toolOptions, ...listedToolFields }, `Tool "${name}"`, settings);
+  const wrong = misspeltOption(toolFields, `Tool "${name}"`, settings);
   if (wrong) throw wrong;
   if (settings.inputSchema === undefined && 'parameters' in settings)
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);

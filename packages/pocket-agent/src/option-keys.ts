@@ -87,7 +87,7 @@ export const runOptions: Names<RunOptions> = {
   caller: true,
 };
 
-export const toolOptions: Names<Parameters<typeof tool>[0]> = {
+const toolOptions: Names<Parameters<typeof tool>[0]> = {
   name: true,
   description: true,
   inputSchema: true,
@@ -97,8 +97,8 @@ export const toolOptions: Names<Parameters<typeof tool>[0]> = {
   meta: true,
 };
 
-/** Of a tool that an MCP server listed, and somebody wraps. */
-export const listedToolFields = { outputSchema: true, icons: true, execution: true, _meta: true };
+/** Also those of a tool that an MCP server listed, and somebody wraps. */
+export const toolFields = { ...toolOptions, outputSchema: true, icons: true, execution: true, _meta: true };
 
 export const mcpServerOptions: Names<AgentServerOptions> = {
   conversation: true,
@@ -123,9 +123,7 @@ export const mcpListenOptions: Names<HttpServerOptions> = {
   onError: true,
 };
 
-export const a2aListenOptions: Names<A2aListenOptions> = {
-  host: true,
-  port: true,
+const a2aAccess: Names<Omit<A2aListenOptions, 'host' | 'port'>> = {
   token: true,
   tokens: true,
   authenticate: true,
@@ -133,6 +131,8 @@ export const a2aListenOptions: Names<A2aListenOptions> = {
   allowedOrigins: true,
   url: true,
 };
+
+export const a2aListenOptions: Names<A2aListenOptions> = { host: true, port: true, ...a2aAccess };
 
 export const a2aServerOptions: Names<A2aServerOptions> = {
   card: true,
@@ -148,12 +148,7 @@ export const a2aServerOptions: Names<A2aServerOptions> = {
   inputTimeoutMs: true,
   maxBodyBytes: true,
   pushNotifications: true,
-  token: true,
-  tokens: true,
-  authenticate: true,
-  allowedHosts: true,
-  allowedOrigins: true,
-  url: true,
+  ...a2aAccess,
 };
 
 const groups = { agentConfig, access, limits };
@@ -173,14 +168,7 @@ export function refuseUnknownOptions(options: PocketAgentOptions, mayHaveOthers:
 
 /** Throws for an option that `names` does not hold. */
 export function refuseOtherOptions(names: object, what: string, options: object): void {
-  const wrong = otherOption(names, what, options);
-  if (wrong) throw wrong;
-}
-
-/** The same as an error to reject with. */
-export function otherOption(names: object, what: string, options: object): PocketError | undefined {
-  const key = given(options).find((each) => !Object.hasOwn(names, each));
-  return key === undefined ? undefined : refusal(what, key, knownInstead(key, names));
+  for (const key of given(options)) if (!Object.hasOwn(names, key)) throw refusal(what, key, knownInstead(key, names));
 }
 
 /** For objects that may hold more than options, handed on from elsewhere: refuses only what is probably one, misspelt. */
