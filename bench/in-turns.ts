@@ -5,15 +5,22 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from './contender.ts';
 
-const PAUSE = 'pause';
 /** For one turn. */
 const LIMIT_MS = 300_000;
 
-/** In a child: lets the others have their turn. */
-export async function pause(): Promise<void> {
-  if (!process.send) return;
-  process.send(PAUSE);
-  await once(process, 'message');
+type Told = { isWarm: boolean } | { figures: Figures };
+
+/** In a child: lets the others have their turn, and resolves with whether all of them are warm. */
+export async function pause(isWarm = true): Promise<boolean> {
+  if (!process.send) return isWarm;
+  tell({ isWarm });
+  const [areAllWarm] = await once(process, 'message');
+  return areAllWarm === true;
+}
+
+/** In a child, to its parent. */
+export function tell(what: Told, told: () => void = () => {}): void {
+  process.send?.(what, told);
 }
 
 export interface Measured {
@@ -27,8 +34,10 @@ export async function measureInTurns(work: string, names: readonly string[], eff
   const contenders = names.map((name) => new InTurn(work, name, effort));
   try {
     await Promise.all(contenders.map((contender) => contender.isReady()));
-    for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome))
-      for (const contender of left) await contender.takeTurn();
+    for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome)) {
+      const areAllWarm = left.every(({ isWarm }) => isWarm);
+      for (const contender of left) await contender.takeTurn(areAllWarm);
+    }
     return contenders.map(({ name, outcome }) => ({ name, ...outcome }));
   } finally {
     for (const contender of contenders) contender.end();
@@ -39,6 +48,7 @@ export async function measureInTurns(work: string, names: readonly string[], eff
 class InTurn {
   readonly name: string;
   outcome: Omit<Measured, 'name'> | undefined;
+  isWarm = false;
   readonly #child: ChildProcess;
   #turnOver = Promise.withResolvers<void>();
   #errors = '';
@@ -53,8 +63,9 @@ class InTurn {
     child.stderr?.on('data', (chunk) => {
       this.#errors = `${this.#errors}${chunk}`.slice(-2_000);
     });
-    child.on('message', (message) => {
-      if (message !== PAUSE) this.outcome = { figures: message as Figures };
+    child.on('message', (told: Told) => {
+      if ('figures' in told) this.outcome = told;
+      else this.isWarm = told.isWarm;
       this.#turnOver.resolve();
     });
     child.once('close', (code, signal) => {
@@ -72,10 +83,10 @@ class InTurn {
   }
 
   /** Until it pauses or is through. */
-  async takeTurn(): Promise<void> {
+  async takeTurn(areAllWarm: boolean): Promise<void> {
     if (this.outcome) return; // it ended while others had theirs
     this.#turnOver = Promise.withResolvers();
-    this.#child.send('go', () => {}); // what ends meanwhile tells by closing
+    this.#child.send(areAllWarm, () => {}); // what ends meanwhile tells by closing
     await this.isReady();
   }
 

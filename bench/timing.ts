@@ -18,8 +18,7 @@ export async function timed(run: Run, effort: Effort): Promise<Timing> {
 
 /** Several by turns, to be compared with each other; other contenders have theirs in between. */
 export async function timedTogether(runs: readonly Run[], effort: Effort): Promise<Timing[]> {
-  const { warmMs, warmRuns = WARM_RUNS } = effort;
-  for (const run of runs) await repeatFor(warmMs, run, warmRuns);
+  await warmUp(runs, effort);
   const moments = runs.map((): Timing[] => []);
   await inMoments(effort, async (milliseconds) => {
     for (const [index, run] of runs.entries()) moments[index]?.push(await moment(run, milliseconds));
@@ -28,6 +27,30 @@ export async function timedTogether(runs: readonly Run[], effort: Effort): Promi
     cpu: median(timings.map(({ cpu }) => cpu)),
     wall: median(timings.map(({ wall }) => wall)),
   }));
+}
+
+/** Code is compiled after a number of runs, not after a time: the quick get as many, the slow at least some. */
+const WARM_RUNS = 400;
+/** Of warming up, before the others have theirs. */
+const TURN_MS = 500;
+
+/**
+ * In turns, like what is measured: a program that does nothing for some seconds loses what was compiled. So whoever is
+ * warm goes on with a moment in every turn until everybody is.
+ */
+export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void> {
+  const { warmMs, warmRuns = WARM_RUNS, measureMs, moments } = effort;
+  const counts = runs.map(() => 0);
+  let spentMs = 0; // on each of them
+  for (;;) {
+    const isWarm = spentMs >= warmMs && (Math.min(...counts) >= warmRuns || spentMs >= 4 * warmMs);
+    if (await pause(isWarm)) return;
+    const milliseconds = isWarm ? measureMs / moments : Math.min(TURN_MS, warmMs);
+    const begun = performance.now();
+    for (const [index, run] of runs.entries())
+      counts[index] = (counts[index] ?? 0) + (await repeatFor(milliseconds, run));
+    spentMs += (performance.now() - begun) / runs.length;
+  }
 }
 
 /** Measures for that long, with other contenders in between. */
@@ -50,11 +73,8 @@ async function moment(run: Run, milliseconds: number): Promise<Timing> {
   return { cpu: (user + system) / runs, wall: wall / runs };
 }
 
-/** Code is compiled after a number of runs, not after a time: the quick get as many, the slow at least some. */
-const WARM_RUNS = 400;
-
-/** So many times, or four times as long; the clock is not looked at more often than every hundredth of the time. */
-export async function repeatFor(milliseconds: number, run: Run, leastRuns = 1): Promise<number> {
+/** At least once; the clock is not looked at more often than every hundredth of the time. */
+export async function repeatFor(milliseconds: number, run: Run): Promise<number> {
   const begun = performance.now();
   let runs = 0;
   let batch = 1;
@@ -63,7 +83,7 @@ export async function repeatFor(milliseconds: number, run: Run, leastRuns = 1): 
     for (let count = 0; count < batch; count++) await run();
     runs += batch;
     const now = performance.now();
-    if (now - begun >= milliseconds && (runs >= leastRuns || now - begun > 4 * milliseconds)) return runs;
+    if (now - begun >= milliseconds) return runs;
     if (now - batchBegun < milliseconds / 100) batch *= 2;
   }
 }

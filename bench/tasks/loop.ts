@@ -10,7 +10,7 @@ import {
   type Running,
   toolsOf,
 } from '../contender.ts';
-import { inMoments, median, repeatFor, timed, timedTogether } from '../timing.ts';
+import { inMoments, median, repeatFor, timed, timedTogether, warmUp } from '../timing.ts';
 
 const slowAdd = {
   ...add,
@@ -69,7 +69,7 @@ async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: 
     for (let step = 5; step < 15; step++) early.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
     for (let step = LONG - 10; step < LONG; step++) late.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
   };
-  await repeatFor(effort.warmMs, running.run);
+  await warmUp([running.run], { ...effort, warmRuns: 1 });
   await inMoments(effort, async (milliseconds) => void (await repeatFor(milliseconds, run)));
   await running.close?.();
   return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };

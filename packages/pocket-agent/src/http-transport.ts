@@ -164,7 +164,8 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const response = await this.#options.fetch(this.#url, init);
       const type = response.status === 200 ? contentType(response) : '';
       if (/^application\/json\s*(;|$)/i.test(type)) {
-        for (const answer of [await response.json()].flat()) this.onmessage?.(checkedMessage(answer));
+        const answer = await response.json();
+        for (const message of Array.isArray(answer) ? answer : [answer]) this.onmessage?.(checkedMessage(message));
         return 'nothing';
       }
       const isStream = /^text\/event-stream\s*(;|$)/i.test(type);
