@@ -69,7 +69,9 @@ async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: 
     for (let step = 5; step < 15; step++) early.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
     for (let step = LONG - 10; step < LONG; step++) late.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
   };
-  await warmUp([running.run], { ...effort, warmRuns: 1 });
+  await warmUp([run], { ...effort, warmRuns: 1 });
+  early.length = 0;
+  late.length = 0;
   await inMoments(effort, async (milliseconds) => void (await repeatFor(milliseconds, run)));
   await running.close?.();
   return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };

@@ -1,23 +1,28 @@
-// A `fetch` on undici's connections: addresses are checked where they are connected to, and size and time are bounded to
-// the last byte of the body. It does with a third of the work of the built-in one.
+// A `fetch` on node:http: connections are kept, addresses are checked where they are connected to, and size and time
+// are bounded to the last byte of the body. It does with less than half the work of the built-in one.
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
-import type { ConnectionPool } from './connection-pool.ts';
-import { Exchange, type ExchangeLimits, type Outgoing } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
 import { HttpResponse } from './http-response.ts';
-import { isPrivateAddress, privateAddress } from './public-address.ts';
+import { isPrivateAddress, lookupPublic, privateAddress } from './public-address.ts';
+import { Body } from './response-body.ts';
 
 export { FetchError, type FetchErrorCode } from './fetch-error.ts';
 export { HttpResponse } from './http-response.ts';
 
-export interface FetchOptions extends ExchangeLimits {
+export interface FetchOptions {
   /** public (default): only addresses that belong to everybody, so that strangers who give URLs reach nothing inside. */
   guard?: 'public' | 'none';
   /** Hosts that may have a private address: `name`, `name:port` or an address. */
   allowHosts?: readonly string[];
   /** Default refuse. Followed ones are checked like the first, and to another origin carry no headers of your own. */
   redirects?: 'refuse' | 'follow';
+  /** From the call to the last byte of the body. Default: no limit but that of the signal. */
+  timeoutMs?: number;
+  /** Of the body, after decompression. */
+  maxBytes?: number;
   /** Certificates to trust instead of the usual ones; whether to check at all. */
   tls?: { ca?: string | readonly string[]; rejectUnauthorized?: boolean };
   /** Connections to one host. Default: no limit. */
@@ -31,45 +36,60 @@ export interface HttpFetch {
 }
 
 const MOST_REDIRECTS = 5;
+const IDLE_MS = 30_000;
+/** Any other header may hold a secret: an API key goes by many names. */
+const KEPT_ACROSS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
 
 export function makeFetch(options: FetchOptions = {}): HttpFetch {
-  const { guard = 'public', allowHosts = [], redirects = 'refuse' } = options;
+  const {
+    guard = 'public',
+    allowHosts = [],
+    redirects = 'refuse',
+    tls = {},
+    maxConnections = Number.POSITIVE_INFINITY,
+  } = options;
+  const pool = { keepAlive: true, maxSockets: maxConnections, timeout: IDLE_MS, ...proxy(guard) };
+  const { ca, rejectUnauthorized = true } = tls;
+  const agents = {
+    http: new HttpAgent(pool),
+    https: new HttpsAgent({ ...pool, rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) }),
+  };
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
-  let pool: Promise<ConnectionPool> | undefined;
 
-  /** Many a fetch is made and never used, and what it stands on takes time to load. */
-  const load = async () => (await import('./connection-pool.ts')).openPool(options);
-
-  /** Whether any address will do for it. */
-  const isFree = ({ protocol, host, hostname, username, password }: URL): boolean => {
-    if (protocol !== 'http:' && protocol !== 'https:')
-      throw new FetchError('SCHEME', `Only http and https are fetched, not ${protocol}`);
-    if (username || password) throw new TypeError('A URL with credentials in it is not fetched');
-    if (guard === 'none') return true;
-    const address = hostname.replace(/^\[|\]$/g, '');
-    if (allowed.has(address) || allowed.has(host)) return true;
-    if (isIP(address) && isPrivateAddress(address)) throw privateAddress(address);
-    return false;
+  const open = (url: URL, exchange: Exchange): Promise<IncomingMessage> => {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:')
+      throw new FetchError('SCHEME', `Only http and https are fetched, not ${url.protocol}`);
+    if (url.username || url.password) throw new TypeError('A URL with credentials in it is not fetched');
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const isFree = guard === 'none' || allowed.has(host) || allowed.has(url.host);
+    if (!isFree && isIP(host) && isPrivateAddress(host)) throw privateAddress(host);
+    const { method, headers } = exchange;
+    const { port, pathname, search } = url;
+    const lookup = isFree ? {} : { lookup: lookupPublic };
+    // from a URL object node:http would make the same, at twice the cost of all else here
+    const target = { host, port, path: pathname + search, method, headers, ...lookup };
+    const request =
+      url.protocol === 'https:'
+        ? requestHttps({ ...target, agent: agents.https })
+        : requestHttp({ ...target, agent: agents.http });
+    return exchange.send(request);
   };
 
   const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    let url = input instanceof URL ? input : new URL(input instanceof Request ? input.url : input);
-    const exchange = new Exchange(outgoing(input, init), options);
+    let url = new URL(input instanceof Request ? input.url : input);
+    const exchange = prepare(input, init, options);
     try {
       for (let count = 0; ; count++) {
-        const way = isFree(url) ? 'free' : 'guarded';
-        pool ??= load();
-        const incoming = await exchange.send((await pool)[way], url);
-        const { location } = incoming.headers;
+        const message = await open(url, exchange);
+        const { location } = message.headers;
         const isShown = redirects === 'follow' && init.redirect === 'manual';
-        if (!isRedirect(incoming.status) || typeof location !== 'string' || isShown)
-          return new HttpResponse(incoming, url.href);
-        incoming.body?.cancel();
+        if (!isRedirect(message.statusCode) || location === undefined || isShown) return exchange.respond(message, url);
+        message.resume();
         if (redirects === 'refuse') throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
         if (count >= MOST_REDIRECTS)
           throw new FetchError('REDIRECT', `${url.host} redirects more than ${MOST_REDIRECTS} times`);
         const next = new URL(location, url);
-        exchange.redirect(incoming.status, next.origin === url.origin);
+        exchange.redirect(message.statusCode ?? 0, next.origin === url.origin);
         url = next;
       }
     } catch (error) {
@@ -79,24 +99,121 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
   };
   return Object.assign(fetch, {
     close() {
-      const closing = pool;
-      pool = undefined;
-      void closing?.then((opened) => opened.close());
+      agents.http.destroy();
+      agents.https.destroy();
     },
   });
 }
 
-function outgoing(input: string | URL | Request, init: RequestInit): Outgoing {
+/** One call: what is sent, and what ends it early. */
+class Exchange {
+  method: string;
+  headers: Record<string, string>;
+  #sent: string | Uint8Array | Readable | undefined;
+  readonly #options: FetchOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #decodes: boolean;
+  #request: ClientRequest | undefined;
+  #ended: { reason: unknown } | undefined;
+
+  constructor(parts: ExchangeParts, options: FetchOptions) {
+    const { method, headers, body, signal } = parts;
+    this.method = method;
+    this.headers = headers;
+    this.#sent = body;
+    this.#options = options;
+    this.#signal = signal;
+    this.#decodes = headers['accept-encoding'] === undefined;
+    if (this.#decodes) headers['accept-encoding'] = 'gzip, deflate, br';
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined) {
+      const late = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
+      this.#timer = setTimeout(late, timeoutMs);
+    }
+    signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  send(request: ClientRequest): Promise<IncomingMessage> {
+    this.#request = request;
+    const body = this.#sent;
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) =>
+        reject(this.#ended ? this.#ended.reason : error instanceof FetchError ? error : networkError(error));
+      request.once('error', fail);
+      request.once('response', (message) => {
+        request.off('error', fail);
+        request.on('error', () => {}); // from here on the body tells
+        resolve(message);
+      });
+      if (this.#ended) request.destroy();
+      else if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
+      else request.end(body);
+    });
+  }
+
+  respond(message: IncomingMessage, url: URL): Response {
+    const status = message.statusCode;
+    if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
+      message.once('close', () => this.release()).resume();
+      return new HttpResponse(message, url.href, undefined);
+    }
+    const body = new Body(message, {
+      encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
+      maxBytes: this.#options.maxBytes,
+      reason: () => this.#ended?.reason,
+      over: () => this.release(),
+    });
+    return new HttpResponse(message, url.href, body);
+  }
+
+  redirect(status: number, isSameOrigin: boolean): void {
+    if (!isSameOrigin)
+      for (const name of Object.keys(this.headers)) if (!KEPT_ACROSS.test(name)) delete this.headers[name];
+    const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
+    if (!becomesGet) {
+      if (this.#sent instanceof Readable)
+        throw new FetchError('REDIRECT', 'A streamed request was redirected and cannot be sent again');
+      return;
+    }
+    this.method = this.method === 'HEAD' ? 'HEAD' : 'GET';
+    this.#sent = undefined;
+    delete this.headers['content-type'];
+    delete this.headers['content-length'];
+  }
+
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#abort);
+  }
+
+  readonly #abort = () => this.#end(this.#signal?.reason);
+
+  #end(reason: unknown): void {
+    this.#ended ??= { reason };
+    this.release();
+    this.#request?.destroy();
+  }
+}
+
+interface ExchangeParts {
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | Readable | undefined;
+  signal: AbortSignal | undefined;
+}
+
+function prepare(input: string | URL | Request, init: RequestInit, options: FetchOptions): Exchange {
   const given = input instanceof Request ? input : undefined;
   const signal = init.signal ?? given?.signal;
   signal?.throwIfAborted();
   const headers = headersOf(init.headers ?? given?.headers);
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
   const body = readBody(init.body ?? given?.body ?? undefined, headers);
-  return { method, headers, body, signal };
+  return new Exchange({ method, headers, body, signal }, options);
 }
 
-/** By names in lower case. What a plain object holds is checked by undici, so the built-in Headers can be spared. */
+/** By names in lower case. What a plain object holds is checked by node:http, so the built-in Headers can be spared. */
 function headersOf(asked: RequestInit['headers']): Record<string, string> {
   const headers: Record<string, string> = {};
   if (isPlainObject(asked)) {
@@ -120,10 +237,11 @@ function isPlainObject(asked: RequestInit['headers']): asked is Record<string, s
   return asked !== undefined && Object.getPrototypeOf(asked) === Object.prototype;
 }
 
-function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): Outgoing['body'] {
+function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): ExchangeParts['body'] {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string' || body instanceof Uint8Array) {
     if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
+    headers['content-length'] = String(Buffer.byteLength(body));
     return body;
   }
   if (body instanceof Readable) return body;
@@ -134,6 +252,15 @@ function readBody(body: RequestInit['body'] | undefined, headers: Record<string,
   return written.body ? Readable.fromWeb(written.body) : undefined;
 }
 
-function isRedirect(status: number): boolean {
+/** A proxy looks names up by itself, so it is no way out where addresses are checked. */
+function proxy(guard: 'public' | 'none'): { proxyEnv?: NodeJS.ProcessEnv } {
+  return guard === 'none' && process.env.NODE_USE_ENV_PROXY === '1' ? { proxyEnv: process.env } : {};
+}
+
+function isRedirect(status: number | undefined): boolean {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
+}
+
+function networkError(error: Error): TypeError {
+  return new TypeError('fetch failed', { cause: error });
 }

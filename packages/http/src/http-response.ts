@@ -1,6 +1,6 @@
-// A Response over an answer of undici. Headers and web streams of their own cost more than the rest of a small call,
+// A Response over an answer of node:http. Headers and web streams of their own cost more than the rest of a small call,
 // so they are made when they are asked for, and `text`, `json` and `bytes` do without.
-import type { Incoming } from './incoming.ts';
+import type { IncomingMessage } from 'node:http';
 import type { Body } from './response-body.ts';
 
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -11,18 +11,18 @@ export class HttpResponse implements Response {
   readonly url: string;
   readonly type = 'default';
   readonly redirected = false;
-  readonly #incoming: Incoming;
+  readonly #message: IncomingMessage;
   readonly #body: Body | undefined;
   #headers: Headers | undefined;
   #isRead = false;
   #streamed: Response | undefined;
 
-  constructor(incoming: Incoming, url: string) {
-    this.status = incoming.status;
-    this.statusText = incoming.statusText;
+  constructor(message: IncomingMessage, url: string, body: Body | undefined) {
+    this.status = message.statusCode ?? 0;
+    this.statusText = message.statusMessage ?? '';
     this.url = url;
-    this.#incoming = incoming;
-    this.#body = incoming.body;
+    this.#message = message;
+    this.#body = body;
   }
 
   get ok(): boolean {
@@ -36,7 +36,7 @@ export class HttpResponse implements Response {
 
   /** As the header says, without making Headers for it. */
   get contentType(): string | undefined {
-    return this.#incoming.headers['content-type']?.toString();
+    return this.#message.headers['content-type'];
   }
 
   /** What has come of the body, once it is more than so many bytes or all of it; it can still be read. */
@@ -102,7 +102,7 @@ export class HttpResponse implements Response {
 
   #makeHeaders(): Headers {
     const headers = new Headers();
-    const { rawHeaders } = this.#incoming;
+    const { rawHeaders } = this.#message;
     for (let index = 0; index < rawHeaders.length; index += 2)
       headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
     if (this.#body?.isDecoded) {

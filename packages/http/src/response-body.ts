@@ -1,14 +1,15 @@
 // The body of an answer: decompressed, bounded, and failed when the exchange is. It is read as it arrives, so that a
 // connection does not wait for somebody who only wanted the status; a web stream is made only when one is asked for.
-import type { Transform } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Dispatcher } from 'undici';
 import { FetchError } from './fetch-error.ts';
 
 interface BodyOptions {
-  /** As the header says; empty for what is read as it comes. */
-  encoding: string;
+  encoding: string | undefined;
   maxBytes: number | undefined;
+  /** Why the exchange was ended by us, if it was. */
+  reason(): unknown;
   /** Called once, when there is nothing more to read. */
   over(): void;
 }
@@ -31,48 +32,29 @@ const decoders = new Map<string, () => Transform>([
 ]);
 
 export class Body {
-  readonly #flow: Dispatcher.DispatchController;
+  readonly #message: IncomingMessage;
+  readonly #source: Readable;
   readonly #options: BodyOptions;
-  readonly #decoder: Transform | undefined;
   #unread: Buffer[] = [];
   #size = 0;
   #reader: Reader | undefined;
   #outcome: { error?: unknown } | undefined;
   #onBegun: (() => void) | undefined;
 
-  constructor(flow: Dispatcher.DispatchController, options: BodyOptions) {
-    this.#flow = flow;
+  constructor(message: IncomingMessage, options: BodyOptions) {
+    this.#message = message;
     this.#options = options;
-    this.#decoder = decoders.get(options.encoding.trim().toLowerCase())?.();
-    this.#decoder
-      ?.on('data', (chunk: Buffer) => this.#take(chunk))
-      .on('drain', () => flow.resume())
-      .once('end', () => this.#finish({}))
-      .on('error', (error) => this.#breakOff(new TypeError('terminated', { cause: error })));
+    this.#source = decoded(message, options.encoding);
+    this.#source.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#source.once('end', () => this.#finish({}));
+    this.#source.on('error', (error) =>
+      this.#finish({ error: options.reason() ?? new TypeError('terminated', { cause: error }) }),
+    );
   }
 
   /** Whether what is read is no longer what was sent. */
   get isDecoded(): boolean {
-    return this.#decoder !== undefined;
-  }
-
-  /** More of it has come. */
-  add(chunk: Buffer): void {
-    if (chunk.length === 0) return; // undici gives one whenever it goes on: a reader that pauses at it would go on for ever
-    if (!this.#decoder) this.#take(chunk);
-    else if (!this.#decoder.write(chunk)) this.#flow.pause();
-  }
-
-  /** All of it has come. */
-  end(): void {
-    if (this.#decoder) this.#decoder.end();
-    else this.#finish({});
-  }
-
-  /** No more of it will come. */
-  fail(error: unknown): void {
-    this.#finish({ error });
-    this.#decoder?.destroy();
+    return this.#source !== this.#message;
   }
 
   /** Everything, when it has come. */
@@ -90,7 +72,7 @@ export class Body {
   /** What nobody has read yet, as soon as it is more than so many bytes, or nothing more will come. */
   async begun(beyond: number): Promise<Buffer> {
     while (!this.#outcome && this.#unread.reduce((sum, { length }) => sum + length, 0) <= beyond) {
-      this.#resume();
+      this.#source.resume();
       await new Promise<void>((resolve) => {
         this.#onBegun = resolve;
       });
@@ -104,27 +86,20 @@ export class Body {
         this.#readBy({
           chunk: (chunk) => {
             controller.enqueue(chunk);
-            if ((controller.desiredSize ?? 0) <= 0) this.#pause();
+            if ((controller.desiredSize ?? 0) <= 0) this.#source.pause();
           },
           end: () => controller.close(),
           fail: (error) => controller.error(error),
         }),
-      pull: () => void this.#resume(),
+      pull: () => void this.#source.resume(),
       cancel: () => this.cancel(),
     });
   }
 
   cancel(): void {
     this.#reader = undefined;
-    this.#breakOff(undefined);
-  }
-
-  #pause(): void {
-    (this.#decoder ?? this.#flow).pause();
-  }
-
-  #resume(): void {
-    (this.#decoder ?? this.#flow).resume();
+    this.#finish({});
+    this.#message.destroy();
   }
 
   #readBy(reader: Reader): void {
@@ -133,7 +108,7 @@ export class Body {
     this.#unread = [];
     for (const chunk of unread) reader.chunk(chunk);
     if (this.#outcome) settle(reader, this.#outcome);
-    else this.#resume();
+    else this.#source.resume();
   }
 
   #take(chunk: Buffer): void {
@@ -141,7 +116,8 @@ export class Body {
     this.#size += chunk.byteLength;
     const { maxBytes = Number.POSITIVE_INFINITY } = this.#options;
     if (this.#size > maxBytes) {
-      this.#breakOff(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
+      this.#finish({ error: new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`) });
+      this.#message.destroy();
       return;
     }
     if (this.#reader) {
@@ -150,13 +126,7 @@ export class Body {
     }
     this.#unread.push(chunk);
     this.#onBegun?.();
-    if (this.#size > MOST_UNREAD_BYTES) this.#pause();
-  }
-
-  #breakOff(error: unknown): void {
-    const isOver = this.#outcome !== undefined;
-    this.fail(error);
-    if (!isOver) this.#flow.abort(new Error('The body is not read to its end'));
+    if (this.#size > MOST_UNREAD_BYTES) this.#source.pause();
   }
 
   #finish(outcome: { error?: unknown }): void {
@@ -171,4 +141,10 @@ export class Body {
 function settle(reader: Reader, outcome: { error?: unknown }): void {
   if ('error' in outcome) reader.fail(outcome.error);
   else reader.end();
+}
+
+/** What it gives back fails when either part does; an encoding that nobody asked for is left as it is. */
+function decoded(message: IncomingMessage, encoding = ''): Readable {
+  const make = decoders.get(encoding.trim().toLowerCase());
+  return make ? pipeline(message, make(), () => {}) : message;
 }

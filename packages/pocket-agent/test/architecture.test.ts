@@ -77,7 +77,7 @@ test.each(readdirSync(packages))('AGENTS.md names every source file of %s, and n
   const listed = readFileSync(join(packages, '..', 'AGENTS.md'), 'utf8');
   const [, section = ''] = listed.split(new RegExp(`^packages/${name}/src\\b.*$`, 'm'));
   const [lines = ''] = section.split(/^\S/m);
-  const named = [...lines.matchAll(/^ {2}([\w.-]+(?:\/[\w.-]+)*\.ts)\s/gm)].map(([, file]) => file);
+  const named = [...lines.matchAll(/^ {2}([\w-]+(?:\/[\w-]+)*\.ts)\s/gm)].map(([, file]) => file);
   const source = readdirSync(join(packages, name, 'src'), { recursive: true, encoding: 'utf8' });
   expect(named.sort()).toEqual(source.filter((file) => file.endsWith('.ts')).sort());
 });

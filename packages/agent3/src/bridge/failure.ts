@@ -32,8 +32,7 @@ export class CallFailure extends Error {
 }
 
 /** No connection was made, so nothing was sent. */
-const neverConnected =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
+const neverConnected = /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/;
 const untrustedPeer = /^(?:CERT_\w+|ERR_TLS_\w+|\w*SELF_SIGNED\w*|UNABLE_TO_\w+)$/;
 
 export function toFailure(error: unknown): CallFailure {
