@@ -144,7 +144,7 @@ test('a body read slowly arrives whole although its connection has ended', async
     pieces.push(Buffer.from(piece).toString());
     await sleep(30);
   }
-  expect(pieces.join(' ')).toBe('one two');
+  expect(pieces.join('')).toBe('onetwo');
 });
 
 test('time limit and abort hold after a redirect', async () => {
@@ -158,11 +158,11 @@ test('time limit and abort hold after a redirect', async () => {
 });
 
 test('an address that is changed after the call is not the one that is fetched', async () => {
-  const base = await serve(echoing);
-  const url = new URL('http://host.invalid/');
-  const waiting = open({ guard: 'public' })(url);
-  url.host = new URL(base).host;
-  await expect(waiting).rejects.toMatchObject({ cause: { hostname: 'host.invalid' } });
+  const url = new URL(await serve((_request, response) => response.end('first')));
+  const other = await serve((_request, response) => response.end('second'));
+  const waiting = open()(url);
+  url.port = new URL(other).port;
+  expect(await (await waiting).text()).toBe('first');
 });
 
 test('refuses private addresses, also behind a name, and says so', async () => {
@@ -389,7 +389,7 @@ test('a reader that begins late gets every piece once, and no empty ones', async
     pieces.push(Buffer.from(piece).toString());
     expect(pieces).not.toContain('');
   }
-  expect(pieces.join(' ')).toBe('one two three four');
+  expect(pieces.join('')).toBe('onetwothreefour');
 });
 
 test('a small body that nobody reads yet does not keep its connection, and can still be read', async () => {
