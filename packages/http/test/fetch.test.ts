@@ -160,9 +160,11 @@ test('time limit and abort hold after a redirect', async () => {
 test('an address that is changed after the call is not the one that is fetched', async () => {
   const url = new URL(await serve((_request, response) => response.end('first')));
   const other = await serve((_request, response) => response.end('second'));
+  const asked = url.href;
   const waiting = open()(url);
   url.port = new URL(other).port;
-  expect(await (await waiting).text()).toBe('first');
+  const response = await waiting;
+  expect([response.url, await response.text()]).toEqual([asked, 'first']);
 });
 
 test('refuses private addresses, also behind a name, and says so', async () => {
