@@ -75,8 +75,15 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     return exchange.send(request);
   };
 
+  // reading an address costs more than sending to it again
+  let latest: URL | undefined;
+  const read = (address: string): URL => {
+    if (latest?.href !== address) latest = new URL(address);
+    return latest;
+  };
+
   const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    let url = new URL(input instanceof Request ? input.url : input);
+    let url = read(input instanceof Request ? input.url : String(input));
     const exchange = prepare(input, init, options);
     try {
       for (let count = 0; ; count++) {
