@@ -44,6 +44,25 @@ function add(folder: string, ...packages: string[]): void {
   run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...packages], folder);
 }
 
+/** One file in place of sixty, and errors that are the same class from every door and from what is loaded late. */
+const bundled = `
+  import assert from 'node:assert/strict';
+  import { registerHooks } from 'node:module';
+  const files = [];
+  registerHooks({ load: (url, context, next) => { files.push(url); return next(url, context); } });
+  const { PocketAgentClient, PocketError } = await import('pocket-agent');
+  const own = files.filter((url) => url.includes('/pocket-agent/dist/'));
+  assert.ok(own.length <= 4, 'import loads ' + own.length + ' files: ' + own.join(', '));
+  const { loadToolFolder } = await import('pocket-agent/tool-folder');
+  await assert.rejects(async () => loadToolFolder('./nowhere').listTools(), PocketError);
+  const { remoteAgent } = await import('pocket-agent/a2a');
+  assert.throws(() => remoteAgent('nowhere'), PocketError);
+  const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/' } } };
+  const client = new PocketAgentClient({ mcpConfig });
+  await assert.rejects(client.readResource('gone', 'file:///nothing'), PocketError);
+  await client.close();
+  console.log('import loads ' + own.length + ' files');`;
+
 /** The first example of the README, compiled and run, and the command. */
 function checkPocketAgent(packages: string[]): void {
   const folder = install({ name: 'pocket-agent', packages, mostPackages: 24 });
@@ -56,6 +75,7 @@ function checkPocketAgent(packages: string[]): void {
   const answer = run(process.execPath, ['out/example.js'], folder);
   console.log(answer.trim());
   assert.match(answer, /21 °C in London/, 'The example did not answer as the README says.');
+  console.log(run(process.execPath, ['--input-type=module', '-e', bundled], folder).trim());
 
   const bin = join(folder, 'node_modules/.bin/pocket-agent');
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);
