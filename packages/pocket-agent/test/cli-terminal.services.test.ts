@@ -300,6 +300,8 @@ describe('a chat', () => {
         ['Two.', ''],
         [PROMPT, '/tools\r'],
         ['only read is allowed', ''],
+        [PROMPT, '/profile boss\r'],
+        ['There is no profile', ''],
         [PROMPT, '/profile none\r'],
         [PROMPT, '/agent none\r'],
         ['Greeter', ''],
@@ -322,6 +324,7 @@ describe('a chat', () => {
     ]);
     expect(sent('user')).toEqual(['Hi', 'Hi again', 'And now?']);
     expect(screen).toMatch(/count +read +meta +yes/);
+    expect(screen).toMatch(/"boss"\. There are: reader, writer, manager, admin, none\./);
   });
 
   test('/model takes another model for the same conversation; one that cannot work is not taken', async () => {

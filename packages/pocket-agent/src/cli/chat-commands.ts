@@ -24,6 +24,7 @@ export interface ChatCommand {
 
 const modelStarts = ['anthropic/', 'openai/', 'google/', 'azure/', 'ollama/', 'openai-compatible/', 'demo'];
 const NO_PROFILE = 'none';
+const profileNames = [...Object.keys(profiles), NO_PROFILE];
 
 export const chatCommands: readonly ChatCommand[] = [
   { name: 'tools', about: 'every tool, what it can do, and whether it is allowed', run: listTools },
@@ -39,7 +40,7 @@ export const chatCommands: readonly ChatCommand[] = [
     takes: '[NAME]',
     about: 'what tools may do: reader, writer, manager, admin, none',
     run: switchProfile,
-    complete: () => [...Object.keys(profiles), NO_PROFILE],
+    complete: () => profileNames,
   },
   {
     name: 'agent',
@@ -110,7 +111,10 @@ function switchProfile(state: ChatState, name: string): void {
     state.print(typeof profile === 'string' ? profile : (profile?.capabilities.join(', ') ?? NO_PROFILE));
     return;
   }
-  if (name !== NO_PROFILE) readProfile(name as ProfileName);
+  if (!profileNames.includes(name)) {
+    const message = `There is no profile "${name}".${didYouMean(name, profileNames)} There are: ${profileNames.join(', ')}.`;
+    throw new PocketError('CONFIG_INVALID', message);
+  }
   state.profile = name === NO_PROFILE ? undefined : (name as ProfileName);
   state.print(`From here on: ${name}`);
 }
