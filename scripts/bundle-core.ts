@@ -1,7 +1,7 @@
 // After the compiler: `dist` of pocket-agent, made whole from `build`, where the compiler writes. What `index.js` loads
-// becomes one file, core.js, because to find and read sixty takes as long as all else in an import. Each of the sixty
+// becomes one file, core.js, because to find and read sixty takes longer than all else in an import. Each of the sixty
 // stays as a file that hands on its names, so that a class is the same from wherever it is imported.
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
@@ -32,6 +32,8 @@ const separateFiles: Plugin = {
   },
 };
 
+if (existsSync(join(build, 'core.js')))
+  throw new Error('core.js is what the bundle is called: call that module otherwise.');
 rmSync(dist, { recursive: true, force: true });
 cpSync(build, dist, { recursive: true });
 const bundle = await rolldown({

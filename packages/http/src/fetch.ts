@@ -75,7 +75,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     return exchange.send(request);
   };
 
-  // reading an address costs more than sending to it again
+  // most calls go to the address of the one before, which need not be read again
   let latest: URL | undefined;
   const read = (address: string): URL => {
     if (latest?.href !== address) latest = new URL(address);

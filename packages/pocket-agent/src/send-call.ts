@@ -75,13 +75,18 @@ const toolResult: StandardSchemaV1<unknown, CallToolResult> = {
 /** What most tools answer: nothing is left for a schema to find there. */
 function isOnlyText(value: unknown): value is CallToolResult {
   if (!isObject(value) || !Array.isArray(value.content)) return false;
-  for (const key in value) if (key !== 'content' && !(key === '_meta' && isOnlySignature(value._meta))) return false;
+  for (const key in value) if (key !== 'content' && !(key === '_meta' && isOnlyServerInfo(value._meta))) return false;
   return value.content.every(isText);
 }
 
-/** With which a server of the 2026 era signs every result; the schema takes any. */
-function isOnlySignature(meta: unknown): boolean {
-  return isObject(meta) && Object.keys(meta).every((key) => key === SERVER_INFO_META_KEY);
+/** With which a server of the 2026 era signs every result. */
+function isOnlyServerInfo(meta: unknown): boolean {
+  if (!isObject(meta)) return false;
+  for (const key in meta) if (key !== SERVER_INFO_META_KEY) return false;
+  const info = meta[SERVER_INFO_META_KEY];
+  if (!isObject(info) || typeof info.name !== 'string' || typeof info.version !== 'string') return false;
+  for (const key in info) if (key !== 'name' && key !== 'version') return false;
+  return true;
 }
 
 function isText(block: unknown): boolean {

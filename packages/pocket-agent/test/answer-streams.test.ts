@@ -1,5 +1,6 @@
 // A server of the 2025 era may write the answer to a call as a stream of events, in every way a stream can be written.
 import type { ServerResponse } from 'node:http';
+import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { listen, refuse } from './fixtures/http-hosts.ts';
 import { eventually, open, testClient, textOfResult } from './fixtures/world.ts';
@@ -46,7 +47,13 @@ const tools: Record<string, (call: Call) => void> = {
   },
   without_answer: ({ response }) => response.end(': nothing\n\n'),
   garbled: ({ response, answer }) => response.end(`data: {"jsonrpc"\n\n${answer}`),
+  well_signed: ({ response, answer }) => response.end(signed(answer, { name: 'streams', version: '1' })),
+  badly_signed: ({ response, answer }) => response.end(signed(answer, { name: 5 })),
+  signed_by_list: ({ response, answer }) => response.end(answer.replace('"result":{', '"result":{"_meta":[],')),
 };
+
+const signed = (answer: string, by: object) =>
+  answer.replace('"result":{', `"result":{"_meta":{"${SERVER_INFO_META_KEY}":${JSON.stringify(by)}},`);
 
 const results: Record<string, object> = {
   initialize: {
@@ -107,6 +114,14 @@ test.each(['after_progress', 'with_progress'])('progress is told of a call that 
   const { call, told } = await connect();
   expect(await call(name)).toBe(`é ${name}`);
   expect(told).toEqual([1]);
+});
+
+test('the signature of a server is kept as the schema has it', async () => {
+  const { client } = await connect();
+  const by = { name: 'streams', version: '1' };
+  expect(await client.callTool('well_signed', {})).toMatchObject({ _meta: { [SERVER_INFO_META_KEY]: by } });
+  expect((await client.callTool('badly_signed', {}))._meta).toEqual({});
+  await expect(client.callTool('signed_by_list', {})).rejects.toThrow('no valid JSON-RPC');
 });
 
 test('a stream that ends without its answer fails the call', async () => {
