@@ -35,8 +35,8 @@ const WARM_RUNS = 400;
 const TURN_MS = 100;
 
 /**
- * In turns, like what is measured, and short ones: after four seconds with nothing to do a server answered at half its
- * rate, after two it did not. So whoever is warm goes on with a moment in every turn until everybody is.
+ * In turns, like what is measured, and short ones: with pauses of more than four seconds quick clients got fewer answers
+ * of their servers, with two they did not. So whoever is warm goes on with a moment in every turn until everybody is.
  */
 export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void> {
   const { warmMs, warmRuns = WARM_RUNS, measureMs, moments } = effort;
