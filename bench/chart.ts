@@ -1,76 +1,89 @@
-// The ratios as a picture: one group of bars per figure, to the right of its base what costs more, to the left what less.
+// The ratios as a picture: one line per figure, one mark per contender; right of the base is what costs more, left what
+// costs less.
 import { everybody, us } from './contenders.ts';
 import { figures } from './figures.ts';
 import { short } from './report.ts';
 import type { Results } from './results.ts';
 
-/** Everything with a target that is a ratio, and what else people ask about. */
-const shown = figures.filter(
-  ({ id, target }) => target?.ratio !== undefined || id === 'idle' || id.includes('CallCpu'),
-);
-const WIDTH = 860;
-const LEFT = 130;
-/** Room for the number after the longest bar. */
-const RIGHT = 90;
-const TOP = 72;
-const BAR = 14;
-const GAP = 4;
+const WIDTH = 1_040;
+const LEFT = 440;
+/** Room for our number. */
+const RIGHT = 70;
+const TOP = 100;
+const LINE = 20;
+const LEGEND = 114;
+
+/** Told apart by form too, for those who see few colours. */
+const marks: Record<string, string> = {
+  floor: '<rect class="floor" x="-1.5" y="-7" width="3" height="14"/>',
+  'mcp-sdk': '<rect class="floor" x="-5" y="-1.5" width="10" height="3"/>',
+  [us]: '<circle class="us" r="6.5"/>',
+  ai: '<rect class="one" x="-4.5" y="-4.5" width="9" height="9"/>',
+  generateText: '<rect class="one open" x="-4" y="-4" width="8" height="8"/>',
+  'openai-agents': '<path class="two" d="M0,-6 6,5 -6,5Z"/>',
+  mastra: '<path class="three" d="M0,6 6,-5 -6,-5Z"/>',
+  langchain: '<path class="four" d="M0,-6.5 6.5,0 0,6.5 -6.5,0Z"/>',
+  voltagent: '<circle class="five open" r="4.5"/>',
+};
 
 const style = `
-  svg { font: 12px sans-serif; } text { paint-order: stroke; stroke-width: 4px; }
-  .back { fill: #ffffff; } text { fill: #1f2933; stroke: #ffffff; } .faint { fill: #52606d; }
-  .grid { stroke: #e1e6eb; } .base { stroke: #52606d; }
-  .other { fill: #9aa5b1; } .us { fill: #1a7f5a; }
+  svg { font: 12px sans-serif; } .open { fill-opacity: 0; stroke-width: 2px; }
+  .back { fill: #ffffff; } text { fill: #1f2933; } .faint { fill: #52606d; }
+  .grid { stroke: #e1e6eb; } .base { stroke: #52606d; } .floor { fill: #52606d; }
+  .us { fill: #1a7f5a; } .one { fill: #0072b2; stroke: #0072b2; } .two { fill: #d55e00; } .three { fill: #b8860b; }
+  .four { fill: #a8438a; } .five { fill: #3b6ea5; stroke: #7b5cc4; }
   @media (prefers-color-scheme: dark) {
-    .back { fill: #0d1117; } text { fill: #e6edf3; stroke: #0d1117; } .faint { fill: #9198a1; }
-    .grid { stroke: #2a313c; } .base { stroke: #9198a1; }
-    .other { fill: #656f7c; } .us { fill: #3fb68b; }
+    .back { fill: #0d1117; } text { fill: #e6edf3; } .faint { fill: #9198a1; }
+    .grid { stroke: #2a313c; } .base { stroke: #9198a1; } .floor { fill: #9198a1; }
+    .us { fill: #3fb68b; } .one { fill: #56b4e9; stroke: #56b4e9; } .two { fill: #f08a4b; } .three { fill: #e6c229; }
+    .four { fill: #e08ac6; } .five { fill: #b39ddb; stroke: #b39ddb; }
   }`;
 
 export function chart(results: Results): string {
-  const groups = shown.flatMap(({ id, title, base, moreIsBetter = false }) => {
-    const bars = everybody.flatMap((name) => {
-      const ratio = results.ratio(name, id);
-      return ratio === undefined ? [] : [{ name, ratio: moreIsBetter ? 1 / ratio : ratio }];
+  const lines = figures.flatMap(({ id, title, base, moreIsBetter = false }) => {
+    const ratios = everybody.flatMap((name) => {
+      const ratio = name === base ? undefined : results.ratio(name, id);
+      return ratio ? [{ name, ratio: moreIsBetter ? 1 / ratio : ratio }] : [];
     });
-    const what = `${title}${moreIsBetter ? ', time for a call' : ''} (1 × is ${base})`;
-    return bars.length > 1 ? [{ title: `${what.charAt(0).toUpperCase()}${what.slice(1)}`, bars }] : [];
+    return ratios.length > 0 ? [{ title, base, ratios }] : [];
   });
-  const all = groups.flatMap(({ bars }) => bars.map(({ ratio }) => ratio));
+  const all = lines.flatMap(({ ratios }) => ratios.map(({ ratio }) => ratio));
   const lowest = Math.floor(Math.log10(Math.min(1, ...all)));
-  const highest = Math.max(1, Math.log10(Math.max(1, ...all)));
+  const highest = Math.ceil(Math.log10(Math.max(10, ...all)));
   const x = (ratio: number) => LEFT + ((Math.log10(ratio) - lowest) / (highest - lowest)) * (WIDTH - LEFT - RIGHT);
-  const parts: string[] = [];
-  let y = TOP;
-  for (const { title, bars } of groups) {
-    y += 26;
-    parts.push(`<text x="12" y="${y - 8}" font-weight="600">${title}</text>`);
-    for (const { name, ratio } of bars) {
-      const kind = name === us ? 'us' : 'other';
-      const [from, to] = [Math.min(x(1), x(ratio)), Math.max(x(1), x(ratio))];
-      const weight = name === us ? ' font-weight="600"' : '';
-      parts.push(
-        `<text x="${LEFT - 8}" y="${y + 11}" text-anchor="end"${weight}>${name}</text>`,
-        `<rect class="${kind}" x="${(from - 1).toFixed(1)}" y="${y}" width="${(to - from + 2).toFixed(1)}" height="${BAR}"/>`,
-        `<text x="${(to + 7).toFixed(1)}" y="${y + 11}"${weight}>${short(ratio)} ×</text>`,
-      );
-      y += BAR + GAP;
-    }
-    y += 6;
-  }
-  const powers = Array.from({ length: Math.floor(highest) - lowest + 1 }, (_, index) => 10 ** (lowest + index));
+  const height = TOP + lines.length * LINE + 12;
+  const powers = Array.from({ length: highest - lowest + 1 }, (_, index) => 10 ** (lowest + index));
   const grid = powers.flatMap((power) => [
-    `<line class="${power === 1 ? 'base' : 'grid'}" x1="${x(power).toFixed(1)}" x2="${x(power).toFixed(1)}" y1="${TOP}" y2="${y}"/>`,
-    `<text class="faint" x="${x(power).toFixed(1)}" y="${TOP - 6}" text-anchor="middle">${power.toLocaleString('en')} ×</text>`,
+    `<line class="${power === 1 ? 'base' : 'grid'}" x1="${x(power).toFixed(1)}" x2="${x(power).toFixed(1)}" y1="${TOP - 8}" y2="${height - 8}"/>`,
+    `<text class="faint" x="${x(power).toFixed(1)}" y="${TOP - 14}" text-anchor="middle">${power.toLocaleString('en')} ×</text>`,
   ]);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${y + 12}" width="${WIDTH}" height="${y + 12}" role="img">
+  const legend = everybody.flatMap((name, index) => [
+    mark({ name, x: 20 + index * LEGEND, y: 56 }),
+    `<text x="${30 + index * LEGEND}" y="60"${name === us ? ' font-weight="600"' : ''}>${name}</text>`,
+  ]);
+  const rows = lines.flatMap(({ title, base, ratios }, index) => {
+    const y = TOP + 6 + index * LINE;
+    const ours = ratios.find(({ name }) => name === us)?.ratio;
+    // ours is drawn last, over the others
+    const drawn = ratios.toSorted((one, other) => Number(one.name === us) - Number(other.name === us));
+    return [
+      `<text x="12" y="${y + 4}">${title} <tspan class="faint">/ ${base}</tspan></text>`,
+      ...drawn.map(({ name, ratio }) => mark({ name, x: x(ratio), y })),
+      ours ? `<text x="${WIDTH - 12}" y="${y + 4}" text-anchor="end" font-weight="600">${short(ours)} ×</text>` : '',
+    ];
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
 <title>Pocket Agent side by side: ratios of the benchmark</title>
 <style>${style}
 </style>
 <rect class="back" width="100%" height="100%"/>
-<text x="12" y="24" font-size="16" font-weight="600">Pocket Agent side by side</text>
-<text class="faint" x="12" y="42">How many times the base of each figure it costs. The scale is logarithmic; further left is better.</text>
-${[...grid, ...parts].join('\n')}
+<text x="12" y="22" font-size="16" font-weight="600">Pocket Agent side by side</text>
+<text class="faint" x="12" y="40">How many times its base (after the stroke) a figure costs, ours at the right; rates as time for a call. Logarithmic; further left is better.</text>
+${[...legend, ...grid, ...rows].join('\n')}
 </svg>
 `;
+}
+
+function mark({ name, x, y }: { name: string; x: number; y: number }): string {
+  return `<g transform="translate(${x.toFixed(1)} ${y})">${marks[name]}</g>`;
 }

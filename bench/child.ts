@@ -1,5 +1,6 @@
 // One measurement in a process of its own: `child.ts <work> <contender> <effort>`, told over the channel to the parent.
-import { pause, tell } from './in-turns.ts';
+import { spoken } from './contender.ts';
+import { pause, tell } from './turn.ts';
 import { works } from './works.ts';
 
 const [name = '', contender = '', effort = ''] = process.argv.slice(2);
@@ -7,7 +8,7 @@ const work = works[name];
 if (!work) throw new Error(`There is no work "${name}": ${Object.keys(works).join(', ')}.`);
 await pause();
 const figures = (await work.measure(contender, JSON.parse(effort))) ?? {};
-if (process.send) tell({ figures }, () => process.exit());
+if (process.send) tell({ figures, revision: spoken.revision }, () => process.exit());
 else {
   console.log(figures);
   process.exit();

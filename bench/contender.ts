@@ -1,4 +1,5 @@
 // What every contender offers, so that all of them do the same work.
+import type { Asked } from './script.ts';
 
 /** What the model of a run does: so many steps with so many tool calls each, then an answer in so many deltas. */
 export interface Turns {
@@ -18,7 +19,7 @@ export interface Job {
   turns: Turns;
   tools: readonly BenchTool[];
   /** Called whenever the model is asked. */
-  onTurn?: (() => void) | undefined;
+  onTurn?: ((asked: Asked) => void) | undefined;
 }
 
 /** One agent, ready for runs that begin with an empty history. */
@@ -37,6 +38,7 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** What is for MCP is imported when it is asked for: an import with a first answer is measured too. */
 export interface Contender {
   /** An agent with tools of this process. */
   inProcess?(job: Job): Running | Promise<Running>;
@@ -54,6 +56,8 @@ export interface Effort {
   measureMs: number;
   /** Parts of that time, whose median counts: what comes between hits one of them. */
   moments: number;
+  /** Whether runs of 200 steps are measured too. */
+  longRuns: boolean;
   /** Idle agents to make. */
   agents: number;
   /** Agents in the registry that is searched. */
@@ -77,12 +81,20 @@ export const add: BenchTool = {
   },
 };
 
-/** `add`, and as many others that nobody calls. */
-export function toolsOf(count: number): BenchTool[] {
+/** The revision of MCP that was spoken with a server of this process. */
+export const spoken: { revision?: string } = {};
+
+export function textOfResult(result: unknown): string {
+  const { content } = result as { content: { type: string; text?: string }[] };
+  return content.map((block) => block.text ?? '').join('');
+}
+
+/** `add`, and as many others that nobody calls; those of one server may be described otherwise than those of the next. */
+export function toolsOf(count: number, server = ''): BenchTool[] {
   const others = Array.from({ length: count - 1 }, (_, index) => ({
     name: `other_${index}`,
-    description: `Does the ${index}th other thing with two numbers`,
+    description: `Does the ${index}th other thing with two numbers${server}`,
     run: () => 'done',
   }));
-  return [add, ...others];
+  return [{ ...add, description: `${add.description}${server}` }, ...others];
 }

@@ -5,20 +5,24 @@ import { fileURLToPath } from 'node:url';
 export const us = 'pocket-agent';
 export const floors = ['floor', 'mcp-sdk'];
 export const peers = ['ai', 'openai-agents', 'mastra', 'langchain', 'voltagent'];
-export const everybody = [...floors, us, ...peers];
+/** The AI SDK by its function instead of its class, at the loop only. */
+const generateText = 'generateText';
+export const loopPeers = peers.toSpliced(1, 0, generateText);
+export const everybody = [...floors, us, ...loopPeers];
 
 export function peerFolder(peer: string): string {
-  return fileURLToPath(new URL(`peers/${peer}/`, import.meta.url));
+  return fileURLToPath(new URL(`peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));
 }
 
-export function isInstalled(peer: string): boolean {
-  return existsSync(`${peerFolder(peer)}node_modules`);
+/** Those that are no peers come with this repository. */
+export function isInstalled(name: string): boolean {
+  return !loopPeers.includes(name) || existsSync(`${peerFolder(name)}node_modules`);
 }
 
 export function contenderModule(name: string): string {
   if (!everybody.includes(name)) throw new Error(`There is no contender "${name}": ${everybody.join(', ')}.`);
-  const path = peers.includes(name) ? `peers/${name}/contender.ts` : `contenders/${name}.ts`;
-  return new URL(path, import.meta.url).href;
+  const ofPeer = name === generateText ? 'peers/ai/generate-text.ts' : `peers/${name}/contender.ts`;
+  return new URL(loopPeers.includes(name) ? ofPeer : `contenders/${name}.ts`, import.meta.url).href;
 }
 
 /** `name@version`, the packages a peer is made of. */

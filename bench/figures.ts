@@ -1,158 +1,114 @@
 // The rows of the table: what a figure is called, what it is compared with, and what it should be.
 import { floors } from './contenders.ts';
 
-export interface Figure {
+export interface Figure extends Row, Group {}
+
+interface Row {
   id: string;
-  /** Number of the piece of work in the list that the targets are from. */
-  item: number;
   title: string;
   unit: string;
-  /** Whom the ratios are to. */
-  base: string;
   moreIsBetter?: boolean;
   /** Of our ratio to the base, or of our value. */
   target?: { ratio?: number; value?: number };
 }
 
+interface Group {
+  /** Number of the piece of work in the list that the targets are from. */
+  item: number;
+  /** What measures it. */
+  work: string;
+  /** Whom the ratios are to. */
+  base: string;
+}
+
 const [floor = '', sdk = ''] = floors;
 
 export const figures: readonly Figure[] = [
-  { id: 'step', item: 1, title: 'a step, one tool offered', unit: 'µs', base: floor, target: { ratio: 5 } },
-  { id: 'stepOf40Tools', item: 1, title: 'a step, 40 tools offered', unit: 'µs', base: floor, target: { ratio: 5 } },
-  {
-    id: 'toolGrowth',
-    item: 1,
-    title: 'a step with 40 tools over one with 1',
-    unit: '×',
-    base: floor,
-    target: { value: 1.2 },
-  },
-  { id: 'mcpStep', item: 2, title: 'a step through MCP in process', unit: 'µs', base: sdk, target: { ratio: 1.15 } },
-  { id: 'atOnce', item: 3, title: '16 calls of 5 ms at once', unit: 'ms', base: floor, target: { ratio: 1.12 } },
-  { id: 'stepAt10', item: 4, title: 'step 10 of 200', unit: 'µs', base: floor },
-  { id: 'stepAt200', item: 4, title: 'step 200 of 200', unit: 'µs', base: floor, target: { ratio: 5 } },
-  { id: 'growth', item: 4, title: 'step 200 over step 10', unit: '×', base: floor, target: { value: 1.2 } },
-  { id: 'importMs', item: 5, title: 'cold import, beyond node', unit: 'ms', base: 'ai', target: { ratio: 1 / 3 } },
-  { id: 'importMb', item: 5, title: 'memory after import', unit: 'MB', base: floor },
-  { id: 'packages', item: 5, title: 'packages installed', unit: '', base: 'ai' },
-  { id: 'megabytes', item: 5, title: 'installed', unit: 'MB', base: 'ai' },
-  { id: 'idle', item: 6, title: 'idle agent, 10 tools', unit: 'kB', base: floor, target: { value: 6 } },
-  {
-    id: 'idleMcp',
-    item: 6,
-    title: 'idle agent, the same 10 tools by MCP',
-    unit: 'kB',
-    base: sdk,
-    target: { ratio: 1.15 },
-  },
-  { id: 'delta', item: 7, title: 'a streamed delta', unit: 'µs', base: floor, target: { ratio: 5 } },
-  {
-    id: 'stdioCalls',
-    item: 8,
-    title: 'MCP over stdio, one by one',
-    unit: '/s',
-    base: sdk,
-    moreIsBetter: true,
-    target: { ratio: 1 },
-  },
-  {
-    id: 'stdioCalls32',
-    item: 8,
-    title: 'MCP over stdio, 32 in flight',
-    unit: '/s',
-    base: sdk,
-    moreIsBetter: true,
-    target: { ratio: 1 },
-  },
-  {
-    id: 'http2026Calls',
-    item: 8,
-    title: 'MCP over HTTP, server of 2026, one by one',
-    unit: '/s',
-    base: sdk,
-    moreIsBetter: true,
-    target: { ratio: 1.5 },
-  },
-  {
-    id: 'http2026Calls32',
-    item: 8,
-    title: 'MCP over HTTP, server of 2026, 32 in flight',
-    unit: '/s',
-    base: sdk,
-    moreIsBetter: true,
-    target: { ratio: 1.5 },
-  },
-  {
-    id: 'http2026CallCpu',
-    item: 8,
-    title: 'MCP over HTTP, server of 2026, one by one: CPU of the client for a call',
-    unit: 'µs',
-    base: sdk,
-  },
-  {
-    id: 'http2026CallCpu32',
-    item: 8,
-    title: 'MCP over HTTP, server of 2026, 32 in flight: CPU of the client for a call',
-    unit: 'µs',
-    base: sdk,
-  },
-  {
-    id: 'http2025Calls',
-    item: 8,
-    title: 'MCP over HTTP, server of 2025, one by one',
-    unit: '/s',
-    base: sdk,
-    moreIsBetter: true,
-    target: { ratio: 1.5 },
-  },
-  {
-    id: 'http2025Calls32',
-    item: 8,
-    title: 'MCP over HTTP, server of 2025, 32 in flight',
-    unit: '/s',
-    base: sdk,
-    moreIsBetter: true,
-    target: { ratio: 1.5 },
-  },
-  {
-    id: 'http2025CallCpu',
-    item: 8,
-    title: 'MCP over HTTP, server of 2025, one by one: CPU of the client for a call',
-    unit: 'µs',
-    base: sdk,
-  },
-  {
-    id: 'http2025CallCpu32',
-    item: 8,
-    title: 'MCP over HTTP, server of 2025, 32 in flight: CPU of the client for a call',
-    unit: 'µs',
-    base: sdk,
-  },
-  { id: 'modelCall', item: 9, title: 'a model call through Router', unit: 'µs', base: floor },
-  { id: 'searchCommon', item: 10, title: 'agent3: search, a common word', unit: 'ms', base: floor },
-  { id: 'searchSentence', item: 10, title: 'agent3: search, a sentence', unit: 'ms', base: floor },
-  { id: 'searchMisspelt', item: 10, title: 'agent3: search, two words misspelt', unit: 'ms', base: floor },
-  { id: 'agentCall', item: 10, title: 'agent3: a call through the bridge', unit: 'µs', base: floor },
-  {
-    id: 'mattermostCalls',
-    item: 11,
-    title: 'Mattermost: calls in process',
-    unit: '/s',
-    base: floor,
-    moreIsBetter: true,
-  },
-  {
-    id: 'mattermostHttpCalls',
-    item: 11,
-    title: 'Mattermost: calls over HTTP',
-    unit: '/s',
-    base: floor,
-    moreIsBetter: true,
-  },
-  { id: 'mattermostRequests', item: 11, title: 'Mattermost: requests a call', unit: '', base: floor },
-  { id: 'commandMs', item: 12, title: 'command line, --version', unit: 'ms', base: floor },
-  { id: 'answerMs', item: 12, title: 'command line, a question with tools', unit: 'ms', base: sdk },
+  ...rows({ item: 1, work: 'loop', base: floor }, [
+    { id: 'step', title: 'a step, one tool offered', unit: 'µs', target: { ratio: 5 } },
+    { id: 'stepOf40Tools', title: 'a step, 40 tools offered', unit: 'µs', target: { ratio: 5 } },
+    { id: 'toolGrowth', title: 'a step with 40 tools over one with 1', unit: '×', target: { value: 1.2 } },
+  ]),
+  ...rows({ item: 2, work: 'mcpSteps', base: sdk }, [
+    { id: 'mcpStep', title: 'a step through MCP in process', unit: 'µs', target: { ratio: 1.15 } },
+  ]),
+  ...rows({ item: 3, work: 'loop', base: floor }, [
+    { id: 'atOnce', title: '16 calls of 5 ms at once', unit: 'ms', target: { ratio: 1.12 } },
+  ]),
+  ...rows({ item: 4, work: 'loop', base: floor }, [
+    { id: 'stepAt10', title: 'step 10 of 200', unit: 'µs' },
+    { id: 'stepAt200', title: 'step 200 of 200', unit: 'µs', target: { ratio: 5 } },
+    { id: 'growth', title: 'step 200 over step 10', unit: '×', target: { value: 1.2 } },
+  ]),
+  ...rows({ item: 5, work: 'cold', base: 'ai' }, [
+    { id: 'importMs', title: 'cold import, beyond node', unit: 'ms', target: { ratio: 1 / 3 } },
+    { id: 'firstAnswerMs', title: 'cold import and first answer, beyond node', unit: 'ms' },
+  ]),
+  ...rows({ item: 5, work: 'cold', base: floor }, [
+    { id: 'importMb', title: 'memory after import', unit: 'MB' },
+    { id: 'firstAnswerMb', title: 'memory after the first answer', unit: 'MB' },
+  ]),
+  ...rows({ item: 5, work: 'installed', base: 'ai' }, [
+    { id: 'packages', title: 'packages installed', unit: '' },
+    { id: 'megabytes', title: 'installed', unit: 'MB' },
+  ]),
+  ...rows({ item: 6, work: 'idle', base: floor }, [
+    { id: 'idle', title: 'idle agent, 10 tools', unit: 'kB', target: { value: 6 } },
+  ]),
+  ...rows({ item: 6, work: 'idleMcp', base: sdk }, [
+    { id: 'idleMcp', title: 'idle agent, 10 tools by MCP, all servers alike', unit: 'kB', target: { ratio: 1.15 } },
+  ]),
+  ...rows({ item: 6, work: 'idleMcpOwn', base: sdk }, [
+    { id: 'idleMcpOwn', title: 'idle agent, 10 tools by MCP, each server its own', unit: 'kB' },
+  ]),
+  ...rows({ item: 7, work: 'loop', base: floor }, [
+    { id: 'delta', title: 'a streamed delta', unit: 'µs', target: { ratio: 5 } },
+  ]),
+  ...rows({ item: 8, work: 'stdio', base: sdk }, calls({ id: 'stdio', title: 'MCP over stdio', ratio: 1 })),
+  ...http('2026'),
+  ...http('2025'),
+  ...rows({ item: 9, work: 'router', base: floor }, [
+    { id: 'modelCall', title: 'a model call through Router', unit: 'µs' },
+  ]),
+  ...rows({ item: 10, work: 'search', base: floor }, [
+    { id: 'searchCommon', title: 'agent3: search, a common word', unit: 'ms' },
+    { id: 'searchSentence', title: 'agent3: search, a sentence', unit: 'ms' },
+    { id: 'searchMisspelt', title: 'agent3: search, two words misspelt', unit: 'ms' },
+  ]),
+  ...rows({ item: 10, work: 'bridge', base: floor }, [
+    { id: 'agentCall', title: 'agent3: a call through the bridge', unit: 'µs' },
+  ]),
+  ...rows({ item: 11, work: 'mattermost', base: floor }, [
+    { id: 'mattermostCalls', title: 'Mattermost: calls in process', unit: '/s', moreIsBetter: true },
+    { id: 'mattermostHttpCalls', title: 'Mattermost: calls over HTTP', unit: '/s', moreIsBetter: true },
+    { id: 'mattermostRequests', title: 'Mattermost: requests a call', unit: '' },
+  ]),
+  ...rows({ item: 12, work: 'cold', base: floor }, [{ id: 'commandMs', title: 'command line, --version', unit: 'ms' }]),
+  ...rows({ item: 12, work: 'cold', base: sdk }, [
+    { id: 'answerMs', title: 'command line, a question with tools', unit: 'ms' },
+  ]),
 ];
+
+function rows(group: Group, of: readonly Row[]): Figure[] {
+  return of.map((row) => ({ ...group, ...row }));
+}
+
+function calls({ id, title, ratio }: { id: string; title: string; ratio: number }): Row[] {
+  const rate = { unit: '/s', moreIsBetter: true, target: { ratio } };
+  return [
+    { id: `${id}Calls`, title: `${title}, one by one`, ...rate },
+    { id: `${id}Calls32`, title: `${title}, 32 in flight`, ...rate },
+  ];
+}
+
+function http(era: string): Figure[] {
+  const [id, title] = [`http${era}`, `MCP over HTTP, server of ${era}`];
+  return rows({ item: 8, work: id, base: sdk }, [
+    ...calls({ id, title, ratio: 1.5 }),
+    { id: `${id}CallCpu`, title: `${title}, one by one: client's CPU a call`, unit: 'µs' },
+    { id: `${id}CallCpu32`, title: `${title}, 32 in flight: client's CPU a call`, unit: 'µs' },
+  ]);
+}
 
 /** Whether a figure, or a ratio where the target is one, is as good as it should be. */
 export function meets({ target, moreIsBetter = false }: Figure, is: number): boolean {

@@ -10,9 +10,15 @@ interface Definition {
   /** A JSON Schema. */
   inputSchema: object;
 }
-type Call = (name: string, args: { a: number; b: number }) => Promise<string>;
+export type Call = (name: string, args: { a: number; b: number }) => Promise<string>;
 
-export function handLoop(job: Job, definitions: readonly Definition[], call: Call): Running {
+interface LoopParts {
+  job: Job;
+  definitions: readonly Definition[];
+  call: Call;
+}
+
+export function handLoop({ job, definitions, call }: LoopParts): Running {
   const model = aiSdkModel(endlessScript(job));
   const tools = definitions.map((definition) => ({ type: 'function', ...definition }) as LanguageModelV4FunctionTool);
   return {

@@ -1,37 +1,30 @@
 // Contenders measure side by side, one at a time: each in a process of its own that goes on when it is told to and
 // stops after a moment. So a busy minute of the machine hits all of them.
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from './contender.ts';
+import type { Told } from './turn.ts';
 
 /** For one turn. */
 const LIMIT_MS = 300_000;
 
-type Told = { isWarm: boolean } | { figures: Figures };
-
-/** In a child: lets the others have their turn, and resolves with whether all of them are warm. */
-export async function pause(isWarm = true): Promise<boolean> {
-  if (!process.send) return isWarm;
-  tell({ isWarm });
-  const [areAllWarm] = await once(process, 'message');
-  return areAllWarm === true;
-}
-
-/** In a child, to its parent. */
-export function tell(what: Told, told: () => void = () => {}): void {
-  process.send?.(what, told);
-}
-
 export interface Measured {
   name: string;
   figures?: Figures;
-  /** Why there are none. */
+  /** Of MCP, where it was spoken with a server of its process. */
+  revision?: string | undefined;
+  /** Why there are no figures. */
   failure?: string;
 }
 
-export async function measureInTurns(work: string, names: readonly string[], effort: Effort): Promise<Measured[]> {
-  const contenders = names.map((name) => new InTurn(work, name, effort));
+interface Measuring {
+  work: string;
+  names: readonly string[];
+  effort: Effort;
+}
+
+export async function measureInTurns({ work, names, effort }: Measuring): Promise<Measured[]> {
+  const contenders = names.map((name) => new InTurn({ work, name, effort }));
   try {
     await Promise.all(contenders.map((contender) => contender.isReady()));
     for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome)) {
@@ -53,7 +46,7 @@ class InTurn {
   #turnOver = Promise.withResolvers<void>();
   #errors = '';
 
-  constructor(work: string, name: string, effort: Effort) {
+  constructor({ work, name, effort }: { work: string; name: string; effort: Effort }) {
     this.name = name;
     const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [work, name, JSON.stringify(effort)], {
       execArgv: [...process.execArgv, '--expose-gc'],
@@ -69,7 +62,7 @@ class InTurn {
       this.#turnOver.resolve();
     });
     child.once('close', (code, signal) => {
-      const reason = /\w*Error: [^\n]+/.exec(this.#errors)?.[0] ?? this.#errors.split('\n', 1)[0];
+      const reason = /\w*Error( \[\w+\])?: [^\n]+/.exec(this.#errors)?.[0] ?? this.#errors.split('\n', 1)[0];
       this.outcome ??= { failure: `${signal ?? `exit ${code}`}: ${reason}` };
       this.#turnOver.resolve();
     });

@@ -19,6 +19,7 @@ export function installed(contender: string): Figures {
 }
 
 interface Manifest {
+  files?: string[];
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
@@ -55,13 +56,17 @@ function collect({ name, from, top, found }: Wanted): void {
 
 /** Without the packages inside it, and of a package of this workspace what is published. */
 function sizeOf(folder: string): number {
-  const isOurs = folder.startsWith(join(root, 'packages'));
+  if (!folder.startsWith(join(root, 'packages'))) return bytesIn(folder);
+  const published = [...(manifest(folder).files ?? []), 'package.json', 'README.md', 'LICENSE'];
+  return bytesIn(folder, (name) => published.includes(name));
+}
+
+function bytesIn(folder: string, isCounted: (name: string) => boolean = () => true): number {
   let bytes = 0;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.name === 'node_modules' || (isOurs && (entry.name === 'test' || entry.name.endsWith('.tsbuildinfo'))))
-      continue;
-    if (entry.isDirectory()) bytes += sizeOf(path);
+    if (entry.name === 'node_modules' || entry.name.endsWith('.tsbuildinfo') || !isCounted(entry.name)) continue;
+    if (entry.isDirectory()) bytes += bytesIn(path);
     else if (entry.isFile()) bytes += statSync(path).size;
   }
   return bytes;

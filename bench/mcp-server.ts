@@ -2,7 +2,7 @@
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { BenchTool } from './contender.ts';
+import { type BenchTool, spoken } from './contender.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
 
@@ -10,9 +10,10 @@ export function mcpServer(tools: readonly BenchTool[]): McpServer {
   const server = new McpServer({ name: 'bench', version: '1.0.0' });
   for (const { name, description, run } of tools) {
     const annotations = { readOnlyHint: true };
-    server.registerTool(name, { description, inputSchema: numbers, annotations }, async ({ a, b }) => ({
-      content: [{ type: 'text', text: await run(a, b) }],
-    }));
+    server.registerTool(name, { description, inputSchema: numbers, annotations }, async ({ a, b }) => {
+      spoken.revision ??= server.server.getNegotiatedProtocolVersion();
+      return { content: [{ type: 'text', text: await run(a, b) }] };
+    });
   }
   return server;
 }
@@ -34,9 +35,4 @@ export async function linkedClient(tools: readonly BenchTool[]): Promise<Client>
   const client = new Client({ name: 'bench', version: '1.0.0' });
   await client.connect(await linked(tools));
   return client;
-}
-
-export function textOfResult(result: unknown): string {
-  const { content } = result as { content: { type: string; text?: string }[] };
-  return content.map((block) => block.text ?? '').join('');
 }

@@ -5,6 +5,9 @@ import { median } from './timing.ts';
 export class Results {
   /** By round; one in which a contender failed is left out. */
   readonly #values = new Map<string, Map<number, number>>();
+  readonly #failed = new Set<string>();
+  /** Of MCP, by the contender that spoke it with a server of its own process. */
+  readonly revisions = new Map<string, string>();
   /** Who could not be measured, and why. */
   readonly notes: string[] = [];
 
@@ -13,6 +16,20 @@ export class Results {
       const key = `${name}\0${id}`;
       this.#values.set(key, (this.#values.get(key) ?? new Map()).set(round, value));
     }
+  }
+
+  addFailure({ name, round, work, failure }: { name: string; round: number; work: string; failure: string }): void {
+    this.#failed.add(`${name}\0${work}`);
+    this.notes.push(`${name}, ${work}, round ${round + 1}: ${failure}`);
+  }
+
+  get hasFailures(): boolean {
+    return this.#failed.size > 0;
+  }
+
+  /** In at least one round. */
+  hasFailed(contender: string, work: string): boolean {
+    return this.#failed.has(`${contender}\0${work}`);
   }
 
   value(contender: string, id: string): number | undefined {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chart } from './chart.ts';
 import type { Effort } from './contender.ts';
-import { everybody, isInstalled, peers, us } from './contenders.ts';
+import { everybody, isInstalled, loopPeers, us } from './contenders.ts';
 import { figures, targetText } from './figures.ts';
 import { measureInTurns } from './in-turns.ts';
 import { installPeers } from './install.ts';
@@ -15,7 +15,8 @@ import { works } from './works.ts';
 const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
-  --quick    two minutes, to look at; a whole run takes most of an hour and writes bench/RESULTS.md
+  --quick    two minutes, to look at, of code that is hardly warm; where no work is named, without long runs and of peers
+             only loop, cold and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
   --install  installs the peers first, in folders of their own
   --work     some of ${allWorks.join(', ')}
   --only     some of ${everybody.join(', ')}`,
@@ -25,16 +26,19 @@ const chosen = readOptions({
 const isQuick = chosen.isOn('quick');
 if (chosen.isOn('install')) installPeers();
 
+// a quick run of everything leaves most of what takes long to whole ones
+const isQuickWhole = isQuick && chosen.names('work').length === allWorks.length;
+const quickWithPeers = ['loop', 'cold', 'installed'];
 const effort: Effort = isQuick
-  ? { warmMs: 50, measureMs: 50, moments: 1, agents: 50, registered: 2_000, starts: 1 }
-  : { warmMs: 1_500, measureMs: 700, moments: 7, agents: 1_000, registered: 100_000, starts: 5 };
+  ? { warmMs: 50, measureMs: 50, moments: 1, longRuns: !isQuickWhole, agents: 50, registered: 2_000, starts: 1 }
+  : { warmMs: 1_500, measureMs: 700, moments: 7, longRuns: true, agents: 1_000, registered: 100_000, starts: 5 };
 // what takes long, or varies little, is done once
-const once = ['search', 'installed', 'idle', 'idleMcp'];
+const once = ['search', 'installed', 'idle', 'idleMcp', 'idleMcpOwn'];
 const repeats = isQuick ? 1 : 5;
 
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
-  if (!peers.includes(name) || isInstalled(name)) return true;
+  if (isInstalled(name)) return true;
   results.notes.push(`${name} is not installed: \`npm run bench -- --install\``);
   return false;
 });
@@ -42,25 +46,32 @@ const begun = performance.now();
 for (let repeat = 0; repeat < repeats; repeat++) {
   for (const work of chosen.names('work')) {
     if (repeat > 0 && once.includes(work)) continue;
-    const doing = names.filter((name) => works[work]?.contenders.includes(name));
+    const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
+    const doing = names.filter(
+      (name) => works[work]?.contenders.includes(name) && !(isTooLong && loopPeers.includes(name)),
+    );
     // nobody is always first
     const order = [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)];
     process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}`);
-    for (const { name, figures: measured, failure } of await measureInTurns(work, order, effort)) {
-      if (measured) results.add({ name, round: repeat, measured });
-      else results.notes.push(`${name}, ${work}, round ${repeat + 1}: ${failure}`);
+    for (const measured of await measureInTurns({ work, names: order, effort })) {
+      const { name, figures: values, revision, failure = 'nothing was measured' } = measured;
+      if (values) results.add({ name, round: repeat, measured: values });
+      else results.addFailure({ name, round: repeat, work, failure });
+      if (revision) results.revisions.set(name, revision);
     }
   }
 }
 process.stderr.write('\r\u001b[K');
 
 for (const figure of figures) {
-  if (results.value(us, figure.id) === undefined) continue;
+  const isLeftOut = isQuick && names.every((name) => results.value(name, figure.id) === undefined);
+  if (isLeftOut || !chosen.names('work').includes(figure.work)) continue;
   console.log(`(${figure.item}) ${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`);
   for (const name of names)
     if (cell(results, name, figure.id)) console.log(`    ${name.padEnd(14)} ${cell(results, name, figure.id)}`);
-  const verdict = verdictText(results, figure);
-  if (verdict) console.log(`    target ${targetText(figure)}: ${verdict}`);
+  const isJudged = !isQuick && names.includes(us) && names.includes(figure.base);
+  if (figure.target)
+    console.log(`    target ${targetText(figure)}${isJudged ? `: ${verdictText(results, figure)}` : ', not judged'}`);
 }
 for (const note of results.notes) console.log(note);
 
@@ -73,3 +84,6 @@ if (isWhole) {
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
 }
+if (isQuick)
+  console.log('\nA quick run judges no target: `npm run bench` judges all, `npm run bench -- --work NAMES` some.');
+if (results.hasFailures) process.exitCode = 1;

@@ -32,8 +32,8 @@ export function endlessScript({ turns, onTurn }: Job): Script {
   let ids = 0;
   const call = () => ({ id: `call-${++ids}`, name: 'add', arguments: '{"a":1,"b":2}' });
   return {
-    next() {
-      onTurn?.();
+    next(asked) {
+      onTurn?.(asked);
       const isLast = turn === turns.steps;
       turn = isLast ? 0 : turn + 1;
       return isLast ? { calls: [], deltas } : { calls: Array.from({ length: turns.calls }, call), deltas: [] };

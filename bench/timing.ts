@@ -1,6 +1,6 @@
 // How long something takes, once it has been done often enough to be fast.
 import type { Effort } from './contender.ts';
-import { pause } from './in-turns.ts';
+import { pause } from './turn.ts';
 
 export interface Timing {
   /** Microseconds of CPU of this process for one run, its garbage collection included. */

@@ -1,6 +1,6 @@
 // Every work, and who does it.
 import type { Contender, Effort, Figures } from './contender.ts';
-import { contenderModule, floors, peers, us } from './contenders.ts';
+import { contenderModule, floors, loopPeers, peers, us } from './contenders.ts';
 
 export interface Work {
   contenders: readonly string[];
@@ -20,13 +20,17 @@ function by(load: () => Promise<Measure>): Work['measure'] {
 const [floor = '', sdk = ''] = floors;
 
 export const works: Record<string, Work> = {
-  loop: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },
+  loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },
   mcpSteps: {
-    contenders: [sdk, us, ...peers],
+    contenders: [sdk, us, ...loopPeers],
     measure: by(async () => (await import('./tasks/mcp-steps.ts')).mcpSteps),
   },
   idle: { contenders: [floor, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idle) },
   idleMcp: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/idle.ts')).idleMcp) },
+  idleMcpOwn: {
+    contenders: [sdk, us, ...peers],
+    measure: by(async () => (await import('./tasks/idle.ts')).idleMcpOwn),
+  },
   stdio: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/wire.ts')).stdio) },
   http2026: {
     contenders: [floor, sdk, us, ...peers],

@@ -1,6 +1,7 @@
 // After the compiler: what packages need beside their code. Files of `src` that are no TypeScript (manifests, their
-// schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them.
-import { cpSync, readdirSync } from 'node:fs';
+// schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them;
+// commands can be run, also by whoever has linked them before.
+import { chmodSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,6 +16,10 @@ for (const name of readdirSync(packages)) {
     const file = join(entry.parentPath, entry.name);
     cpSync(file, file.replace(src, join(packages, name, 'dist')));
   }
+  const { bin = {} }: { bin?: Record<string, string> } = JSON.parse(
+    readFileSync(join(packages, name, 'package.json'), 'utf8'),
+  );
+  for (const file of Object.values(bin)) chmodSync(join(packages, name, file), 0o755);
 }
 
 const agent = join(packages, 'pocket-agent');

@@ -74,18 +74,33 @@ function restarted(era: Era): Behaviour {
       await answer(session, echo);
       await first.close();
       await hosts[era]({ port: first.port });
-      return (await soon(() => answer(session, echo))).includes('still here');
+      await soon(async () => {
+        const text = await answer(session, echo);
+        if (!text.includes('still here')) throw new Error(text); // many tell failures as results
+      });
+      return true;
     },
   };
 }
 
-/** What a server finds in `_meta` of a call. */
-function travels(what: string, era: Era, wanted: string): Behaviour {
+function progressToken(era: Era): Behaviour {
   return {
-    title: `${what} a ${era} server`,
+    title: `a progress token reaches a ${era} server`,
     async holds(subject) {
       const { url } = await hosts[era]();
-      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes(wanted);
+      return (await answer(await opened(subject, { tools: { url } }), { tool: 'meta' })).includes('progressToken');
+    },
+  };
+}
+
+function traceContext(era: Era): Behaviour {
+  return {
+    title: `the trace context of the caller reaches a ${era} server, in \`_meta\` or as a header`,
+    async holds(subject) {
+      const { url, seen } = await hosts[era]();
+      const text = await answer(await opened(subject, { tools: { url } }), { tool: 'meta' });
+      const sent = seen.filter(({ method }) => method === 'tools/call').map(({ headers }) => headers.traceparent);
+      return text.includes(traceparent) || sent.includes(traceparent);
     },
   };
 }
@@ -113,7 +128,7 @@ export const behaviours: Record<string, Behaviour> = {
     },
   },
   listChanged2025: {
-    title: 'a tool that a 2025 server adds is there in the next run',
+    title: 'a tool that a 2025 server adds is there in the next runs, by a notice or by listing anew',
     async holds(subject) {
       const { url } = await startLegacyHost();
       const session = await opened(subject, { tools: { url } });
@@ -122,7 +137,7 @@ export const behaviours: Record<string, Behaviour> = {
     },
   },
   listChanged2026: {
-    title: 'a tool that a 2026 server adds is there in the next run',
+    title: 'a tool that a 2026 server adds is there in the next runs, by a notice or by listing anew',
     async holds(subject) {
       const host = await startModernHost();
       const session = await opened(subject, { tools: { url: host.url } });
@@ -161,10 +176,10 @@ export const behaviours: Record<string, Behaviour> = {
       return until(() => host.seen.some(({ verb }) => verb === 'DELETE'), 2_000);
     },
   },
-  progressToken2025: travels('a progress token reaches', 2025, 'progressToken'),
-  progressToken2026: travels('a progress token reaches', 2026, 'progressToken'),
-  traceparent2025: travels('the trace context of the caller reaches', 2025, traceparent),
-  traceparent2026: travels('the trace context of the caller reaches', 2026, traceparent),
+  progressToken2025: progressToken(2025),
+  progressToken2026: progressToken(2026),
+  traceparent2025: traceContext(2025),
+  traceparent2026: traceContext(2026),
   crashedChild: {
     title: 'a stdio server that crashed is started again',
     async holds(subject) {
@@ -196,9 +211,10 @@ export const behaviours: Record<string, Behaviour> = {
 
 async function pidOf(session: Session): Promise<number> {
   const text = await answer(session, { tool: 'pid' });
-  const pid = /(?<!\d)\d{2,}(?!\d)/.exec(text)?.[0];
-  if (!pid) throw new Error(`No process id in ${text.slice(0, 200)}.`);
-  return Number(pid);
+  const pid = Number(/(?<!\d)\d{2,}(?!\d)/.exec(text)?.[0]);
+  // there are numbers in the texts of failures too
+  if (!pid || !isAlive(pid)) throw new Error(`No process id in ${text.slice(0, 200)}.`);
+  return pid;
 }
 
 /** The first failure after a loss is forgiven, and the second. */
@@ -213,7 +229,7 @@ async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
   return attempt();
 }
 
-/** A notice needs a moment to arrive. */
+/** In one of the next runs: a notice needs a moment to arrive. */
 async function becomesOffered(session: Session, tool: string): Promise<boolean> {
   for (let attempt = 0; attempt < 10; attempt++) {
     const conversation = new Conversation();

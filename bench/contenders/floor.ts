@@ -1,13 +1,14 @@
 // The floor: a loop that a person writes in ten minutes, over tools of this process.
 import { barePosts } from '../bare-posts.ts';
 import type { BenchTool, Contender } from '../contender.ts';
-import { handLoop } from '../hand-loop.ts';
+import { type Call, handLoop } from '../hand-loop.ts';
 
 export const contender: Contender = {
   inProcess(job) {
     const byName = new Map<string, BenchTool>(job.tools.map((tool) => [tool.name, tool]));
     const definitions = job.tools.map(({ name, description }) => ({ name, description, inputSchema }));
-    return handLoop(job, definitions, async (name, { a, b }) => byName.get(name)?.run(a, b) ?? 'no such tool');
+    const call: Call = async (name, { a, b }) => byName.get(name)?.run(a, b) ?? 'no such tool';
+    return handLoop({ job, definitions, call });
   },
   connect: async (endpoint) => ('url' in endpoint ? barePosts(endpoint.url) : undefined),
 };

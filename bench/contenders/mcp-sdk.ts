@@ -1,19 +1,17 @@
 // The floor for MCP: the hand-written loop over the bare client of the official SDK.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { Contender } from '../contender.ts';
-import { handLoop } from '../hand-loop.ts';
-import { linkedClient, textOfResult } from '../mcp-server.ts';
+import { type Contender, textOfResult } from '../contender.ts';
+import { type Call, handLoop } from '../hand-loop.ts';
+import { linkedClient } from '../mcp-server.ts';
 
 export const contender: Contender = {
   async throughMcp(job) {
     const client = await linkedClient(job.tools);
     const { tools } = await client.listTools();
     const definitions = tools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
-    const loop = handLoop(job, definitions, async (name, args) =>
-      textOfResult(await client.callTool({ name, arguments: args })),
-    );
-    return { ...loop, close: () => client.close() };
+    const call: Call = async (name, args) => textOfResult(await client.callTool({ name, arguments: args }));
+    return { ...handLoop({ job, definitions, call }), close: () => client.close() };
   },
   async connect(endpoint) {
     const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: 'auto' } });

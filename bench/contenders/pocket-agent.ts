@@ -1,10 +1,8 @@
 // Ourselves.
-
 import { PocketAgent, PocketAgentClient, type PocketAgentOptions, tool } from 'pocket-agent';
 import { z } from 'zod';
 import { aiSdkModel } from '../ai-sdk-model.ts';
-import type { BenchTool, Contender, Job, Running } from '../contender.ts';
-import { mcpServer, textOfResult } from '../mcp-server.ts';
+import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../contender.ts';
 import { endlessScript } from '../script.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
@@ -41,6 +39,7 @@ function running(job: Job, options: Pick<PocketAgentOptions, 'tools' | 'mcpConfi
 export const contender: Contender = {
   inProcess: (job) => running(job, { tools: job.tools.map(own) }),
   async throughMcp(job) {
+    const { mcpServer } = await import('../mcp-server.ts');
     return running(job, { mcpConfig: () => mcpServer(job.tools) });
   },
   async connect(endpoint) {

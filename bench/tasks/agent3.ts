@@ -1,18 +1,18 @@
-// Agent3: search in a large registry, and calls through the bridge. Floors: looking through all texts, and the client of
-// the A2A SDK.
+// Agent3: search in a large registry, and calls through the bridge to an agent in another process. Floors: looking through
+// all texts, and the client of the A2A SDK with the `fetch` that the bridge has.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentCard, SendMessageRequest } from '@a2a-js/sdk';
-import { ClientFactory } from '@a2a-js/sdk/client';
+import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { createBridge } from '../../packages/agent3/src/bridge/bridge.ts';
 import { openRegistry } from '../../packages/agent3/src/registry/registry.ts';
-import { closeServers } from '../../packages/agent3/test/fixtures/local-server.ts';
+import type { CardJson } from '../../packages/agent3/src/types.ts';
 import { MemoryDirectory } from '../../packages/agent3/test/fixtures/memory-directory.ts';
-import { startSdkAgent } from '../../packages/agent3/test/fixtures/sdk-agent.ts';
 import { manyCards, wordAt } from '../../packages/agent3/test/registry-cards.ts';
+import { startBeside } from '../beside.ts';
 import type { Effort, Figures } from '../contender.ts';
 import { us } from '../contenders.ts';
 import { timed } from '../timing.ts';
@@ -59,22 +59,35 @@ async function asked(find: (query: string) => Promise<unknown>, effort: Effort):
 }
 
 export async function bridge(contender: string, effort: Effort): Promise<Figures> {
-  const agent = await startSdkAgent();
+  const { start: agent } = await startBeside<{ card: CardJson }>('a2a-agent.ts');
+  const call = contender === us ? bridged(agent) : await bare(agent.card);
+  const answered = async () => {
+    const answer = await call();
+    if (answer !== 'you said: hello') throw new Error(`The agent answered "${answer}".`);
+  };
+  const { cpu } = await timed(() => Promise.all(Array.from({ length: 16 }, answered)), effort);
+  return { agentCall: cpu / 16 };
+}
+
+function bridged(agent: { card: CardJson }): () => Promise<string> {
   const directory = new MemoryDirectory();
   directory.add('echo', agent);
   const between = createBridge({ directory, logger: silent, network: { allowHosts: ['127.0.0.1'] } });
-  const client = await new ClientFactory().createFromAgentCard(AgentCard.fromJSON(agent.card));
-  const bare = async () => {
+  return async () => {
+    const { result, error = '' } = await between.call({ agentId: 'echo', message: 'hello' }, { id: 'me' });
+    return result?.text ?? error;
+  };
+}
+
+async function bare(card: CardJson): Promise<() => Promise<string>> {
+  const transports = [new JsonRpcTransportFactory({ fetchImpl: makeFetch({ guard: 'none' }) })];
+  const client = await new ClientFactory({ transports }).createFromAgentCard(AgentCard.fromJSON(card));
+  return async () => {
     const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] };
-    for await (const _update of client.sendMessageStream(SendMessageRequest.fromJSON({ message })));
+    let text = '';
+    for await (const { payload } of client.sendMessageStream(SendMessageRequest.fromJSON({ message })))
+      if (payload?.$case === 'message')
+        for (const { content } of payload.value.parts) if (content?.$case === 'text') text += content.value;
+    return text;
   };
-  const bridged = async () => {
-    const { success } = await between.call({ agentId: 'echo', message: 'hello' }, { id: 'me' });
-    if (!success) throw new Error('A call through the bridge failed.');
-  };
-  const call = contender === us ? bridged : bare;
-  const { cpu } = await timed(() => Promise.all(Array.from({ length: 16 }, call)), effort);
-  between.close();
-  await closeServers();
-  return { agentCall: cpu / 16 };
 }

@@ -1,14 +1,15 @@
-// Starting from nothing: import, memory after it, and the command line.
+// Starting from nothing: import, first answer, memory after each, and the command line.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from '../contender.ts';
-import { peerFolder, peers, us } from '../contenders.ts';
-import { pause } from '../in-turns.ts';
+import { floors, peerFolder, peers, us } from '../contenders.ts';
 import { median } from '../timing.ts';
+import { pause } from '../turn.ts';
 
+const [floor = '', sdk = ''] = floors;
 const imports: Record<string, string> = {
-  'mcp-sdk': '@modelcontextprotocol/client',
-  'pocket-agent': 'pocket-agent',
+  [sdk]: '@modelcontextprotocol/client',
+  [us]: 'pocket-agent',
   ai: 'ai',
   'openai-agents': '@openai/agents',
   mastra: '@mastra/core/agent',
@@ -16,6 +17,7 @@ const imports: Record<string, string> = {
   voltagent: '@voltagent/core',
 };
 const here = fileURLToPath(new URL('..', import.meta.url));
+const firstAnswer = fileURLToPath(new URL('../first-answer.ts', import.meta.url));
 const built = new URL('../../packages/pocket-agent/dist/', import.meta.url);
 const command = fileURLToPath(new URL('cli/main.js', built));
 
@@ -32,59 +34,50 @@ const bareQuestion = `
   await client.close();`;
 
 const questions: Record<string, string[]> = {
-  'mcp-sdk': moduleOf(bareQuestion),
+  [sdk]: moduleOf(bareQuestion),
   [us]: [command, '--model', 'demo', 'What is 17% of 2380?'],
 };
 
-/**
- * The floor is node itself. All are started in turn, so that a busy moment of the machine hits all of them, and what is
- * loaded is the difference to the start of node just before.
- */
+/** All are started in turn, so that a busy moment of the machine hits all of them. */
 export async function cold(contender: string, { starts }: Effort): Promise<Figures> {
-  const cwd = peers.includes(contender) ? peerFolder(contender) : here;
-  const name = imports[contender];
-  const program = `${name ? `await import('${name}');` : ''}process.stdout.write(String(process.memoryUsage().rss))`;
-  const question = questions[contender];
-  const rounds: Round[] = [];
+  const rounds: Figures[] = [];
   for (let count = 0; count < starts; count++) {
     await pause();
-    rounds.push({
-      bare: started(moduleOf(''), here),
-      full: started(moduleOf(program), cwd),
-      version: contender === us ? started([command, '--version'], here) : undefined,
-      answer: question && started(question, here),
-    });
+    const bare = started(moduleOf(''));
+    rounds.push({ ...imported(contender, bare), ...firstAnswered(contender), ...commanded(contender, bare) });
   }
-  const importMb = median(rounds.map(({ full }) => Number(full.output) / 1e6));
-  if (!name) return { importMb, commandMs: median(rounds.map(({ bare }) => bare.milliseconds)) };
-  return {
-    importMs: median(rounds.map(({ full, bare }) => full.milliseconds - bare.milliseconds)),
-    importMb,
-    ...figureOf(
-      'commandMs',
-      rounds.map(({ version }) => version),
-    ),
-    ...figureOf(
-      'answerMs',
-      rounds.map(({ answer }) => answer),
-    ),
-  };
+  const ids = Object.keys(rounds[0] ?? {});
+  return Object.fromEntries(ids.map((id) => [id, median(rounds.map((round) => round[id] ?? Number.NaN))]));
 }
 
-function figureOf(id: string, starts: readonly (Started | undefined)[]): Figures {
-  const times = starts.flatMap((start) => start?.milliseconds ?? []);
-  return times.length > 0 ? { [id]: median(times) } : {};
+/** What is loaded is the difference to the start of node just before; the floor is node itself. */
+function imported(contender: string, bare: Started): Figures {
+  const name = imports[contender];
+  const program = `${name ? `await import('${name}');` : ''}process.stdout.write(String(process.memoryUsage().rss))`;
+  const full = started(moduleOf(program), peers.includes(contender) ? peerFolder(contender) : here);
+  const importMb = Number(full.output) / 1e6;
+  return name ? { importMs: full.milliseconds - bare.milliseconds, importMb } : { importMb };
+}
+
+/** The same from TypeScript, as what is started is: its start is what is subtracted. */
+function firstAnswered(contender: string): Figures {
+  if (contender === sdk) return {}; // it has no loop
+  const bare = started([firstAnswer]);
+  const { milliseconds, output } = started([firstAnswer, contender]);
+  return { firstAnswerMs: milliseconds - bare.milliseconds, firstAnswerMb: Number(output) / 1e6 };
+}
+
+function commanded(contender: string, bare: Started): Figures {
+  const question = questions[contender];
+  return {
+    ...(contender === floor ? { commandMs: bare.milliseconds } : {}),
+    ...(contender === us ? { commandMs: started([command, '--version']).milliseconds } : {}),
+    ...(question ? { answerMs: started(question).milliseconds } : {}),
+  };
 }
 
 function moduleOf(program: string): string[] {
   return ['--input-type=module', '--eval', program];
-}
-
-interface Round {
-  bare: Started;
-  full: Started;
-  version: Started | undefined;
-  answer: Started | undefined;
 }
 
 interface Started {
@@ -92,7 +85,7 @@ interface Started {
   output: string;
 }
 
-function started(args: string[], cwd: string): Started {
+function started(args: string[], cwd = here): Started {
   const begun = performance.now();
   const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd, encoding: 'utf8' });
   const milliseconds = performance.now() - begun;

@@ -1,22 +1,42 @@
 // What an agent keeps in memory while nobody talks to it.
-import { type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
+import { type BenchTool, type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
 
-const job = { turns: { steps: 0, calls: 0, deltas: 1 }, tools: toolsOf(10) };
+const TOOLS = 10;
+const turns = { steps: 0, calls: 0, deltas: 1 };
+const shared = toolsOf(TOOLS);
 
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!inProcess) return undefined;
-  return { idle: await kilobytesEach(async () => inProcess(job), effort.agents) };
+  return { idle: await kilobytesEach(async () => inProcess({ turns, tools: shared }), effort.agents) };
 }
 
-/** Each with a connection of its own, that has listed the tools. */
-export async function idleMcp({ throughMcp }: Contender, effort: Effort): Promise<Figures | undefined> {
+/** Each with a connection of its own to a server that lists the same as all others. */
+export async function idleMcp(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+  const connect = connecting(contender, () => shared);
+  return connect && { idleMcp: await kilobytesEach(connect, effort.agents) };
+}
+
+/** Each with a connection of its own to a server that has its own words for what it lists. */
+export async function idleMcpOwn(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+  let servers = 0;
+  const connect = connecting(contender, () => toolsOf(TOOLS, ` of server ${++servers}`));
+  return connect && { idleMcpOwn: await kilobytesEach(connect, effort.agents) };
+}
+
+/** How an agent is made whose model has been shown the tools; undefined for who cannot. */
+function connecting({ throughMcp }: Contender, nextTools: () => BenchTool[]) {
   if (!throughMcp) return undefined;
-  const connected = async () => {
-    const running = await throughMcp(job);
+  let offered = 0;
+  const onTurn = (asked: { offered(): string[] }) => {
+    offered = asked.offered().length;
+  };
+  return async () => {
+    offered = 0;
+    const running = await throughMcp({ turns, tools: nextTools(), onTurn });
     await running.run();
+    if (offered !== TOOLS) throw new Error(`Of ${TOOLS} tools of a server ${offered} were offered.`);
     return running;
   };
-  return { idleMcp: await kilobytesEach(connected, effort.agents) };
 }
 
 async function kilobytesEach(make: () => Promise<object>, count: number): Promise<number> {

@@ -43,7 +43,7 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
     stepOf40Tools: many.cpu / 20,
     toolGrowth: many.cpu / few.cpu,
     atOnce: atOnce.wall / 1_000,
-    ...(await longRuns(inProcess, effort)),
+    ...(effort.longRuns ? await longRuns(inProcess, effort) : {}),
     ...(await streams(inProcess, effort)),
   };
 }
@@ -60,14 +60,18 @@ export async function checked(running: Running | undefined, { steps, calls }: Jo
 async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: Effort): Promise<Figures> {
   let asked: number[] = [];
   const onTurn = () => void asked.push(performance.now());
-  const running = await inProcess({ turns: { steps: LONG, calls: 1, deltas: 1 }, tools: toolsOf(10), onTurn });
+  const turns = { steps: LONG, calls: 1, deltas: 1 };
+  const running = await inProcess({ turns, tools: toolsOf(10), onTurn });
+  await checked(running, turns);
   const early: number[] = [];
   const late: number[] = [];
   const run = async () => {
     asked = [];
     await running.run();
-    for (let step = 5; step < 15; step++) early.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
-    for (let step = LONG - 10; step < LONG; step++) late.push((asked[step + 1] ?? 0) - (asked[step] ?? 0));
+    if (asked.length !== LONG + 1) throw new Error(`A run of ${LONG} steps asked the model ${asked.length} times.`);
+    const steps = asked.slice(1).map((at, index) => at - (asked[index] as number));
+    early.push(...steps.slice(5, 15));
+    late.push(...steps.slice(-10));
   };
   await warmUp([run], { ...effort, warmRuns: 1 });
   early.length = 0;

@@ -1,22 +1,24 @@
-// Tool calls of the Mattermost server before its fake, in process and over HTTP; the floor is a bare MCP server that
-// does one fetch.
+// Tool calls of the Mattermost server before a fake in another process, in process and over HTTP; the floor is a bare MCP
+// server that does one fetch, with the `fetch` that ours has.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Client, InMemoryTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer, type McpServerFactory } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { createLog, createMattermostServer, startHttp } from '@pocket-agent/mattermost';
+import { createLog, createMattermostServer, readConfig, startHttp } from '@pocket-agent/mattermost';
 import { z } from 'zod';
-import { configFor } from '../../packages/mattermost/test/connect.ts';
-import { type FakeMattermost, startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
+import { startBeside } from '../beside.ts';
 import type { Effort, Figures } from '../contender.ts';
 import { us } from '../contenders.ts';
+import type { Backend, Order } from '../servers/mattermost.ts';
 import { timed } from '../timing.ts';
 
 const TOKEN = 'the-token-of-the-client';
 const AT_ONCE = 8;
+/** Over HTTP each of those at once is the first of so many: the client is told by a message, which costs something too. */
+const CALLS_EACH = 8;
 
 interface Served {
   factory: McpServerFactory;
@@ -25,56 +27,53 @@ interface Served {
 
 /** Both servers and both clients end with the process that measures. */
 export async function mattermost(contender: string, effort: Effort): Promise<Figures> {
-  const fake = await startFakeMattermost();
-  const { factory, url } = contender === us ? await ours(fake) : await bare(fake);
+  const { start: backend, ask } = await startBeside<Backend, Order>('mattermost.ts');
+  const { factory, url } = contender === us ? await ours(backend) : await bare(backend);
   const [near, far] = InMemoryTransport.createLinkedPair();
   serveStdio(factory, { transport: far });
-  const inProcess = await connect(near);
-  // as lean as a client can be, so that what is measured is the server
-  const fetch = makeFetch({ guard: 'none' });
-  const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } };
-  const overHttp = await connect(new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit }));
-
-  const channel = { channel_id: fake.channel('off-topic').id };
-  const call = async (client: Client) => {
-    const { isError } = await client.callTool({ name: 'get_channel', arguments: channel });
-    if (isError) throw new Error('The tool call failed.');
-  };
-  await call(inProcess);
-  fake.requests.length = 0;
-  await call(inProcess);
-  const requests = fake.requests.length;
-  const perSecond = async (client: Client) => {
-    const { cpu } = await timed(() => Promise.all(Array.from({ length: AT_ONCE }, () => call(client))), effort);
-    return (AT_ONCE * 1e6) / cpu;
-  };
+  const client = await connect(near);
+  const call = () => getChannel(client, backend.channel);
+  await call();
+  await ask('requests');
+  await call();
+  const requests = Number(await ask('requests'));
+  const inProcess = await timed(() => Promise.all(Array.from({ length: AT_ONCE }, call)), effort);
+  await ask({ connect: { url, token: TOKEN } });
+  const overHttp = await timed(() => ask({ lines: AT_ONCE, callsEach: CALLS_EACH }), effort);
   return {
-    mattermostCalls: await perSecond(inProcess),
-    mattermostHttpCalls: await perSecond(overHttp),
+    mattermostCalls: (AT_ONCE * 1e6) / inProcess.cpu,
+    mattermostHttpCalls: (AT_ONCE * CALLS_EACH * 1e6) / overHttp.cpu,
     mattermostRequests: requests,
   };
 }
 
-async function connect(transport: Transport): Promise<Client> {
+export async function connect(transport: Transport): Promise<Client> {
   const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
   await client.connect(transport);
   return client;
 }
 
-async function ours(fake: FakeMattermost): Promise<Served> {
-  const log = createLog({ level: 'info', format: 'json', write: () => {} });
-  const environment = { MCP_TRANSPORT: 'http', MCP_PORT: '0', MATTERMOST_HTTP_TOKEN: TOKEN };
-  const { url } = await startHttp(configFor(fake, { environment }), { log });
-  return { factory: createMattermostServer(configFor(fake), { log }).factory, url };
+export async function getChannel(client: Client, channel: Backend['channel']): Promise<void> {
+  const { isError } = await client.callTool({ name: 'get_channel', arguments: channel });
+  if (isError) throw new Error('The tool call failed.');
 }
 
-async function bare(fake: FakeMattermost): Promise<Served> {
+async function ours({ url, token }: Backend): Promise<Served> {
+  const log = createLog({ level: 'info', format: 'json', write: () => {} });
+  const environment = { MATTERMOST_URL: url, MATTERMOST_TOKEN: token };
+  const overHttp = { ...environment, MCP_TRANSPORT: 'http', MCP_PORT: '0', MATTERMOST_HTTP_TOKEN: TOKEN };
+  const { factory } = createMattermostServer(readConfig(environment), { log });
+  return { factory, url: (await startHttp(readConfig(overHttp), { log })).url };
+}
+
+async function bare({ url, token }: Backend): Promise<Served> {
+  const fetch = makeFetch({ guard: 'none' });
   const inputSchema = z.object({ channel_id: z.string() });
-  const headers = { authorization: `Bearer ${fake.token('alice')}` };
+  const headers = { authorization: `Bearer ${token}` };
   const factory = () => {
     const server = new McpServer({ name: 'bare', version: '1.0.0' });
     server.registerTool('get_channel', { inputSchema }, async ({ channel_id }) => {
-      const answer = await fetch(`${fake.url}/api/v4/channels/${channel_id}`, { headers });
+      const answer = await fetch(`${url}/api/v4/channels/${channel_id}`, { headers });
       return { content: [{ type: 'text', text: await answer.text() }], isError: !answer.ok };
     });
     return server;

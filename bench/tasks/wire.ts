@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Connection, Contender, Effort, Endpoint, Figures } from '../contender.ts';
+import type { Connection, Contender, Effort, Figures } from '../contender.ts';
 import { timed } from '../timing.ts';
 
 const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.meta.url));
@@ -13,7 +13,8 @@ const CALLS_EACH = 8;
 const WARM_CALLS = 12_000;
 
 export async function stdio(contender: Contender, effort: Effort): Promise<Figures | undefined> {
-  const rates = await ratesOf(contender, { command: process.execPath, args: [serverFile, 'stdio'] }, effort);
+  const endpoint = { command: process.execPath, args: [serverFile, 'stdio'] };
+  const rates = await ratesOf(await contender.connect?.(endpoint), effort);
   return rates && { stdioCalls: rates.oneByOne.rate, stdioCalls32: rates.together.rate };
 }
 
@@ -22,7 +23,7 @@ export function http(era: '2025' | '2026') {
   return async (contender: Contender, effort: Effort): Promise<Figures | undefined> => {
     const { server, url } = await startHttp(era);
     try {
-      const rates = await ratesOf(contender, { url }, effort);
+      const rates = await ratesOf(await contender.connect?.({ url }), effort);
       return (
         rates && {
           [`http${era}Calls`]: rates.oneByOne.rate,
@@ -37,18 +38,24 @@ export function http(era: '2025' | '2026') {
   };
 }
 
-async function ratesOf({ connect }: Contender, endpoint: Endpoint, effort: Effort) {
-  const connection = await connect?.(endpoint);
+async function ratesOf(connection: Connection | undefined, effort: Effort) {
   if (!connection) return undefined;
   const longer = { ...effort, warmMs: 2.5 * effort.warmMs, warmRuns: WARM_CALLS / (IN_FLIGHT * CALLS_EACH) };
-  const together = await callsPerSecond(connection, longer, IN_FLIGHT);
+  const together = await callsPerSecond({ connection, effort: longer, atOnce: IN_FLIGHT });
   // what is warm with many in flight is so with one
-  const oneByOne = await callsPerSecond(connection, { ...effort, warmMs: effort.warmMs / 10, warmRuns: 1 }, 1);
+  const hardly = { ...effort, warmMs: effort.warmMs / 10, warmRuns: 1 };
+  const oneByOne = await callsPerSecond({ connection, effort: hardly, atOnce: 1 });
   await connection.close();
   return { oneByOne, together };
 }
 
-async function callsPerSecond(connection: Connection, effort: Effort, atOnce: number) {
+interface Calling {
+  connection: Connection;
+  effort: Effort;
+  atOnce: number;
+}
+
+async function callsPerSecond({ connection, effort, atOnce }: Calling) {
   const callsInTurn = async () => {
     for (let count = 0; count < CALLS_EACH; count++) {
       const answer = await connection.call(1, 2);

@@ -1,22 +1,9 @@
 // The AI SDK: ToolLoopAgent, and its MCP client.
-import { createMCPClient, type MCPTransport } from '@ai-sdk/mcp';
-import { Experimental_StdioMCPTransport as StdioTransport } from '@ai-sdk/mcp/mcp-stdio';
-import { isStepCount, ToolLoopAgent, type ToolSet, tool } from 'ai';
-import { z } from 'zod';
+import { isStepCount, ToolLoopAgent, type ToolSet } from 'ai';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
-import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
-import { linked, textOfResult } from '../../mcp-server.ts';
+import { type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript } from '../../script.ts';
-
-const inputSchema = z.object({ a: z.number(), b: z.number() });
-const made = new WeakMap<BenchTool, ToolSet[string]>();
-
-function own(entry: BenchTool): ToolSet[string] {
-  const { description, run } = entry;
-  const known = made.get(entry) ?? tool({ description, inputSchema, execute: ({ a, b }) => run(a, b) });
-  made.set(entry, known);
-  return known;
-}
+import { mcpTools, ownTools } from './tools.ts';
 
 function running(job: Job, tools: ToolSet): Running {
   const agent = new ToolLoopAgent({ model: aiSdkModel(endlessScript(job)), tools, stopWhen: isStepCount(1_000) });
@@ -31,12 +18,14 @@ function running(job: Job, tools: ToolSet): Running {
 }
 
 export const contender: Contender = {
-  inProcess: (job) => running(job, Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
+  inProcess: (job) => running(job, ownTools(job)),
   async throughMcp(job) {
-    const client = await createMCPClient({ transport: (await linked(job.tools)) as MCPTransport });
-    return { ...running(job, (await client.tools()) as ToolSet), close: () => client.close() };
+    const { tools, close } = await mcpTools(job);
+    return { ...running(job, tools), close };
   },
   async connect(endpoint) {
+    const { createMCPClient } = await import('@ai-sdk/mcp');
+    const { Experimental_StdioMCPTransport: StdioTransport } = await import('@ai-sdk/mcp/mcp-stdio');
     const transport = 'url' in endpoint ? { type: 'http' as const, url: endpoint.url } : new StdioTransport(endpoint);
     const client = await createMCPClient({ transport });
     const { add } = await client.tools();

@@ -1,12 +1,9 @@
 // LangChain: createAgent, and its MCP adapters over SDK v1.
 import type { StructuredToolInterface } from '@langchain/core/tools';
-import { loadMcpTools, MultiServerMCPClient } from '@langchain/mcp-adapters';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createAgent, tool } from 'langchain';
 import { z } from 'zod';
 import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
-import { linked } from '../../mcp-server.ts';
 import { endlessScript } from '../../script.ts';
 import { ScriptModel } from './model.ts';
 
@@ -38,11 +35,17 @@ function running(job: Job, tools: StructuredToolInterface[]): Running {
 export const contender: Contender = {
   inProcess: (job) => running(job, job.tools.map(own)),
   async throughMcp(job) {
+    const [{ loadMcpTools }, { Client }, { linked }] = await Promise.all([
+      import('@langchain/mcp-adapters'),
+      import('@modelcontextprotocol/sdk/client/index.js'),
+      import('../../mcp-server.ts'),
+    ]);
     const client = new Client({ name: 'bench', version: '1' });
     await client.connect((await linked(job.tools)) as Transport);
     return { ...running(job, await loadMcpTools('bench', client)), close: () => client.close() };
   },
   async connect(endpoint) {
+    const { MultiServerMCPClient } = await import('@langchain/mcp-adapters');
     const bench = 'url' in endpoint ? endpoint : { transport: 'stdio' as const, ...endpoint };
     const client = new MultiServerMCPClient({ bench });
     const [add] = await client.getTools();

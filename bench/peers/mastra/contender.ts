@@ -2,11 +2,9 @@
 import { Agent, type ToolsInput } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
-import { MCPClient } from '@mastra/mcp';
 import { z } from 'zod';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
-import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
-import { mcpHandler, textOfResult } from '../../mcp-server.ts';
+import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript, type Script } from '../../script.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
@@ -55,6 +53,7 @@ export const contender: Contender = {
     running(endlessScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
   /** It has no transport for this process; HTTP whose `fetch` is the handler of the server is the nearest. */
   async throughMcp(job) {
+    const [{ MCPClient }, { mcpHandler }] = await Promise.all([import('@mastra/mcp'), import('../../mcp-server.ts')]);
     const handle = mcpHandler(job.tools);
     const url = new URL('http://127.0.0.1/mcp');
     const client = new MCPClient({
@@ -64,6 +63,7 @@ export const contender: Contender = {
     return { ...running(prefixed(job), await client.listTools()), close: () => client.disconnect() };
   },
   async connect(endpoint) {
+    const { MCPClient } = await import('@mastra/mcp');
     const bench = 'url' in endpoint ? { url: new URL(endpoint.url) } : endpoint;
     const client = new MCPClient({ id: `bench-${++clients}`, servers: { bench } });
     const { bench_add: add } = await client.listTools();

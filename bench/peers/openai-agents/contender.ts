@@ -10,8 +10,7 @@ import {
   tool,
 } from '@openai/agents';
 import { z } from 'zod';
-import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
-import { linkedClient, textOfResult } from '../../mcp-server.ts';
+import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript } from '../../script.ts';
 import { scriptModel } from './model.ts';
 
@@ -48,6 +47,7 @@ export const contender: Contender = {
   inProcess: (job) => running(job, { tools: job.tools.map(own) }),
   /** It has no transport for this process; its interface MCPServer over the bare client is the nearest. */
   async throughMcp(job) {
+    const { linkedClient } = await import('../../mcp-server.ts');
     const client = await linkedClient(job.tools);
     const call: MCPServer['callTool'] = async (name, args) => {
       const { content } = await client.callTool({ name, arguments: args ?? {} });

@@ -1,14 +1,12 @@
 // VoltAgent, on the AI SDK 6.
-import { Agent, type AgentOptions, createTool, MCPConfiguration, type Tool } from '@voltagent/core';
+import { Agent, createTool, MCPConfiguration, type Tool } from '@voltagent/core';
 import { z } from 'zod';
-import { aiSdkModel } from '../../ai-sdk-model.ts';
-import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
-import { textOfResult } from '../../mcp-server.ts';
-import { endlessScript, type Script } from '../../script.ts';
+import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
+import { endlessScript } from '../../script.ts';
+import { keepingNothing, olderModel } from './model.ts';
 
 const parameters = z.object({ a: z.number(), b: z.number() });
 const made = new WeakMap<BenchTool, Tool<typeof parameters>>();
-export const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {}, child: () => silent };
 
 function own(entry: BenchTool): Tool<typeof parameters> {
   const { name, description } = entry;
@@ -16,11 +14,6 @@ function own(entry: BenchTool): Tool<typeof parameters> {
     made.get(entry) ?? createTool({ name, description, parameters, execute: async ({ a, b }) => entry.run(a, b) });
   made.set(entry, known);
   return known;
-}
-
-/** Version 3 of the interface is the same as far as it is used here. */
-export function olderModel(script: Script): AgentOptions['model'] {
-  return { ...aiSdkModel(script), specificationVersion: 'v3' } as unknown as AgentOptions['model'];
 }
 
 function running(job: Job): Running {
@@ -31,8 +24,7 @@ function running(job: Job): Running {
     model,
     tools: job.tools.map(own),
     maxSteps: 1_000,
-    memory: false,
-    logger: silent,
+    ...keepingNothing,
   });
   return {
     run: async () => (await agent.generateText('go')).text,

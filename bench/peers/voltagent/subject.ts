@@ -1,7 +1,7 @@
 // VoltAgent with its MCP configuration.
 import { Agent, MCPConfiguration } from '@voltagent/core';
 import type { Subject } from '../../behaviour/subject.ts';
-import { olderModel, silent } from './contender.ts';
+import { keepingNothing, olderModel } from './model.ts';
 
 export const subject: Subject = {
   async open({ servers, name }) {
@@ -24,8 +24,7 @@ export const subject: Subject = {
           tools: await configuration.getTools(),
           maxSteps: 10,
           maxRetries: 0,
-          memory: false,
-          logger: silent,
+          ...keepingNothing,
         });
         return agent.generateText('go', abortSignal ? { abortSignal } : {});
       },

@@ -176,6 +176,11 @@ export class RemoteAgent3 implements Agent3 {
     });
     // a hub that is unhealthy says so in an answer like any other
     if (response.ok || (response.status === 503 && path === 'api/health')) return response;
+    if (response.status === 413)
+      throw new Agent3Error(
+        'INPUT_INVALID',
+        `The hub at ${this.#base.host} takes no request as large as this: send less text, or fewer or smaller files`,
+      );
     const { data } = failure.safeParse(await response.json().catch(() => undefined));
     if (!data) throw this.#unusable(`answers with status ${response.status}`);
     throw this.#refused(data.error);

@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { Agent3Error } from './registry/agent3-error.ts';
 import type { TaskRequest } from './types.ts';
 
+/** Of base64, so that a call with files and a message fits into one request to a hub. */
+const MOST_FILE_CHARACTERS = 3_000_000;
+
 const agentId = z.string().min(1).max(200).describe('The id of an agent, from agent3_search');
 const dollars = z.number().min(0);
 
@@ -14,6 +17,8 @@ export const price = z
     currency: z.string().length(3).default('USD'),
   })
   .describe('What the agent charges; a call without a declared price has no cost in its answer');
+
+const agreedPrice = price.optional().describe('The price you know: a call that has a higher one by now is refused');
 
 export const searchRequest = z.strictObject({
   query: z.string().max(500).describe('What the agent should be able to do, in plain words'),
@@ -46,10 +51,18 @@ export const callRequest = z.strictObject({
   inputMode: z.string().max(100).optional().describe('Default text/plain'),
   files: z
     .array(
-      z.strictObject({ name: z.string().max(255), mediaType: z.string().max(100), base64: z.string().max(8_000_000) }),
+      z.strictObject({
+        name: z.string().max(255),
+        mediaType: z.string().max(100),
+        base64: z.string().max(MOST_FILE_CHARACTERS),
+      }),
     )
     .max(10)
-    .optional(),
+    .refine((files) => files.reduce((sum, { base64 }) => sum + base64.length, 0) <= MOST_FILE_CHARACTERS, {
+      error: `all files together have at most ${MOST_FILE_CHARACTERS} characters of base64`,
+    })
+    .optional()
+    .describe(`Together at most ${MOST_FILE_CHARACTERS} characters of base64`),
   skillId: z.string().max(200).optional(),
   taskId: z.string().max(500).optional().describe('taskHandle of an answer: the message goes on with that task'),
   contextId: z.string().max(500).optional().describe('contextId of an answer: one more message in that conversation'),
@@ -61,6 +74,7 @@ export const callRequest = z.strictObject({
       streaming: z.boolean().optional(),
       retries: z.int().min(0).max(10).optional().describe('Default 1'),
       maxCost: dollars.optional().describe('US dollars: your consent to pay so much for this call'),
+      agreedPrice,
     })
     .optional(),
 });
@@ -75,6 +89,7 @@ export const taskRequest = z.strictObject({
   message: z.string().min(1).max(200_000).optional().describe('For reply: the answer to the question of the agent'),
   timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
   maxCost: dollars.optional().describe('For reply, in US dollars: your consent to pay so much for it'),
+  agreedPrice,
 });
 
 export const feedbackRequest = z.strictObject({
@@ -156,9 +171,11 @@ export function toTaskRequest({
   message,
   timeout,
   maxCost,
+  agreedPrice,
 }: z.output<typeof taskRequest>): TaskRequest {
   const given = timeout === undefined ? {} : { timeout };
   if (action !== 'reply') return { action, taskHandle, ...given };
   if (message === undefined) throw new Agent3Error('INPUT_INVALID', 'A reply needs "message"');
-  return { action, taskHandle, message, ...given, ...(maxCost === undefined ? {} : { maxCost }) };
+  const bounds = { ...(maxCost === undefined ? {} : { maxCost }), ...(agreedPrice ? { agreedPrice } : {}) };
+  return { action, taskHandle, message, ...given, ...bounds };
 }

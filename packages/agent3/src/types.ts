@@ -22,6 +22,8 @@ export interface Caller {
   id: string;
   /** May change and remove what others have registered. */
   isAdmin?: boolean;
+  /** In a registry of their own, where nobody else could rate what they registered: their ratings of it count. */
+  isAlone?: boolean;
 }
 
 export interface SearchQuery {
@@ -56,7 +58,7 @@ export interface AgentSummary {
   id: string;
   name: string;
   description: string;
-  /** Mean rating, 1 to 5; absent until somebody rated. */
+  /** Mean rating, 1 to 5; absent until somebody else than its owner rated. */
   reputation?: number;
   totalReviews: number;
   protocols: string[];
@@ -159,6 +161,8 @@ export interface CallRequest {
     retries?: number;
     /** US dollars; a call whose declared price is more, or unknown, is refused. */
     maxCost?: number;
+    /** What somebody said yes to; a call is refused when the declared price is higher by now. */
+    agreedPrice?: Price;
   };
 }
 
@@ -187,8 +191,15 @@ export type TaskStateName =
 
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
-  /** `maxCost` in US dollars. */
-  | { action: 'reply'; taskHandle: string; message: string; timeout?: number; maxCost?: number };
+  /** `maxCost` and `agreedPrice` as in the metadata of a call. */
+  | {
+      action: 'reply';
+      taskHandle: string;
+      message: string;
+      timeout?: number;
+      maxCost?: number;
+      agreedPrice?: Price;
+    };
 
 export interface CallResponse {
   success: boolean;
@@ -253,7 +264,8 @@ export interface FeedbackResult {
   success: true;
   timestamp: string;
   message: string;
-  reputation: number;
+  /** As others see it now; absent until somebody else than its owner rated. */
+  reputation?: number;
 }
 
 export interface Registration {

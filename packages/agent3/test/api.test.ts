@@ -45,6 +45,39 @@ test('an agent is registered, found, looked at, called, rated and removed', asyn
   });
 });
 
+test('a call and a reply are refused when the price is higher than the one that was agreed to', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
+  const hub = await startHub({ agent3 });
+  const call = async (perCall: number) => {
+    const body = { agentId, message: 'ask', metadata: { agreedPrice: { perCall } } };
+    return (await ask(hub, '/api/calls', { owner: 'bob', body })).body;
+  };
+  expect(await call(0.5)).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$0.5 a call') });
+  const { taskHandle } = (await call(1)).task;
+  const reply = async (perCall: number) => {
+    const body = { action: 'reply', taskHandle, message: 'large', agreedPrice: { perCall } };
+    return (await ask(hub, '/api/tasks', { owner: 'bob', body })).body;
+  };
+  expect(await reply(0.5)).toMatchObject({ errorCode: 'BUDGET' });
+  expect(await reply(1)).toMatchObject({ success: true });
+});
+
+test('files as large as described fit into a request, together with a message', async () => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card: { ...card, defaultInputModes: ['*/*'] } }, alice);
+  const hub = await startHub({ agent3 });
+  const { properties } = (await ask(hub, '/openapi.json')).body.components.schemas.callRequest;
+  const { maxLength } = properties.files.items.properties.base64;
+  expect(properties.files.description).toContain(`at most ${maxLength} characters`);
+  const files = [{ name: 'a', mediaType: 'text/plain', base64: 'A'.repeat(maxLength) }];
+  const body = { agentId, message: '語'.repeat(properties.message.maxLength), files };
+  expect((await ask(hub, '/api/calls', { owner: 'bob', body })).body).toMatchObject({ success: true });
+  expect(messageIds).toHaveLength(1);
+});
+
 test('whatever changes or calls something needs the token of an owner', async () => {
   const hub = await startHub({ agent3: await open() });
   const writes: [string, string, unknown][] = [
@@ -92,6 +125,7 @@ test('what is asked wrongly is told so, with the right status', async () => {
   const agent3 = await open();
   const hub = await startHub({ agent3 });
   const owner = 'alice';
+  const file = { name: 'a', mediaType: 'text/plain', base64: 'A'.repeat(1_500_004) };
   const cases: [number, string, string, object][] = [
     [400, 'INPUT_INVALID', '/api/agents?limit=500', {}],
     [400, 'INPUT_INVALID', '/api/agents?colour=red', {}],
@@ -103,6 +137,8 @@ test('what is asked wrongly is told so, with the right status', async () => {
     [400, 'INPUT_INVALID', '/api/calls', { owner, body: { agentId: 'x' } }],
     [400, 'INPUT_INVALID', '/api/tasks', { owner, body: { action: 'reply', taskHandle: 'x' } }],
     [415, 'INPUT_INVALID', '/api/calls', { owner, body: '{}', headers: { 'content-type': 'text/plain' } }],
+    [400, 'INPUT_INVALID', '/api/calls', { owner, body: { agentId: 'x', message: 'x', files: [file, file] } }],
+    [422, 'CARD_INVALID', '/api/agents', { owner, body: `{"card":{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}}` }],
     [413, 'TOO_LARGE', '/api/calls', { owner, body: { agentId: 'x', message: 'x'.repeat(4_100_000) } }],
     [400, 'INPUT_INVALID', '/api/agents', { owner, body: { cardUrl: 'http://10.0.0.1/' } }],
     [502, 'CARD_UNAVAILABLE', '/api/agents', { owner, body: { cardUrl: 'https://127.0.0.1:1/' } }],

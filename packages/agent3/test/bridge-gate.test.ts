@@ -87,6 +87,25 @@ test('a budget is kept by all callers together and by each, also with calls at t
   expect(await codes(['a'])).toEqual([undefined]);
 });
 
+test.each<[string, Price, RegExp]>([
+  [
+    'by the token, of which nobody knows the number',
+    { perToken: 100, currency: 'USD' },
+    /by the token.* no upper bound/,
+  ],
+  ['by the token beside the call', { perCall: 0.1, perToken: 1e-9, currency: 'USD' }, /by the token.* no upper bound/],
+  ['in money that is not counted', { perCall: 0.1, currency: 'EUR' }, /not in US dollars/],
+])('with a budget an agent that charges %s is not called', async (_case, price, error) => {
+  const { url, messages } = await startCounter();
+  for (const budget of [{ perDay: 1 }, { perCallerPerDay: 1 }]) {
+    const { say } = setUp({ card: cardOf(url), price }, { budget });
+    expect(await say('hello')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringMatching(error) });
+  }
+  expect(messages).toEqual([]);
+  const { say } = setUp({ card: cardOf(url), price });
+  expect((await say('hello')).success).toBe(true);
+});
+
 test('what was set aside for a call that was never sent is given back', async () => {
   const price = { perCall: 0.9, currency: 'USD' };
   const { say, directory } = setUp({ card: cardOf('http://127.0.0.1:1'), price }, { budget: { perDay: 1 } });
@@ -172,6 +191,11 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
     /it takes application\/json, not text\/plain/,
   ],
   ['a skill there is none of', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its skills are order, chat/],
+  [
+    'JSON that is too deep',
+    { message: `${'['.repeat(50_000)}${']'.repeat(50_000)}`, inputMode: 'json' },
+    /nested more than 100 levels/,
+  ],
   ['JSON that is none', { message: '{', inputMode: 'application/json' }, /not valid JSON/],
   [
     'JSON against the schema',

@@ -131,7 +131,10 @@ export interface McpClient {
   call(name: string, args?: Record<string, unknown>, options?: Parameters<Client['callTool']>[1]): Promise<ToolAnswer>;
 }
 
-function newClient(era: Era, elicit?: (message: string) => boolean): Client {
+/** Who is asked, and says yes or no. */
+type Elicit = (message: string) => boolean | Promise<boolean>;
+
+function newClient(era: Era, elicit?: Elicit): Client {
   const versionNegotiation =
     era === '2026' ? ({ mode: { pin: '2026-07-28' } } as const) : ({ mode: 'legacy' } as const);
   const client = new Client(
@@ -139,8 +142,8 @@ function newClient(era: Era, elicit?: (message: string) => boolean): Client {
     { versionNegotiation, capabilities: elicit ? { elicitation: { form: {} } } : {} },
   );
   if (elicit)
-    client.setRequestHandler('elicitation/create', ({ params }) => {
-      const approve = elicit(params.message);
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      const approve = await elicit(params.message);
       return { action: 'accept', content: { approve } };
     });
   return client;
@@ -157,9 +160,7 @@ export function toolsOf(client: Client): McpClient {
   };
 }
 
-export async function connect(
-  options: McpFrontOptions & { era?: Era; elicit?: (message: string) => boolean },
-): Promise<McpClient> {
+export async function connect(options: McpFrontOptions & { era?: Era; elicit?: Elicit }): Promise<McpClient> {
   const [near, far] = InMemoryTransport.createLinkedPair();
   const served = serveStdio(mcpServerFactory({ logger: keptLog().logger, ...options }), { transport: far });
   const client = newClient(options.era ?? '2026', options.elicit);

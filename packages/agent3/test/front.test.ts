@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Price } from '../src/index.ts';
 import { cardOf, rpcServer } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
 import { alice, altered, connect, eras, keptLog, open, temporaryFolder } from './front-setup.ts';
@@ -24,7 +25,7 @@ test.each(eras)('%s: an agent is registered, found, looked at, called and rated'
   expect(messageIds).toHaveLength(1);
 
   const rating = { agentId: agent.id, rating: 5, feedback: 'prompt and exact' };
-  expect((await call('agent3_feedback', rating)).data).toMatchObject({ success: true });
+  expect((await call('agent3_feedback', rating)).data).toMatchObject({ success: true, reputation: 5 });
   expect(await call('agent3_feedback', rating)).toMatchObject({
     isError: true,
     text: expect.stringContaining('once'),
@@ -147,6 +148,99 @@ test.each(eras)('%s: a person is asked before a paid call, and what they say cou
   expect(messageIds).toEqual([]);
   expect((await call('agent3_call', { agentId, message: 'please' })).data).toMatchObject({ success: true });
   expect(questions[1]).toContain('$0.02 a call');
+});
+
+test.each(eras)(
+  '%s: a yes to one price is none to another: with a higher one the person is asked again',
+  async (era) => {
+    const { card, messageIds } = await startSdkAgent();
+    const agent3 = await open();
+    const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
+    const { id: agentId } = await price(0.01);
+    const questions: string[] = [];
+    const { call } = await connect({
+      agent3,
+      era,
+      elicit: async (question) => {
+        questions.push(question);
+        await price(500);
+        return questions.length !== 2;
+      },
+    });
+    const refused = await call('agent3_call', { agentId, message: 'hello' });
+    expect(questions).toEqual([expect.stringContaining('$0.01 a call'), expect.stringContaining('$500 a call')]);
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('said no') });
+    expect(messageIds).toEqual([]);
+    const { data } = await call('agent3_call', { agentId, message: 'hello' });
+    expect(data).toMatchObject({ success: true, metadata: { cost: 500 } });
+  },
+);
+
+test.each<[string, Price, Price]>([
+  ['more a call', { perCall: 0.01, currency: 'USD' }, { perCall: 500, currency: 'USD' }],
+  ['more a token', { perToken: 0.01, currency: 'USD' }, { perToken: 0.02, currency: 'USD' }],
+  ['by the minute as well', { perCall: 1, currency: 'USD' }, { perCall: 1, perMinute: 9, currency: 'USD' }],
+  ['other money', { perCall: 1, currency: 'USD' }, { perCall: 1, currency: 'EUR' }],
+  ['money, which it did not', { perCall: 0, currency: 'USD' }, { perCall: 500, currency: 'USD' }],
+])('an agent that wants %s once it was agreed to is not called', async (_case, agreed, raised) => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const price = (wanted: Price) => agent3.register({ card, price: wanted }, alice);
+  const { id: agentId } = await price(agreed);
+  const { id: other } = await agent3.register({ card: { ...card, name: 'Other' } }, alice);
+  const raising = altered(agent3, {
+    async call(request, caller, options) {
+      await price(raised);
+      return agent3.call(request, caller, options);
+    },
+  });
+  const { call } = await connect({ agent3: raising, elicit: () => true });
+  const refused = { success: false, errorCode: 'BUDGET', error: expect.stringContaining('agreed to') };
+  expect((await call('agent3_call', { agentId, message: 'hello' })).data).toMatchObject(refused);
+  expect(messageIds).toEqual([]);
+  await price(agreed);
+  const calls = [other, agentId].map((id) => ({ agentId: id, message: 'hello' }));
+  expect((await call('agent3_call_batch', { calls })).data.results).toMatchObject([{ success: true }, refused]);
+  expect(messageIds).toHaveLength(1);
+  const steady = await connect({ agent3, elicit: () => true });
+  const { results } = (await steady.call('agent3_call_batch', { calls })).data;
+  expect(results).toMatchObject([{ success: true }, { success: true }]);
+});
+
+test('a reply is not sent for more than was agreed to', async () => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
+  const { id: agentId } = await price(0.01);
+  const raising = altered(agent3, {
+    async task(request, caller, options) {
+      await price(500);
+      return agent3.task(request, caller, options);
+    },
+  });
+  const { call } = await connect({ agent3: raising, elicit: () => true });
+  const { data: asked } = await call('agent3_call', { agentId, message: 'ask' });
+  const reply = { action: 'reply', taskHandle: asked.task.taskHandle, message: 'large' };
+  expect((await call('agent3_task', reply)).data).toMatchObject({ success: false, errorCode: 'BUDGET' });
+  expect(messageIds).toHaveLength(1);
+  const { data } = await call('agent3_task', reply);
+  expect(data).toMatchObject({ success: true, metadata: { cost: 500 } });
+});
+
+test('what became cheaper than agreed to is called', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
+  const { id: agentId } = await price(0.02);
+  const lowered = altered(agent3, {
+    async call(request, caller, options) {
+      await price(0.01);
+      return agent3.call(request, caller, options);
+    },
+  });
+  const { call } = await connect({ agent3: lowered, elicit: () => true });
+  const { data } = await call('agent3_call', { agentId, message: 'hello' });
+  expect(data).toMatchObject({ success: true, metadata: { cost: 0.01 } });
 });
 
 test('with confirm "always" replies are asked for as well, and with "never" nothing is', async () => {

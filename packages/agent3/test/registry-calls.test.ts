@@ -1,8 +1,9 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Registry } from '../src/registry/registry.ts';
-import type { KnownTask, ListedAgent } from '../src/types.ts';
+import type { Caller, KnownTask, ListedAgent } from '../src/types.ts';
 import { v1Card } from './registry-cards.ts';
-import { alice, bob, callRecord, Setup } from './registry-setup.ts';
+import { alice, bob, callRecord, expectMigrated, makeOldDatabase, Setup } from './registry-setup.ts';
 
 const DAY = 86_400_000;
 const setup = new Setup();
@@ -18,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => setup.end());
 
-async function rate(rating: number, caller = bob, feedback = 'fine'): Promise<number> {
+async function rate(rating: number, caller: Caller = bob, feedback = 'fine'): Promise<number | undefined> {
   const receipt = await registry.record(callRecord(agentId, { caller: caller.id, startedAt: now }));
   return (await registry.feedback({ agentId, rating, feedback, receipt }, caller)).reputation;
 }
@@ -75,13 +76,38 @@ test('old ratings count less: half after 180 days', async () => {
   expect(await rate(4, { id: 'b' })).toBeCloseTo((0.5 * 1 + 4) / 1.5, 1);
 });
 
-test('somebody’s second rating of an agent counts half, and the owner’s a tenth', async () => {
+test('somebody’s second rating of an agent counts half', async () => {
   await rate(1, { id: 'a' });
   expect(await rate(5, { id: 'a' })).toBeCloseTo((1 + 0.5 * 5) / 1.5, 1);
-  const other = (await registry.register({ card: v1Card({ name: 'Other' }) }, alice)).id;
-  agentId = other;
-  await rate(2, { id: 'b' });
-  expect(await rate(5, alice)).toBeCloseTo((2 + 0.1 * 5) / 1.1, 1);
+});
+
+test('what owners say of their own agents counts nowhere, and every call is rated once all the same', async () => {
+  const found = async () => (await registry.search({ query: 'weather', filters: { minReputation: 1 } })).totalFound;
+  for (let times = 0; times < 3; times++) expect(await rate(5, alice)).toBeUndefined();
+  expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0, recentReviews: [] });
+  expect(await registry.select(agentId)).not.toHaveProperty('reputation');
+  expect(await found()).toBe(0);
+  expect(await rate(2, bob, 'so so')).toBe(2);
+  expect(await rate(5, alice)).toBe(2);
+  const recentReviews = [{ rater: 'bob', rating: 2 }];
+  expect(await registry.select(agentId)).toMatchObject({ reputation: 2, totalReviews: 1, recentReviews });
+  expect(await found()).toBe(1);
+  const receipt = await registry.record(callRecord(agentId, { caller: 'alice' }));
+  const rating = { agentId, rating: 5, feedback: '', receipt };
+  expect((await registry.feedback(rating, alice)).message).toContain('only what others say counts');
+  await expect(registry.feedback(rating, alice)).rejects.toMatchObject({ code: 'ALREADY_RATED' });
+});
+
+test('who is alone in a registry of their own rates what they registered', async () => {
+  expect(await rate(4, { ...alice, isAlone: true })).toBe(4);
+  expect(await registry.select(agentId)).toMatchObject({ reputation: 4, totalReviews: 1 });
+});
+
+test('a database of before keeps its ratings, but for those of owners', async () => {
+  const file = join(await setup.folder(), 'before.db');
+  await makeOldDatabase({ file });
+  const migrated = await setup.registry({ file });
+  await expectMigrated(migrated);
 });
 
 test('a rater who knows several agents counts more', async () => {

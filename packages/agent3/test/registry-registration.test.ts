@@ -2,7 +2,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Registry } from '../src/registry/registry.ts';
 import { v1Card, v03Card } from './registry-cards.ts';
-import { admin, alice, bob, CardServer, Setup } from './registry-setup.ts';
+import { admin, alice, bob, CardServer, callRecord, Setup } from './registry-setup.ts';
 
 const setup = new Setup();
 let registry: Registry;
@@ -177,6 +177,41 @@ test('the same address again updates: what is given changes, the rest stays', as
   });
   expect((await registry.find(first.id))?.idempotent).toBe(true);
   expect((await registry.search({ query: '' })).totalFound).toBe(1);
+});
+
+test('an agent that is removed and comes back has its record again, whoever brings it', async () => {
+  const { url } = await cardServer();
+  const { id } = await registry.register({ cardUrl: url, price: { perCall: 1, currency: 'USD' } }, alice);
+  const rate = async (rating: number, caller: { id: string }) => {
+    const receipt = await registry.record(callRecord(id, { caller: caller.id, responseTime: 800 }));
+    await registry.feedback({ agentId: id, rating, feedback: `from ${caller.id}`, receipt }, caller);
+  };
+  for (const rater of ['a', 'b', 'c']) await rate(1, { id: rater });
+  const { registeredAt: _, refreshedAt: __, price: ___, owner: ____, ...record } = await registry.select(id);
+  expect(record).toMatchObject({ reputation: 1, totalReviews: 3, metrics: { totalCalls: 3 } });
+  for (const owner of [alice, bob, alice]) {
+    await registry.unregister(id, admin);
+    await expect(registry.select(id)).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
+    expect(await registry.register({ cardUrl: url }, owner)).toMatchObject({ ...record, owner: owner.id });
+  }
+  expect(await registry.select(id)).not.toHaveProperty('price');
+  await rate(5, alice);
+  await rate(4, { id: 'd' });
+  expect(await registry.select(id)).toMatchObject({ totalReviews: 4, metrics: { totalCalls: 5 } });
+  expect((await registry.search({ query: 'weather', filters: { minReputation: 2 } })).totalFound).toBe(0);
+});
+
+test('an agent that is brought back at the same moment in two registries of one file is one agent', async () => {
+  const { url } = await cardServer();
+  const { id } = await registry.register({ cardUrl: url }, alice);
+  await registry.record(callRecord(id));
+  await registry.unregister(id, alice);
+  const twin = await setup.registry();
+  const back = await Promise.all([registry, twin].map((one) => one.register({ cardUrl: url }, alice)));
+  expect(back).toMatchObject([
+    { id, metrics: { totalCalls: 1 } },
+    { id, metrics: { totalCalls: 1 } },
+  ]);
 });
 
 test('only its owner or an admin may change or remove an agent', async () => {

@@ -6,8 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import { openStore } from '@pocket-agent/store';
+import { expect } from 'vitest';
+import { migrations } from '../src/registry/migrations.ts';
 import { openRegistry, type Registry, type RegistryOptions } from '../src/registry/registry.ts';
+import type { RegistrySchema } from '../src/registry/schema.ts';
 import type { CallRecord, CardJson } from '../src/types.ts';
+import { v1Card } from './registry-cards.ts';
 
 export const alice = { id: 'alice' };
 export const bob = { id: 'bob' };
@@ -113,4 +118,54 @@ export function callRecord(agentId: string, change: Partial<CallRecord> = {}): C
     requestDigest: 'aa',
     ...change,
   };
+}
+
+/** With the tables of before ratings of one's own agents were told apart. */
+export async function makeOldDatabase(place: { file: string } | { url: string }): Promise<void> {
+  const store = await openStore<RegistrySchema>({ ...place, name: 'agent3', migrations: migrations.slice(0, 2) });
+  const add = async (id: string, owner: string, ratings: [string, number][]) => {
+    const texts = { identity: id, name: id, description: '', version: '1', digest: '', own_tags: '[]', tags: '[]' };
+    const times = { registered_at: 0, refreshed_at: 0, fresh_until: 0, health_due: 0 };
+    const sums = { rating_count: ratings.length, rating_sum: 5 * ratings.length, rating_weight: ratings.length };
+    const { number } = await store.db
+      .insertInto('agent3_agents')
+      .values({ id, owner, ...texts, ...times, ...sums, protocols: '[]', verified: 0, idempotent: 0, standing: 0.5 })
+      .returning('number')
+      .executeTakeFirstOrThrow();
+    const card = JSON.stringify(v1Card());
+    await store.db.insertInto('agent3_cards').values({ agent_number: number, card }).execute();
+    for (const [index, [rater, rating]] of ratings.entries())
+      await store.db
+        .insertInto('agent3_feedback')
+        .values({ call_id: `${id} ${index}`, agent_id: id, rater, rating, text: '', created_at: index })
+        .execute();
+  };
+  try {
+    await add('praised-by-its-owner', 'alice', [
+      ['alice', 5],
+      ['alice', 5],
+    ]);
+    await add('praised-by-all', 'alice', [
+      ['alice', 5],
+      ['bob', 5],
+    ]);
+    await add('of-somebody-alone', 'local', [['local', 5]]);
+  } finally {
+    await store.close();
+  }
+}
+
+export async function expectMigrated(registry: Registry): Promise<void> {
+  const owners = await registry.select('praised-by-its-owner');
+  expect(owners).toMatchObject({ totalReviews: 0, recentReviews: [] });
+  expect(owners).not.toHaveProperty('reputation');
+  const receipt = await registry.record(callRecord(owners.id));
+  const rating = { agentId: owners.id, rating: 2, feedback: '', receipt };
+  expect(await registry.feedback(rating, bob)).toMatchObject({ reputation: 2 });
+  expect(await registry.select('praised-by-all')).toMatchObject({
+    reputation: 5,
+    totalReviews: 1,
+    recentReviews: [{ rater: 'bob' }],
+  });
+  expect(await registry.select('of-somebody-alone')).toMatchObject({ reputation: 5, totalReviews: 1 });
 }

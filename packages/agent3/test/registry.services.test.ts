@@ -3,7 +3,7 @@ import { startPostgres, type TestPostgres } from '../../store/test/postgres.ts';
 import type { Registry } from '../src/registry/registry.ts';
 import type { CardJson, ListedAgent } from '../src/types.ts';
 import { manyCards, v1Card, v03Card, wordAt } from './registry-cards.ts';
-import { alice, bob, CardServer, callRecord, Setup } from './registry-setup.ts';
+import { alice, bob, CardServer, callRecord, expectMigrated, makeOldDatabase, Setup } from './registry-setup.ts';
 
 // Hubs side by side on one real PostgreSQL.
 
@@ -108,6 +108,30 @@ test('calls and ratings of all hubs count together, and every call is rated once
   expect(total).toMatchObject({ calls: 60, successes: 45 });
   expect(buckets.reduce((sum, bucket) => sum + bucket.calls, 0)).toBe(60);
   expect(agents).toMatchObject([{ name: 'Busy', calls: 60 }]);
+});
+
+test('an agent that is removed and brought back everywhere at once is one agent with its record', async () => {
+  const server = new CardServer(v1Card());
+  const cardUrl = `${await setup.serve(server.listener)}/card`;
+  const { id } = await hub().register({ cardUrl }, alice);
+  const rate = async (rating: number, caller: { id: string }) => {
+    const receipt = await hub().record(callRecord(id, { caller: caller.id }));
+    await hub().feedback({ agentId: id, rating, feedback: '', receipt }, caller);
+  };
+  await rate(1, bob);
+  for (let round = 0; round < 5; round++) {
+    await hub(round).unregister(id, alice);
+    const back = await Promise.all(hubs.map((one) => one.register({ cardUrl }, alice)));
+    for (const agent of back) expect(agent).toMatchObject({ id, reputation: 1, totalReviews: 1 });
+  }
+  await rate(5, alice);
+  expect(await hub(1).select(id)).toMatchObject({ reputation: 1, totalReviews: 1, metrics: { totalCalls: 2 } });
+});
+
+test('a database of before keeps its ratings, but for those of owners', async () => {
+  const before = await postgres.createDatabase();
+  await makeOldDatabase({ url: before });
+  await expectMigrated(await setup.registry({ url: before }));
 });
 
 test('each agent that is due is checked by one hub', async () => {

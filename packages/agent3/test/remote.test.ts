@@ -38,7 +38,10 @@ test('a hub elsewhere does everything a hub in this process does', async () => {
   expect(response).toMatchObject({ success: true, result: { text: 'one two three' }, metadata: { cost: 0.01 } });
   expect(updates.length).toBeGreaterThan(0);
   const feedback = { agentId: id, rating: 5, feedback: 'quick', receipt: response.receipt ?? '' };
-  expect(await remote.feedback(feedback)).toMatchObject({ success: true, reputation: 5 });
+  expect(await remote.feedback(feedback)).toMatchObject({
+    success: true,
+    message: expect.stringContaining('own agent'),
+  });
   await expect(remote.feedback(feedback)).rejects.toMatchObject({ code: 'ALREADY_RATED' });
 
   const asked = await remote.call({ agentId: id, message: 'ask' });
@@ -94,6 +97,11 @@ test('a hub that is away, broken or unwilling is named, and the token is not', a
   await closeServers();
 
   const { url } = await startHub({ agent3: await open() });
+  for (const length of [4_100_000, 5_000_000])
+    await expect(remoteTo(url).call({ agentId: 'x', message: 'x'.repeat(length) })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('takes no request as large as this'),
+    });
   const token = `${tokens.issue('bob').slice(0, -2)}AA`;
   const refused = await remoteTo(url, token)
     .call({ agentId: 'x', message: 'x' })

@@ -1,6 +1,5 @@
 // The options of a bot, checked before anything is opened: what would be ignored, or can never work, is refused.
 import {
-  type CompletionOptions,
   closestName,
   type McpServerEntry,
   type ModelPrice,
@@ -45,22 +44,6 @@ const ofModel: Names<ModelChoice> = {
   completionOptions: true,
   contextTokens: true,
   vision: true,
-};
-
-const ofCompletion: Names<CompletionOptions> = {
-  maxOutputTokens: true,
-  temperature: true,
-  stopSequences: true,
-  topP: true,
-  topK: true,
-  presencePenalty: true,
-  frequencyPenalty: true,
-  responseFormat: true,
-  seed: true,
-  toolChoice: true,
-  headers: true,
-  reasoning: true,
-  providerOptions: true,
 };
 
 const ofPrice: Names<ModelPrice> = { input: true, output: true, cachedInput: true, cacheWrite: true };
@@ -123,10 +106,11 @@ export function completionFaults(where: string, given: unknown): string[] {
   try {
     // an agent looks at its options when it is made
     new PocketAgent({ agentConfig: { llmModel: 'demo', completionOptions: given } });
+    return [];
   } catch (error) {
-    return [`${where}: ${messageOf(error).replace(/^completionOptions\./, '')}`];
+    const fault = messageOf(error).replace(/^(agentConfig\.)?completionOptions\.?/, '');
+    return [fault.startsWith(' ') ? `${where}${fault}` : `${where}: ${fault}`];
   }
-  return unknownIn(where, given, ofCompletion);
 }
 
 export function isPort(value: number): boolean {

@@ -1,7 +1,9 @@
 // The program: a bot from the environment, or with --shards N one process for each shard; ends with an exit code.
 import { parseArgs } from 'node:util';
+import { outlastReaders } from '@pocket-agent/http/output';
+import type { Logger } from 'pocket-agent';
 import { readEnvironment } from './environment.ts';
-import { DiscordBotError, messageOf } from './errors.ts';
+import { DiscordBotError, kindOf, messageOf } from './errors.ts';
 import { FIVE_STEPS } from './five-steps.ts';
 import { jsonLogger } from './log.ts';
 import type { BotOptions } from './options.ts';
@@ -22,9 +24,8 @@ const OTHER_NAME = /^(DISCORD_?\w*TOKEN|BOT_TOKEN)$/i;
 
 /** `program` is what a shard runs. */
 export async function runProgram(program: string): Promise<number> {
-  // a log that nobody reads, or a parent that is gone, is no reason to fall
-  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
-  process.on('error', () => {});
+  outlastReaders();
+  process.on('error', () => {}); // nor is a parent that is gone
   try {
     return await run(program);
   } catch (error) {
@@ -73,6 +74,7 @@ async function runBot(options: BotOptions): Promise<number> {
   const isShard = process.env.SHARDING_MANAGER !== undefined;
   // the terminal and the parent both tell a shard; the parent knows when it has to be at once
   const stop = stopSignal(() => isShard || process.exit(HURRIED));
+  tellForgotten(options.logger ?? jsonLogger());
   const { createBot } = await import('./bot.ts');
   const bot = createBot({ ...options, ...(isShard ? ofShard(options) : { client: { shards: 'auto' } }) });
   const starting = bot.start();
@@ -83,6 +85,14 @@ async function runBot(options: BotOptions): Promise<number> {
   await bot.close();
   await starting.catch(() => {}); // it was given up
   return 0;
+}
+
+/** A promise that a tool forgot is no reason to end the conversations of everybody else. */
+function tellForgotten(logger: Logger): void {
+  process.on('unhandledRejection', (error) => {
+    logger.error('A promise that nobody waited for failed', kindOf(error));
+    logger.debug('What it failed with', { reason: messageOf(error) });
+  });
 }
 
 /** discord.js tells a child by itself which shard it is; each has a health endpoint of its own. */

@@ -162,7 +162,7 @@ test('createBot refuses what it would ignore and what can never work, all at onc
     'database needs a file',
     'models has "demo" twice',
     'models[2] has no option "visoin". Did you mean "vision"?',
-    'models[2].completionOptions has no option "maxTokens". There are: maxOutputTokens, temperature',
+    'models[2].completionOptions has no option "maxTokens". Did you mean "maxOutputTokens"?',
     'A bot has no option "healthport". Did you mean "healthPort"?',
     'healthPort must be a whole number',
     'closeGraceMs must be a number',

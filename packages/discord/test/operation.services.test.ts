@@ -116,6 +116,38 @@ test('logs have ids and reasons, never what people or models write', async () =>
   expect(lines.join('')).not.toContain('hidden thing');
 });
 
+test('a promise that a tool forgot ends neither the bot nor its answer', { timeout: 60_000 }, async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'news'));
+  const manifest =
+    'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n    capability: read\n    parameters: { type: object, properties: {} }\n';
+  await writeFile(join(root, 'news', 'manifest.yaml'), manifest);
+  const code = `export class Tools {
+    async tool_news() {
+      void Promise.reject(new RangeError('hidden thing'));
+      return 'all quiet';
+    }
+  }`;
+  await writeFile(join(root, 'news', 'tool.mjs'), code);
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const { child, output, ended, ready } = spawnProgram({
+    DISCORD_TOKEN: discord.token,
+    DISCORD_API_URL: discord.apiUrl,
+    POCKET_DISCORD_DB: join(root, 'bot.db'),
+    POCKET_DISCORD_TOOLS: root,
+    POCKET_DISCORD_MODELS: 'demo',
+  });
+  await ready(1);
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'call the tool news');
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('all quiet'), { timeoutMs: 20_000 });
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(output.stderr).toMatch(/A promise that nobody waited for failed","error":"RangeError"/);
+  expect(output.stderr).not.toContain('hidden thing');
+});
+
 test('of what a tool throws the log has the kind and the place, and its text for those who debug', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'look_up'));

@@ -37,6 +37,10 @@ export interface HttpFetch {
 
 const MOST_REDIRECTS = 5;
 const IDLE_MS = 30_000;
+/** After so long without a request a server may have ended a connection. */
+const REST_MS = 5;
+/** What is worth reading of a body that nobody wants, so that its connection serves again. */
+const DISCARDED = { bytes: 64 * 1_024, ms: 1_000 };
 /** Any other header may hold a secret: an API key goes by many names. */
 const KEPT_ACROSS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
 
@@ -51,10 +55,11 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
   const pool = { keepAlive: true, maxSockets: maxConnections, timeout: IDLE_MS, ...proxy(guard) };
   const { ca, rejectUnauthorized = true } = tls;
   const agents = {
-    http: new HttpAgent(pool),
-    https: new HttpsAgent({ ...pool, rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) }),
+    http: notingRest(new HttpAgent(pool)),
+    https: notingRest(new HttpsAgent({ ...pool, rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) })),
   };
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
+  let connections: Connections = { areClosed: false };
 
   const open = (url: URL, exchange: Exchange): Promise<IncomingMessage> => {
     if (url.protocol !== 'http:' && url.protocol !== 'https:')
@@ -68,11 +73,11 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     const lookup = isFree ? {} : { lookup: lookupPublic };
     // from a URL object node:http would make the same, at twice the cost of all else here
     const target = { host, port, path: pathname + search, method, headers, ...lookup };
-    const request =
+    const connect = () =>
       url.protocol === 'https:'
         ? requestHttps({ ...target, agent: agents.https })
         : requestHttp({ ...target, agent: agents.http });
-    return exchange.send(request);
+    return exchange.send(connect, connections);
   };
 
   // most calls go to the address of the one before, which need not be read again
@@ -88,11 +93,14 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     try {
       for (let count = 0; ; count++) {
         const message = await open(url, exchange);
+        exchange.throwIfEnded();
         const { location } = message.headers;
-        const isShown = redirects === 'follow' && init.redirect === 'manual';
-        if (!isRedirect(message.statusCode) || location === undefined || isShown) return exchange.respond(message, url);
-        message.resume();
-        if (redirects === 'refuse') throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
+        if (!isRedirect(message.statusCode) || location === undefined) return exchange.respond(message, url);
+        const mode = init.redirect ?? (input instanceof Request ? input.redirect : 'follow');
+        if (redirects === 'follow' && mode === 'manual') return exchange.respond(message, url);
+        discard(message);
+        if (redirects === 'refuse' || mode === 'error')
+          throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
         if (count >= MOST_REDIRECTS)
           throw new FetchError('REDIRECT', `${url.host} redirects more than ${MOST_REDIRECTS} times`);
         const next = new URL(location, url);
@@ -106,10 +114,17 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
   };
   return Object.assign(fetch, {
     close() {
+      connections.areClosed = true;
+      connections = { areClosed: false };
       agents.http.destroy();
       agents.https.destroy();
     },
   });
+}
+
+/** Those between two calls of `close`. */
+interface Connections {
+  areClosed: boolean;
 }
 
 /** One call: what is sent, and what ends it early. */
@@ -122,6 +137,11 @@ class Exchange {
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #decodes: boolean;
   #request: ClientRequest | undefined;
+  /** Refuses whoever waits for the answer. */
+  #reject: ((reason: unknown) => void) | undefined;
+  #body: Body | undefined;
+  #isRedirected = false;
+  #isRepeated = false;
   #ended: { reason: unknown } | undefined;
 
   constructor(parts: ExchangeParts, options: FetchOptions) {
@@ -132,7 +152,7 @@ class Exchange {
     this.#options = options;
     this.#signal = signal;
     this.#decodes = headers['accept-encoding'] === undefined;
-    if (this.#decodes) headers['accept-encoding'] = 'gzip, deflate, br';
+    if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // what "deflate" means servers do not agree on
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) {
       const late = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
@@ -141,40 +161,65 @@ class Exchange {
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  send(request: ClientRequest): Promise<IncomingMessage> {
+  /** Connects once more when a kept connection turns out to have ended and nothing can happen twice. */
+  send(connect: () => ClientRequest, connections: Connections): Promise<IncomingMessage> {
+    const request = connect();
     this.#request = request;
-    const body = this.#sent;
     return new Promise((resolve, reject) => {
-      const fail = (error: Error) =>
-        reject(this.#ended ? this.#ended.reason : error instanceof FetchError ? error : networkError(error));
-      request.once('error', fail);
-      request.once('response', (message) => {
-        request.off('error', fail);
-        request.on('error', () => {}); // from here on the body tells
+      this.#reject = reject;
+      let isWaiting = true;
+      let isWritten = false;
+      const fail = (error: Error) => {
+        if (!isWaiting) return;
+        isWaiting = false;
+        const isOver = this.#ended !== undefined || connections.areClosed;
+        if (!isOver && request.reusedSocket && this.#mayRepeat(isWritten)) resolve(this.send(connect, connections));
+        else reject(error instanceof FetchError ? error : networkError(error));
+      };
+      const write = () => {
+        if (!isWaiting) return;
+        isWritten = true;
+        const body = this.#sent;
+        if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
+        else request.end(body);
+      };
+      request.on('error', fail); // after the answer the body tells
+      request.on('close', () => {
+        if (isWaiting) fail(new Error('The connection was closed without an answer')); // as after a 101
+      });
+      request.on('response', (message) => {
+        isWaiting = false;
         resolve(message);
       });
-      if (this.#ended) request.destroy();
-      else if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
-      else request.end(body);
+      if (rested.has(request))
+        setImmediate(write); // by then is heard whether the server has ended it
+      else write();
     });
+  }
+
+  /** An answer that came at the same moment is not whole any more. */
+  throwIfEnded(): void {
+    if (this.#ended) throw this.#ended.reason;
   }
 
   respond(message: IncomingMessage, url: URL): Response {
     const status = message.statusCode;
     if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
-      message.once('close', () => this.release()).resume();
-      return new HttpResponse(message, url.href, undefined);
+      message.once('close', () => this.release());
+      discard(message);
+      return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected });
     }
     const body = new Body(message, {
       encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
       maxBytes: this.#options.maxBytes,
-      reason: () => this.#ended?.reason,
       over: () => this.release(),
     });
-    return new HttpResponse(message, url.href, body);
+    this.#body = body;
+    return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected, body });
   }
 
   redirect(status: number, isSameOrigin: boolean): void {
+    this.#isRedirected = true;
     if (!isSameOrigin)
       for (const name of Object.keys(this.headers)) if (!KEPT_ACROSS.test(name)) delete this.headers[name];
     const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
@@ -199,7 +244,17 @@ class Exchange {
   #end(reason: unknown): void {
     this.#ended ??= { reason };
     this.release();
+    this.#reject?.(reason);
+    this.#body?.fail(reason); // before the request is destroyed, which ends a message that has come as if it were read
     this.#request?.destroy();
+  }
+
+  /** What was never written has reached nobody. Beyond that only what changes nothing is sent again, and once. */
+  #mayRepeat(isWritten: boolean): boolean {
+    if (!isWritten) return true;
+    if (this.#isRepeated || (this.method !== 'GET' && this.method !== 'HEAD')) return false;
+    this.#isRepeated = true;
+    return !(this.#sent instanceof Readable);
   }
 }
 
@@ -245,6 +300,9 @@ function isPlainObject(asked: RequestInit['headers']): asked is Record<string, s
 }
 
 function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): ExchangeParts['body'] {
+  // how long a body is we know ourselves: the rest of one that is longer would be read as another request
+  if (headers['content-length'] !== undefined) delete headers['content-length'];
+  if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding'];
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string' || body instanceof Uint8Array) {
     if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
@@ -257,6 +315,34 @@ function readBody(body: RequestInit['body'] | undefined, headers: Record<string,
   const type = written.headers.get('content-type');
   if (type !== null) headers['content-type'] ??= type;
   return written.body ? Readable.fromWeb(written.body) : undefined;
+}
+
+/** Requests on connections that have rested for a while. */
+const rested = new WeakSet<ClientRequest>();
+
+function notingRest<Kind extends HttpAgent>(agent: Kind): Kind {
+  const since = new WeakMap<object, number>();
+  const { keepSocketAlive, reuseSocket } = agent;
+  agent.keepSocketAlive = (socket) => {
+    since.set(socket, performance.now());
+    return keepSocketAlive.call(agent, socket);
+  };
+  agent.reuseSocket = (socket, request) => {
+    if (performance.now() - (since.get(socket) ?? 0) > REST_MS) rested.add(request);
+    reuseSocket.call(agent, socket, request);
+  };
+  return agent;
+}
+
+/** Reads a small body to its end; any other is broken off, with its connection. */
+function discard(message: IncomingMessage): void {
+  let bytes = 0;
+  const timer = setTimeout(() => message.destroy(), DISCARDED.ms).unref();
+  message.once('close', () => clearTimeout(timer));
+  message.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DISCARDED.bytes) message.destroy();
+  });
 }
 
 /** A proxy looks names up by itself, so it is no way out where addresses are checked. */

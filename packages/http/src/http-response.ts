@@ -3,6 +3,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Body } from './response-body.ts';
 
+interface ResponseParts {
+  url: string;
+  redirected: boolean;
+  body?: Body;
+}
+
 const BYTE_ORDER_MARK = '\uFEFF';
 
 export class HttpResponse implements Response {
@@ -10,17 +16,18 @@ export class HttpResponse implements Response {
   readonly statusText: string;
   readonly url: string;
   readonly type = 'default';
-  readonly redirected = false;
+  readonly redirected: boolean;
   readonly #message: IncomingMessage;
   readonly #body: Body | undefined;
   #headers: Headers | undefined;
   #isRead = false;
   #streamed: Response | undefined;
 
-  constructor(message: IncomingMessage, url: string, body: Body | undefined) {
+  constructor(message: IncomingMessage, { url, redirected, body }: ResponseParts) {
     this.status = message.statusCode ?? 0;
     this.statusText = message.statusMessage ?? '';
     this.url = url;
+    this.redirected = redirected;
     this.#message = message;
     this.#body = body;
   }

@@ -2,14 +2,12 @@
 // connection does not wait for somebody who only wanted the status; a web stream is made only when one is asked for.
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
 import { FetchError } from './fetch-error.ts';
 
 interface BodyOptions {
   encoding: string | undefined;
   maxBytes: number | undefined;
-  /** Why the exchange was ended by us, if it was. */
-  reason(): unknown;
   /** Called once, when there is nothing more to read. */
   over(): void;
 }
@@ -23,8 +21,11 @@ interface Reader {
 
 /** So much is kept of a body that nobody reads yet. */
 const MOST_UNREAD_BYTES = 64 * 1_024;
+/** So long a larger one keeps its connection. */
+const UNREAD_MS = 30_000;
+const MOST_ENCODINGS = 5;
 
-const decoders = new Map<string, () => Transform>([
+const decoders = new Map<string, () => Transform & Zlib>([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['deflate', createInflate],
@@ -40,16 +41,22 @@ export class Body {
   #reader: Reader | undefined;
   #outcome: { error?: unknown } | undefined;
   #onBegun: (() => void) | undefined;
+  /** Somebody has begun to read, who may take as long as they like. */
+  #isTaken = false;
+  #unreadTimer: NodeJS.Timeout | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
     this.#message = message;
     this.#options = options;
-    this.#source = decoded(message, options.encoding);
+    const steps = decodersOf(options.encoding);
+    const [first] = steps;
+    this.#source = first ? decoded(message, steps) : message;
     this.#source.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#source.once('end', () => this.#finish({}));
-    this.#source.on('error', (error) =>
-      this.#finish({ error: options.reason() ?? new TypeError('terminated', { cause: error }) }),
-    );
+    this.#source.on('error', (error: NodeJS.ErrnoException) => {
+      const isEmpty = error.code === 'Z_BUF_ERROR' && first?.bytesWritten === 0;
+      this.#finish(isEmpty ? {} : { error: new TypeError('terminated', { cause: error }) });
+    });
   }
 
   /** Whether what is read is no longer what was sent. */
@@ -72,7 +79,7 @@ export class Body {
   /** What nobody has read yet, as soon as it is more than so many bytes, or nothing more will come. */
   async begun(beyond: number): Promise<Buffer> {
     while (!this.#outcome && this.#unread.reduce((sum, { length }) => sum + length, 0) <= beyond) {
-      this.#source.resume();
+      this.#resume();
       await new Promise<void>((resolve) => {
         this.#onBegun = resolve;
       });
@@ -86,12 +93,16 @@ export class Body {
         this.#readBy({
           chunk: (chunk) => {
             controller.enqueue(chunk);
-            if ((controller.desiredSize ?? 0) <= 0) this.#source.pause();
+            if ((controller.desiredSize ?? 0) <= 0) this.#pause();
+            else this.#isTaken = true;
           },
           end: () => controller.close(),
           fail: (error) => controller.error(error),
         }),
-      pull: () => void this.#source.resume(),
+      pull: () => {
+        this.#isTaken ||= this.#source.isPaused();
+        this.#resume();
+      },
       cancel: () => this.cancel(),
     });
   }
@@ -102,13 +113,21 @@ export class Body {
     this.#message.destroy();
   }
 
+  /** The exchange is over: what has come is not all there was, and nobody gets it for the whole. */
+  fail(error: unknown): void {
+    if (this.#outcome) return;
+    this.#unread = [];
+    this.#finish({ error });
+    this.#message.destroy();
+  }
+
   #readBy(reader: Reader): void {
     this.#reader = reader;
     const unread = this.#unread;
     this.#unread = [];
     for (const chunk of unread) reader.chunk(chunk);
     if (this.#outcome) settle(reader, this.#outcome);
-    else this.#source.resume();
+    else this.#resume();
   }
 
   #take(chunk: Buffer): void {
@@ -116,8 +135,7 @@ export class Body {
     this.#size += chunk.byteLength;
     const { maxBytes = Number.POSITIVE_INFINITY } = this.#options;
     if (this.#size > maxBytes) {
-      this.#finish({ error: new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`) });
-      this.#message.destroy();
+      this.fail(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
       return;
     }
     if (this.#reader) {
@@ -126,12 +144,26 @@ export class Body {
     }
     this.#unread.push(chunk);
     this.#onBegun?.();
-    if (this.#size > MOST_UNREAD_BYTES) this.#source.pause();
+    if (this.#size > MOST_UNREAD_BYTES) this.#pause();
+  }
+
+  #pause(): void {
+    this.#source.pause();
+    if (this.#isTaken) return;
+    const text = `Nobody read the answer within ${UNREAD_MS} ms, so its connection was ended`;
+    clearTimeout(this.#unreadTimer);
+    this.#unreadTimer = setTimeout(() => this.fail(new FetchError('TIMEOUT', text)), UNREAD_MS).unref();
+  }
+
+  #resume(): void {
+    clearTimeout(this.#unreadTimer);
+    this.#source.resume();
   }
 
   #finish(outcome: { error?: unknown }): void {
     if (this.#outcome) return;
     this.#outcome = outcome;
+    clearTimeout(this.#unreadTimer);
     this.#options.over();
     this.#onBegun?.();
     if (this.#reader) settle(this.#reader, outcome);
@@ -143,8 +175,16 @@ function settle(reader: Reader, outcome: { error?: unknown }): void {
   else reader.end();
 }
 
-/** What it gives back fails when either part does; an encoding that nobody asked for is left as it is. */
-function decoded(message: IncomingMessage, encoding = ''): Readable {
-  const make = decoders.get(encoding.trim().toLowerCase());
-  return make ? pipeline(message, make(), () => {}) : message;
+/** In the order in which they undo what was done; none for an encoding that nobody asked for, which is left as it is. */
+function decodersOf(encoding: string | undefined): (Transform & Zlib)[] {
+  if (encoding === undefined) return [];
+  const makers = encoding.split(',').map((name) => decoders.get(name.trim().toLowerCase()));
+  const isKnown = makers.length <= MOST_ENCODINGS && makers.every((make) => make !== undefined);
+  return isKnown ? makers.reverse().map((make) => make()) : [];
+}
+
+/** What it gives back fails when any part does. */
+function decoded(message: IncomingMessage, steps: readonly Transform[]): Readable {
+  pipeline([message, ...steps], () => {});
+  return steps.at(-1) ?? message;
 }

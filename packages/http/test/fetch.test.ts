@@ -1,10 +1,11 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch.ts';
 
@@ -14,6 +15,7 @@ const fetches: HttpFetch[] = [];
 
 afterEach(async () => {
   vi.unstubAllEnvs();
+  vi.useRealTimers();
   for (const server of silentServers.splice(0)) server.close();
   for (const fetch of fetches.splice(0)) fetch.close();
   for (const server of servers.splice(0)) {
@@ -37,6 +39,38 @@ async function serveSilence(): Promise<{ port: number; connected: Promise<Socket
   silentServers.push(server);
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, connected };
+}
+
+/** Answers each request of a connection with the next piece; after the last one it says nothing. */
+async function serveRaw(...pieces: readonly string[]): Promise<{ url: string; sockets: Socket[]; asked: string[] }> {
+  const sockets: Socket[] = [];
+  const asked: string[] = [];
+  const server = createTcpServer((socket) => {
+    sockets.push(socket.on('error', () => {}));
+    const left = [...pieces];
+    socket.on('data', (data) => {
+      asked.push(data.toString());
+      const piece = left.shift();
+      if (piece === CUT) socket.destroy();
+      else socket.write(piece ?? '');
+    });
+  }).listen(0, '127.0.0.1');
+  silentServers.push(server);
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets, asked };
+}
+
+const CUT = 'the connection ends';
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+
+/** Writes as much as is taken. */
+function writeEndlessly(response: ServerResponse): void {
+  const chunk = Buffer.alloc(65_536);
+  const write = () => {
+    while (!response.destroyed && response.write(chunk));
+  };
+  response.on('drain', write);
+  write();
 }
 
 function open(options: FetchOptions = {}): HttpFetch {
@@ -165,6 +199,22 @@ test('an address that is changed after the call is not the one that is fetched',
   url.port = new URL(other).port;
   const response = await waiting;
   expect([response.url, await response.text()]).toEqual([asked, 'first']);
+});
+
+test('calls by turns to several addresses, and after a redirect, each reach their own', async () => {
+  const base = await serve((request, response) => {
+    if (request.url === '/moved') response.writeHead(307, { location: '/there' });
+    response.end(request.url);
+  });
+  const fetch = open({ redirects: 'follow' });
+  const url = new URL('/one', base);
+  const reached: string[] = [];
+  const call = async (input: string | URL) => reached.push(await (await fetch(input)).text());
+  for (const path of ['/one', '/one?a=1', '/moved', '/one', '/moved']) await call(base + path);
+  await call(url);
+  url.pathname = '/two';
+  await call(url);
+  expect(reached).toEqual(['/one', '/one?a=1', '/there', '/one', '/there', '/one', '/two']);
 });
 
 test('refuses private addresses, also behind a name, and says so', async () => {
@@ -407,4 +457,216 @@ test('a small body that nobody reads yet does not keep its connection, and can s
   expect(ports.size).toBe(1);
   expect(await first.text()).toBe('read late');
   expect(await new Response(second.body).text()).toBe('read late');
+});
+
+test('a server that changes the protocol gives no answer, and the call an error', async () => {
+  const { url } = await serveRaw('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n');
+  await expect(open({ timeoutMs: 60_000 })(url)).rejects.toMatchObject({
+    message: 'fetch failed',
+    cause: { message: 'The connection was closed without an answer' },
+  });
+});
+
+test.each([150_000, 200_000, 250_000])('of %i bytes that nobody has read an abort leaves none', async (size) => {
+  const finished = Promise.withResolvers<void>();
+  const base = await serve((_request, response) => response.end(Buffer.alloc(size, 'a'), finished.resolve));
+  const reason = new Error('enough');
+  for (const read of ['text', 'bytes', 'blob'] as const) {
+    const controller = new AbortController();
+    const response = await open()(base, { signal: controller.signal });
+    await finished.promise;
+    await sleep(50);
+    controller.abort(reason);
+    await sleep(0);
+    await expect(response[read]()).rejects.toBe(reason);
+  }
+});
+
+test('the time limit holds for a body that nobody has read', async () => {
+  const base = await serve((_request, response) => response.end(Buffer.alloc(200_000, 'a')));
+  const response = await open({ timeoutMs: 300 })(base);
+  await sleep(400);
+  await expect(response.text()).rejects.toMatchObject({ code: 'TIMEOUT' });
+});
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['never ends', writeEndlessly],
+  ['stops in the middle', (response) => response.write('moved')],
+])('the body of a redirect that %s is broken off', async (_what, write) => {
+  const gone = Promise.withResolvers<void>();
+  const base = await serve((request, response) => {
+    if (request.url !== '/') return void response.end('arrived');
+    response.on('close', gone.resolve);
+    response.writeHead(302, { location: '/there' });
+    write(response);
+  });
+  expect(await (await open({ redirects: 'follow' })(base)).text()).toBe('arrived');
+  await gone.promise;
+  await expect(open()(base)).rejects.toMatchObject({ code: 'REDIRECT' });
+});
+
+test('after a redirect with a small body its connection is used again', async () => {
+  const ports = new Set<number | undefined>();
+  const base = await serve((request, response) => {
+    ports.add(request.socket.remotePort);
+    if (request.url === '/') response.writeHead(302, { location: '/there' });
+    response.end('moved');
+  });
+  const fetch = open({ redirects: 'follow', maxConnections: 1 });
+  for (let count = 0; count < 3; count++) await (await fetch(base)).text();
+  expect(ports.size).toBe(1);
+});
+
+test.each<[string, number]>([
+  ['GET', 2],
+  ['HEAD', 2],
+  ['POST', 1],
+])('%s is sent %i times at most when kept connections are cut', async (method, times) => {
+  const { url, asked } = await serveRaw(method === 'HEAD' ? OK.replace(/ok$/, '') : OK, CUT);
+  for (const kept of [1, 3]) {
+    const fetch = open();
+    const call = async () => (await fetch(url, { method })).text();
+    await Promise.all(Array.from({ length: kept }, call));
+    await sleep(1); // a HEAD is answered before its connection is free
+    const before = asked.length;
+    const outcome = await call().then(
+      () => 'answered',
+      (error) => error.cause.code,
+    );
+    expect(outcome).toBe(kept < times ? 'answered' : 'ECONNRESET');
+    expect(asked.length - before).toBe(times);
+  }
+});
+
+test('a call is not written to a connection that its server ended while it rested', async () => {
+  const { url, sockets, asked } = await serveRaw(OK, OK);
+  const fetch = open();
+  const call = async () => (await fetch(url, { method: 'POST', body: 'x' })).text();
+  await call();
+  await sleep(20); // a timer: after it the end of the connection is heard before anything else
+  sockets[0]?.destroy();
+  expect(await call()).toBe('ok');
+  expect([asked.length, sockets.length]).toEqual([2, 2]);
+});
+
+test('what waits on a kept connection ends with close, and is not sent again', async () => {
+  const { url, asked } = await serveRaw(OK);
+  const fetch = open();
+  await (await fetch(url)).text();
+  const waiting = fetch(url);
+  const refused = expect(waiting).rejects.toThrow('fetch failed');
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  fetch.close();
+  await refused;
+  expect(asked).toHaveLength(2);
+});
+
+test('an abort at the moment of the answer is an abort', async () => {
+  const base = await serve((_request, response) => response.end('whole'));
+  const controller = new AbortController();
+  const reason = new Error('enough');
+  const abort = () => process.nextTick(() => controller.abort(reason)); // before whoever awaits the answer goes on
+  subscribe('http.client.response.finish', abort);
+  try {
+    await expect(open()(base, { signal: controller.signal })).rejects.toBe(reason);
+  } finally {
+    unsubscribe('http.client.response.finish', abort);
+  }
+});
+
+test('an abort while a rested connection is looked at sends nothing', async () => {
+  const { url, sockets, asked } = await serveRaw(OK, OK);
+  const fetch = open();
+  await (await fetch(url)).text();
+  await sleep(20);
+  const controller = new AbortController();
+  const waiting = fetch(url, { method: 'POST', signal: controller.signal });
+  const reason = new Error('enough');
+  controller.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  expect(await (await fetch(url)).text()).toBe('ok');
+  expect([asked.length, sockets.length]).toEqual([2, 2]);
+});
+
+test.each<[string, (response: Response) => void]>([
+  ['only its status was wanted', () => {}],
+  ['nobody reads the stream that was made of it', (response) => void response.body],
+])('a large body is let go after a while when %s', async (_why, touch) => {
+  const gone = Promise.withResolvers<void>();
+  let isGone = false;
+  gone.promise.then(() => {
+    isGone = true;
+  });
+  const base = await serve(
+    (_request, response) => void response.on('close', gone.resolve).end(Buffer.alloc(50_000_000)),
+  );
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const response = await open()(base);
+  touch(response);
+  while (!isGone) {
+    vi.advanceTimersByTime(30_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await expect(response.text()).rejects.toMatchObject({ code: 'TIMEOUT' });
+});
+
+test('whoever has begun to read a large body may take a long time', async () => {
+  const base = await serve((_request, response) => response.end(Buffer.alloc(1_000_000)));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  let size = 0;
+  for await (const piece of (await open()(base)).body ?? []) {
+    size += piece.length;
+    await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(60_000);
+  }
+  expect(size).toBe(1_000_000);
+});
+
+test('a redirect is an error for whoever asks for that, and told of where it was followed', async () => {
+  const base = await serve((request, response) => {
+    if (request.url === '/') response.writeHead(302, { location: '/there' });
+    response.end();
+  });
+  const fetch = open({ redirects: 'follow' });
+  await expect(fetch(base, { redirect: 'error' })).rejects.toMatchObject({ code: 'REDIRECT' });
+  await expect(fetch(new Request(base, { redirect: 'error' }))).rejects.toMatchObject({ code: 'REDIRECT' });
+  expect(await fetch(base)).toMatchObject({ redirected: true, url: `${base}/there` });
+  expect(await fetch(`${base}/there`)).toMatchObject({ redirected: false });
+});
+
+test.each<[string, Uint8Array, string]>([
+  ['gzip', new Uint8Array(), ''],
+  ['br', new Uint8Array(), ''],
+  ['gzip, br', new Uint8Array(), ''],
+  ['gzip, br', brotliCompressSync(gzipSync('twice')), 'twice'],
+  ['GZIP ,x-gzip', gzipSync(gzipSync('twice')), 'twice'],
+  ['deflate', deflateSync('once'), 'once'],
+])('a body in %s is decoded', async (encoding, body, expected) => {
+  const base = await serve((_request, response) => response.writeHead(200, { 'content-encoding': encoding }).end(body));
+  const response = await open()(base);
+  expect([await response.text(), response.headers.get('content-encoding')]).toEqual([expected, null]);
+});
+
+test('a body in more encodings than anybody needs comes as it was sent', async () => {
+  const encoding = Array(1_000).fill('gzip').join();
+  const base = await serve((_request, response) =>
+    response.writeHead(200, { 'content-encoding': encoding }).end('as it is'),
+  );
+  expect(await (await open()(base)).text()).toBe('as it is');
+});
+
+test('how long a body is does not depend on what headers say, and deflate is not asked for', async () => {
+  const base = await serve(echoing);
+  const headers = { 'Content-Length': '3', 'Transfer-Encoding': 'gzip' };
+  const fetch = open();
+  const send = async (init: RequestInit) => JSON.parse(await (await fetch(base, { ...init, headers })).text());
+  const stream = await send({ method: 'POST', body: new Blob(['longer']).stream() });
+  expect(stream).toMatchObject({ body: 'longer', headers: { 'transfer-encoding': 'chunked' } });
+  expect(stream.headers).not.toHaveProperty('content-length');
+  const text = await send({ method: 'POST', body: 'longer' });
+  expect(text).toMatchObject({ body: 'longer', headers: { 'content-length': '6' } });
+  expect(text.headers).not.toHaveProperty('transfer-encoding');
+  const none = await send({});
+  expect(none.headers).not.toHaveProperty('content-length');
+  expect(none.headers['accept-encoding']).toBe('gzip, br');
 });

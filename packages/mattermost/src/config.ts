@@ -85,11 +85,24 @@ export function configFrom(settings: Settings): MattermostConfig {
   const config = readAll(settings);
   checkTogether(settings, config);
   settings.refuseUnknown('MATTERMOST_', knownNames());
-  if (settings.faults.length > 0) {
-    const list = settings.faults.map((fault) => `\n- ${fault}`).join('');
-    throw new MattermostError('CONFIG_INVALID', `The configuration cannot be used:${list}`);
-  }
+  refuseFaults(settings.faults);
   return config;
+}
+
+/** For a configuration that a program has put together: its lists are read as those of variables are. */
+export function withCheckedLists(config: MattermostConfig): MattermostConfig {
+  const faults: string[] = [];
+  const check = (purpose: 'read' | 'write') =>
+    checkLists(config[purpose], (list, why) => faults.push(`${purpose}.${list}: ${why}.`));
+  const checked = { ...config, read: check('read'), write: check('write') };
+  refuseFaults(faults);
+  return checked;
+}
+
+function refuseFaults(faults: readonly string[]): void {
+  if (faults.length === 0) return;
+  const list = faults.map((fault) => `\n- ${fault}`).join('');
+  throw new MattermostError('CONFIG_INVALID', `The configuration cannot be used:${list}`);
 }
 
 /** Those of the command mattermost-bot may stand beside ours, as in a .env file for both. */
@@ -156,11 +169,42 @@ function readAuthMode(settings: Settings): AuthMode {
 }
 
 function readLists(settings: Settings, purpose: 'READ' | 'WRITE'): AccessLists {
+  const variable = (list: string) => `MATTERMOST_${purpose}_${list.replace(/[A-Z]/, '_$&').toUpperCase()}`;
+  const lists = mapLists((list) => settings.list(variable(list)));
+  return checkLists(lists, (list, why) => settings.fault(variable(list), why));
+}
+
+const TEAM_ENTRY = {
+  pattern: /^[a-z0-9][a-z0-9_-]{0,63}$/,
+  what: 'team: give its name as in addresses (main), or its id',
+};
+const CHANNEL_ENTRY = {
+  pattern: /^(@direct|@group|([a-z0-9][a-z0-9_-]{0,63}\/)?[a-z0-9][a-z0-9_-]{0,63})$/,
+  what: 'channel: give its name as in addresses (town-square), team/name, its id, @direct or @group',
+};
+
+/** As Mattermost writes them. An entry that can match nothing would leave open what it was to close. */
+function checkLists(lists: AccessLists, fault: (list: string, why: string) => void): AccessLists {
+  return mapLists((list) => {
+    const { pattern, what } = list.endsWith('Teams') ? TEAM_ENTRY : CHANNEL_ENTRY;
+    return lists[list].map((given) => {
+      const entry = given
+        .trim()
+        .toLowerCase()
+        .replace(/^[#~]/, '')
+        .replace(/ *\/ */, '/');
+      if (!pattern.test(entry)) fault(list, `"${given}" is no ${what}`);
+      return entry;
+    });
+  });
+}
+
+function mapLists(entriesOf: (list: keyof AccessLists) => string[]): AccessLists {
   return {
-    allowChannels: settings.list(`MATTERMOST_${purpose}_ALLOW_CHANNELS`),
-    denyChannels: settings.list(`MATTERMOST_${purpose}_DENY_CHANNELS`),
-    allowTeams: settings.list(`MATTERMOST_${purpose}_ALLOW_TEAMS`),
-    denyTeams: settings.list(`MATTERMOST_${purpose}_DENY_TEAMS`),
+    allowChannels: entriesOf('allowChannels'),
+    denyChannels: entriesOf('denyChannels'),
+    allowTeams: entriesOf('allowTeams'),
+    denyTeams: entriesOf('denyTeams'),
   };
 }
 

@@ -43,7 +43,7 @@ export class Policy {
 
   async requireListed(channel: ListedChannel, purpose: Purpose): Promise<void> {
     if (await this.#isAllowed(channel, purpose)) return;
-    throw refusal(purpose, `channel "${channel.name || channel.id}"`);
+    throw refusal(purpose, 'that channel');
   }
 
   /** For what belongs to a team and to no channel, such as its members. */
@@ -52,7 +52,7 @@ export class Policy {
       const team = await this.#teamNames(id);
       const isIn = (entries: readonly string[]) => entries.some((entry) => team.includes(entry));
       const isOutside = lists.allowTeams.length > 0 && !isIn(lists.allowTeams);
-      if (isIn(lists.denyTeams) || isOutside) throw refusal(purpose, `team "${team.at(-1)}"`);
+      if (isIn(lists.denyTeams) || isOutside) throw refusal(purpose, 'that team');
     }
   }
 
@@ -60,7 +60,7 @@ export class Policy {
   async requireTeamNotDenied(id: string): Promise<void> {
     for (const { denyTeams } of this.#lists.read) {
       const team = await this.#teamNames(id);
-      if (denyTeams.some((entry) => team.includes(entry))) throw refusal('read', `team "${team.at(-1)}"`);
+      if (denyTeams.some((entry) => team.includes(entry))) throw refusal('read', 'that team');
     }
   }
 
@@ -126,15 +126,16 @@ export class Policy {
 }
 
 function namesOf({ id, name, type }: ListedChannel, team: readonly string[]): string[] {
+  const own = [id, name].flatMap((one) => one || []);
   const kind = KINDS[type ?? ''];
-  const plain = name ? [name, ...team.map((part) => `${part}/${name}`)] : [];
-  return [...(id ? [id] : []), ...plain, ...(kind ? [kind] : [])];
+  return [...own, ...own.flatMap((one) => team.map((part) => `${part}/${one}`)), ...(kind ? [kind] : [])];
 }
 
 function isUsed(lists: AccessLists): boolean {
   return Object.values(lists).some((entries) => entries.length > 0);
 }
 
+/** Says only what the caller knows: an id must not lead to the name of what is hidden. */
 function refusal(purpose: Purpose, what: string): MattermostError {
   const doing = purpose === 'read' ? 'reading' : 'writing';
   const text = `Refused: the policy of this server does not allow ${doing} in ${what}. Use another, or ask whoever runs the server.`;

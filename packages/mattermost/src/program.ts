@@ -1,4 +1,5 @@
 // The program behind mcp-server-mattermost: arguments and environment in, an exit code out.
+import { outlastReaders } from '@pocket-agent/http/output';
 import { HELP, readCommand } from './command-line.ts';
 import { configFrom } from './config.ts';
 import { errorText, isMattermostError } from './errors.ts';
@@ -6,6 +7,7 @@ import { serve } from './serve.ts';
 import { packageVersion } from './version.ts';
 
 export async function runProgram(): Promise<void> {
+  outlastReaders();
   try {
     const command = readCommand(process.argv.slice(2), process.env);
     if (command.kind === 'help') process.stdout.write(HELP);

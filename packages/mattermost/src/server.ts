@@ -11,7 +11,7 @@ import { createGate, type Gate, identityOf, withLog } from './auth.ts';
 import { logged } from './call-log.ts';
 import { Caller } from './caller.ts';
 import { HttpPool } from './client/http-pool.ts';
-import type { MattermostConfig } from './config.ts';
+import { type MattermostConfig, withCheckedLists } from './config.ts';
 import { errorText, MattermostError } from './errors.ts';
 import { healthRoutes, type ReadyState, readinessOf } from './health.ts';
 import { type Acting, ChannelListener } from './listener/channel-listener.ts';
@@ -52,9 +52,10 @@ export interface MattermostServer {
 }
 
 export function createMattermostServer(
-  config: MattermostConfig,
+  given: MattermostConfig,
   options: MattermostServerOptions = {},
 ): MattermostServer {
+  const config = withCheckedLists(given);
   const { log = createLog({ level: config.logLevel, format: config.logFormat }), extend } = options;
   const version = packageVersion();
   const pool = new HttpPool(config);

@@ -1,9 +1,9 @@
 // The command mattermost-bot as a process, with the demo model.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { startFakeMattermost } from './fake/fake-mattermost.ts';
@@ -18,14 +18,25 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-async function start(args: string[], { model = 'demo' } = {}) {
+interface Started {
+  model?: string;
+  /** Of a tool folder. */
+  files?: Record<string, string>;
+}
+
+async function start(args: string[], { model = 'demo', files = {} }: Started = {}) {
   const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
   const fake = await startFakeMattermost({ seed: { conversations } });
   endings.push(() => fake.close());
   const folder = await mkdtemp(join(tmpdir(), 'mattermost-bot-'));
   endings.push(() => rm(folder, { recursive: true }));
   const file = join(folder, 'agent.json');
-  const content = { agentConfig: { llmModel: model, name: 'Helper' }, mcpServers: {}, limits: { maxSteps: 5 } };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  const tools = [...new Set(Object.keys(files).map(dirname))];
+  const content = { agentConfig: { llmModel: model, name: 'Helper' }, mcpServers: {}, tools, limits: { maxSteps: 5 } };
   await writeFile(file, JSON.stringify(content));
   const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
   const child = spawn(process.execPath, [...main, ...args], { env, cwd: folder });
@@ -58,6 +69,29 @@ test('answers as the agent of its file says, and ends when it is told to', async
   expect(output()).toBe('');
   expect(errors()).toContain('listening');
   expect(errors()).not.toContain(fake.token('helper'));
+});
+
+test('goes on when a tool forgot a promise, and when nobody reads its log', async () => {
+  const { fake, child, ended, errors } = await start([], {
+    files: {
+      'news/manifest.yaml':
+        'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n    capability: read\n',
+      'news/tool.mjs': `export class Tools { async tool_news() { void Promise.reject(new RangeError('hidden')); return 'all quiet'; } }`,
+    },
+  });
+  await until(() => fake.socketCount).toBe(1);
+  const helper = fake.user('helper').id;
+  const said = () =>
+    [...fake.world.posts.values()].filter((post) => post.user_id === helper && post.message.includes('all quiet'));
+  fake.say('alice', 'alice,helper', 'call the tool news');
+  await until(() => said().length).toBe(1);
+  await until(errors).toContain('promise_forgotten');
+  expect(errors()).not.toContain('hidden');
+  child.stderr.destroy();
+  fake.say('alice', 'alice,helper', 'call the tool news');
+  await until(() => said().length).toBe(2);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });
 
 test('says what it can do, and refuses the rest with the way out', async () => {

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MattermostError, readConfig } from '@pocket-agent/mattermost';
+import { createMattermostServer, MattermostError, readConfig } from '@pocket-agent/mattermost';
+import { createMattermostBot } from '@pocket-agent/mattermost/bot';
 import { afterAll, expect, test } from 'vitest';
 
 const folder = mkdtempSync(join(tmpdir(), 'mattermost-config-'));
@@ -97,6 +98,17 @@ test.each([
     'MATTERMOST_PROFIL: is no variable that is read (did you mean MATTERMOST_PROFILE?)',
   ],
   [{ ...usable, MATTERMOST_DENY_READ_CHANNELS: 'hr' }, 'MATTERMOST_DENY_READ_CHANNELS: is no variable'],
+  [
+    { ...usable, MATTERMOST_READ_DENY_CHANNELS: 'one, Private Room' },
+    'MATTERMOST_READ_DENY_CHANNELS: "Private Room" is no channel: give its name as in addresses (town-square), team/name, its id, @direct or @group.',
+  ],
+  [{ ...usable, MATTERMOST_READ_ALLOW_CHANNELS: '@dm' }, 'MATTERMOST_READ_ALLOW_CHANNELS: "@dm" is no channel'],
+  [{ ...usable, MATTERMOST_WRITE_DENY_CHANNELS: 'a/b/c' }, 'MATTERMOST_WRITE_DENY_CHANNELS: "a/b/c" is no channel'],
+  [{ ...usable, MATTERMOST_WRITE_ALLOW_CHANNELS: '"one"' }, 'MATTERMOST_WRITE_ALLOW_CHANNELS: ""one"" is no channel'],
+  [{ ...usable, MATTERMOST_READ_DENY_TEAMS: 'Main Team' }, 'MATTERMOST_READ_DENY_TEAMS: "Main Team" is no team'],
+  [{ ...usable, MATTERMOST_READ_ALLOW_TEAMS: '@direct' }, 'MATTERMOST_READ_ALLOW_TEAMS: "@direct" is no team'],
+  [{ ...usable, MATTERMOST_WRITE_DENY_TEAMS: 'main/one' }, 'MATTERMOST_WRITE_DENY_TEAMS: "main/one" is no team'],
+  [{ ...usable, MATTERMOST_WRITE_ALLOW_TEAMS: 'main;other' }, 'MATTERMOST_WRITE_ALLOW_TEAMS: "main;other" is no team'],
   [{ ...usable, MATTERMOST_BOT_PROFIL: 'reader' }, 'did you mean MATTERMOST_BOT_PROFILE?'],
   [{ ...usable, MATTERMOST_WEATHER: TOKEN }, 'MATTERMOST_WEATHER: is no variable that is read; remove it'],
   [{ ...usable, MCP_TRANSPORT: 'http' }, 'MATTERMOST_HTTP_TOKEN: is missing'],
@@ -138,6 +150,29 @@ test('variables of the bot, of OAuth, of a service called mattermost and empty o
   };
   expect(readConfig({ ...usable, ...others })).toEqual(readConfig({ ...usable, MATTERMOST_DEFAULT_TEAM: 'main' }));
   expect(() => readConfig({ ...usable, MATTERMOST_PORT: '8000' })).toThrow('MATTERMOST_PORT: is no variable');
+});
+
+test('names in lists may be written in any case', () => {
+  const { read, write } = readConfig({
+    ...usable,
+    MATTERMOST_READ_DENY_CHANNELS: 'One, #Two, ~THREE, Main / Four, @Direct, @GROUP',
+    MATTERMOST_WRITE_ALLOW_TEAMS: 'Main,OTHER',
+  });
+  expect(read.denyChannels).toEqual(['one', 'two', 'three', 'main/four', '@direct', '@group']);
+  expect(write.allowTeams).toEqual(['main', 'other']);
+});
+
+test('lists that a program has put together are refused like those of variables', async () => {
+  const none = { allowChannels: [], denyChannels: [], allowTeams: [], denyTeams: [] };
+  const read = { ...none, denyChannels: ['Private Room'] };
+  const config = { ...readConfig(usable), read, write: { ...none, allowTeams: ['a b'] } };
+  const failure = catchError(() => createMattermostServer(config));
+  expect(failure).toMatchObject({ code: 'CONFIG_INVALID' });
+  expect(failure.message).toMatch(
+    /\n- read\.denyChannels: "Private Room" is no channel.*\n- write\.allowTeams: "a b" is no/,
+  );
+  const agent = () => ({ agentConfig: { llmModel: 'demo' } });
+  await expect(createMattermostBot({ config, agent })).rejects.toThrow(failure.message);
 });
 
 test('an entry of tokens that cannot be used is one fault, not two', () => {

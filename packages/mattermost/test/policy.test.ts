@@ -104,6 +104,139 @@ test('what may not be read is left out of lists, searches and the inbox', async 
   }
 });
 
+test.each(['elasticsearch', 'database'] as const)(
+  'a search by %s answers the same whether or not a hidden message matches',
+  async (searchEngine) => {
+    const connection = await start(
+      { MATTERMOST_READ_DENY_CHANNELS: 'private-room,@direct' },
+      { fake: { searchEngine } },
+    );
+    const { fake } = connection;
+    // one more hit would be one too many for the database
+    for (let number = 0; number < 100; number++) fake.say('bob', 'off-topic', `needle ${number}`);
+    fake.say('bob', 'private-room', 'The password is hunter2');
+    fake.say('bob', 'alice,bob', 'It is hunter2, I said');
+    const search = async (terms: string) => {
+      const pages = [{ per_page: 1 }, { per_page: 99 }, { per_page: 60, page: 1 }, { per_page: 200 }];
+      const args = { team_id: fake.team('main').id, terms, is_or_search: true };
+      return Promise.all(
+        pages.map(async (page) => (await connection.call('search_messages', { ...args, ...page })).data),
+      );
+    };
+    for (const around of [
+      'needle GUESS',
+      'GUESS needle -from:',
+      'needle in:private-room in:off-topic GUESS',
+      'GUESS',
+    ]) {
+      const [right, wrong] = await Promise.all(
+        ['hunter2', 'hunter3'].map((guess) => search(around.replace('GUESS', guess))),
+      );
+      expect([around, right]).toEqual([around, wrong]);
+    }
+    const [first, , second] = await search('needle hunter2');
+    expect(first).toMatchObject({ messages: [{ message: 'needle 99' }], truncated: true, next: { page: 1 } });
+    expect(second.messages).toHaveLength(40);
+  },
+);
+
+test('hits of a channel that the search was not told to leave out do not show either', async () => {
+  const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'open-door' });
+  const { fake } = connection;
+  const [shown, hidden] = [fake.say('bob', 'off-topic', 'Shown'), fake.say('bob', 'open-door', 'Hidden')];
+  const body = { order: [hidden.id, shown.id], posts: { [hidden.id]: hidden, [shown.id]: shown } };
+  const search = async (page: number) => {
+    // newer servers also find what is in public channels of others
+    fake.fail({ path: /posts\/search/, status: 200, body });
+    const args = { team_id: fake.team('main').id, terms: 'x', per_page: 1, page };
+    return (await connection.call('search_messages', args)).data;
+  };
+  expect(await search(0)).toEqual({ messages: [expect.objectContaining({ message: 'Shown' })], truncated: false });
+  expect(await search(1)).toEqual({ messages: [], truncated: false });
+});
+
+test('lists have the pages they would have if what may not be read were not there', async () => {
+  const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'town-square,private-room' });
+  const { fake } = connection;
+  const hidden: string[] = [];
+  for (const channel of ['private-room', 'off-topic', 'town-square', 'off-topic', 'private-room']) {
+    const root = fake.say('alice', channel, 'Root');
+    fake.say('bob', channel, '@alice look', { root: root.id });
+    const saved = { user_id: fake.user('alice').id, category: 'flagged_post', name: root.id, value: 'true' };
+    fake.world.preferences.push(saved);
+    if (channel !== 'off-topic') hidden.push(root.id);
+  }
+  const team_id = fake.team('main').id;
+  for (const [name, list] of [
+    ['list_public_channels', 'channels'],
+    ['list_saved_messages', 'messages'],
+    ['list_threads', 'threads'],
+  ] as const) {
+    const first = await connection.call(name, { team_id, per_page: 1 });
+    const second = await connection.call(name, { team_id, per_page: 1, ...first.data.next });
+    const answers = [first, second].map(({ data }) => [name, data[list].length, data.truncated]);
+    expect(answers).toEqual([
+      [name, 1, true],
+      [name, 1, false],
+    ]);
+    for (const id of hidden) expect(first.text + second.text).not.toContain(id);
+  }
+  const inbox = await connection.call('get_unread_inbox', { messages_per_channel: 0 });
+  expect(inbox.data).toMatchObject({ threads: [{}, {}], truncated: false });
+});
+
+test('of a list with more hidden entries than are looked through it is said', async () => {
+  const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'big' }, { fake: { postCount: 5000 } });
+  const { fake } = connection;
+  const user_id = fake.user('alice').id;
+  for (const { id } of fake.world.timeline.get(fake.channel('big').id) ?? [])
+    fake.world.preferences.push({ user_id, category: 'flagged_post', name: id, value: 'true' });
+  const { data } = await connection.call('list_saved_messages');
+  expect(data).toEqual({ messages: [], truncated: true, note: expect.stringContaining('5000') });
+});
+
+test('an id of something hidden leads neither to its name, nor to its channel, nor to its time', async () => {
+  const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'private-room' });
+  const { fake } = connection;
+  const [here, there] = [fake.channel('off-topic').id, fake.channel('private-room').id];
+  const root = fake.say('alice', 'private-room', 'Root').id;
+  fake.say('bob', 'private-room', 'Reply', { root });
+  const calls: [string, Record<string, unknown>][] = [
+    ['get_post', { post_id: root }],
+    ['get_channel', { channel_id: there }],
+    ['resolve', { reference: `#${there}`, team_id: fake.team('main').id }],
+    ['get_channel_messages', { channel_id: here, before: root }],
+    ['get_channel_messages', { channel_id: here, after: root }],
+    ['list_threads', { team_id: fake.team('main').id, before: root }],
+  ];
+  for (const [name, args] of calls) {
+    const { text } = await connection.call(name, args);
+    expect([name, text]).toEqual([name, expect.stringMatching(refused)]);
+    expect(text).not.toMatch(/private/i);
+  }
+  const answer = async (root_id: string) => {
+    const { isError, text } = await connection.call('post_message', { channel_id: here, message: 'x', root_id });
+    return [isError, text.replace(root_id, 'ID')];
+  };
+  const unknown = [true, expect.stringMatching(/^Resource not found: there is no message ID/)];
+  expect([await answer(root), await answer('x'.repeat(26))]).toEqual([unknown, unknown]);
+});
+
+test.each(['Private-Room', '#private-room', '~private-room', 'MAIN / Private-Room', '@Direct', 'main/ID'])(
+  'a channel denied as %s is denied',
+  async (entry) => {
+    const { fake } = await start({});
+    const channel_id = fake.channel(entry === '@Direct' ? 'alice,bob' : 'private-room').id;
+    const entries = entry.replace('ID', channel_id);
+    const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: entries }, { fake });
+    expect((await connection.call('get_channel_messages', { channel_id })).text).toMatch(refused);
+    // and in a configuration that a program has put together
+    const lists = { allowChannels: [], denyChannels: [entries], allowTeams: [], denyTeams: [] };
+    const other = await start({}, { fake, config: { read: lists } });
+    expect((await other.call('get_channel_messages', { channel_id })).text).toMatch(refused);
+  },
+);
+
 test('a link to a message that may not be read does not bring it along', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'town-square' });
   const { fake } = connection;
@@ -188,7 +321,7 @@ test('teams: denied ones are not there, allowed ones are all there is', async ()
   const { fake } = denied;
   const team_id = fake.team('main').id;
   expect((await denied.call('list_teams')).data.teams).toMatchObject([{ name: 'other' }]);
-  expect((await denied.call('get_team', { team_id })).text).toMatch(refused);
+  expect((await denied.call('get_team', { team_id })).text).toMatch(/^Refused: .* reading in that team\./);
   expect((await denied.call('get_team_members', { team_id })).text).toMatch(refused);
   expect((await denied.call('search_messages', { team_id, terms: 'build' })).text).toMatch(refused);
   expect((await denied.call('search_users', { team_id, term: 'a' })).text).toMatch(refused);

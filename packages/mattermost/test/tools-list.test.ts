@@ -115,6 +115,7 @@ test.each([
   ['get_channel_messages', { channel_id: 'x'.repeat(26), collapsed_threads: true }, 'unread_only or since'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 0 }, 'since'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-13-45T00:00Z' }, 'is no time'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-02-30T00:00:00Z' }, 'is no time'],
   [
     'get_channel_messages',
     { channel_id: 'x'.repeat(26), before: 'x'.repeat(26), page: 2 },

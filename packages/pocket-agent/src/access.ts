@@ -1,6 +1,7 @@
 // Who may call which tool: one capability for each, and profiles that are sets of them.
 import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
+import { checkValue, isObject, profileOptions, refuseOtherOptions } from './option-keys.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
@@ -80,6 +81,9 @@ export function readProfile(profile: ProfileName | Profile): Profile {
       `There is no profile "${profile}". There are: ${Object.keys(profiles).join(', ')}.`,
     );
   }
+  const names = Object.keys(profiles).join(', ');
+  checkValue('A profile', profile, { text: `one of ${names}, or { capabilities, allow, deny }`, isMet: isObject });
+  refuseOtherOptions(profileOptions, 'profile', profile);
   const wrong = profile.capabilities?.find((capability) => !isCapability(capability));
   if (!Array.isArray(profile.capabilities) || wrong !== undefined) {
     throw new PocketError(

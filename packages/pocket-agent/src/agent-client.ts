@@ -1,7 +1,6 @@
 // The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
 import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
-import { approverOf } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
 import type { LanguageModel } from './model.ts';
@@ -26,12 +25,7 @@ export function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions
   return {
     ...clientOptions(options),
     ...(samplingHandler ? { samplingHandler } : {}),
-    elicitationHandler: elicit(owner),
-    canElicit: () => {
-      const frame = currentFrame() ?? turns.active;
-      if (options.elicitationHandler !== undefined || frame?.elicit !== undefined) return true;
-      return frame !== undefined && approverOf(frame) !== undefined;
-    },
+    elicitationHandler: elicit(owner), // always: whether there is somebody to ask is known when something is asked
     logger,
     onServerStatus: (server, status, reason) =>
       turns.emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
@@ -40,15 +34,23 @@ export function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions
   };
 }
 
-/** What a server samples goes on the account of the run that calls it. */
-function ownModel({ turns, ledger, client, model }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
-  return async (params, { signal }) => {
+/** What a server samples goes on the account of the run that calls it: one at a time, or no budget could hold. */
+function ownModel({ ledger, model }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
+  const samples = new WeakMap<RunFrame, Promise<unknown>>();
+  return async (params, { server, signal }) => {
+    const frame = currentFrame();
+    if (!frame) throw new Error(`No run that calls "${server}" could be found to sample for.`);
     const { sample } = await import('./sampling.ts');
     const own = await model();
-    // a fork calls through the same client
-    const frame: RunFrame | undefined = turns.active ?? [...client().callers].at(-1);
-    if (frame) await ledger.beforeModelCall(frame, own);
-    return sample(own, params, signal, async (answer) => frame && ledger.enter(frame, own, answer));
+    const sampled = (samples.get(frame) ?? Promise.resolve()).then(async () => {
+      await ledger.beforeModelCall(frame, own);
+      return sample(own, params, signal, async (answer) => ledger.enter(frame, own, answer));
+    });
+    samples.set(
+      frame,
+      sampled.catch(() => {}),
+    );
+    return sampled;
   };
 }
 
@@ -56,9 +58,7 @@ function ownModel({ turns, ledger, client, model }: ClientOwner): NonNullable<Se
 function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHandlers['elicitationHandler']> {
   let told: Set<string> | undefined;
   return async (params, from) => {
-    const { callers } = client();
-    // with several runs under way nobody knows whose call it is about
-    const frame = callers.size === 1 ? [...callers][0] : undefined;
+    const frame = currentFrame();
     const isPassedOn = client().asksApproval(from.server);
     const { answerApproval, declined, notPassedOnText } = await import('./remote-approval.ts');
     const answer = isPassedOn ? await answerApproval(params, from.server, frame) : undefined;
@@ -67,8 +67,14 @@ function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHan
     if (ask) return ask(params, from);
     const { isApproval, result } = declined(params, isPassedOn);
     told ??= new Set();
-    if (isApproval && !isPassedOn && told.size < told.add(from.server).size)
-      logger.warn(notPassedOnText(`MCP server "${from.server}"`));
+    if (told.size < told.add(from.server).size) {
+      const who = `MCP server "${from.server}"`;
+      if (!isApproval) logger.warn(`${who} asked something and was declined: ${frame ? NOBODY : AMBIGUOUS}`);
+      else if (!isPassedOn) logger.warn(notPassedOnText(who));
+    }
     return result;
   };
 }
+
+const NOBODY = 'the run has no `elicit` and the agent no `elicitationHandler`.';
+const AMBIGUOUS = 'several runs call it, or none any more, and it does not say which of them it means.';

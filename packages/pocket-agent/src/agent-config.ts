@@ -11,8 +11,8 @@ import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
-import { refuseUnknownOptions } from './option-keys.ts';
-import type { Prices } from './prices.ts';
+import { checkAgentOptions, refuseOtherOptions, stepOptions } from './option-keys.ts';
+import { checkPrices, type Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import type { ToolSource, ToolTable } from './tools.ts';
 
@@ -119,7 +119,7 @@ export interface AgentSettings {
 
 /** `isSubclass`: of an agent that may have options of its own. */
 export function readSettings(options: PocketAgentOptions, isSubclass: boolean): AgentSettings {
-  refuseUnknownOptions(options, isSubclass);
+  checkAgentOptions(options, isSubclass);
   const { agentConfig: config, limits = {} } = options ?? {};
   if (!config?.llmModel) {
     throw new PocketError(
@@ -135,16 +135,8 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  for (const key of ['name', 'roleDescription', 'agentId', 'systemPrompt'] as const) {
-    const text: unknown = config[key] ?? '';
-    if (typeof text !== 'string')
-      throw new PocketError('CONFIG_INVALID', `agentConfig.${key} must be a text, got ${JSON.stringify(text)}.`);
-  }
-  for (const key of ['tools', 'subAgents'] as const) {
-    if (!Array.isArray(options[key] ?? []))
-      throw new PocketError('CONFIG_INVALID', `${key} must be a list, also of one: ${key}: [ … ].`);
-  }
   if (config.completionOptions) checkCompletionOptions(config.completionOptions);
+  if (options.prices) checkPrices(options.prices);
   const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {
     llmModel: config.llmModel,
@@ -155,14 +147,14 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
     systemPrompt: config.systemPrompt,
     allowImages: config.allowImages ?? false,
     completionOptions: structuredClone(config.completionOptions),
-    maxSteps: count('limits.maxSteps', limits.maxSteps) ?? 50,
-    timeoutMs: positive('limits.timeoutMs', limits.timeoutMs),
-    maxTokens: positive('limits.maxTokens', limits.maxTokens),
-    maxCostUsd: positive('limits.maxCostUsd', limits.maxCostUsd),
-    maxToolCalls: count('limits.maxToolCalls', limits.maxToolCalls),
-    maxParallelToolCalls: count('limits.maxParallelToolCalls', limits.maxParallelToolCalls) ?? Number.POSITIVE_INFINITY,
-    modelRetries: limits.modelRetries === 0 ? 0 : (count('limits.modelRetries', limits.modelRetries) ?? 3),
-    maxToolResultBytes: positive('maxToolResultBytes', options.maxToolResultBytes) ?? 262_144,
+    maxSteps: limits.maxSteps ?? 50,
+    timeoutMs: limits.timeoutMs,
+    maxTokens: limits.maxTokens,
+    maxCostUsd: limits.maxCostUsd,
+    maxToolCalls: limits.maxToolCalls,
+    maxParallelToolCalls: limits.maxParallelToolCalls ?? Number.POSITIVE_INFINITY,
+    modelRetries: limits.modelRetries ?? 3,
+    maxToolResultBytes: options.maxToolResultBytes ?? 262_144,
   };
 }
 
@@ -189,20 +181,9 @@ export function modelOptions(
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
 ): Omit<LanguageModelV4CallOptions, 'prompt'> {
+  refuseOtherOptions(stepOptions, 'A step', overrides);
+  checkCompletionOptions(overrides);
   const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
   if (tools.length === 0) return options;
   return { ...options, tools, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };
-}
-
-function count(name: string, value: number | undefined): number | undefined {
-  if (value === undefined || value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value > 0)) return value;
-  throw new PocketError(
-    'CONFIG_INVALID',
-    `${name} must be a whole number greater than 0, got ${JSON.stringify(value)}.`,
-  );
-}
-
-function positive(name: string, value: number | undefined): number | undefined {
-  if (value === undefined || (typeof value === 'number' && value > 0)) return value;
-  throw new PocketError('CONFIG_INVALID', `${name} must be a number greater than 0, got ${JSON.stringify(value)}.`);
 }

@@ -34,9 +34,9 @@ import { RunStream } from './run-stream.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
 import { finalText, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
-import { callIdsIn, readAnswer } from './tool-calls.ts';
+import { callIdsIn, type ReadAnswer, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
-import { type RequestedCall, runToolCalls, type ToolRun } from './tool-runner.ts';
+import { runToolCalls, type ToolRun } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { type RunOptions, Turns } from './turns.ts';
@@ -319,10 +319,10 @@ export class PocketAgent<Answer = string> {
     const usage = entered instanceof Promise ? await entered : entered;
     const seen = hooks.onLlmResponse?.(context, response);
     if (seen) await within(frame.signal, seen);
-    const { message: llmMessage, requested } = readAnswer(response.content, this.#callIds);
+    const answer = readAnswer(response.content, this.#callIds);
+    const { message: llmMessage, requested } = answer;
     this.#append(llmMessage);
-    const toolExecutionResults =
-      requested.length > 0 ? await this.#runTools(frame, context, tools, requested) : undefined;
+    const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
     const finishReason = response.finishReason.unified;
     this.emit({ type: 'step_finished', data: { finishReason, usage } });
     const heard = this.#turns.hooksDone(frame.signal);
@@ -357,7 +357,7 @@ export class PocketAgent<Answer = string> {
     frame: RunFrame,
     context: HookContext,
     table: ToolTable,
-    requested: readonly RequestedCall[],
+    { message: calls, requested }: ReadAnswer,
   ): Promise<ToolResult[]> {
     const run: ToolRun = {
       settings: this.#settings,
@@ -377,22 +377,26 @@ export class PocketAgent<Answer = string> {
       }),
       emit: (event) => this.emit(event),
     };
-    const callers = this.#client?.callers;
-    callers?.add(frame);
-    try {
-      const { results, failure } = await runToolCalls(run, requested);
-      this.#ledger.toolResults(frame, results);
-      for (const result of results)
-        this.#append(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
-      if (failure !== undefined) throw failure;
-      return results;
-    } finally {
-      callers?.delete(frame);
+    const { results, failure } = await runToolCalls(run, requested);
+    this.#ledger.toolResults(frame, results);
+    let before: Message = calls;
+    for (const result of results) {
+      const message = toolMessage(result.toolCallId, result.toolCallName, toolOutput(result));
+      this.#append(message, undefined, before);
+      before = message;
     }
+    if (failure !== undefined) throw failure;
+    return results;
   }
 
-  #append(message: Message, meta?: Record<string, unknown>): void {
-    this.#messages.push(message);
+  /** `before`: what it must follow, whatever was added meanwhile; when that was forgotten, so is this. */
+  #append(message: Message, meta?: Record<string, unknown>, before?: Message): void {
+    if (!before || before === this.#messages.at(-1)) this.#messages.push(message);
+    else {
+      const index = this.#messages.lastIndexOf(before);
+      if (index < 0) return;
+      this.#messages.splice(index + 1, 0, message);
+    }
     this.emit({ type: 'new_message', data: message }, meta);
   }
 

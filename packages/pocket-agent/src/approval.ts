@@ -4,6 +4,7 @@ import { abortable, startDeadline } from './abort.ts';
 import type { Capability, JudgedTool } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
 import { sha256 } from './late-node.ts';
+import { currentFrame } from './run-frame.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
 
@@ -109,7 +110,11 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
   const request: ApprovalRequest = { ...about, arguments: structuredClone(args), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
-    return readAnswer(answer, hash, args);
+    const decision = readAnswer(answer, hash, args);
+    if (decision) return decision;
+    const reason = `it was not approved: ${noAnswerText(answer)}`;
+    tellOnce(approve, answer, `"${tool}" was not called: ${noAnswerText(answer)}.`);
+    return { allowed: false, by: 'approver', reason };
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.signal.aborted) {
@@ -121,17 +126,19 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
   }
 }
 
-function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision {
+/** Undefined for what is no answer. */
+function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
   if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
   if (answer === 'deny') return { allowed: false, by: 'approver', reason: 'it was not approved' };
-  if (typeof answer !== 'object' || answer === null) return noAnswer(answer);
+  if (typeof answer !== 'object' || answer === null) return undefined;
   if (answer.hash !== undefined && answer.hash !== hash) {
     return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
   }
-  if ('deny' in answer) return { allowed: false, by: answer.by ?? 'approver', reason: answer.deny };
+  if ('deny' in answer)
+    return { allowed: false, by: answer.by ?? 'approver', reason: answer.deny || 'it was not approved' };
   const { allow, remember } = answer;
   const edited = typeof allow === 'object' && allow !== null && !Array.isArray(allow);
-  if (!edited && allow !== true) return noAnswer(answer);
+  if (!edited && allow !== true) return undefined;
   return {
     allowed: true,
     by: 'approver',
@@ -141,11 +148,19 @@ function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, u
   };
 }
 
-function noAnswer(answer: unknown): Decision {
+function noAnswerText(answer: unknown): string {
   const given = JSON.stringify(answer)?.slice(0, 80);
-  const answers = `'allow', 'deny', { allow: true } and { deny: 'why' }`;
-  const reason = `it was not approved: approve answered ${given}, and the answers are ${answers}`;
-  return { allowed: false, by: 'approver', reason };
+  return `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true } and { deny: 'why' }`;
+}
+
+/** The kinds of such answers that an approver gave so far. */
+const told = new WeakMap<Approve, Set<string>>();
+
+/** A model reads why it was refused; whoever wrote the approver would not. */
+function tellOnce(approve: Approve, answer: unknown, text: string): void {
+  const kinds = told.get(approve) ?? new Set();
+  told.set(approve, kinds);
+  if (kinds.size < kinds.add(answer === null ? 'null' : typeof answer).size) currentFrame()?.owner.logger.warn(text);
 }
 
 /** The same arguments in another order are the same call. */

@@ -33,10 +33,11 @@ export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'o
 };
 
 const DEEPEST = 20;
+const REDACTED = '[redacted]';
 const secretKeys =
   /pass$|password|passphrase|passwd|pwd|secret|bearer|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
 
-/** A copy of arguments that can be kept: what looks like a secret by its name, or matches a pattern, is left out. */
+/** A copy of arguments that can be kept: without what is named like a secret, and what matches by name or in its text. */
 export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): unknown {
   if (depth > DEEPEST) return '[too deep]';
   if (typeof value === 'string') return redactText(value, patterns);
@@ -45,14 +46,14 @@ export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): 
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      secretKeys.test(key) ? '[redacted]' : redact(item, patterns, depth + 1),
+      secretKeys.test(key) || redactText(key, patterns) !== key ? REDACTED : redact(item, patterns, depth + 1),
     ]),
   );
 }
 
 function redactText(text: string, patterns: readonly RegExp[]): string {
   const global = ({ flags }: RegExp) => `${flags.replace(/[gy]/g, '')}g`;
-  return patterns.reduce((left, pattern) => left.replace(new RegExp(pattern, global(pattern)), '[redacted]'), text);
+  return patterns.reduce((left, pattern) => left.replace(new RegExp(pattern, global(pattern)), REDACTED), text);
 }
 
 /** What an agent knows of a call, as a record that can be kept: in the files of this agent and of those above. */
@@ -64,6 +65,15 @@ export function recordCall(
 ): AuditRecord {
   const gates = gatesAbove(frame);
   const patterns = gates.flatMap((gate) => gate.redacts);
+  // the tool has run, and its result must not be lost for want of a record
+  const orNothing = <Value>(keep: () => Value): Value | typeof REDACTED => {
+    try {
+      return keep();
+    } catch (error) {
+      logger.error(`The audit record of "${call.name}" leaves out what could not be redacted: ${errorText(error)}`);
+      return REDACTED;
+    }
+  };
   const record: AuditRecord = {
     time: new Date().toISOString(),
     agentId,
@@ -71,9 +81,9 @@ export function recordCall(
     path: frame.path,
     toolCallId: call.id,
     tool: call.name,
-    arguments: redact(call.arguments, patterns),
+    arguments: orNothing(() => redact(call.arguments, patterns)),
     ...decided,
-    ...(reason === undefined ? {} : { reason: redactText(reason, patterns) }),
+    ...(reason === undefined ? {} : { reason: orNothing(() => redactText(reason, patterns)) }),
   };
   // agents that share a file have one line for a call in it
   const files = new Map(gates.flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));

@@ -15,7 +15,7 @@ import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import { currentFrame, type RunFrame } from './run-frame.ts';
+import { currentFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { whatThereIs } from './suggest.ts';
 import { type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
@@ -50,7 +50,6 @@ export class PocketAgentClient implements ToolSource {
   readonly #logger: Logger;
   readonly #entries: Map<string, McpServerEntry>;
   readonly #names = new ToolNames<McpConnection>();
-  #callers: Set<RunFrame> | undefined;
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
   #isClosed = false;
@@ -63,12 +62,6 @@ export class PocketAgentClient implements ToolSource {
 
   get revision(): number {
     return this.#open.reduce((sum, connection) => sum + connection.revision, 0);
-  }
-
-  /** Runs with calls under way: what a server samples meanwhile goes on their account. */
-  get callers(): Set<RunFrame> {
-    this.#callers ??= new Set();
-    return this.#callers;
   }
 
   get serverNames(): string[] {

@@ -1,4 +1,5 @@
 // Opening a connection: the right transport for an entry, the protocol era the server speaks, a login where needed.
+import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import {
   type AuthProvider,
@@ -9,15 +10,16 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
+  SseError,
   type Transport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { authorizationOf } from './authorization.ts';
-import { errorText, PocketError, refusalReason } from './errors.ts';
+import { errorText, isPocketError, PocketError, refusalReason } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
-import { expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
+import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { ChildTransport, inProcessTransport, OldSseTransport } from './transports.ts';
 
@@ -58,13 +60,17 @@ async function inTime(
   const deadline = startDeadline(`Connecting to MCP server "${name}"`, [signal], timeoutMs);
   try {
     return await connect({ ...request, signal: deadline.signal });
+  } catch (error) {
+    if (error !== deadline.signal.reason || !isPocketError(error, 'TIMEOUT')) throw error;
+    const text = `${error.message} If it needs longer, raise "connectTimeoutMs" of its entry.`;
+    throw new PocketError('TIMEOUT', text, { cause: error });
   } finally {
     deadline.release();
   }
 }
 
 async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
-  const { name } = request;
+  const { name, timeoutMs } = request;
   const expand = (text: string) => expandVariables(name, text);
   const env = Object.fromEntries(Object.entries(entry.env ?? {}).map(([key, value]) => [key, expand(String(value))]));
   const command = {
@@ -78,7 +84,8 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
     try {
       return await attempt(request, transport, options);
     } catch (error) {
-      throw childError(name, command.command, transport.stderr, transport.brokenOff ?? error);
+      const { stderr, brokenOff } = transport;
+      throw childError({ name, entry, ...command, stderr, timeoutMs }, brokenOff ?? error);
     }
   };
   try {
@@ -112,7 +119,10 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
       return await withLogin(request, login, () => new HttpTransport(url, { ...options, ...renewing }));
     } catch (error) {
       if (entry.type !== undefined || !isOldServer(error)) throw error;
-      return await overSse();
+      return await overSse().catch((ofSse) => {
+        // nobody asked for SSE: a server that does not know it either is told of as it answered first
+        throw ofSse instanceof SseError && (ofSse.code === 200 || isOldServer(ofSse)) ? error : ofSse;
+      });
     }
   } catch (error) {
     request.signal.throwIfAborted();
@@ -120,7 +130,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
     const where = `${url.origin}${url.pathname}`; // a query may hold a secret
     throw new PocketError(
       'MCP_CONNECT_FAILED',
-      `Could not reach MCP server "${request.name}" at ${where}: ${errorText(error).replaceAll(url.href, where)}`,
+      `Could not reach MCP server "${request.name}" at ${where}: ${httpReason(error, url).replaceAll(url.href, where)}`,
       {
         cause: error,
       },
@@ -215,9 +225,7 @@ async function attempt(request: ConnectRequest, transport: Transport, options: C
 
 function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string> = {}): URL {
   const text = expandVariables(name, entry.url);
-  // named as it was written: what a variable holds may be a secret
-  if (!URL.canParse(text))
-    throw new PocketError('CONFIG_INVALID', `MCP server "${name}": "${entry.url}" is not a URL.`);
+  checkUrl(name, text, entry.url);
   const url = new URL(text);
   for (const [key, value] of Object.entries(queryParams)) url.searchParams.set(key, value);
   return url;
@@ -233,33 +241,85 @@ function basicAuthorization(url: URL): Record<string, string> {
 }
 
 function isOldServer(error: unknown): boolean {
-  const data = error instanceof Error && 'data' in error ? error.data : undefined;
-  const status = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined;
+  const status = statusOf(error);
   return status === 400 || status === 404 || status === 405 || status === 406;
 }
 
+/** What the server answered, if it did. */
+function statusOf(error: unknown): number | undefined {
+  if (error instanceof SseError) return error.code;
+  const data = error instanceof Error && 'data' in error ? error.data : undefined;
+  const status = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined;
+  return typeof status === 'number' ? status : undefined;
+}
+
+function httpReason(error: unknown, { pathname }: URL): string {
+  const status = statusOf(error);
+  const text = errorText(error).replace(/^(Version negotiation (probe )?failed|Error POSTing to endpoint): /, '');
+  if (status === undefined || (status !== 404 && text.includes(String(status)))) return text;
+  if (status !== 404 && status !== 405) return `it answered ${status}: ${text}`;
+  const usual = pathname === '/mcp' || error instanceof SseError ? '' : ' Most servers have it at /mcp.';
+  // who knows no such path says so in a page for people
+  const said = status === 405 && text ? ` (${text})` : '';
+  return `it answered ${status}${said}. Is "${pathname}" the path of its MCP endpoint?${usual}`;
+}
+
 function isMissingCommand(error: unknown): boolean {
-  return (
-    error instanceof PocketError &&
-    error.cause instanceof Error &&
-    'code' in error.cause &&
-    error.cause.code === 'ENOENT'
+  return error instanceof PocketError && isMissing(error.cause);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+interface FailedChild {
+  name: string;
+  entry: StdioEntry;
+  /** With its variables filled in. */
+  command: string;
+  cwd: string | undefined;
+  stderr: string;
+  timeoutMs: number;
+}
+
+function childError(child: FailedChild, error: unknown): PocketError {
+  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
+  const said = lastWords(child.stderr);
+  return new PocketError(
+    'MCP_CONNECT_FAILED',
+    `Could not start MCP server "${child.name}" (${basename(child.command)}): ${childReason(child, error)}.${said && ` It said: ${said}`}`,
+    { cause: error },
   );
 }
 
-function childError(name: string, command: string, stderr: string, error: unknown): PocketError {
-  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
+function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): string {
+  if (isPocketError(error, 'TIMEOUT')) {
+    return `connecting did not end within ${timeoutMs} ms ("connectTimeoutMs" of its entry). It must answer with MCP messages on stdout; other text there is passed over`;
+  }
   const isOver =
-    error instanceof PocketError
-      ? error.code === 'MCP_CONNECT_FAILED'
-      : error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
-  const reason = isOver
-    ? 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why'
-    : errorText(error);
-  const said = stderr.trim() ? ` It said: ${stderr.trim().split('\n').slice(-3).join(' / ')}` : '';
-  return new PocketError(
-    'MCP_CONNECT_FAILED',
-    `Could not start MCP server "${name}" (${basename(command)}): ${reason}.${said}`,
-    { cause: error },
-  );
+    isPocketError(error, 'MCP_CONNECT_FAILED') ||
+    (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed);
+  if (isOver) {
+    return 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why';
+  }
+  // Node says of a missing folder that the program is missing
+  if (cwd && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    return `its "cwd" ${entry.cwd} is not a folder (${errorText(error)})`;
+  }
+  const [program = '', ...args] = entry.command.trim().split(/\s+/);
+  if (isMissing(error) && args.length > 0) {
+    const apart = `"command": ${JSON.stringify(program)}, "args": ${JSON.stringify(args)}`;
+    return `there is no program of the name "${entry.command}" (ENOENT). What follows a program belongs in "args": ${apart}`;
+  }
+  return errorText(error);
+}
+
+/** Of what a child wrote to stderr: the line that names the error and what it adds to it, else the end. */
+function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim());
+  const from = lines.findLastIndex((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b[^:]*: /.test(line));
+  if (from < 0) return lines.slice(-3).join(' / ').trim();
+  // the stack, the fields of the error and the version of Node tell less
+  const telling = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
+  return telling.slice(0, 3).join(' / ').trim();
 }

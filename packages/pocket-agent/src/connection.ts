@@ -60,6 +60,8 @@ export class McpConnection {
   #left: Set<Live> | undefined;
   #wasLost = false;
   #failures = 0;
+  /** Why its tools could not be listed, and have not been since. */
+  #unlisted: unknown;
   #retryAt = 0;
   #callCount = 0;
   #status: { status: ServerStatus; reason?: string } | undefined;
@@ -68,7 +70,8 @@ export class McpConnection {
     this.name = options.name;
     this.#options = options;
     this.#listener = { ...options, pending: this.#pending, onToolsChanged: () => this.#tools.changed() };
-    this.#tools = new ToolList(options.logger);
+    const { name, logger } = options;
+    this.#tools = new ToolList({ name, logger, timeoutMs: this.#connectTimeoutMs });
   }
 
   /** How it went; undefined before the server was reached for. */
@@ -76,9 +79,9 @@ export class McpConnection {
     return this.#status;
   }
 
-  /** It could not be reached, and has not been since. */
+  /** It could not be reached, or did not list its tools, and has not since. */
   get isAway(): boolean {
-    return !this.#live && this.#failures > 0;
+    return this.#unlisted !== undefined || (!this.#live && this.#failures > 0);
   }
 
   /** Grows whenever the list of tools may have changed. */
@@ -94,7 +97,8 @@ export class McpConnection {
 
   /** Tries a server that failed once more, now. Never rejects: the outcome is a status. */
   async retry(): Promise<void> {
-    if (this.isAway && !this.#closing.signal.aborted) await this.#connect().catch(() => {});
+    if (!this.isAway || this.#closing.signal.aborted) return;
+    await (this.#unlisted === undefined ? this.#connect() : this.#list(undefined)).catch(() => {});
   }
 
   /** Never rejects for a server that is away: its tools are missing until it is back. */
@@ -102,7 +106,7 @@ export class McpConnection {
     this.retryIfDue();
     if (this.isAway) return []; // a step must not wait again for a server that did not answer before
     try {
-      return await this.#listTools(signal);
+      return (await this.#list(signal)).tools;
     } catch (error) {
       signal?.throwIfAborted();
       if (!this.#closing.signal.aborted)
@@ -135,18 +139,20 @@ export class McpConnection {
     this.#pending.close();
   }
 
-  async #listTools(signal: AbortSignal | undefined): Promise<readonly Tool[]> {
+  async #list(signal: AbortSignal | undefined): Promise<{ live: Live; tools: readonly Tool[] }> {
     for (let isSecond = false; ; isSecond = true) {
       const live = await (signal ? abortable(this.#connect(), signal) : this.#connect());
       try {
-        return await this.#tools.read(live.client, signal);
+        const tools = await this.#tools.read(live.client, signal);
+        if (this.#unlisted !== undefined) this.#recover();
+        return { live, tools };
       } catch (error) {
         signal?.throwIfAborted();
         const broken = brokenOff(live);
         const isLost = !broken && retrySafety(error, undefined) !== 'no-loss';
         this.#lose(live, errorText(broken ?? error));
         if (isLost && !isSecond) continue;
-        this.#fail(broken ?? error);
+        this.#failToList(broken ?? error);
         throw broken ?? error;
       }
     }
@@ -161,7 +167,7 @@ export class McpConnection {
     let isSecond = false;
     for (let logins = 0; ; ) {
       signal.throwIfAborted();
-      const live = this.#live ?? (await abortable(this.#connect(), signal));
+      const live = (isSecond ? undefined : this.#live) ?? (await this.#connectAgain(tool, signal));
       live.calls++;
       try {
         return await send(live);
@@ -194,6 +200,17 @@ export class McpConnection {
     }
   }
 
+  /** A server that was away may have come back with another tool of that name, which nobody has judged. */
+  async #connectAgain(tool: Tool | undefined, signal: AbortSignal): Promise<Live> {
+    if (!tool) return abortable(this.#connect(), signal);
+    const { live, tools } = await this.#list(signal);
+    const now = tools.find(({ name }) => name === tool.name);
+    if (now === tool || JSON.stringify(now) === JSON.stringify(tool)) return live;
+    const change = now ? 'has changed since. It can be called again as it is now' : 'is gone since';
+    const text = `The connection to MCP server "${this.name}" was lost, and "${tool.name}" was not called over the new one: it ${change}.`;
+    throw new PocketError('MCP_REQUEST_FAILED', text);
+  }
+
   async #logIn({ transport }: Live, signal: AbortSignal, refusal: unknown): Promise<void> {
     const login = loginOf(this.#options.entry);
     if (!login || !(transport instanceof HttpTransport))
@@ -221,7 +238,7 @@ export class McpConnection {
       }
       live.client.onclose = () => this.#lose(live, brokenOff(live)?.message ?? 'the server closed the connection');
       this.#live = live;
-      this.#failures = 0;
+      if (this.#unlisted === undefined) this.#failures = 0;
       this.#wasLost = false;
       this.#tools.watch(live.client);
       this.#tools.changed();
@@ -241,7 +258,7 @@ export class McpConnection {
         return await connectTo({
           ...this.#options,
           signal,
-          timeoutMs: this.#options.entry.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+          timeoutMs: this.#connectTimeoutMs,
           makeClient: (negotiation) => new ListeningClient(this.#listener, negotiation),
         });
       } catch (error) {
@@ -273,12 +290,17 @@ export class McpConnection {
         tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
       },
       // the SDK's own timer only has to be out of the way
-      send: (cancelled) => sendCall(live.client, tool, params, { signal: cancelled, timeout: LONGEST_TIMER_MS }),
+      send: (cancelled) =>
+        sendCall({ client: live.client, tool, params, options: { signal: cancelled, timeout: LONGEST_TIMER_MS } }),
     });
     return answer.catch((error) => {
       call.spentMs = performance.now() - begunAt;
       throw error;
     });
+  }
+
+  get #connectTimeoutMs(): number {
+    return this.#options.entry.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
   }
 
   #setStatus(status: ServerStatus, reason?: string): void {
@@ -293,6 +315,18 @@ export class McpConnection {
     this.#tools.changed();
     this.#retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS);
     this.#setStatus('failed', errorText(error));
+  }
+
+  #failToList(error: unknown): void {
+    if (error === this.#unlisted) return; // everybody who waited for the list comes with it
+    this.#unlisted = error;
+    this.#fail(error);
+  }
+
+  #recover(): void {
+    this.#unlisted = undefined;
+    this.#failures = 0;
+    this.#tools.revision++; // who asked meanwhile was told of no tools
   }
 
   #lose(live: Live, reason: string): void {

@@ -67,7 +67,7 @@ export class Fingerprints {
   }
 }
 
-function fingerprint({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): string {
+export function fingerprint({ name, title, description, inputSchema, outputSchema, annotations, _meta }: Tool): string {
   const parts = [name, title, description, inputSchema, outputSchema, annotations, _meta?.capability];
   return sha256(JSON.stringify(parts));
 }

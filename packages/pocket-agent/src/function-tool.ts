@@ -9,7 +9,7 @@ import type {
 import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
 import { misspeltOption, toolFields } from './option-keys.ts';
-import { textResult } from './tool-result.ts';
+import { isContentBlock, textResult } from './tool-result.ts';
 import type { ToolCallContext, ToolSource } from './tools.ts';
 
 /** A JSON Schema of an object. */
@@ -131,9 +131,12 @@ export function toCallToolResult(value: ToolReturn): CallToolResult {
   return isPlain ? { ...text, structuredContent: value } : text;
 }
 
+const resultKeys = ['content', 'structuredContent', 'isError', '_meta'];
+
+/** Data may have a list called `content` too. */
 function isCallToolResult(value: object): value is CallToolResult {
   if (!('content' in value) || !Array.isArray(value.content)) return false;
-  return value.content.every((block) => typeof block === 'object' && block !== null && typeof block.type === 'string');
+  return Object.keys(value).every((key) => resultKeys.includes(key)) && value.content.every(isContentBlock);
 }
 
 type Checked = { value: unknown } | { problem: string };

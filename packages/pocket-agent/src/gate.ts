@@ -12,7 +12,7 @@ import {
 } from './approval.ts';
 import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
-import { Fingerprints, type SeenTools } from './fingerprints.ts';
+import { Fingerprints, fingerprint, type SeenTools } from './fingerprints.ts';
 import { compileSchema } from './json-schema.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -131,15 +131,13 @@ export class Gate {
     const changed = this.#shared.fingerprints.hasChanged(tool.name, tool.tool);
     const asking = gates.filter((gate) => needsApproval(gate.#confirm, tool, call.arguments));
     if (asking.length === 0 && !changed) return this.#yes(call);
-    const once = callHash(frame.path, tool.name, call.arguments);
-    const always = JSON.stringify([frame.path, tool.name]);
+    // a yes is one to the tool as it was
+    const seen = fingerprint(tool.tool);
+    const once = JSON.stringify([callHash(frame.path, tool.name, call.arguments), seen]);
+    const always = JSON.stringify([frame.path, tool.name, seen]);
     // kept by the agent that people talk to: a yes to one is none to another
     const remembered = rootOf(frame).gate.#rememberedFor(this);
-    if (changed) {
-      remembered.delete(once);
-      remembered.delete(always);
-    }
-    if (remembered.has(once) || remembered.has(always)) return { ...this.#yes(call), by: 'memory' };
+    if (!changed && (remembered.has(once) || remembered.has(always))) return { ...this.#yes(call), by: 'memory' };
     const problem = await problemWith(call, tool);
     if (problem !== undefined) return { allowed: false, by: 'policy', reason: problem };
     const approve = approverOf(frame);

@@ -22,8 +22,8 @@ export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'r
 
 export async function serveHttp(factory: McpServerFactory, options: HttpServerOptions = {}): Promise<HttpServer> {
   refuseOtherOptions(mcpListenOptions, 'listen()', options);
-  const { token, tokens, ...served } = options;
-  const authorize = bearerGate(token, tokens);
+  const { token: _token, tokens: _tokens, ...served } = options;
+  const authorize = bearerGate(options);
   try {
     return await serveMcp(factory, { ...served, ...(authorize ? { authorize } : {}) });
   } catch (error) {
@@ -38,7 +38,12 @@ export function cannotListen(error: unknown): PocketError {
 }
 
 /** Undefined when the server is open to everybody. */
-export function bearerGate(token: string | undefined, tokens: HttpServerOptions['tokens']): Authorize | undefined {
+export function bearerGate(options: Pick<HttpServerOptions, 'token' | 'tokens'>): Authorize | undefined {
+  const { token, tokens } = options;
+  // an unset variable must not open a server
+  if (token === undefined && 'token' in options) {
+    throw new PocketError('CONFIG_INVALID', 'The "token" of the server is undefined; set it, or leave the option out.');
+  }
   if (token === undefined && tokens === undefined) return undefined;
   const known = Object.entries(tokens ?? {}).map(([text, profile]) => ({
     token: text,

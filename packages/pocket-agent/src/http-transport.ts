@@ -2,6 +2,7 @@
 import {
   type FetchLike,
   type JSONRPCMessage,
+  type JSONRPCNotification,
   type JSONRPCRequest,
   PROTOCOL_VERSION_META_KEY,
   StreamableHTTPClientTransport,
@@ -19,10 +20,17 @@ interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
   requestInit: { headers: Record<string, string> };
 }
 
+/** An answer that is the SDK's business, which it asks for by sending the same request. */
+interface KeptAnswer {
+  /** Of the request that was sent. */
+  body: string;
+  response: Response;
+}
+
 interface Post {
-  controller: AbortController;
-  /** The SDK reads what is left of it. */
-  isHandedOn: boolean;
+  message: JSONRPCRequest;
+  headers: Record<string, string>;
+  signal: AbortSignal;
 }
 
 /** A stream that is nothing but the answer, as servers send it that have nothing to say in between. */
@@ -31,30 +39,28 @@ const ONLY_EVENT = /^(?:event: message\r?\n)?data: (.*)\r?\n\r?\n$/;
 /** Names that a header may hold as they are; others are encoded by the SDK. */
 const PLAIN_NAME = /^[\w./-]+$/;
 
+/** So long a server may take to hear of a call that was given up, before its connection ends. */
+const CANCEL_MS = 2_000;
+
 export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #url: URL;
   readonly #options: HttpTransportOptions;
-  readonly #unanswered = new Set<string | number>();
-  /** What may still arrive for calls on the short way, broken off by `close`. */
-  readonly #posts = new Map<unknown, Post>();
-  /** Answers that are the SDK's business, by the body of the request it is about to send for them. */
-  readonly #received: Map<string, Response>;
+  readonly #unanswered = new Set<unknown>();
+  /** Requests of which something may still arrive, by their ids: what ends them. */
+  readonly #open = new Map<unknown, AbortController>();
+  readonly #kept: Map<unknown, KeptAnswer>;
   /** Whoever brings tokens needs the SDK to look after them. */
   readonly #takesShortWay: boolean;
 
   constructor(url: URL, options: HttpTransportOptions) {
-    const received = new Map<string, Response>();
+    const kept = new Map<unknown, KeptAnswer>();
     super(url, {
       ...options,
-      fetch: async (to, init) => {
-        const response = received.size > 0 ? received.get(String(init?.body)) : undefined;
-        received.delete(String(init?.body));
-        return response ?? options.fetch(to, init);
-      },
+      fetch: async (to, init) => (kept.size > 0 ? take(kept, init?.body) : undefined) ?? options.fetch(to, init),
     });
     this.#url = url;
     this.#options = options;
-    this.#received = received;
+    this.#kept = kept;
     this.#takesShortWay = options.authProvider === undefined && !('accept' in options.requestInit.headers);
     // the SDK's Client calls a handler that was there before it as well
     this.onmessage = (message) => {
@@ -63,30 +69,40 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!('method' in message && 'id' in message)) {
-      await super.send(message, options).finally(() => {
-        if ('method' in message && message.method === 'notifications/cancelled')
-          this.#giveUp(message.params?.requestId);
-      });
-      return;
-    }
+    if (!('method' in message)) return super.send(message, options);
+    if (message.method === 'notifications/cancelled') return this.#cancel(message, options);
+    if (!('id' in message)) return super.send(message, options);
     const { id } = message;
-    this.#unanswered.add(id);
+    const signal = this.#begin(id, options?.requestSignal);
     try {
       const headers = this.#takesShortWay && this.#headersOf(message, options);
-      const left = headers ? await this.#post(message, headers, options?.requestSignal) : 'everything';
-      if (left !== 'nothing')
-        await super.send(message, { ...options, onRequestStreamEnd: () => this.#streamEnded(id, options) });
+      const left = headers ? await this.#post({ message, headers, signal }) : 'everything';
+      if (left !== 'nothing') {
+        const onRequestStreamEnd = () => this.#streamEnded(id, options);
+        await super.send(message, { ...options, requestSignal: signal, onRequestStreamEnd });
+      }
       if (left === 'nothing' || left === 'an answer') this.#ended(id);
+      else if (left === 'everything' && !this.#unanswered.has(id)) this.#drop(id);
     } catch (error) {
-      this.#drop(id);
+      this.#giveUp(id);
       throw error;
+    } finally {
+      this.#kept.delete(id);
     }
   }
 
   override async close(): Promise<void> {
-    for (const { controller } of this.#posts.values()) controller.abort();
+    for (const controller of this.#open.values()) controller.abort();
     await super.close();
+  }
+
+  /** The server hears of it first; then the connection of the call ends, which the server may never have done. */
+  async #cancel(message: JSONRPCNotification, options: TransportSendOptions | undefined): Promise<void> {
+    try {
+      await super.send(message, { ...options, requestSignal: AbortSignal.timeout(CANCEL_MS) });
+    } finally {
+      this.#giveUp(message.params?.requestId);
+    }
   }
 
   /** The SDK would wait for ever for a request whose response stream ended without an answer. */
@@ -103,12 +119,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.onmessage?.({ jsonrpc: '2.0', id, error });
   }
 
-  /** Nobody waits for a call any longer, and its connection would stay open. Streams are the SDK's, which may resume them. */
+  /** Nobody waits for it any longer. The SDK, which knows the signal, does not take up its stream again. */
   #giveUp(id: unknown): void {
-    const post = this.#posts.get(id);
-    if (!post || post.isHandedOn) return;
-    post.controller.abort();
-    this.#posts.delete(id);
+    this.#open.get(id)?.abort();
+    this.#drop(id);
   }
 
   /** What the SDK would send with a call; undefined where it takes more than this. */
@@ -133,30 +147,26 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     };
   }
 
-  /** Nothing more is expected of a call. */
-  #drop(id: string | number): void {
+  /** Nothing more is expected of a request. */
+  #drop(id: unknown): void {
     this.#unanswered.delete(id);
-    this.#posts.delete(id);
+    this.#open.delete(id);
   }
 
-  /** The signal is that of this one request, and goes away with it. */
-  #startPost(id: string | number, signal: AbortSignal | undefined): AbortSignal {
+  /** The signal that is given is that of this one request, and goes away with it. */
+  #begin(id: string | number, given: AbortSignal | undefined): AbortSignal {
     const controller = new AbortController();
-    this.#posts.set(id, { controller, isHandedOn: false });
-    signal?.addEventListener('abort', () => {
-      controller.abort(signal.reason);
+    this.#unanswered.add(id);
+    this.#open.set(id, controller);
+    given?.addEventListener('abort', () => {
+      controller.abort(given.reason);
       this.#drop(id); // of a stream that was broken off the SDK tells nothing
     });
     return controller.signal;
   }
 
   /** Posts a call and reads an answer that comes in one piece. What is left is kept for the SDK. */
-  async #post(
-    message: JSONRPCRequest,
-    headers: Record<string, string>,
-    requestSignal: AbortSignal | undefined,
-  ): Promise<'nothing' | 'an answer' | 'a stream'> {
-    const signal = this.#startPost(message.id, requestSignal);
+  async #post({ message, headers, signal }: Post): Promise<'nothing' | 'an answer' | 'a stream'> {
     const body = JSON.stringify(message);
     try {
       // where a redirect may lead is for the SDK to say
@@ -170,9 +180,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       }
       const isStream = /^text\/event-stream\s*(;|$)/i.test(type);
       if (isStream && response instanceof HttpResponse && (await this.#isWhole(response, message.id))) return 'nothing';
-      this.#received.set(body, response);
-      const post = this.#posts.get(message.id);
-      if (post) post.isHandedOn = true;
+      this.#kept.set(message.id, { body, response });
       return isStream ? 'a stream' : 'an answer';
     } catch (error) {
       if (!signal.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -189,6 +197,17 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.onmessage?.(checkedMessage(answer));
     return (await response.begun(begun.length)).length === begun.length;
   }
+}
+
+/** Undefined for a request that is the SDK's own. What was answered is not sent again, for the tool would run twice. */
+function take(kept: Map<unknown, KeptAnswer>, body: unknown): Response | undefined {
+  const request = typeof body === 'string' ? parsed(body) : undefined;
+  const id = typeof request === 'object' && request !== null && 'id' in request ? request.id : undefined;
+  const answer = kept.get(id);
+  if (!answer) return undefined;
+  kept.delete(id);
+  if (answer.body !== body) throw new Error(`Request ${id} is not the one that was sent and answered under this id`);
+  return answer.response;
 }
 
 function contentType(response: Response): string {

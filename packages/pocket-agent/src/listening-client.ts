@@ -4,7 +4,6 @@ import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { isResult } from './message-lines.ts';
 import type { PendingCalls } from './pending-calls.ts';
-import { SparingCache } from './send-call.ts';
 import {
   capabilitiesOf,
   registerServerRequests,
@@ -12,6 +11,7 @@ import {
   type ServerLog,
   tell,
 } from './server-requests.ts';
+import { SparingCache } from './sparing-cache.ts';
 import type { ToolProgress } from './tools.ts';
 
 /** How often a server of the 2026 era may ask something in one call; the SDK would stop at ten. */
@@ -51,6 +51,12 @@ export class ListeningClient extends Client {
 
   override async connect(...[transport, options]: Parameters<Client['connect']>): Promise<void> {
     const { onmessage: before } = transport;
+    const { pending } = this.#listener;
+    const send = transport.send.bind(transport);
+    transport.send = (message, sendOptions) => {
+      if ('method' in message && 'id' in message) pending.sent(message.id);
+      return send(message, sendOptions);
+    };
     const heard: NonNullable<Transport['onmessage']> = (message, extra) => {
       before?.(message, extra);
       hear(this.#listener, message);
@@ -61,7 +67,9 @@ export class ListeningClient extends Client {
     transport.onmessage = (message, extra) => {
       if (isResult(message)) {
         before?.(message, extra);
-        this._onresponse(message); // the SDK's own way holds it against one schema twice
+        // the SDK's own way holds it against one schema twice
+        if (message.result.resultType === 'input_required') pending.asked(message.id, () => this._onresponse(message));
+        else this._onresponse(message);
       } else if (progressOf(message)) {
         heard(message, extra); // the SDK does not know our tokens: its `onprogress` is not for this client
       } else bySdk?.(message, extra);

@@ -5,7 +5,8 @@ import type { McpServer, Server } from '@modelcontextprotocol/server';
 import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
-import { didYouMean } from './suggest.ts';
+import { checkValue, isObject, misspeltOption, type Rule } from './option-keys.ts';
+import { addressInstead, didYouMean } from './suggest.ts';
 
 /** An MCP server of this process. A factory can be used by many agents; one server object by one agent. */
 export type InProcessServer = McpServer | Server | (() => McpServer | Server);
@@ -55,79 +56,140 @@ interface McpServersConfig {
 /** The JSON of hosts carries keys of their own, which are left alone. */
 export type McpConfig = McpServersConfig | InProcessServer;
 
+type EntryKey = keyof StdioEntry | keyof HttpEntry | keyof InProcessEntry;
+
+const flag: Rule = { text: 'true or false, without quotes', isMet: (value) => typeof value === 'boolean' };
+const time: Rule = { text: 'a number greater than 0', isMet: (value) => typeof value === 'number' && value > 0 };
+const text: Rule = { text: 'a text', isMet: (value) => typeof value === 'string' };
+const texts: Rule = { text: 'an object of texts', isMet: isObject, isSecret: true };
+
+/** Every key of ours; those of other hosts are none of our business. */
+const entryKeys: Record<EntryKey, Rule> = {
+  disabled: flag,
+  trust: flag,
+  approvals: flag,
+  capabilities: { text: 'an object such as { "search": "read" }', isMet: isObject },
+  timeoutMs: time,
+  maxTimeoutMs: time,
+  connectTimeoutMs: time,
+  command: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
+  args: { text: 'a list of texts', isMet: Array.isArray, isSecret: true },
+  env: texts,
+  cwd: text,
+  url: text,
+  headers: texts,
+  type: text,
+  auth: { text: 'what fileOAuth gives, or a provider of the MCP SDK', isMet: isLogin, isSecret: true },
+  fetch: { text: 'a function', isMet: (value) => typeof value === 'function' },
+  server: { text: 'an McpServer or a function', isMet: isInProcessServer },
+};
+
+/** Keys of other hosts that only look like a slip of the pen: FastMCP's, Windsurf's, Claude Code's, Cline's. */
+const ofOtherHosts: readonly string[] = ['transport', 'serverUrl', 'oauth', 'timeout'];
+const otherNames: Readonly<Record<string, string>> = { cmd: 'command', serverUrl: 'url', httpUrl: 'url' };
+
 /** The enabled servers by name, copied. Throws for what can never work; a missing variable shows at connect. */
 export function readMcpConfig(config: McpConfig | undefined): Map<string, McpServerEntry> {
   const entries = new Map<string, McpServerEntry>();
   if (!config) return entries;
   if (isInProcessServer(config)) return entries.set('local', { server: config });
+  if (typeof config === 'string') {
+    throw invalid(
+      'mcpConfig must be an object with "mcpServers", not a text. From a file: JSON.parse(await readFile(path, "utf8")).',
+    );
+  }
   const servers = config.mcpServers ?? config.servers;
-  if (typeof servers !== 'object' || servers === null) {
-    const keys = Object.keys(config).join(', ') || 'nothing';
-    throw invalid(`mcpConfig needs an object "mcpServers" (or an McpServer); it has ${keys}.`);
+  if (!isObject(servers)) {
+    const keys = Object.keys(config);
+    const misspelt = keys.map((key) => (key in places ? '' : didYouMean(key, Object.keys(places)))).find(Boolean);
+    const has = Array.isArray(config) ? 'is a list' : `has ${keys.join(', ') || 'nothing'}`;
+    throw invalid(`mcpConfig needs an object "mcpServers" (or an McpServer); it ${has}.${misspelt ?? ''}`);
   }
   for (const [name, entry] of Object.entries(servers)) {
-    if (!entry?.disabled) entries.set(name, checkEntry(name, entry));
+    if (!isDisabled(name, entry)) entries.set(name, checkEntry(name, entry));
   }
   return entries;
 }
+
+const places: Record<keyof McpServersConfig, true> = { mcpServers: true, servers: true };
 
 function isInProcessServer(value: unknown): value is InProcessServer {
   if (typeof value === 'function') return true;
   return typeof value === 'object' && value !== null && 'connect' in value && typeof value.connect === 'function';
 }
 
+function isLogin(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return ['token', 'tokens', 'waitForRedirect'].some((name) => typeof value[name] === 'function');
+}
+
+/** The account at a provider that Cursor logs in with by itself. */
+function isCursorLogin(value: unknown): boolean {
+  return isObject(value) && 'CLIENT_ID' in value;
+}
+
+/** What else an entry says is of no account while it is off. */
+function isDisabled(name: string, entry: McpServerEntry): boolean {
+  if (!isObject(entry) || isInProcessServer(entry)) return false;
+  const { disabled = false } = entry;
+  checkValue(`MCP server "${name}": disabled`, disabled, flag);
+  return disabled;
+}
+
 function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
-  if (typeof entry !== 'object' || entry === null) throw invalid(`MCP server "${name}" must be an object.`);
+  if (!isObject(entry) && !isInProcessServer(entry)) throw invalid(`MCP server "${name}" must be an object.`);
   if (isInProcessServer(entry)) return { server: entry };
-  const copy = { ...entry };
-  for (const key of ['timeoutMs', 'maxTimeoutMs', 'connectTimeoutMs'] as const) {
-    const value = copy[key];
-    if (value !== undefined && !(typeof value === 'number' && value > 0)) {
-      throw invalid(`MCP server "${name}": "${key}" must be a number greater than 0, got ${JSON.stringify(value)}.`);
-    }
-  }
+  // what is undefined was left out
+  const copy = Object.fromEntries(
+    Object.entries(entry).filter(([key, value]) => value !== undefined && !(key === 'auth' && isCursorLogin(value))),
+  ) as unknown as McpServerEntry;
+  if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw nowhereToGo(name, copy);
+  const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
+  const misspelt = misspeltOption(entryKeys, `MCP server "${name}"`, own);
+  if (misspelt) throw misspelt;
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {
     throw invalid(
       `MCP server "${name}": capability "${wrong[1]}" of "${wrong[0]}" must be one of ${capabilities.join(', ')}.`,
     );
   }
-  if ('server' in copy) {
-    if (!isInProcessServer(copy.server))
-      throw invalid(`MCP server "${name}": "server" must be an McpServer or a function.`);
-    return copy;
-  }
+  if ('server' in copy) return copy;
   if ('command' in copy && 'url' in copy) throw invalid(`MCP server "${name}" has both "command" and "url"; keep one.`);
   if ('command' in copy) {
-    if (typeof copy.command !== 'string' || !copy.command)
-      throw invalid(`MCP server "${name}": "command" must be a text.`);
-    if (copy.args !== undefined && !Array.isArray(copy.args))
-      throw invalid(`MCP server "${name}": "args" must be a list.`);
-    if (copy.cwd !== undefined && typeof copy.cwd !== 'string')
-      throw invalid(`MCP server "${name}": "cwd" must be a text.`);
     checkTexts(name, 'args', copy.args);
     checkTexts(name, 'env', copy.env);
     return copy;
   }
-  if (!('url' in copy) || typeof copy.url !== 'string') {
-    const misspelt = Object.keys(copy).find((key) => key !== 'url' && didYouMean(key, ['command', 'url']));
-    const hint = misspelt ? ` It has "${misspelt}".${didYouMean(misspelt, ['command', 'url'])}` : '';
-    throw invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`);
-  }
+  // one with a variable in it is whole at connect
+  if (!copy.url.includes('${')) checkUrl(name, copy.url);
   const type = copy.type ?? ('transport' in copy ? copy.transport : undefined); // FastMCP calls it transport
   if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {
     throw invalid(`MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`);
   }
   checkTexts(name, 'headers', copy.headers);
-  if (copy.fetch !== undefined && typeof copy.fetch !== 'function')
-    throw invalid(`MCP server "${name}": "fetch" must be a function.`);
   return { ...copy, ...(type ? { type } : {}) };
 }
 
-function checkTexts(server: string, key: string, texts: object | undefined): void {
-  if (texts !== undefined && (typeof texts !== 'object' || texts === null))
-    throw invalid(`MCP server "${server}": "${key}" must be an object of texts.`);
-  for (const [name, value] of Object.entries(texts ?? {})) {
+function nowhereToGo(name: string, entry: object): PocketError {
+  const meant = (key: string) => {
+    const other = Object.hasOwn(otherNames, key) ? otherNames[key] : undefined;
+    return other ? ` Did you mean "${other}"?` : didYouMean(key, ['command', 'url']);
+  };
+  const misspelt = Object.keys(entry).find((key) => key !== 'url' && key !== 'command' && meant(key));
+  const hint = misspelt ? ` It has "${misspelt}".${meant(misspelt)}` : '';
+  return invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`);
+}
+
+/** Throws for what is no address of HTTP; `written` is named, for what its variables hold may be a secret. */
+export function checkUrl(server: string, url: string, written = url): void {
+  const instead = addressInstead(url);
+  if (instead === undefined) return;
+  const wayOut = written === url ? instead : 'It must begin with http:// or https://.';
+  throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${wayOut}`);
+}
+
+function checkTexts(server: string, key: string, values: object | undefined): void {
+  for (const [name, value] of Object.entries(values ?? {})) {
     if (typeof value !== 'string')
       throw invalid(`MCP server "${server}": "${key}.${name}" must be a text, got ${JSON.stringify(value)}.`);
   }

@@ -89,19 +89,32 @@ export function textOf(message: Message): string {
   return text;
 }
 
-/** A history that a crash cut off goes on too: calls without an answer get one, answers without a call are left out. */
+/**
+ * A history that a crash cut off goes on too: calls without an answer get one, answers without a call are left out, and
+ * an answer that comes after other messages moves to its call.
+ */
 export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
   const whole: Message[] = [];
   let open = new Map<string, string>();
+  const invented = new Map<string, ToolMessage>();
   const answerOpen = () => {
     for (const [id, name] of open) {
-      whole.push(toolMessage(id, name, { type: 'error-text', value: 'No result of this call was recorded.' }));
+      const none = toolMessage(id, name, { type: 'error-text', value: 'No result of this call was recorded.' });
+      invented.set(id, none);
+      whole.push(none);
     }
     open = new Map();
   };
+  const staysHere = (part: ToolMessage['content'][number]) => {
+    if (part.type !== 'tool-result' || open.delete(part.toolCallId)) return true;
+    const place = invented.get(part.toolCallId);
+    if (place) place.content = [part];
+    invented.delete(part.toolCallId);
+    return false;
+  };
   for (const message of messages) {
     if (message.role === 'tool') {
-      const content = message.content.filter((part) => part.type !== 'tool-result' || open.delete(part.toolCallId));
+      const content = message.content.filter(staysHere);
       if (content.length > 0) whole.push({ ...message, content });
       continue;
     }
@@ -118,13 +131,29 @@ export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
 
 /** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */
 export function copyMessage(message: Message): Message {
-  if (!['user', 'assistant', 'tool'].includes(message.role) || !Array.isArray(message.content)) {
+  const isKnown = ['user', 'assistant', 'tool'].includes(message?.role);
+  if (!isKnown || !Array.isArray(message.content) || !message.content.every(isPart)) {
     throw new PocketError(
       'CONFIG_INVALID',
-      `A history message needs a role (user, assistant or tool) and a list of content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.`,
+      `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.`,
     );
   }
   return JSON.parse(JSON.stringify(message, plainBytes));
+}
+
+const partNeeds: Record<string, readonly string[]> = {
+  text: ['text'],
+  reasoning: ['text'],
+  file: ['data'],
+  'tool-call': ['toolCallId', 'toolName'],
+  'tool-result': ['toolCallId', 'output'],
+};
+
+/** Whether a part has what a prompt is made of; what it is worth is for the provider to say. */
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null || !('type' in part) || typeof part.type !== 'string') return false;
+  const needs = Object.hasOwn(partNeeds, part.type) ? partNeeds[part.type] : [];
+  return needs?.every((name) => (Reflect.get(part, name) ?? undefined) !== undefined) ?? true;
 }
 
 /** A replacer for JSON. It looks at the original, because a Buffer has turned itself into a list of numbers already. */

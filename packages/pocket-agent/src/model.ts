@@ -1,7 +1,7 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from './errors.ts';
-import { closest } from './suggest.ts';
+import { addressInstead, closest } from './suggest.ts';
 
 export type LanguageModel = LanguageModelV4;
 
@@ -20,7 +20,10 @@ interface Provider {
   packageName: string;
   /** One of these must be set unless `apiKey` is given. None: works without a key. */
   keys: readonly string[];
-  load(settings: ModelSettings): Promise<Factory>;
+  /** The variable that its package takes a base URL from, or we do. */
+  baseUrl?: string;
+  /** `where` is what the settings are called in an error. */
+  load(settings: ModelSettings, where: string): Promise<Factory>;
 }
 
 /** The stand-in that needs no key: rules, not an LLM. */
@@ -31,11 +34,13 @@ const providers: Readonly<Record<string, Provider>> = {
   openai: {
     packageName: '@ai-sdk/openai',
     keys: ['OPENAI_API_KEY'],
+    baseUrl: 'OPENAI_BASE_URL',
     load: async (settings) => (await import('@ai-sdk/openai')).createOpenAI(common(settings)),
   },
   anthropic: {
     packageName: '@ai-sdk/anthropic',
     keys: ['ANTHROPIC_API_KEY'],
+    baseUrl: 'ANTHROPIC_BASE_URL',
     load: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(common(settings)),
   },
   google: {
@@ -49,11 +54,11 @@ const providers: Readonly<Record<string, Provider>> = {
   azure: {
     packageName: '@ai-sdk/azure',
     keys: ['AZURE_API_KEY'],
-    load: async (settings) => {
+    load: async (settings, where) => {
       if (!settings.baseUrl && !process.env.AZURE_RESOURCE_NAME) {
         throw new PocketError(
           'CONFIG_INVALID',
-          'Models under "azure/" need to know where they are: set AZURE_RESOURCE_NAME or modelSettings.baseUrl.',
+          `Models under "azure/" need to know where they are: set AZURE_RESOURCE_NAME or ${where}.baseUrl.`,
         );
       }
       return (await import('@ai-sdk/azure')).createAzure(common(settings));
@@ -62,17 +67,23 @@ const providers: Readonly<Record<string, Provider>> = {
   ollama: {
     packageName: '@ai-sdk/openai-compatible',
     keys: [],
-    load: (settings) => compatible('ollama', settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL, settings),
+    baseUrl: 'OLLAMA_BASE_URL',
+    load: (settings, where) => {
+      const baseUrl = settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL;
+      const wayOut = settings.baseUrl ? `mend ${where}.baseUrl` : 'set OLLAMA_BASE_URL';
+      return compatible('ollama', baseUrl, settings, fetchFromOllama(wayOut));
+    },
   },
   'openai-compatible': {
     packageName: '@ai-sdk/openai-compatible',
     keys: [],
-    load: (settings) => {
+    baseUrl: 'OPENAI_COMPATIBLE_BASE_URL',
+    load: (settings, where) => {
       const baseUrl = settings.baseUrl ?? process.env.OPENAI_COMPATIBLE_BASE_URL;
       if (!baseUrl) {
         throw new PocketError(
           'CONFIG_INVALID',
-          'Models under "openai-compatible/" need a base URL: set modelSettings.baseUrl or OPENAI_COMPATIBLE_BASE_URL.',
+          `Models under "openai-compatible/" need a base URL: set ${where}.baseUrl or OPENAI_COMPATIBLE_BASE_URL.`,
         );
       }
       const apiKey = settings.apiKey ?? process.env.OPENAI_COMPATIBLE_API_KEY;
@@ -87,28 +98,26 @@ const bareNames: readonly (readonly [RegExp, string])[] = [
   [/^(gemini|gemma)-/, 'google'],
 ];
 
+/** `where` is what the settings are called in an error. */
 export async function resolveModel(
   model: string | LanguageModel,
   settings: ModelSettings = {},
+  where = 'agentConfig.modelSettings',
 ): Promise<LanguageModel> {
   if (typeof model !== 'string') return model;
   if (model === DEMO) return (await import('./demo-model/model.ts')).createDemoModel();
   const { provider, modelId } = findProvider(model);
-  if (settings.baseUrl && !URL.canParse(settings.baseUrl)) {
-    throw new PocketError(
-      'CONFIG_INVALID',
-      `modelSettings.baseUrl must be a whole URL such as "http://localhost:8000/v1", got "${settings.baseUrl}".`,
-    );
-  }
+  if (settings.baseUrl) checkBaseUrl(`${where}.baseUrl`, settings.baseUrl);
+  else if (provider.baseUrl) checkBaseUrl(provider.baseUrl, process.env[provider.baseUrl]);
   const hasKey = settings.apiKey || provider.keys.length === 0 || provider.keys.some((key) => process.env[key]);
   if (!hasKey) {
     throw new PocketError(
       'MODEL_KEY_MISSING',
-      `Model "${model}" needs a key: set ${provider.keys.join(' or ')}, or pass agentConfig.modelSettings.apiKey.`,
+      `Model "${model}" needs a key: set ${provider.keys.join(' or ')}, or pass ${where}.apiKey.`,
     );
   }
   try {
-    return (await provider.load(settings)).languageModel(modelId);
+    return (await provider.load(settings, where)).languageModel(modelId);
   } catch (error) {
     if (error instanceof PocketError || !isMissing(error, provider.packageName)) throw error;
     throw new PocketError(
@@ -139,8 +148,8 @@ function unknownModel(model: string): PocketError {
   const prefixes = names.map((name) => `${name}/…`).join(', ');
   const slash = model.indexOf('/');
   const prefix = model.slice(0, Math.max(slash, 0));
-  const near = closest(prefix, names);
-  const meant = near && near !== prefix ? ` Did you mean "${near}${model.slice(slash)}"?` : '';
+  const near = slash < 0 ? closest(model, [DEMO]) : closest(prefix, names);
+  const meant = near && near !== prefix ? ` Did you mean "${near}${slash < 0 ? '' : model.slice(slash)}"?` : '';
   const ofRouter = slash < 0 ? ' A name of a router needs the option "router" of the agent.' : '';
   return new PocketError(
     'MODEL_UNKNOWN',
@@ -152,9 +161,37 @@ function common({ apiKey, baseUrl, headers }: ModelSettings) {
   return { ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) };
 }
 
-async function compatible(name: string, baseURL: string, settings: ModelSettings): Promise<Factory> {
+async function compatible(
+  name: string,
+  baseURL: string,
+  settings: ModelSettings,
+  fetch?: typeof globalThis.fetch,
+): Promise<Factory> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-  return createOpenAICompatible({ ...common(settings), name, baseURL, includeUsage: true });
+  return createOpenAICompatible({ ...common(settings), name, baseURL, includeUsage: true, ...(fetch && { fetch }) });
+}
+
+/** Says what to do when nothing listens; the AI SDK knows a network error by its text and shows the cause of it. */
+function fetchFromOllama(wayOut: string): typeof globalThis.fetch {
+  return async (input, init) => {
+    try {
+      return await fetch(input, init);
+    } catch (error) {
+      const reason = errorText(error);
+      if (!(error instanceof TypeError) || !/ECONNREFUSED|ENOTFOUND/.test(reason)) throw error;
+      const text = `${reason.replace('fetch failed: ', '')}. Is Ollama running? Start Ollama or ${wayOut}.`;
+      throw new TypeError(error.message, { cause: new Error(text, { cause: error }) });
+    }
+  };
+}
+
+function checkBaseUrl(name: string, baseUrl: string | undefined): void {
+  const instead = baseUrl ? addressInstead(baseUrl) : undefined;
+  if (instead === undefined) return;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `${name} must be a whole URL such as "http://localhost:8000/v1", got "${baseUrl}". ${instead}`,
+  );
 }
 
 function isMissing(error: unknown, packageName: string): boolean {

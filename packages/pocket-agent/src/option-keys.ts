@@ -1,91 +1,183 @@
-// Options by name: one that does not exist would be ignored, so it is refused.
+// Options by name: one that does not exist would be ignored, and one of a wrong kind fails late, so both are refused.
 import type { A2aListenOptions, A2aServerOptions } from './a2a/server-options.ts';
-import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
+import type { Profile } from './access.ts';
+import type { AgentConfig, AgentLimits, CompletionOptions, PocketAgentOptions } from './agent-config.ts';
 import { PocketError } from './errors.ts';
 import type { tool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
+import type { AgentHooks } from './hooks.ts';
 import type { HttpServerOptions } from './http-server.ts';
+import type { ModelSettings } from './model.ts';
 import type { AgentServerOptions } from './serve.ts';
-import { didYouMean } from './suggest.ts';
+import { closest, didYouMean } from './suggest.ts';
 import type { RunOptions } from './turns.ts';
 
-type Names<Options> = Record<keyof Options, true>;
+/** What an option must be. */
+export interface Rule {
+  text: string;
+  isMet(value: unknown): boolean;
+  /** What was given may be a secret and is not shown. */
+  isSecret?: true;
+}
+
+/** `true`: it is checked where it is used. */
+export type Names<Options> = Record<keyof Options, true | Rule>;
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown) => typeof value === 'string';
+
+/** null is what was left out, as it always was for these. */
+const orNull = (text: string, isMet: Rule['isMet']): Rule => ({
+  text,
+  isMet: (value) => value === null || isMet(value),
+});
+const can = (value: unknown, ...methods: string[]) =>
+  methods.every((method) => typeof (value as Record<string, unknown> | undefined)?.[method] === 'function');
+
+export const aText = orNull('a text', isText);
+export const aFunction = orNull('a function', (value) => typeof value === 'function');
+const yesOrNo = orNull('true or false', (value) => typeof value === 'boolean');
+const positive: Rule = { text: 'a number greater than 0', isMet: (value) => typeof value === 'number' && value > 0 };
+const isCount = (value: unknown) => Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
+const count: Rule = { text: 'a whole number greater than 0', isMet: (value) => isCount(value) && Number(value) > 0 };
+
+export function listOf(text: string, isItem: Rule['isMet']): Rule {
+  return orNull(text, (value) => Array.isArray(value) && value.every(isItem));
+}
+
+function oneOf(...words: string[]): Rule {
+  return orNull(`one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
+}
+
+const texts = listOf('a list of texts', isText);
+const isAgent = (value: unknown) => isObject(value) && can(value, 'run', 'fork', 'close');
 
 const agentConfig: Names<AgentConfig> = {
   llmModel: true,
   modelSettings: true,
-  name: true,
-  roleDescription: true,
-  agentId: true,
-  systemPrompt: true,
+  name: aText,
+  roleDescription: aText,
+  agentId: aText,
+  systemPrompt: aText,
   messages: true,
-  allowImages: true,
+  allowImages: yesOrNo,
   completionOptions: true,
+};
+
+const modelSettings: Names<ModelSettings> = {
+  apiKey: { ...aText, isSecret: true },
+  baseUrl: aText,
+  headers: {
+    ...orNull('an object of texts', (value) => isObject(value) && Object.values(value).every(isText)),
+    isSecret: true,
+  },
+};
+
+const completionOptions: Names<CompletionOptions> = {
+  maxOutputTokens: true,
+  temperature: true,
+  stopSequences: true,
+  topP: true,
+  topK: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  responseFormat: true,
+  seed: true,
+  reasoning: true,
+  headers: true,
+  providerOptions: true,
+  toolChoice: true,
 };
 
 const access: Names<AccessOptions> = {
   profile: true,
-  filter: true,
+  filter: aFunction,
   confirm: true,
   remember: true,
-  approvalTimeoutMs: true,
-  independent: true,
-  fingerprintFile: true,
-  auditFile: true,
-  redact: true,
+  approvalTimeoutMs: positive,
+  independent: yesOrNo,
+  fingerprintFile: aText,
+  auditFile: aText,
+  redact: listOf('a list of regular expressions such as [/ssn/i]', (value) => value instanceof RegExp),
 };
 
+export const profileOptions: Names<Profile> = { capabilities: texts, allow: texts, deny: texts };
+
 const limits: Names<AgentLimits> = {
-  maxSteps: true,
-  timeoutMs: true,
-  maxTokens: true,
-  maxCostUsd: true,
-  maxToolCalls: true,
-  maxParallelToolCalls: true,
-  modelRetries: true,
+  maxSteps: count,
+  timeoutMs: positive,
+  maxTokens: positive,
+  maxCostUsd: positive,
+  maxToolCalls: count,
+  maxParallelToolCalls: count,
+  modelRetries: { text: 'a whole number, 0 or more', isMet: (value) => isCount(value) && Number(value) >= 0 },
+};
+
+const hookNames: Names<AgentHooks> = {
+  preStep: aFunction,
+  postStep: aFunction,
+  preToolCall: aFunction,
+  postToolCall: aFunction,
+  onLlmResponse: aFunction,
+  onEvent: aFunction,
+  onToolError: aFunction,
+  onToolResult: aFunction,
 };
 
 const ofAgent: Names<PocketAgentOptions> = {
   agentConfig: true,
-  mcpClient: true,
+  mcpClient: orNull('a PocketAgentClient', (value) => can(value, 'listTools', 'callTool')),
   mcpConfig: true,
   mcpServerQueryParams: true,
-  toolPrefix: true,
-  toolTimeoutMs: true,
-  maxToolTimeoutMs: true,
-  clientInfo: true,
-  router: true,
-  logger: true,
-  hooks: true,
-  subAgents: true,
-  tools: true,
+  toolPrefix: oneOf('auto', 'always', 'never'),
+  toolTimeoutMs: positive,
+  maxToolTimeoutMs: positive,
+  clientInfo: orNull('{ name, version }', (value) => isObject(value) && isText(value.name) && isText(value.version)),
+  router: orNull('an object with languageModel(name)', (value) => can(value, 'languageModel')),
+  logger: orNull('an object with debug, info, warn and error', (value) => can(value, 'debug', 'info', 'warn', 'error')),
+  hooks: orNull('an object with hooks', isObject),
+  subAgents: listOf('a list of agents, also of one: subAgents: [agent]; tools belong in tools', isAgent),
+  tools: listOf(
+    'a list, also of one: tools: [ … ]; an agent belongs in subAgents, or goes in as agent.asMcpTool()',
+    (value) => !isAgent(value),
+  ),
   limits: true,
-  maxToolResultBytes: true,
+  maxToolResultBytes: positive,
   prices: true,
   access: true,
-  approve: true,
-  toolCallMetadata: true,
-  samplingHandler: true,
-  elicitationHandler: true,
-  canElicit: true,
-  logHandler: true,
-  progressHandler: true,
-  messageHandler: true,
-  roots: true,
+  approve: aFunction,
+  toolCallMetadata: orNull('an object', isObject),
+  samplingHandler: orNull(
+    "a function or 'agent-model'",
+    (value) => typeof value === 'function' || value === 'agent-model',
+  ),
+  elicitationHandler: aFunction,
+  logHandler: aFunction,
+  progressHandler: aFunction,
+  messageHandler: aFunction,
+  roots: orNull("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
+    Array.isArray(value) ? value.every((root) => isText(root?.uri)) : typeof value === 'function',
+  ),
 };
 
+const signal = orNull('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);
+
 export const runOptions: Names<RunOptions> = {
-  signal: true,
-  timeoutMs: true,
-  traceparent: true,
-  onEvent: true,
-  streaming: true,
+  signal,
+  timeoutMs: positive,
+  traceparent: aText,
+  onEvent: aFunction,
+  streaming: yesOrNo,
   profile: true,
-  approve: true,
-  approveFallback: true,
-  elicit: true,
-  caller: true,
+  approve: aFunction,
+  approveFallback: aFunction,
+  elicit: aFunction,
+  caller: aText,
 };
+
+/** Those of a step that are not the model's are named too, so that they can be suggested. */
+export const stepOptions = { ...completionOptions, signal, timeoutMs: positive, traceparent: aText };
 
 const toolOptions: Names<Parameters<typeof tool>[0]> = {
   name: true,
@@ -151,36 +243,110 @@ export const a2aServerOptions: Names<A2aServerOptions> = {
   ...a2aAccess,
 };
 
-const groups = { agentConfig, access, limits };
-type Group = keyof typeof groups;
+const groups = {
+  agentConfig,
+  access,
+  limits,
+  'agentConfig.modelSettings': modelSettings,
+  'agentConfig.completionOptions': completionOptions,
+};
+/** Where an option may belong; a profile has more homes than an agent, and is checked wherever it is read. */
+const homes: Readonly<Record<string, object>> = { ...groups, 'access.profile': profileOptions };
+
+/** What others call an option, by where somebody looks for it. */
+const inOtherWords = new Map(
+  Object.entries({
+    mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
+    'agentConfig.mcpServers': ' It belongs inside mcpConfig, beside agentConfig: mcpConfig: { mcpServers: { … } }.',
+    model: ' Did you mean "agentConfig.llmModel"?',
+    'agentConfig.model': ' Did you mean "llmModel"?',
+    'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
+    'A step.maxTokens': ' Did you mean "maxOutputTokens"?',
+  }),
+);
 
 /** `mayHaveOthers`: a subclass may take options of its own beside those of every agent. */
-export function refuseUnknownOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
-  if (!mayHaveOthers) for (const key of given(options)) if (!Object.hasOwn(ofAgent, key)) throw unknown(key);
-  for (const group of Object.keys(groups) as Group[]) {
-    const value: unknown = options?.[group];
+export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
+  if (!mayHaveOthers) for (const key of given(options)) if (!Object.hasOwn(ofAgent, key)) throw unknown(key, ofAgent);
+  for (const [group, names] of Object.entries(groups)) {
+    const value = group.split('.').reduce<unknown>((outer, key) => (isObject(outer) ? outer[key] : undefined), options);
     if (value === undefined) continue;
-    if (typeof value !== 'object' || value === null)
-      throw new PocketError('CONFIG_INVALID', `${group} must be an object.`);
-    for (const key of given(value)) if (!Object.hasOwn(groups[group], key)) throw unknown(key, group);
+    checkValue(group, value, { text: 'an object', isMet: isObject });
+    refuseOtherOptions(names, group, value as object);
   }
+  for (const key of given(options)) checkOption(ofAgent, '', key, options);
+  if (options?.hooks) checkHooks(options.hooks);
 }
 
-/** Throws for an option that `names` does not hold. */
+/** Throws for an option that `names` does not hold, and for one that is not what it must be. */
 export function refuseOtherOptions(names: object, what: string, options: object): void {
-  for (const key of given(options)) if (!Object.hasOwn(names, key)) throw refusal(what, key, knownInstead(key, names));
+  for (const key of given(options)) {
+    if (!Object.hasOwn(names, key)) throw unknown(key, names, what);
+    checkOption(names, what, key, options);
+  }
 }
 
 /** For objects that may hold more than options, handed on from elsewhere: refuses only what is probably one, misspelt. */
 export function misspeltOption(names: object, what: string, options: object): PocketError | undefined {
   if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
     return new PocketError('CONFIG_INVALID', `${what} takes its options as an object, such as { signal }.`);
-  const known = Object.keys(names);
   for (const key of given(options)) {
-    const meant = Object.hasOwn(names, key) ? '' : didYouMean(key, known);
+    const isKnown = Object.hasOwn(names, key);
+    const meant = isKnown ? '' : didYouMean(key, Object.keys(names));
     if (meant) return refusal(what, key, meant);
+    const fault = isKnown ? faultIn(names, what, key, options) : undefined;
+    if (fault) return fault;
   }
   return undefined;
+}
+
+/** `name` is how whoever wrote the value would find it. */
+export function checkValue(name: string, value: unknown, rule: Rule): void {
+  const fault = faultOf(name, value, rule);
+  if (fault) throw fault;
+}
+
+/** Hooks may be any object with more in it; a method that is nearly a hook would never be called. */
+function checkHooks(hooks: object): void {
+  for (let level = hooks; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+    // getters are left alone
+    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      if (Object.hasOwn(hookNames, key)) checkOption(hookNames, 'hooks', key, { [key]: value });
+      const meant = typeof value === 'function' ? closest(key, Object.keys(hookNames)) : undefined;
+      if (meant && !(meant in hooks)) throw unknown(key, hookNames, 'hooks');
+    }
+  }
+}
+
+function checkOption(names: object, what: string, key: string, options: object): void {
+  const fault = faultIn(names, what, key, options);
+  if (fault) throw fault;
+}
+
+function faultIn(names: object, what: string, key: string, options: object): PocketError | undefined {
+  const rule = Object.hasOwn(names, key) ? (names as Record<string, true | Rule>)[key] : undefined;
+  const value = (options as Record<string, unknown>)[key];
+  if (rule === undefined || rule === true || value === undefined) return undefined;
+  const place = /^[a-z]/.test(what) ? `${what}.` : what && `${what}: `;
+  return faultOf(`${place}${key}`, value, rule);
+}
+
+function faultOf(name: string, value: unknown, { text, isMet, isSecret }: Rule): PocketError | undefined {
+  if (isMet(value)) return undefined;
+  return new PocketError('CONFIG_INVALID', `${name} must be ${text}${isSecret ? '' : `, got ${shown(value)}`}.`);
+}
+
+function shown(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
+  if (typeof value === 'function') return 'a function';
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) {
+    const items = value.slice(0, 5).map((item) => shown(item, depth + 1));
+    return depth > 0 ? 'a list' : `[${items.join(', ')}${value.length > 5 ? ', …' : ''}]`;
+  }
+  const kind: unknown = value.constructor?.name;
+  if (typeof kind !== 'string' || kind === 'Object' || kind === '') return 'an object';
+  return `${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
 /** What is undefined was left out. */
@@ -188,9 +354,9 @@ function given(options: object | undefined): string[] {
   return Object.entries(options ?? {}).flatMap(([key, value]) => (value === undefined ? [] : [key]));
 }
 
-function unknown(key: string, group?: Group): PocketError {
-  const wayOut = elsewhere(key, group) ?? knownInstead(key, group ? groups[group] : ofAgent);
-  return refusal(group ?? 'An agent', key, wayOut);
+function unknown(key: string, names: object, what?: string): PocketError {
+  const wayOut = inOtherWords.get(what ? `${what}.${key}` : key) ?? elsewhere(key, what) ?? knownInstead(key, names);
+  return refusal(what ?? 'An agent', key, wayOut);
 }
 
 function refusal(what: string, key: string, wayOut: string): PocketError {
@@ -202,9 +368,10 @@ function knownInstead(key: string, names: object): string {
   return didYouMean(key, known) || ` There are: ${known.join(', ')}.`;
 }
 
-/** A right word in the wrong place. */
-function elsewhere(key: string, group: Group | undefined): string | undefined {
-  if (group && Object.hasOwn(ofAgent, key)) return ` It stands beside ${group}, not in it.`;
-  const home = (Object.keys(groups) as Group[]).find((each) => Object.hasOwn(groups[each], key));
+/** A right word in the wrong place of an agent's options. */
+function elsewhere(key: string, what: string | undefined): string | undefined {
+  if (what !== undefined && !Object.hasOwn(homes, what)) return undefined;
+  if (what && Object.hasOwn(ofAgent, key)) return ` It stands beside ${what.split('.')[0]}, not in it.`;
+  const home = Object.keys(homes).find((each) => Object.hasOwn(homes[each] ?? {}, key));
   return home && ` It belongs in ${home}.`;
 }

@@ -1,7 +1,11 @@
-// Tool calls on their way to one server: given up when nothing is heard of them for too long, kept alive by progress.
+// Tool calls on their way to one server: given up when nothing is heard of them for too long, kept alive by progress,
+// and found again when the server asks something.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { LONGEST_TIMER_MS, onAbort } from './abort.ts';
 import { PocketError } from './errors.ts';
+import { asPartOf, currentFrame, type RunFrame } from './run-frame.ts';
 import type { ToolProgress } from './tools.ts';
+import type { Turns } from './turns.ts';
 
 interface PendingCall<Result> {
   /** For the text of an error. */
@@ -17,8 +21,13 @@ interface PendingCall<Result> {
   send(signal: AbortSignal): Promise<Result>;
 }
 
+/** The call that the code of this moment belongs to, as far as the way of a message through the SDK keeps that. */
+const callHere = new AsyncLocalStorage<Clock>();
+
 export class PendingCalls {
   readonly #clocks = new Map<string | number, Clock>();
+  /** Given up before the server answered: it may still ask something about them. */
+  #abandoned: { owner: WeakRef<Turns> | undefined; until: number }[] = [];
   /** What the server waits for from us at the moment. */
   #questions = 0;
   /** One for all calls, left running when they end: most of them end long before it, and timers are dear. */
@@ -27,14 +36,17 @@ export class PendingCalls {
 
   async run<Result>(call: PendingCall<Result>): Promise<Result> {
     const { progressToken, signal } = call;
-    const clock = new Clock(call);
+    const clock = new Clock(call, this);
     const release = onAbort(signal, (reason) => clock.controller.abort(reason));
     this.#clocks.set(progressToken, clock);
     this.#lookAt(clock.dueAt);
     try {
-      return await call.send(clock.controller.signal);
+      return await callHere.run(clock, call.send, clock.controller.signal);
     } catch (error) {
-      if (clock.controller.signal.aborted) throw clock.controller.signal.reason;
+      if (clock.controller.signal.aborted) {
+        this.#abandon(clock);
+        throw clock.controller.signal.reason;
+      }
       throw error;
     } finally {
       release();
@@ -49,20 +61,66 @@ export class PendingCalls {
     if (update) clock?.call.onProgress(update);
   }
 
+  /** A request is about to be sent. */
+  sent(id: string | number): void {
+    const clock = callHere.getStore();
+    if (clock?.calls === this) clock.requestId = id;
+  }
+
+  /** Hears an answer that is a question as part of the call it is for. */
+  asked(id: string | number, hear: () => void): void {
+    const clock = [...this.#clocks.values()].find(({ requestId }) => requestId === id);
+    if (clock) callHere.run(clock, hear);
+    else hear();
+  }
+
   /** No call will follow. The timer would keep the run it was started in, with all its history. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
-  /** No call is idle while `answer` runs: a person may take long to answer what a tool wants to know. */
+  /**
+   * Answers what the server asks, as part of the run whose call it is about, if that can be told. No call is idle
+   * meanwhile: a person may take long to answer what a tool wants to know.
+   */
   async whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer> {
     this.#questions++;
     try {
-      return await answer();
+      return await asPartOf(this.#asker(), answer);
     } finally {
       this.#questions--;
       this.#extendAll();
     }
+  }
+
+  /**
+   * In the 2026 era and in process a question comes on the way of its call, over HTTP mostly. Elsewhere it is about any
+   * of the calls: those of one agent and its sub-agents are one person's, of several nobody can say whose it is.
+   */
+  #asker(): RunFrame | undefined {
+    const here = callHere.getStore();
+    if (here?.calls === this) return this.#isPending(here) ? here.frame : undefined;
+    this.#forgetAbandoned();
+    const frames = [...this.#clocks.values()].map(({ frame }) => frame);
+    const owners = new Set(frames.map(rootOf));
+    for (const { owner } of this.#abandoned) owners.add(owner?.deref());
+    return owners.size === 1 ? frames.at(-1) : undefined;
+  }
+
+  #isPending(clock: Clock): boolean {
+    return this.#clocks.get(clock.call.progressToken) === clock && !clock.controller.signal.aborted;
+  }
+
+  #abandon({ frame, dueAt }: Clock): void {
+    this.#forgetAbandoned();
+    const root = rootOf(frame);
+    this.#abandoned.push({ owner: root && new WeakRef(root), until: dueAt });
+  }
+
+  /** Of those that would have been given up by now in any case nothing more is expected. */
+  #forgetAbandoned(): void {
+    const now = performance.now();
+    this.#abandoned = this.#abandoned.filter(({ until }) => until > now);
   }
 
   #extendAll(): void {
@@ -76,7 +134,7 @@ export class PendingCalls {
     }
     clearTimeout(this.#timer);
     this.#looksAt = time;
-    this.#timer = setTimeout(() => this.#look(), Math.min(time - performance.now(), LONGEST_TIMER_MS));
+    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(0, time - performance.now()), LONGEST_TIMER_MS));
   }
 
   #look(): void {
@@ -95,13 +153,19 @@ export class PendingCalls {
 /** How long a call may still take. */
 class Clock {
   readonly call: Omit<PendingCall<never>, 'send'>;
+  readonly calls: PendingCalls;
+  /** The run that made it. */
+  readonly frame = currentFrame();
   readonly controller = new AbortController();
+  /** Of the latest one that was sent for it. */
+  requestId: string | number | undefined;
   readonly #expired = Promise.withResolvers<PocketError>();
   readonly #latest: number;
   #heardAt = performance.now();
 
-  constructor(call: Omit<PendingCall<never>, 'send'>) {
+  constructor(call: Omit<PendingCall<never>, 'send'>, calls: PendingCalls) {
     this.call = call;
+    this.calls = calls;
     this.#latest = (call.begunAt ?? this.#heardAt) + call.maxTimeoutMs;
     // so that it is heard within the run of this call, not of the one that happened to start the timer
     this.#expired.promise.then((error) => this.controller.abort(error));
@@ -122,4 +186,10 @@ class Clock {
       new PocketError('TOOL_TIMEOUT', `Tool "${tool}" of "${server}" ${why} ms and was cancelled.`),
     );
   }
+}
+
+function rootOf(frame: RunFrame | undefined): Turns | undefined {
+  let root = frame;
+  while (root?.parent) root = root.parent;
+  return root?.owner;
 }

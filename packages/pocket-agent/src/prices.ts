@@ -1,6 +1,7 @@
 // What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
+import { checkValue, isObject, type Names, type Rule, refuseOtherOptions } from './option-keys.ts';
 import { count } from './usage.ts';
 
 /** In USD for a million tokens. */
@@ -22,6 +23,23 @@ export const noPrices: Prices = {};
 /** Whose models run on one's own machine. */
 const free = ['pocket-agent', 'ollama'];
 const NOTHING: ModelPrice = { input: 0, output: 0 };
+
+const usd: Rule = {
+  text: 'a number, in USD for a million tokens',
+  isMet: (value) => typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY,
+};
+const modelPrice: Names<ModelPrice> = { input: usd, output: usd, cachedInput: usd, cacheWrite: usd };
+
+/** A price that is none would make every cost none, and a budget in dollars would never be reached. */
+export function checkPrices(prices: Prices): void {
+  checkValue('prices', prices, { text: 'an object such as { "model": { input: 3, output: 15 } }', isMet: isObject });
+  for (const [model, price] of Object.entries(prices)) {
+    const what = `prices["${model}"]`;
+    checkValue(what, price, { text: '{ input, output }, in USD for a million tokens', isMet: isObject });
+    refuseOtherOptions(modelPrice, what, price);
+    for (const side of ['input', 'output'] as const) checkValue(`${what}.${side}`, price[side], usd);
+  }
+}
 
 type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
 type PriceTable = typeof import('@pydantic/genai-prices');

@@ -40,7 +40,7 @@ export interface RunFrame {
   finished: boolean;
 }
 
-const frames = new AsyncLocalStorage<RunFrame>();
+const frames = new AsyncLocalStorage<RunFrame | undefined>();
 
 export function currentFrame(): RunFrame | undefined {
   const frame = frames.getStore();
@@ -50,6 +50,11 @@ export function currentFrame(): RunFrame | undefined {
 /** The frame this code belongs to, also when its run is over: what it left behind has no more rights than it had. */
 export function lastFrame(): RunFrame | undefined {
   return frames.getStore();
+}
+
+/** Does something as part of a run, or of none, whatever run happens to be going on here. */
+export function asPartOf<Value>(frame: RunFrame | undefined, work: () => Value): Value {
+  return frames.run(frame, work);
 }
 
 export function inFrame<Value>(frame: RunFrame, work: () => Promise<Value>): Promise<Value> {

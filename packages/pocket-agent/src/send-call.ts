@@ -2,7 +2,6 @@
 import {
   type CallToolResult,
   type Client,
-  InMemoryResponseCacheStore,
   ProtocolError,
   type RequestOptions,
   SERVER_INFO_META_KEY,
@@ -11,17 +10,17 @@ import {
   type Tool,
 } from '@modelcontextprotocol/client';
 
-type CallParams = Parameters<Client['callTool']>[0];
-
 /** The server has not run the call: since the tool was listed, some of its arguments must travel as headers too. */
 const HEADER_MISMATCH = -32_020;
 
-export function sendCall(
-  client: Client,
-  tool: Tool,
-  params: CallParams,
-  options: RequestOptions,
-): Promise<CallToolResult> {
+interface ToolCall {
+  client: Client;
+  tool: Tool;
+  params: Parameters<Client['callTool']>[0];
+  options: RequestOptions;
+}
+
+export function sendCall({ client, tool, params, options }: ToolCall): Promise<CallToolResult> {
   if (!isPlain(tool)) return client.callTool(params, options);
   const answer = client.request({ method: 'tools/call', params }, toolResult, options);
   if (client.getProtocolEra() !== 'modern') return answer;
@@ -42,17 +41,9 @@ function isPlain(tool: Tool): boolean {
   return found;
 }
 
-function takesMore(json: string): boolean {
+/** Whether a schema, or a list of tools as text, has something for the SDK's `callTool` to do. */
+export function takesMore(json: string): boolean {
   return json.includes('"outputSchema"') || json.includes('"x-mcp-header"');
-}
-
-/** The SDK keeps each list of tools as text for its `callTool`; where that has nothing to do the text only takes room. */
-export class SparingCache extends InMemoryResponseCacheStore {
-  override set(...[key, entry]: Parameters<InMemoryResponseCacheStore['set']>): number {
-    if (key.method !== 'tools/list' || takesMore(entry.value)) return super.set(key, entry);
-    this.delete(key);
-    return 0;
-  }
 }
 
 /** Results of other requests, which must not pass for that of a tool that said nothing. */

@@ -105,7 +105,7 @@ export class AgentServer {
 
   /** Serves HTTP until `close()`. */
   async listen(options: HttpServerOptions = {}): Promise<HttpServer> {
-    if (options.token === undefined && !isLocal(options.host)) {
+    if (options.token === undefined && options.tokens === undefined && !isLocal(options.host)) {
       this.#agent.logger.warn(
         `${this.#agent.name} listens on ${options.host} without a token: whoever gets there may use it.`,
       );

@@ -32,9 +32,17 @@ const KEPT_MS = 900_000;
 /** Clients that never come back must not fill the memory of the others. */
 const MOST_WAITING = 1_000;
 
+/** Where a call was made: in which conversation, in which step of the client. */
+interface Place {
+  conversation: unknown;
+  step: unknown;
+}
+
 interface Waiting {
   run: ServedRun;
   owner: string;
+  /** Undefined in the 2025 era, where a call that is given up is cancelled. */
+  place: Place | undefined;
   /** Takes the timer and the listener away again. */
   release(): void;
 }
@@ -45,6 +53,11 @@ export class ServedRuns {
 
   /** `owner` is whoever may go on with the run: the token of the client. */
   async start(owner: string, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const place = placeOf(context);
+    for (const [id, waiting] of this.#waiting) {
+      // a client that has gone on to another step has given up what it was asked, and must not wait for it
+      if (waiting.owner === owner && isLeft(waiting.place, place)) this.#drop(id);
+    }
     return this.#serve(new ServedRun(begin), owner, context);
   }
 
@@ -76,7 +89,8 @@ export class ServedRuns {
     this.#take(id)?.run.abort();
   }
 
-  #keep(run: ServedRun, owner: string, { mcpReq: { envelope, signal } }: ServerContext): string {
+  #keep(run: ServedRun, owner: string, context: ServerContext): string {
+    const { envelope, signal } = context.mcpReq;
     const id = randomUUID();
     if (this.#waiting.size >= MOST_WAITING) {
       const oldest = oldestOfLargest([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
@@ -91,7 +105,7 @@ export class ServedRuns {
       clearTimeout(timer);
       signal.removeEventListener('abort', drop);
     };
-    this.#waiting.set(id, { run, owner, release });
+    this.#waiting.set(id, { run, owner, place: placeOf(context), release });
     return id;
   }
 
@@ -187,6 +201,16 @@ class ServedRun {
       this.#asked.resolve();
     });
   }
+}
+
+function placeOf({ mcpReq: { envelope, _meta: meta } }: ServerContext): Place | undefined {
+  return envelope && meta?.context_id ? { conversation: meta.context_id, step: meta.step_id } : undefined;
+}
+
+/** Calls of one step are made together, so none of them tells anything of another. */
+function isLeft(before: Place | undefined, now: Place | undefined): boolean {
+  if (!before || !now) return false;
+  return before.conversation === now.conversation && before.step !== now.step;
 }
 
 function failed(text: string): CallToolResult {

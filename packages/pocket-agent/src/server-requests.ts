@@ -30,10 +30,8 @@ export interface ServerMessage {
 }
 
 export interface ServerHandlers {
-  /** A server wants something from the user. Without a handler servers are told that nobody can be asked. */
+  /** A server wants something from the user. */
   elicitationHandler?: (params: ElicitRequest['params'], from: From) => ElicitResult | Promise<ElicitResult>;
-  /** Asked when a connection opens: whether there is anybody to answer elicitations. Default: yes, with a handler. */
-  canElicit?: () => boolean;
   /** Log lines of servers. Default: into the agent's logger. */
   logHandler?: (log: ServerLog) => void;
   /** Progress of every call of this agent. */
@@ -49,13 +47,9 @@ export interface ServerHandlers {
   roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
 }
 
-function elicitationHandlerOf({ elicitationHandler, canElicit }: ServerHandlers): ServerHandlers['elicitationHandler'] {
-  return canElicit?.() === false ? undefined : elicitationHandler;
-}
-
 export function capabilitiesOf(handlers: ServerHandlers): ClientCapabilities {
   return {
-    ...(elicitationHandlerOf(handlers) ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
+    ...(handlers.elicitationHandler ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
     ...(handlers.samplingHandler ? { sampling: {} } : {}),
     ...(handlers.roots ? { roots: {} } : {}),
   };
@@ -80,8 +74,7 @@ interface RequestsOf {
 }
 
 export function registerServerRequests(client: Client, { server, handlers, logger, whileAsked }: RequestsOf): void {
-  const { samplingHandler, roots } = handlers;
-  const elicitationHandler = elicitationHandlerOf(handlers);
+  const { elicitationHandler, samplingHandler, roots } = handlers;
   // in the 2026 era requests come inside results, where nobody sees them pass as messages
   const show = (message: ServerMessage) => {
     if (client.getProtocolEra() !== 'modern') return;

@@ -13,6 +13,7 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { delay } from './abort.ts';
 import type { AgentEvent } from './events.ts';
 import { type FunctionTool, functionTools } from './function-tool.ts';
+import { aText, checkValue, isObject, listOf, type Names, type Rule, refuseOtherOptions } from './option-keys.ts';
 
 export interface ScriptedCall {
   name: string;
@@ -28,6 +29,7 @@ export interface ScriptedAnswer {
   toolCalls?: readonly ScriptedCall[];
   content?: readonly LanguageModelV4Content[];
   finishReason?: LanguageModelV4FinishReason['unified'];
+  /** In tokens. Default 10 and 5. */
   usage?: { input?: number; output?: number };
   error?: unknown;
   /** Waits before it answers, unless it is aborted. */
@@ -35,6 +37,36 @@ export interface ScriptedAnswer {
 }
 
 type Scripted = string | ScriptedAnswer | ((options: LanguageModelV4CallOptions) => string | ScriptedAnswer);
+
+const number: Rule = { text: 'a number', isMet: (value) => typeof value === 'number' };
+const answerFields: Names<ScriptedAnswer> = {
+  text: aText,
+  reasoning: aText,
+  toolCalls: listOf('a list such as [{ name, arguments }]', isObject),
+  content: listOf('a list of parts', isObject),
+  finishReason: aText,
+  usage: { text: '{ input, output }, in tokens', isMet: isObject },
+  error: true,
+  delayMs: number,
+};
+const callFields: Names<ScriptedCall> = { name: aText, arguments: true, id: aText };
+const usageFields: Names<NonNullable<ScriptedAnswer['usage']>> = { input: number, output: number };
+const aScript: Rule = { text: 'a list of answers', isMet: Array.isArray };
+const anAnswer: Rule = { text: 'a text, a function or { text, toolCalls, … }', isMet: isObject };
+
+const answerName = (index: number) => `Answer ${index + 1} of a ScriptedModel`;
+
+/** A test whose script is not what it looks like would test something else. */
+function checkAnswer(answer: Scripted, what: string): void {
+  if (typeof answer === 'string' || typeof answer === 'function') return;
+  checkValue(what, answer, anAnswer);
+  refuseOtherOptions(answerFields, what, answer);
+  refuseOtherOptions(usageFields, `${what}: usage`, answer.usage ?? {});
+  for (const call of answer.toolCalls ?? []) {
+    refuseOtherOptions(callFields, `${what}: a tool call`, call);
+    checkValue(`${what}: the name of a tool call`, call.name ?? undefined, aText);
+  }
+}
 
 /**
  * Gives the answers of a script in order. One call too many is an error, and `assertDone()` (also `using`) fails when
@@ -52,6 +84,8 @@ export class ScriptedModel implements LanguageModelV4 {
   #callIds = 0;
 
   constructor(script: readonly Scripted[], { provider = 'scripted', modelId = 'script' } = {}) {
+    checkValue('The script of a ScriptedModel', script, aScript);
+    for (const [index, answer] of script.entries()) checkAnswer(answer, answerName(index));
     this.#script = script;
     this.provider = provider;
     this.modelId = modelId;
@@ -92,6 +126,7 @@ export class ScriptedModel implements LanguageModelV4 {
       );
     }
     const made = typeof scripted === 'function' ? scripted(options) : scripted;
+    checkAnswer(made, answerName(this.calls.length - 1));
     const answer: ScriptedAnswer = typeof made === 'string' ? { text: made } : made;
     if (answer.delayMs !== undefined) await delay(answer.delayMs, options.abortSignal ?? new AbortController().signal);
     if (answer.error !== undefined) throw answer.error;

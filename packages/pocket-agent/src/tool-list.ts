@@ -1,13 +1,23 @@
 // The tools of one MCP server as they were last listed, kept until the server says that they changed.
-import type { Client, McpSubscription, Tool } from '@modelcontextprotocol/client';
-import { abortable } from './abort.ts';
-import { errorText } from './errors.ts';
+import { type Client, type McpSubscription, SdkError, SdkErrorCode, type Tool } from '@modelcontextprotocol/client';
+import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
+import { errorText, PocketError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { retrySafety } from './retry-safety.ts';
 import { sharedTool } from './shared-tools.ts';
 
 /** Servers say 0 where they know of no better; an agent in a hurry would ask at every step. */
 const SHORTEST_TTL_MS = 10_000;
+/** Where the SDK stops. */
+const MOST_PAGES = 64;
+
+interface ToolListOptions {
+  /** Of the server. */
+  name: string;
+  logger: Logger;
+  /** For all pages of a list together. */
+  timeoutMs: number;
+}
 
 export class ToolList {
   /** Grows whenever the list may have changed. */
@@ -25,10 +35,10 @@ export class ToolList {
   #reading: Promise<readonly Tool[]> | undefined;
   /** A client whose server stopped telling of changes, and must be asked to do so again. */
   #unwatched: Client | undefined;
-  readonly #logger: Logger;
+  readonly #options: ToolListOptions;
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
+  constructor(options: ToolListOptions) {
+    this.#options = options;
   }
 
   find(name: string): Tool | undefined {
@@ -50,7 +60,7 @@ export class ToolList {
   }
 
   async read(client: Client, signal: AbortSignal | undefined): Promise<readonly Tool[]> {
-    this.#reading ??= this.#ask(client);
+    this.#reading ??= this.#askInTime(client);
     return signal ? abortable(this.#reading, signal) : this.#reading;
   }
 
@@ -63,18 +73,28 @@ export class ToolList {
     });
   }
 
-  async #ask(client: Client): Promise<readonly Tool[]> {
+  async #askInTime(client: Client): Promise<readonly Tool[]> {
+    const { name, timeoutMs } = this.#options;
+    const deadline = startDeadline(`Listing the tools of MCP server "${name}"`, [], timeoutMs);
+    try {
+      return await this.#ask(client, deadline.signal);
+    } finally {
+      deadline.release();
+    }
+  }
+
+  async #ask(client: Client, signal: AbortSignal): Promise<readonly Tool[]> {
     const number = ++this.#asked;
     if (this.#unwatched === client) {
       this.#unwatched = undefined;
-      await client.listen({ toolsListChanged: true }).then(
+      await client.listen({ toolsListChanged: true }, { signal }).then(
         (subscription) => this.watch(client, subscription),
-        (error) => this.#logger.debug(`No changes of tools will be heard: ${errorText(error)}`),
+        (error) => this.#options.logger.debug(`No changes of tools will be heard: ${errorText(error)}`),
       );
     }
     const { tools: capability } = client.getServerCapabilities() ?? {};
     // asked all the same, the SDK would print to stdout
-    const { tools, ttlMs } = capability ? await this.#list(client) : { tools: [] };
+    const { tools, ttlMs } = capability ? await this.#list(client, signal) : { tools: [] };
     if (number < this.#answered) return tools;
     this.#answered = number;
     this.#known = tools;
@@ -83,15 +103,24 @@ export class ToolList {
     return tools;
   }
 
-  async #list(client: Client): Promise<{ tools: readonly Tool[]; ttlMs?: unknown }> {
+  async #list(client: Client, signal: AbortSignal): Promise<{ tools: readonly Tool[]; ttlMs?: unknown }> {
     const isRefreshed = this.#isRefreshed;
     try {
-      const { tools, ttlMs } = await client.listTools(undefined, { cacheMode: 'refresh' });
+      // the SDK's own timer would be for each page
+      const options = { cacheMode: 'refresh', signal, timeout: LONGEST_TIMER_MS } as const;
+      const { tools, ttlMs } = await client.listTools(undefined, options);
       return { tools: tools.map(sharedTool), ttlMs };
-    } catch (error) {
+    } catch (cause) {
+      const error = signal.aborted ? signal.reason : this.#explained(cause);
       if (!isRefreshed || retrySafety(error, undefined) !== 'no-loss') throw error;
-      this.#logger.debug(`The list of tools was not read again: ${errorText(error)}`);
+      this.#options.logger.debug(`The list of tools was not read again: ${errorText(error)}`);
       return { tools: this.#known, ttlMs: SHORTEST_TTL_MS };
     }
+  }
+
+  #explained(error: unknown): unknown {
+    if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ListPaginationExceeded) return error;
+    const text = `MCP server "${this.#options.name}" lists its tools on more than ${MOST_PAGES} pages, the most that are read.`;
+    return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
   }
 }

@@ -17,7 +17,7 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
   return {
     toolCallId: call.id,
     toolCallName: call.name,
-    toolResultContent: capText(
+    toolResultContent: cap(
       parts.length > 0 ? parts : [text('(the tool returned no content)')],
       options.maxToolResultBytes,
     ),
@@ -36,7 +36,7 @@ export function errorToolResult(
   error: Error,
   { maxToolResultBytes }: Pick<ToolResultOptions, 'maxToolResultBytes'>,
 ): ToolResult {
-  const toolResultContent = capText([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
+  const toolResultContent = cap([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
   return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
 }
 
@@ -50,10 +50,10 @@ export function resultText(result: CallToolResult): string {
 }
 
 /** A result that a hook made: it answers this call, and says something. */
-export function checkedResult(call: ToolCall, result: ToolResult): ToolResult {
+export function checkedResult(call: ToolCall, result: ToolResult | undefined): ToolResult {
   const content: unknown = result?.toolResultContent;
   const isContent = Array.isArray(content) && content.length > 0 && content.every(isPart);
-  if (!isContent) {
+  if (!result || !isContent) {
     throw new PocketError(
       'CONFIG_INVALID',
       `A hook returned no result for "${call.name}": toolResultContent must be a list of text or file parts.`,
@@ -81,11 +81,40 @@ export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput 
   return { type: result.isError ? 'error-text' : 'text', value };
 }
 
+/** Whether it is content that MCP knows, with everything that belongs to it. */
+export function isContentBlock(value: unknown): value is ContentBlock {
+  if (!isRecord(value)) return false;
+  switch (value.type) {
+    case 'text':
+      return hasText(value, 'text');
+    case 'image':
+    case 'audio':
+      return hasText(value, 'data') && hasText(value, 'mimeType');
+    case 'resource_link':
+      return hasText(value, 'uri') && hasText(value, 'name');
+    case 'resource': {
+      const { resource } = value;
+      return isRecord(resource) && hasText(resource, 'uri') && (hasText(resource, 'text') || hasText(resource, 'blob'));
+    }
+    default:
+      return false;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function hasText(value: Record<string, unknown>, name: string): boolean {
+  return typeof value[name] === 'string';
+}
+
 function text(value: string): ToolContentPart {
   return { type: 'text', text: value };
 }
 
 function contentPart(block: ContentBlock, allowImages: boolean): ToolContentPart {
+  if (!isContentBlock(block)) return text(`[content of an unknown type: ${JSON.stringify(block)}]`);
   switch (block.type) {
     case 'text':
       return text(block.text);
@@ -104,14 +133,16 @@ function contentPart(block: ContentBlock, allowImages: boolean): ToolContentPart
       const size = base64Bytes(block.resource.blob);
       return text(`[resource ${uri}, ${mimeType ?? 'unknown type'}, ${size} bytes: cannot be shown to the model]`);
     }
-    default:
-      return text(`[content of an unknown type: ${JSON.stringify(block)}]`);
   }
 }
 
 function image(mediaType: string, data: string, allowImages: boolean): ToolContentPart {
   if (allowImages) return { type: 'file', mediaType, data: { type: 'data', data } };
-  return text(`[image ${mediaType}, ${base64Bytes(data)} bytes: left out, this agent does not take images]`);
+  return leftOut(mediaType, base64Bytes(data), 'this agent does not take images');
+}
+
+function leftOut(mediaType: string, bytes: number, why: string): ToolContentPart {
+  return text(`[image ${mediaType}, ${bytes} bytes: left out, ${why}]`);
 }
 
 function base64Bytes(data: string): number {
@@ -123,16 +154,32 @@ function looksLikeJson(part: ToolContentPart): boolean {
   return part.type === 'text' && /^\s*[[{]/.test(part.text);
 }
 
-function capText(parts: ToolContentPart[], maxBytes: number): ToolContentPart[] {
-  const [only] = parts;
+/** A picture costs a model far less than text of its size. */
+const PICTURE_BYTES_FOR_ONE = 20;
+
+function cap(given: ToolContentPart[], maxBytes: number): ToolContentPart[] {
+  const [only] = given;
   // no character takes more than three bytes
-  if (parts.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return parts;
+  if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return given;
+  const parts = capPictures(given, maxBytes * PICTURE_BYTES_FOR_ONE);
   const sizes = parts.map((part) => (part.type === 'text' ? Buffer.byteLength(part.text) : 0));
   const total = sizes.reduce((sum, size) => sum + size, 0);
   if (total <= maxBytes) return parts;
   return parts.map((part, index) => {
     const size = sizes[index] ?? 0;
     return part.type === 'text' ? text(headAndTail(part.text, size, Math.floor((maxBytes * size) / total))) : part;
+  });
+}
+
+/** Half a picture is none. */
+function capPictures(parts: ToolContentPart[], maxBytes: number): ToolContentPart[] {
+  let left = maxBytes;
+  return parts.map((part) => {
+    if (part.type === 'text') return part;
+    const size = base64Bytes(part.data.data);
+    if (size > left) return leftOut(part.mediaType, size, 'it is more than maxToolResultBytes allows');
+    left -= size;
+    return part;
   });
 }
 

@@ -28,6 +28,8 @@ export interface ToolRun extends CallPlace {
   /** What travels to MCP servers with a call. */
   metaOf(call: ToolCall): Record<string, unknown>;
   emit(event: UnsignedEvent): void;
+  /** The first call of the step. What waits elsewhere for an earlier step is waited for no more. */
+  stepId?: string | undefined;
 }
 
 export interface ToolRunOutcome {
@@ -43,6 +45,7 @@ export async function runToolCalls(run: ToolRun, requested: readonly RequestedCa
   const answer = (request: RequestedCall) => (failures.length > 0 ? notRun(run, request) : runOne(run, request, stop));
   const { maxParallelToolCalls } = run.settings;
   const [only] = requested;
+  run.stepId = only?.call.id;
   const results =
     requested.length === 1 && only
       ? [await answer(only)]
@@ -115,7 +118,9 @@ async function attempt(
   const call = replaced ? { ...replaced, id: request.call.id } : request.call;
   record.call = call;
   const outcome = await callTool(run, call, request.malformed, record);
-  const made = outcome.error ? failedResult(run, call, outcome, stop) : goodResult(run, record.call, outcome.answer);
+  const made = outcome.error
+    ? failedResult(run, call, outcome, stop)
+    : (outcome.result ?? resultByHook(run, record.call, outcome.answer));
   const result = made instanceof Promise ? await made : made;
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(record.call));
   const mayChange = hooks.postToolCall?.(context, record.call, result);
@@ -126,13 +131,15 @@ async function attempt(
 interface Success {
   error?: undefined;
   answer: CallToolResult;
+  /** Undefined when `onToolResult` makes it. */
+  result: ToolResult | undefined;
 }
 
 interface Failure {
   error: Error;
   entry: ToolEntry | undefined;
   /** What the tool itself had to say. */
-  answer?: CallToolResult;
+  result?: ToolResult;
 }
 
 async function callTool(
@@ -167,21 +174,25 @@ async function callTool(
   frame.budget.takeToolCall(frame.path.join('/'), call.name);
   record.outcome = 'failed';
   try {
+    const meta = run.metaOf(call);
+    meta.step_id ??= run.stepId;
     const calling = entry.source.callTool(entry.tool.name, args, {
       toolCallId: call.id,
       signal: frame.signal,
       progress: (update) =>
         run.emit({ type: 'tool_progress', data: { toolCallId: call.id, toolName: call.name, ...update } }),
-      meta: run.metaOf(call),
+      meta,
     });
     const answer = await abortable(calling, frame.signal);
     if (!answer.isError) {
+      // here, because what cannot be read as a result is a failure of the tool and not of the run
+      const result = run.hooks.onToolResult ? undefined : toToolResult(call, answer, run.settings);
       record.outcome = 'done';
-      return { answer };
+      return { answer, result };
     }
     const text = resultText(answer);
     const code = looksLikeBadArguments(text) ? 'TOOL_ARGUMENTS_INVALID' : 'TOOL_FAILED';
-    return { entry, error: new PocketError(code, text), answer };
+    return { entry, error: new PocketError(code, text), result: toToolResult(call, answer, run.settings) };
   } catch (error) {
     frame.signal.throwIfAborted();
     return { entry, error: asError(error) };
@@ -195,17 +206,15 @@ function editedNote(call: ToolCall): { type: 'text'; text: string } {
   };
 }
 
-function goodResult(run: ToolRun, call: ToolCall, answer: CallToolResult): ToolResult | Promise<ToolResult> {
-  const { hooks, context, frame, settings } = run;
-  if (!hooks.onToolResult) return toToolResult(call, answer, settings);
-  const made = within(frame.signal, hooks.onToolResult(context, call, answer));
+function resultByHook(run: ToolRun, call: ToolCall, answer: CallToolResult): ToolResult | Promise<ToolResult> {
+  const made = within(run.frame.signal, run.hooks.onToolResult?.(run.context, call, answer));
   return made instanceof Promise ? made.then((result) => checkedResult(call, result)) : checkedResult(call, made);
 }
 
 async function failedResult(
   run: ToolRun,
   call: ToolCall,
-  { error, entry, answer }: Failure,
+  { error, entry, result: said }: Failure,
   stop: (failure: unknown) => void,
 ): Promise<ToolResult> {
   const decision = await within(run.frame.signal, run.hooks.onToolError?.(run.context, call, error));
@@ -217,9 +226,7 @@ async function failedResult(
       }),
     );
   }
-  const result = answer
-    ? toToolResult(call, answer, run.settings)
-    : errorToolResult(call, errorText(error), error, run.settings);
+  const result = said ?? errorToolResult(call, errorText(error), error, run.settings);
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
   if (entry && isBadArguments) {
     const schema = JSON.stringify(entry.tool.inputSchema);

@@ -56,8 +56,8 @@ export class Turns {
   /** The turn that is last in line; the next one waits for it. */
   #last: Promise<void> = Promise.resolve();
   #active: RunFrame | undefined;
-  /** Agents that calls inside the active turn wait for. */
-  #waitsFor: Set<Turns> | undefined;
+  /** Turns of other agents that calls inside the active turn wait for; of one agent there may be several. */
+  #waitsFor: Set<RunFrame> | undefined;
   #pendingHooks: Set<Promise<void>> | undefined;
 
   constructor(owner: TurnOwner, limits: TurnLimits, ledger: Ledger) {
@@ -198,13 +198,13 @@ export class Turns {
     try {
       for (const caller of callers) {
         caller.#waitsFor ??= new Set();
-        caller.#waitsFor.add(this);
+        caller.#waitsFor.add(frame);
       }
       await abortable(before, frame.signal);
       this.#active = frame;
       return await turn();
     } finally {
-      for (const caller of callers) caller.#waitsFor?.delete(this);
+      for (const caller of callers) caller.#waitsFor?.delete(frame);
       if (this.#active === frame) this.#active = undefined;
       done.resolve();
     }
@@ -214,7 +214,7 @@ export class Turns {
   #leadsTo(other: Turns, seen = new Set<Turns>()): boolean {
     if (this === other) return true;
     seen.add(this);
-    return [...(this.#waitsFor ?? [])].some((next) => !seen.has(next) && next.#leadsTo(other, seen));
+    return [...(this.#waitsFor ?? [])].some(({ owner }) => !seen.has(owner) && owner.#leadsTo(other, seen));
   }
 
   #refuseCycle(parent: RunFrame | undefined): void {

@@ -348,3 +348,17 @@ describe('an agent of strangers', () => {
 test('an address that is none is refused when it is given', () => {
   expect(() => remoteAgent('not a url')).toThrow(/needs the address of an A2A agent/);
 });
+
+test.each([
+  ['localhost:3000', 'got "localhost:3000". Write http://localhost:3000.'],
+  ['agents.example.com', 'Write https://agents.example.com.'],
+  ['ftp://agents.example.com', 'It must begin with http:// or https://.'],
+  [{ name: 'nowhere' }, 'needs the address of an A2A agent'],
+  [{ url: 7 }, 'remoteAgent.url must be a text, got 7.'],
+  [{ url: 'http://localhost:3000', tokn: 'x' }, 'remoteAgent has no option "tokn". Did you mean "token"?'],
+  [{ url: 'http://localhost:3000', capability: 'raed' }, 'remoteAgent.capability must be one of read, write,'],
+  [{ url: 'http://localhost:3000', approvals: 'yes' }, 'remoteAgent.approvals must be true or false'],
+])('the options %j are refused when they are given', (options, words) => {
+  const make = () => remoteAgent(options as RemoteAgentOptions);
+  expect(make).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) }));
+});

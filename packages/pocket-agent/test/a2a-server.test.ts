@@ -506,7 +506,9 @@ test('what it is made with, and where it listens, is checked', async () => {
   const agent = world.agent([]);
   await expect(agent.asA2aServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
   const server = await agent.asA2aServer();
-  await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow('listen() has no option "prot". There are: host,');
+  await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow(
+    'listen() has no option "prot". Did you mean "port"?',
+  );
   await expect(server.listen(wrong({ port: '80x' }))).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
     message: 'port must be a whole number from 0 to 65535, got "80x", which is no number.',

@@ -480,6 +480,46 @@ describe('audit', () => {
     });
   });
 
+  test('what is called what must not stand in a record is left out with it, however deep', async () => {
+    const { records, hooks } = auditOf();
+    const { tools } = byCapability();
+    const args = { ssn: 123456789, note: 'the ssn is here', list: [{ Employee_SSN: { is: 'x' } }], plain: 'x' };
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'post', arguments: args }] }, 'ok'], {
+      tools,
+      hooks,
+      access: { redact: [/ssn/gi] },
+    });
+    await agent.run('x');
+    expect(records[0]?.arguments).toEqual({
+      ssn: '[redacted]',
+      note: 'the [redacted] is here',
+      list: [{ Employee_SSN: '[redacted]' }],
+      plain: 'x',
+    });
+  });
+
+  test('a record that cannot be made is an error in the log, and the result of the call is kept', async () => {
+    class Odd extends RegExp {
+      override get flags(): string {
+        throw new Error('no flags today');
+      }
+    }
+    const errors: string[] = [];
+    const { records, hooks } = auditOf();
+    const { tools, all } = byCapability();
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'post', arguments: { pin: 'x' } }] }, 'ok'], {
+      tools,
+      hooks,
+      logger: { ...silent, error: (line) => errors.push(line) },
+      access: { redact: [new Odd('x')] },
+    });
+    expect(await agent.run('x')).toBe('ok');
+    expect(all.post.ran.times).toBe(1);
+    expectValidHistory(agent);
+    expect(records).toMatchObject([{ tool: 'post', outcome: 'done', arguments: '[redacted]' }]);
+    expect(errors).toEqual(['The audit record of "post" leaves out what could not be redacted: no flags today']);
+  });
+
   test('agents that share a file have one line for a call in it, with the arguments it was made with', async () => {
     const auditFile = join(await mkdtemp(join(tmpdir(), 'pocket-agent-')), 'audit.jsonl');
     const { tools } = byCapability();
@@ -585,4 +625,25 @@ describe('audit', () => {
       .map((line) => JSON.parse(line));
     expect(lines).toEqual(expect.arrayContaining(records));
   });
+});
+
+test('an answer of an approver that is none is a no, and its kind is told once to whoever wrote it', async () => {
+  const warnings: string[] = [];
+  const answers = [true, true, undefined, { allow: 'yes' }, 'deny'];
+  const { tools, all } = byCapability();
+  const { agent } = scriptedAgent([...answers.map(() => ({ toolCalls: [{ name: 'erase' }] })), 'ok'], {
+    tools,
+    access: { confirm: 'always' },
+    approve: () => answers.shift() as never,
+    logger: { ...silent, warn: (line) => warnings.push(line) },
+  });
+  await agent.run('x');
+  expect(all.erase.ran.times).toBe(0);
+  const isNone = (given: string) => `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true }`;
+  expect(resultText(agent, 1)).toContain(`it was not approved: ${isNone('true')}`);
+  expect(warnings).toEqual(
+    ['true', 'undefined', '{"allow":"yes"}'].map((given) =>
+      expect.stringContaining(`"erase" was not called: ${isNone(given)}`),
+    ),
+  );
 });

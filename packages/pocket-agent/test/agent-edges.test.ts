@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { fileURLToPath } from 'node:url';
 import { functionTools, PocketAgent, type RunOptions, type ToolResult, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -61,6 +62,57 @@ test('two agents that call each other at the same time get an error, not a deadl
   const answers = await Promise.all([a.run('x'), b.run('x')]);
   expect(answers).toContain('A done');
   expect(`${JSON.stringify(a.messages)}${JSON.stringify(b.messages)}`).toContain('waits for it already');
+});
+
+test('an agent that waits for another twice still waits for it when one of the two calls is over', async () => {
+  const outside = AsyncLocalStorage.snapshot();
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const agents: { above?: PocketAgent; fromOutside?: Promise<string> } = {};
+  const hold = tool({
+    name: 'hold',
+    description: '',
+    run: () => {
+      held.resolve();
+      return release.promise;
+    },
+  });
+  const callAbove = tool({ name: 'call_above', description: '', run: () => agents.above?.run('hi') });
+  const shared = new PocketAgent({
+    agentConfig: {
+      llmModel: new ScriptedModel([
+        { toolCalls: [{ name: 'hold' }] },
+        'first',
+        { toolCalls: [{ name: 'call_above' }] },
+        'from outside',
+        'second',
+      ]),
+      name: 'Shared',
+    },
+    tools: [hold, callAbove],
+    logger: silent,
+  });
+  const later = tool({
+    name: 'later',
+    description: '',
+    run: async () => {
+      await held.promise;
+      agents.fromOutside = outside(() => shared.run('from somebody else'));
+      const second = shared.run('2');
+      release.resolve();
+      return second;
+    },
+  });
+  const message = { name: 'Shared-message', arguments: { message: '1' } };
+  const { agent } = scriptedAgent([{ toolCalls: [message, { name: 'later' }] }, 'done'], {
+    subAgents: [shared],
+    tools: [later],
+  });
+  agents.above = agent;
+  expect(await agent.run('x', { timeoutMs: 4_000 })).toBe('done');
+  expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['first', 'second']);
+  expect(await agents.fromOutside).toBe('from outside');
+  expect(resultText(shared, 1)).toContain('waits for it already');
 });
 
 describe('whoever listens cannot break a run', () => {
@@ -243,6 +295,25 @@ test('a history that was cut off in the middle of tool calls is made whole', asy
   expectValidHistory(resumed.agent);
   expect(resultText(resumed.agent, 1)).toContain('No result of this call was recorded');
   expect(await resumed.agent.run('y')).toBe('going on');
+});
+
+test('a result that stands behind other messages of a history moves to its call', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...again.toolCalls] }, 'ok'], { tools: [add] });
+  await agent.run('x');
+  const [user, assistant, first, second, ok] = JSON.parse(JSON.stringify(agent.messages));
+  const messages = [user, assistant, user, second, ok, first];
+  const resumed = scriptedAgent([], { agentConfig: { messages } }).agent;
+  expect(resumed.messages).toEqual([user, assistant, first, second, user, ok]);
+});
+
+test('a late result belongs to the call before it, not to an earlier one of the same id', async () => {
+  const { agent } = scriptedAgent([callAdd, 'ok'], { tools: [add] });
+  await agent.run('x');
+  const [user, assistant, result] = JSON.parse(JSON.stringify(agent.messages));
+  const messages = [user, assistant, user, assistant, user, result];
+  const resumed = scriptedAgent([], { agentConfig: { messages } }).agent;
+  expectValidHistory(resumed);
+  expect([resultText(resumed, 0), resultText(resumed, 1)]).toEqual(['No result of this call was recorded.', '3']);
 });
 
 describe('tools that cannot work are refused with the way out', () => {

@@ -1,10 +1,16 @@
-// An option that does not exist would be ignored in silence, so it is refused, with the one that was meant.
-import { PocketAgent, type PocketAgentOptions, type RunOptions, tool } from 'pocket-agent';
-import { ScriptedModel } from 'pocket-agent/testing';
+// An option that does not exist would be ignored in silence, so it is refused, with the one that was meant; and one that
+// is not what it must be would fail late, or open what it should close.
+import { AgentHooks, PocketAgent, type PocketAgentOptions, type RunOptions, tool, toolsFor } from 'pocket-agent';
+import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
-import { silent } from './helpers.ts';
+import { add, scriptedAgent, silent } from './helpers.ts';
 
 const agentConfig = { llmModel: new ScriptedModel([]), name: 'Tester' };
+const ofModel = (modelSettings: object) => ({ agentConfig: { ...agentConfig, modelSettings } });
+const completing = (completionOptions: object) => ({ agentConfig: { ...agentConfig, completionOptions } });
+class Misspelt extends AgentHooks {
+  preToolcall() {}
+}
 const make = (options: object) => new PocketAgent({ agentConfig, logger: silent, ...options } as PocketAgentOptions);
 
 describe('an option that does not exist', () => {
@@ -16,8 +22,30 @@ describe('an option that does not exist', () => {
     [{ limits: { maxStep: 3 } }, 'limits has no option "maxStep". Did you mean "maxSteps"?'],
     [{ agentConfig: { ...agentConfig, system_prompt: '' } }, 'Did you mean "systemPrompt"?'],
     [{ limits: { budget: 3 } }, 'limits has no option "budget". There are: maxSteps, '],
-    [{ access: 'reader' }, 'access must be an object.'],
-    [{ access: null }, 'access must be an object.'],
+    [{ limits: { constructor: 3 } }, 'limits has no option "constructor". There are: maxSteps, '],
+    [{ access: 'reader' }, 'access must be an object, got "reader".'],
+    [{ access: null }, 'access must be an object, got null.'],
+    [{ access: { capabilities: ['read'] } }, 'access has no option "capabilities". It belongs in access.profile.'],
+    [{ mcpServers: {} }, 'It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.'],
+    [{ agentConfig: { ...agentConfig, mcpServers: {} } }, 'It belongs inside mcpConfig, beside agentConfig'],
+    [{ agentConfig: { model: 'gpt-5' } }, 'agentConfig has no option "model". Did you mean "llmModel"?'],
+    [{ model: 'gpt-5' }, 'An agent has no option "model". Did you mean "agentConfig.llmModel"?'],
+    [{ agentConfig: { ...agentConfig, apiKey: 'x' } }, 'It belongs in agentConfig.modelSettings.'],
+    [ofModel({ baseURL: 'http://x' }), 'agentConfig.modelSettings has no option "baseURL". Did you mean "baseUrl"?'],
+    [ofModel({ apikey: 'x' }), 'agentConfig.modelSettings has no option "apikey". Did you mean "apiKey"?'],
+    [
+      ofModel({ tools: [] }),
+      'agentConfig.modelSettings has no option "tools". It stands beside agentConfig, not in it.',
+    ],
+    [completing({ temprature: 1 }), 'completionOptions has no option "temprature". Did you mean "temperature"?'],
+    [completing({ maxTokens: 9 }), 'completionOptions has no option "maxTokens". Did you mean "maxOutputTokens"?'],
+    [completing({ abortSignal: 1 }), 'completionOptions has no option "abortSignal". There are: maxOutputTokens, '],
+    [
+      { access: { profile: { capabilities: ['read'], alow: ['n_*'] } } },
+      'profile has no option "alow". Did you mean "allow"?',
+    ],
+    [{ hooks: { onevent: () => {} } }, 'hooks has no option "onevent". Did you mean "onEvent"?'],
+    [{ hooks: new Misspelt() }, 'hooks has no option "preToolcall". Did you mean "preToolCall"?'],
   ])('%j is refused', (options, message) => {
     expect(() => make(options)).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
@@ -27,6 +55,181 @@ describe('an option that does not exist', () => {
   test('is named before what is missing because of it', () => {
     const misspelt = { agentconfig: agentConfig } as unknown as PocketAgentOptions;
     expect(() => new PocketAgent(misspelt)).toThrow(/Did you mean "agentConfig"\?/);
+  });
+});
+
+describe('an option that is not what it must be', () => {
+  test.each<[object, string]>([
+    [
+      { access: { redact: ['ssn'] } },
+      'access.redact must be a list of regular expressions such as [/ssn/i], got ["ssn"].',
+    ],
+    [{ access: { redact: /ssn/ } }, 'got a RegExp.'],
+    [{ access: { filter: 'x' } }, 'access.filter must be a function, got "x".'],
+    [{ access: { independent: 'no' } }, 'access.independent must be true or false, got "no".'],
+    [{ access: { auditFile: 5 } }, 'access.auditFile must be a text, got 5.'],
+    [{ access: { profile: { capabilities: 'read' } } }, 'profile.capabilities must be a list of texts, got "read".'],
+    [
+      { access: { profile: { capabilities: ['read'], allow: 'n_*' } } },
+      'profile.allow must be a list of texts, got "n_*".',
+    ],
+    [
+      { access: { profile: { capabilities: ['read'], deny: 'zap' } } },
+      'profile.deny must be a list of texts, got "zap".',
+    ],
+    [
+      { access: { profile: { capabilities: [], deny: [/zap/] } } },
+      'profile.deny must be a list of texts, got [a RegExp].',
+    ],
+    [{ access: { profile: {} } }, 'A profile needs capabilities out of read, write, create, delete'],
+    [{ access: { profile: ['read'] } }, 'A profile must be one of reader, writer, manager, admin, or { capabilities, '],
+    [{ access: { profile: null } }, 'A profile must be one of reader, '],
+    [
+      { prices: { script: { input: 3 } } },
+      'prices["script"].output must be a number, in USD for a million tokens, got undefined.',
+    ],
+    [{ prices: { inputt: 3 } }, 'prices["inputt"] must be { input, output }, in USD for a million tokens, got 3.'],
+    [
+      { prices: { script: { inputt: 3, output: 1 } } },
+      'prices["script"] has no option "inputt". Did you mean "input"?',
+    ],
+    [{ prices: { script: { input: Number.NaN, output: 1 } } }, 'prices["script"].input must be a number'],
+    [{ prices: { script: { input: 1, output: -1 } } }, 'got -1.'],
+    [
+      { prices: { script: { input: 1, output: 1, cachedInput: '1' } } },
+      'prices["script"].cachedInput must be a number',
+    ],
+    [{ prices: [3] }, 'prices must be an object such as'],
+    [ofModel({ baseUrl: new URL('http://x') }), 'agentConfig.modelSettings.baseUrl must be a text, got a URL.'],
+    [{ agentConfig: { ...agentConfig, modelSettings: 'x' } }, 'agentConfig.modelSettings must be an object, got "x".'],
+    [{ approve: true }, 'approve must be a function, got true.'],
+    [
+      { subAgents: [{}] },
+      'subAgents must be a list of agents, also of one: subAgents: [agent]; tools belong in tools, got [an object].',
+    ],
+    [{ subAgents: [add] }, 'subAgents must be a list of agents'],
+    [{ subAgents: make({}) }, 'subAgents must be a list of agents, also of one: subAgents: [agent]'],
+    [{ tools: [make({})] }, 'an agent belongs in subAgents, or goes in as agent.asMcpTool(), got [a PocketAgent].'],
+    [{ hooks: () => {} }, 'hooks must be an object with hooks, got a function.'],
+    [{ hooks: { onEvent: 'x' } }, 'hooks.onEvent must be a function, got "x".'],
+    [{ toolPrefix: 'allways' }, 'toolPrefix must be one of auto, always, never, got "allways".'],
+    [{ samplingHandler: 'agent' }, `samplingHandler must be a function or 'agent-model', got "agent".`],
+    [{ elicitationHandler: 5 }, 'elicitationHandler must be a function, got 5.'],
+    [
+      { roots: '/tmp' },
+      `roots must be a list such as [{ uri: 'file:///work' }], or a function that returns one, got "/tmp".`,
+    ],
+    [{ roots: ['/tmp'] }, 'got ["/tmp"].'],
+    [{ toolTimeoutMs: -5 }, 'toolTimeoutMs must be a number greater than 0, got -5.'],
+    [{ limits: { timeoutMs: Number.NaN } }, 'limits.timeoutMs must be a number greater than 0, got NaN.'],
+    [{ limits: { modelRetries: -1 } }, 'limits.modelRetries must be a whole number, 0 or more, got -1.'],
+    [{ router: {} }, 'router must be an object with languageModel(name), got an object.'],
+    [{ logger: () => {} }, 'logger must be an object with debug, info, warn and error, got a function.'],
+    [{ mcpClient: {} }, 'mcpClient must be a PocketAgentClient, got an object.'],
+  ])('is refused: %o', (options, message) => {
+    expect(() => make(options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test('is not shown where it may be a secret', () => {
+    const headers = ofModel({ headers: 'Bearer abcdef' });
+    expect(() => make(headers)).toThrow(/^agentConfig\.modelSettings\.headers must be an object of texts\.$/);
+  });
+
+  test('of a run is refused before anything is added to the history', async () => {
+    const agent = make({});
+    const run = (options: object) => agent.run('hi', options);
+    const code = 'CONFIG_INVALID';
+    await expect(run({ timeoutMs: true })).rejects.toMatchObject({
+      code,
+      message: 'A run: timeoutMs must be a number greater than 0, got true.',
+    });
+    await expect(run({ signal: new AbortController() })).rejects.toMatchObject({
+      code,
+      message: 'A run: signal must be an AbortSignal, such as controller.signal, got an AbortController.',
+    });
+    await expect(run({ approve: true })).rejects.toMatchObject({ code });
+    await expect(run({ profile: { capabilities: ['read'], alow: [] } })).rejects.toMatchObject({ code });
+    expect(agent.messages).toEqual([]);
+  });
+
+  test('of a step reaches no model', async () => {
+    const { agent, model } = scriptedAgent(['fine']);
+    agent.addUserMessage('hi');
+    const step = (options: object) => agent.step(options);
+    await expect(step({ temprature: 1 })).rejects.toThrow(
+      'A step has no option "temprature". Did you mean "temperature"?',
+    );
+    await expect(step({ timeout: 1 })).rejects.toThrow('A step has no option "timeout". Did you mean "timeoutMs"?');
+    await expect(step({ maxTokens: 1 })).rejects.toThrow('Did you mean "maxOutputTokens"?');
+    await expect(step({ temperature: 'hot' })).rejects.toThrow('completionOptions.temperature must be a number');
+    expect(model.calls).toEqual([]);
+    await step({ temperature: 1 });
+    expect(model.calls).toMatchObject([{ temperature: 1 }]);
+  });
+
+  test('of a profile is refused wherever one is read', () => {
+    const opened = { capabilities: ['read'], alow: ['n_*'] } as object;
+    expect(() => toolsFor(opened as never, [])).toThrow('Did you mean "allow"?');
+  });
+});
+
+test('hooks may have more in them than hooks, and what only listens may be null', () => {
+  class Counting extends AgentHooks {
+    count = 0;
+    onEvents: string[] = [];
+    override onEvent() {
+      this.count++;
+    }
+    onEvent2() {}
+    get preSteps() {
+      throw new Error('nobody asked');
+    }
+  }
+  expect(make({ hooks: new Counting() }).name).toBe('Tester');
+  expect(make({ hooks: recordEvents() }).fork().name).toBe('Tester');
+  expect(
+    make({
+      hooks: null,
+      approve: null,
+      roots: null,
+      tools: null,
+      agentConfig: { ...agentConfig, roleDescription: null },
+    }).name,
+  ).toBe('Tester');
+});
+
+describe('a script', () => {
+  const answer = 'Answer 2 of a ScriptedModel';
+  test.each<[object, string]>([
+    [{ txt: 'x' }, `${answer} has no option "txt". Did you mean "text"?`],
+    [
+      { usage: { inputTokens: 1, outputTokens: 2 } },
+      `${answer}: usage has no option "inputTokens". There are: input, output.`,
+    ],
+    [{ usage: 5 }, `${answer}: usage must be { input, output }, in tokens, got 5.`],
+    [{ usage: { input: '5' } }, `${answer}: usage: input must be a number, got "5".`],
+    [
+      { toolCalls: [{ name: 'r', args: {} }] },
+      `${answer}: a tool call has no option "args". There are: name, arguments, id.`,
+    ],
+    [{ toolCalls: ['r'] }, `${answer}: toolCalls must be a list such as [{ name, arguments }], got ["r"].`],
+    [{ toolCalls: [{}] }, `${answer}: the name of a tool call must be a text, got undefined.`],
+    [{ text: 5 }, `${answer}: text must be a text, got 5.`],
+    [['x'], `${answer} must be a text, a function or { text, toolCalls, … }, got ["x"].`],
+  ])('with %j in it is refused when it is made, and when a function gives that', async (wrong, message) => {
+    const refused = expect.objectContaining({ code: 'CONFIG_INVALID', message });
+    expect(() => new ScriptedModel(['fine', wrong as never])).toThrow(refused);
+    const { agent } = scriptedAgent(['fine', () => wrong as never]);
+    await agent.run('x');
+    await expect(agent.run('x')).rejects.toThrow(message);
+  });
+
+  test('must be a list', () => {
+    expect(() => new ScriptedModel('fine' as never)).toThrow(
+      'The script of a ScriptedModel must be a list of answers, got "fine".',
+    );
   });
 });
 
@@ -65,7 +268,9 @@ describe('an option that does not exist is refused', () => {
     const agent = make({});
     await expect(agent.asMcpServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
     const server = await agent.asMcpServer();
-    await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow('listen() has no option "prot". There are: host,');
+    await expect(server.listen(wrong({ socket: 5 }))).rejects.toThrow(
+      'listen() has no option "socket". There are: host,',
+    );
   });
 
   test('but a run() of your own may take others', async () => {
@@ -93,6 +298,8 @@ test('a subclass may have options of its own, which its forks get too, and missp
   }
   const clerk = new Clerk({ agentConfig, desk: 7, logger: silent });
   expect(clerk.fork()).toMatchObject({ desk: 7 });
+  const odd = { agentConfig, desk: 7, constructor: 'inherited by every object', logger: silent };
+  expect(new Clerk(odd)).toMatchObject({ desk: 7 });
   const access = { profil: 'reader' } as object;
   expect(() => new Clerk({ agentConfig, desk: 7, access })).toThrow(/Did you mean "profile"/);
 });

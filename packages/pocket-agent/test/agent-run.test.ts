@@ -217,6 +217,41 @@ describe('history', () => {
     ]);
   });
 
+  test('what is said while tools run stands after their results', async () => {
+    const holder: { agent?: PocketAgent } = {};
+    const chat = tool({ name: 'chat', description: '', run: () => holder.agent?.addUserMessage('by the way') });
+    const { agent, model } = scriptedAgent(
+      [{ toolCalls: [{ name: 'chat' }, { name: 'add', arguments: { a: 1, b: 2 } }] }, 'ok'],
+      { tools: [add, chat] },
+    );
+    holder.agent = agent;
+    await agent.run('hi');
+    expect(agent.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user', 'assistant']);
+    expect(resultText(agent, 1)).toBe('3');
+    expect(model.calls[1]?.prompt.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expectValidHistory(agent);
+  });
+
+  test('of a conversation that was forgotten while tools run no result is left', async () => {
+    const holder: { agent?: PocketAgent } = {};
+    const forget = tool({
+      name: 'forget',
+      description: '',
+      run: () => {
+        holder.agent?.resetMessages();
+        holder.agent?.addUserMessage('afresh');
+      },
+    });
+    const { agent, model } = scriptedAgent(
+      [{ toolCalls: [{ name: 'forget' }, { name: 'add', arguments: { a: 1, b: 2 } }] }, 'ok'],
+      { tools: [add, forget] },
+    );
+    holder.agent = agent;
+    expect(await agent.run('hi')).toBe('ok');
+    expect(model.calls[1]?.prompt).toEqual([{ role: 'user', content: [{ type: 'text', text: 'afresh' }] }]);
+    expectValidHistory(agent);
+  });
+
   test('images are kept with their real type, or dropped with a warning where they are not allowed', () => {
     const png = 'iVBORw0KGgoAAAANSUhEUg==';
     const allowed = scriptedAgent([], { agentConfig: { allowImages: true } }).agent;
@@ -368,6 +403,16 @@ describe('what cannot work is refused at once, with the way out', () => {
     ['two tools of one name', { agentConfig: { llmModel: model }, tools: [add, add] }, /Two tools are called "add"/],
   ])('%s', (_what, options, text) => {
     expect(() => new PocketAgent(options as unknown as ConstructorParameters<typeof PocketAgent>[0])).toThrow(text);
+  });
+
+  test.each([
+    [null],
+    [{ role: 'user', content: [null] }],
+    [{ role: 'user', content: [{ type: 'file' }] }],
+    [{ role: 'tool', content: [{ type: 'tool-result', toolCallId: 'a' }] }],
+  ])('a history with the message %j', (message) => {
+    const agentConfig = { llmModel: model, messages: [message] as never };
+    expect(() => new PocketAgent({ agentConfig })).toThrow(/needs a role .* whole content parts, got/);
   });
 
   test('a closed agent says so', async () => {

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
+import { HttpTransport } from '../src/http-transport.ts';
 import { listen, refuse } from './fixtures/http-hosts.ts';
 import { eventually, open, testClient, textOfResult } from './fixtures/world.ts';
 
@@ -45,6 +46,9 @@ const tools: Record<string, (call: Call) => void> = {
     response.write('id: 7\nretry: 10\ndata: \n\n');
     setTimeout(() => response.destroy(), 20);
   },
+  without_end({ response, progressToken }) {
+    response.write(`id: 8\nretry: 1\n${progress(progressToken)}`);
+  },
   without_answer: ({ response }) => response.end(': nothing\n\n'),
   garbled: ({ response, answer }) => response.end(`data: {"jsonrpc"\n\n${answer}`),
   well_signed: ({ response, answer }) => response.end(signed(answer, { name: 'streams', version: '1' })),
@@ -64,8 +68,9 @@ const results: Record<string, object> = {
   'tools/list': { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })) },
 };
 
-async function connect() {
+async function connect({ headers = {}, isDeaf = false } = {}) {
   const streams = new Set<ServerResponse>();
+  const cancelled: unknown[] = [];
   let resumed = '';
   const host = await open(
     listen(undefined, (request, response, body) => {
@@ -75,6 +80,10 @@ async function connect() {
       }
       if (request.method !== 'POST') return refuse(response, 405, 'POST only');
       const { id, method, params } = body as { id?: number; method: string; params: Record<string, never> };
+      if (method === 'notifications/cancelled') {
+        cancelled.push(params.requestId);
+        if (isDeaf) return;
+      }
       if (id === undefined) return void response.writeHead(202).end();
       if (method !== 'tools/call') {
         const answer = results[method] ? { result: results[method] } : { error: { code: -32_601, message: 'unknown' } };
@@ -94,12 +103,12 @@ async function connect() {
   const told: number[] = [];
   const logs: unknown[] = [];
   const { client } = testClient({
-    mcpConfig: { mcpServers: { streams: { url: host.url } } },
+    mcpConfig: { mcpServers: { streams: { url: host.url, headers } } },
     progressHandler: (update) => void told.push(update.progress),
     logHandler: ({ data }) => void logs.push(data),
   });
   const call = async (name: string) => textOfResult(await client.callTool(name, {}));
-  return { client, call, streams, told, logs };
+  return { host, client, call, streams, cancelled, told, logs };
 }
 
 test.each(['at_once', 'without_event', 'in_pieces', 'after_ping', 'left_open', 'cut_off', 'garbled'])(
@@ -141,11 +150,13 @@ test('of a stream that talks on after its answer nothing is kept', async () => {
   const before = process.memoryUsage().arrayBuffers;
   const [stream] = streams;
   for (let count = 0; count < 300; count++) {
-    stream?.write(`: ${'x'.repeat(100_000)}\n\n`);
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => stream?.write(`: ${'x'.repeat(100_000)}\n\n`, resolve));
   }
-  expect(await call('at_once')).toBe('é at_once');
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(15_000_000);
+  // what is only left to be collected goes away with the calls that follow
+  await eventually(async () => {
+    expect(await call('at_once')).toBe('é at_once');
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(15_000_000);
+  });
 });
 
 test('closing ends a stream that its server has left open', async () => {
@@ -154,4 +165,55 @@ test('closing ends a stream that its server has left open', async () => {
   expect(streams.size).toBe(1);
   await client.close();
   await eventually(() => expect(streams.size).toBe(0));
+});
+
+/** A call that is given up as soon as its stream has begun. */
+async function giveUp({ client, told }: Awaited<ReturnType<typeof connect>>): Promise<void> {
+  const before = told.length;
+  const controller = new AbortController();
+  const call = client.callTool('without_end', {}, { signal: controller.signal });
+  const refused = expect(call).rejects.toThrow('enough');
+  await eventually(() => expect(told).toHaveLength(before + 1));
+  controller.abort(new Error('enough'));
+  await refused;
+}
+
+test.each<[string, Record<string, string>]>([
+  ['short way', {}],
+  ['way of the SDK', { accept: 'application/json, text/event-stream' }],
+])('a call on the %s that is given up lets go of its stream, which is not taken up again', async (_way, headers) => {
+  const world = await connect({ headers });
+  for (let count = 0; count < 3; count++) await giveUp(world);
+  await eventually(() => expect(world.streams.size).toBe(0));
+  expect(world.cancelled).toHaveLength(3);
+  await new Promise((resolve) => setTimeout(resolve, 100)); // the server asked for 1 ms between
+  expect(world.host.seen.filter((seen) => seen.headers['last-event-id'] !== undefined)).toEqual([]);
+  expect(await world.call('at_once')).toBe('é at_once');
+});
+
+test('a server that does not answer when a call is given up keeps no connection', async () => {
+  const world = await connect({ isDeaf: true });
+  await giveUp(world);
+  expect(world.streams.size).toBe(1);
+  await eventually(() => expect(world.streams.size).toBe(0), 10_000);
+  expect(world.cancelled).toHaveLength(1);
+});
+
+test('a call whose answer does not fit what the SDK asks is not sent a second time', async () => {
+  const { host } = await connect();
+  const transport = new HttpTransport(new URL(host.url), { fetch: globalThis.fetch, requestInit: { headers: {} } });
+  await transport.start();
+  let count = 0;
+  const odd = { toJSON: () => count++ };
+  const call = (id: number, args: object) =>
+    transport.send({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'after_progress', arguments: { ...args }, _meta: { progressToken: 'it' } },
+    });
+  await call(1, {});
+  await expect(call(2, { odd })).rejects.toThrow('Request 2 is not the one that was sent');
+  expect(host.seen.map(({ method }) => method)).toEqual(['tools/call', 'tools/call']);
+  await transport.close();
 });

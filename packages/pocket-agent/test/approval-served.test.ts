@@ -129,6 +129,58 @@ test('a question that nobody answers in time is a no', async () => {
   expect(ran).toEqual([{}]);
 });
 
+describe('a call that was given up while its question was open', () => {
+  const erase = { toolCalls: [{ name: 'erase', arguments: { id: 7 } }] };
+  const serve = (script: ConstructorParameters<typeof ScriptedModel>[0]) =>
+    servedAgent({ agentConfig: { llmModel: new ScriptedModel(script), name: 'Cleaner' } });
+
+  test('does not hold up the next message of its conversation', async () => {
+    const { agent: cleaner, ran } = serve([erase, 'Hello!']);
+    const { url } = await listen(cleaner);
+    const say = { toolCalls: [{ name: 'Cleaner-message', arguments: { message: 'hi' } }] };
+    const controller = new AbortController();
+    const { agent } = scriptedAgent([say, say, 'done'], {
+      mcpConfig: { mcpServers: { cleaner: { url, approvals: true } } },
+      approve: () => {
+        controller.abort();
+        return new Promise(() => {});
+      },
+    });
+    closing.push(agent);
+    await expect(agent.run('erase', { signal: controller.signal })).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(await agent.run('say hello', { timeoutMs: 4_000 })).toBe('done');
+    expect(resultText(agent, 1)).toBe('Hello!');
+    expect(ran).toEqual([]);
+  });
+
+  test('is dropped by a later step of the same conversation only', async () => {
+    const { agent, ran } = serve([erase, 'Hello!', 'erased', 'and this']);
+    const { url } = await listen(agent);
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const client = new PocketAgentClient({
+      mcpConfig: { mcpServers: { c: { url } } },
+      logger: silent,
+      elicitationHandler: async () => {
+        asked.resolve();
+        await answer.promise;
+        return { action: 'accept', content: { approve: true } };
+      },
+    });
+    closing.push(client);
+    const say = (context_id: string, step_id: string) =>
+      client.callTool('Cleaner-message', { message: 'x' }, { meta: { context_id, step_id } });
+    const first = say('one', 'step');
+    await asked.promise;
+    const beside = say('one', 'step');
+    expect((await say('another', 'other step')).content).toMatchObject([{ text: 'Hello!' }]);
+    answer.resolve();
+    expect((await first).content).toMatchObject([{ text: 'erased' }]);
+    expect((await beside).content).toMatchObject([{ text: 'and this' }]);
+    expect(ran).toEqual([{ id: 7 }]);
+  });
+});
+
 test('tokens have profiles of their own', async () => {
   const use = async (token: string) => {
     const { agent, ran } = servedAgent({ access: {} });

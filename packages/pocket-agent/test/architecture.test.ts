@@ -9,7 +9,8 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 const layers = [
   ['late-node'],
   ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
-  ['abort', 'access', 'option-keys', 'prices', 'audit', 'fingerprints', 'provider-errors'],
+  ['option-keys'],
+  ['abort', 'access', 'prices', 'audit', 'fingerprints', 'provider-errors', 'run-frame'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   [
     'completion-options',
@@ -17,7 +18,6 @@ const layers = [
     'model',
     'model-call',
     'tools',
-    'run-frame',
     'oauth',
     'server-requests',
     'pending-calls',
@@ -28,7 +28,7 @@ const layers = [
     'approval',
     'rights',
   ],
-  ['tool-result', 'turns', 'sampling', 'step-result', 'router/', 'gate', 'permission', 'run-stream'],
+  ['tool-result', 'sparing-cache', 'turns', 'sampling', 'step-result', 'router/', 'gate', 'permission', 'run-stream'],
   ['function-tool', 'tool-runner', 'transports', 'http-transport', 'authorization', 'agent-config', 'remote-approval'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'connect', 'sub-agents'],
   ['tool-list'],

@@ -1,6 +1,9 @@
 // The process around a command: what tools print, leave open or forget, and readers that go away.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { CommandFolder, commandLine, toolsFolder } from './fixtures/cli-command.ts';
 import { manifestOf, writeFiles } from './tool-folder-files.ts';
@@ -66,15 +69,33 @@ test('the answer comes also when nobody reads what is told on the way', async ()
   const { child, ended } = start('-m', 'demo', 'What is 6 * 7?');
   child.stderr.destroy();
   let stdout = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text;
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    stdout += chunk;
   });
   expect(await ended).toBe(0);
   expect(stdout).toContain('42');
 });
 
-test('141 also when the one answer there is comes too late', async () => {
-  const { child, ended } = start('call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada');
+test.each([
+  ['the one answer there is', ['call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada']],
+  ['the help', ['--help']],
+  ['the version', ['--version']],
+])('141 also when %s comes too late, and nothing else', async (_what, args) => {
+  const { child, ended } = start(...args);
   child.stdout.destroy();
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
   expect(await ended).toBe(141);
+  expect(stderr).not.toContain('Error');
+});
+
+test.runIf(existsSync('/dev/full'))('an answer that cannot be written is told, with the code 1', async () => {
+  const full = openSync('/dev/full', 'w');
+  const [node = '', ...args] = [...commandLine, '-m', 'demo', 'What is 6 * 7?'];
+  const child = spawn(node, args, { env: folder.cachedEnv, cwd: folder.path, stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const [stderr, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('pocket-agent: the output cannot be written: ENOSPC')]);
 });

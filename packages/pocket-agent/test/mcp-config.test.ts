@@ -118,7 +118,9 @@ describe('an HTTP entry', () => {
     const mcpServers = { remote: { url: '${POCKET_TEST_URL}' } };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
     expect(await client.listTools()).toEqual([]);
-    expect(reasons).toEqual(['MCP server "remote": "${POCKET_TEST_URL}" is not a URL.']);
+    expect(reasons).toEqual([
+      'MCP server "remote": url must be a whole address, got "${POCKET_TEST_URL}". It must begin with http:// or https://.',
+    ]);
   });
 });
 
@@ -134,11 +136,16 @@ test("VS Code's `servers`, FastMCP's `transport` and keys of other hosts are und
   const config = {
     inputs: [{ id: 'token' }],
     servers: {
-      local: { type: 'stdio', command: 'node', alwaysAllow: ['echo'] },
-      remote: { transport: 'sse', url: 'http://localhost/sse' },
+      local: { type: 'stdio', command: 'node', alwaysAllow: ['echo'], envFile: '.env', dev: { watch: 'src' } },
+      remote: { transport: 'sse', url: 'http://localhost/sse', tools: ['*'], oauth: { clientId: 'a' }, gallery: true },
+      cursor: { url: 'http://localhost/mcp', auth: { CLIENT_ID: 'a', CLIENT_SECRET: 'b' }, timeout: 60 },
     },
   };
-  expect(new PocketAgentClient({ mcpConfig: config as McpConfig }).serverNames).toEqual(['local', 'remote']);
+  expect(new PocketAgentClient({ mcpConfig: config as unknown as McpConfig }).serverNames).toEqual([
+    'local',
+    'remote',
+    'cursor',
+  ]);
 });
 
 test('a config that is changed later changes nothing', () => {
@@ -159,23 +166,87 @@ test.each([
     '(a remote server). It has "comand". Did you mean "command"?',
   ],
   [{ mcpServers: { weather: { command: 'a', url: 'b' } } }, 'has both "command" and "url"; keep one'],
-  [{ mcpServers: { weather: { command: '' } } }, '"command" must be a text'],
-  [{ mcpServers: { weather: { command: 'a', args: 'b' } } }, '"args" must be a list'],
+  [{ mcpServers: { weather: { command: '' } } }, 'command must be a text'],
+  [{ mcpServers: { weather: { command: 'a', args: 'b' } } }, 'args must be a list'],
   [{ mcpServers: { weather: { command: 'a', args: ['--port', 80] } } }, '"args.1" must be a text, got 80'],
   [{ mcpServers: { weather: { command: 'a', env: { PORT: 80 } } } }, '"env.PORT" must be a text'],
-  [{ mcpServers: { weather: { command: 'a', cwd: 7 } } }, '"cwd" must be a text'],
+  [{ mcpServers: { weather: { command: 'a', cwd: 7 } } }, 'cwd must be a text'],
   [{ mcpServers: { weather: { url: 'https://a.example', headers: { 'X-A': 1 } } } }, '"headers.X-A" must be a text'],
-  [
-    { mcpServers: { weather: { url: 'https://a.example', headers: 'X-A: 1' } } },
-    '"headers" must be an object of texts',
-  ],
+  [{ mcpServers: { weather: { url: 'https://a.example', headers: 'X-A: 1' } } }, 'headers must be an object of texts'],
   [{ mcpServers: { weather: { url: 'http://x', type: 'ws' } } }, 'must be http, streamable-http or sse'],
-  [{ mcpServers: { weather: { url: 7 } } }, 'needs a "command" (a program to start) or a "url"'],
-  [{ mcpServers: { weather: { server: {} } } }, '"server" must be an McpServer or a function'],
+  [{ mcpServers: { weather: { url: 7 } } }, 'MCP server "weather": url must be a text, got 7.'],
+  [{ mcpServers: { weather: { server: {} } } }, 'server must be an McpServer or a function'],
   [
     { mcpServers: { weather: { command: 'a', timeoutMs: '60' } } },
-    '"timeoutMs" must be a number greater than 0, got "60"',
+    'timeoutMs must be a number greater than 0, got "60"',
   ],
 ])('the config %j is refused in clear words', (config, words) => {
   expect(refusal(config)).toContain(words);
+});
+
+test.each([
+  ['mcp.json', 'mcpConfig must be an object with "mcpServers", not a text. From a file: JSON.parse('],
+  [[], 'it is a list.'],
+  [{ mcpServer: {} }, 'it has mcpServer. Did you mean "mcpServers"?'],
+  [{ mcpServers: [{ command: 'node' }] }, 'mcpConfig needs an object "mcpServers"'],
+])('the config %j, which is no table of servers, is refused', (config, words) => {
+  expect(refusal(config)).toContain(words);
+});
+
+describe('a key of ours', () => {
+  const ofEntry = (more: object) => refusal({ mcpServers: { weather: { command: 'node', ...more } } });
+
+  test.each([
+    [{ trusted: false }, 'trust'],
+    [{ turst: false }, 'trust'],
+    [{ header: {} }, 'headers'],
+    [{ arg: [] }, 'args'],
+    [{ capabilties: {} }, 'capabilities'],
+    [{ timeoutMS: 60 }, 'timeoutMs'],
+    [{ approval: true }, 'approvals'],
+    [{ maxTimeout: 9 }, 'maxTimeoutMs'],
+    [{ Disabled: true }, 'disabled'],
+  ])('is not misspelt in silence: %j', (more, meant) => {
+    const [key] = Object.keys(more);
+    expect(ofEntry(more)).toBe(`PocketError: MCP server "weather" has no option "${key}". Did you mean "${meant}"?`);
+  });
+
+  test.each([
+    [{ trust: 'false' }, 'trust must be true or false, without quotes, got "false".'],
+    [{ trust: null }, 'trust must be true or false, without quotes, got null.'],
+    [{ approvals: 'yes' }, 'approvals must be true or false'],
+    [{ disabled: 'false' }, 'disabled must be true or false'],
+    [{ capabilities: 'read' }, 'capabilities must be an object such as'],
+    [{ capabilities: ['read'] }, 'capabilities must be an object such as'],
+    [{ env: ['A=1'] }, 'env must be an object of texts.'],
+    [{ env: 'TOKEN=secret' }, 'env must be an object of texts.'],
+    [{ auth: { clientId: 'a' } }, 'auth must be what fileOAuth gives, or a provider of the MCP SDK.'],
+    [{ fetch: 'node-fetch' }, 'fetch must be a function'],
+  ])('is not of another kind: %j', (more, words) => {
+    expect(ofEntry(more)).toContain(`PocketError: MCP server "weather": ${words}`);
+  });
+
+  test('that is undefined was left out', () => {
+    expect(ofEntry({ url: undefined, server: undefined, trust: undefined, disabled: undefined })).toBe('accepted');
+  });
+});
+
+test.each([
+  ['localhost:3000/mcp', 'Write http://localhost:3000/mcp.'],
+  ['127.0.0.1:3000/mcp', 'Write http://127.0.0.1:3000/mcp.'],
+  ['mcp.example.com/mcp', 'Write https://mcp.example.com/mcp.'],
+  ['ws://example.com', 'It must begin with http:// or https://.'],
+  ['', 'It must begin with http:// or https://.'],
+])('the address "%s" is refused when the config is read', (url, wayOut) => {
+  expect(refusal({ mcpServers: { weather: { url } } })).toBe(
+    `PocketError: MCP server "weather": url must be a whole address, got "${url}". ${wayOut}`,
+  );
+});
+
+test.each([
+  ['serverUrl', 'url'],
+  ['httpUrl', 'url'],
+  ['cmd', 'command'],
+])('what another host calls "%s" is "%s" here', (key, meant) => {
+  expect(refusal({ mcpServers: { weather: { [key]: 'x' } } })).toContain(`It has "${key}". Did you mean "${meant}"?`);
 });

@@ -1,4 +1,5 @@
 // Servers that break the rules, and calls that break off: each ends, says why, and leaves nothing behind.
+import type { ServerResponse } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -140,6 +141,56 @@ describe('the list of tools', () => {
     vi.setSystemTime(Date.now() + 10_001);
     expect(await names()).toEqual(['first', 'grown']);
     expect([host.lists(), statuses]).toEqual([3, ['it: connected']]);
+  });
+
+  describe('that does not end', () => {
+    const page = (response: ServerResponse, id: number, nextCursor: string) =>
+      json({ result: { tools: [{ name: `t${nextCursor}`, inputSchema: { type: 'object' } }], nextCursor } })(
+        response,
+        id,
+      );
+
+    test.each<[string, Answer]>([
+      ['never begins', () => {}],
+      ['always has one more page', (response, id) => setTimeout(() => page(response, id, `${id}`), 100)],
+    ])('as it %s fails its server after connectTimeoutMs; the tools of others are there', async (_what, list) => {
+      const host = await open(plainHost({ 'tools/list': list }));
+      const mcpServers = { mute: { url: host.url, connectTimeoutMs: 1_500 }, here: { server: modernServer() } };
+      const { client, statuses, reasons } = testClient({ mcpConfig: { mcpServers } });
+      const [tools] = await Promise.all([client.listTools(), client.listTools()]);
+      expect(tools.map(({ name }) => name)).toContain('here_echo');
+      expect(statuses.filter((status) => status.startsWith('mute'))).toEqual([
+        'mute: connected',
+        'mute: lost',
+        'mute: failed',
+      ]);
+      expect(reasons.at(-1)).toBe('Listing the tools of MCP server "mute" did not end within 1500 ms.');
+      expect(host.seen.filter(({ method }) => method === 'tools/list').length).toBeLessThan(64);
+    });
+
+    test('within 64 pages is said to be too long', async () => {
+      const { client, reasons } = await clientOf({ 'tools/list': (response, id) => page(response, id, `${id}`) });
+      expect(await client.listTools()).toEqual([]);
+      expect(reasons.at(-1)).toBe('MCP server "it" lists its tools on more than 64 pages, the most that are read.');
+    });
+  });
+
+  test('that failed is read again without holding up a step', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let answer: Answer = json({ error: { code: -32_603, message: 'not yet' } });
+    const { client, statuses } = await clientOf({ 'tools/list': (response, id) => answer(response, id) });
+    expect(await client.listTools()).toEqual([]);
+    const lists: (() => void)[] = [];
+    answer = (response, id) => void lists.push(() => listing({})(response, id));
+    vi.setSystemTime(Date.now() + 1_001);
+    expect(await client.listTools()).toEqual([]);
+    await eventually(() => expect(lists).toHaveLength(1));
+    expect(await client.listTools()).toEqual([]);
+    const { revision } = client;
+    lists[0]?.();
+    await eventually(() => expect(client.revision).toBeGreaterThan(revision));
+    expect(await client.listTools()).toMatchObject([{ name: 'it' }]);
+    expect([lists.length, statuses]).toEqual([1, ['it: connected', 'it: lost', 'it: failed', 'it: connected']]);
   });
 
   test('comes whoever fails to hear of a tool that was renamed', async () => {

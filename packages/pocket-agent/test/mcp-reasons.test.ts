@@ -1,8 +1,9 @@
-import { createServer } from 'node:http';
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how variables are written
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PocketAgent, PocketAgentClient } from 'pocket-agent';
+import { type McpServerEntry, PocketAgent, PocketAgentClient } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { silent } from './helpers.ts';
 
 // What went wrong must be said where somebody looks for it.
@@ -48,7 +49,7 @@ test('a port that is taken is said in our words', async () => {
 });
 
 describe('a server that refuses a request without the right token', () => {
-  const reasonOf = async (entry: object) => {
+  const refusalOf = async (entry: object) => {
     await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
     const { url } = await (await agent.asMcpServer()).listen({ token: 'right' });
     const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { url, ...entry } } }, logger: silent });
@@ -58,15 +59,15 @@ describe('a server that refuses a request without the right token', () => {
   };
 
   test('wants one where none was sent', async () => {
-    expect(await reasonOf({})).toMatch(/wants a login: give its entry "auth" .* or an Authorization header\.$/);
+    expect(await refusalOf({})).toMatch(/wants a login: give its entry "auth" .* or an Authorization header\.$/);
   });
 
   test('has refused that of a provider', async () => {
-    expect(await reasonOf({ auth: { token: async () => 'wrong' } })).toMatch(/refused the login that "auth"/);
+    expect(await refusalOf({ auth: { token: async () => 'wrong' } })).toMatch(/refused the login that "auth"/);
   });
 
   test('has refused the one that was sent, in its own words, also where those hold a token of two letters', async () => {
-    const reason = await reasonOf({ headers: { authorization: 'Bearer no' } });
+    const reason = await refusalOf({ headers: { authorization: 'Bearer no' } });
     expect(reason).toBe(
       'MCP server "it" refused the Authorization header of its entry. It says: This token is not the one of this server.',
     );
@@ -87,4 +88,104 @@ test('what a server says of a token it refused does not hold the token', async (
   await client.close();
   server.closeAllConnections();
   server.close();
+});
+
+/** Why a server with this entry is away. */
+async function reasonOf(entry: McpServerEntry): Promise<string> {
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: entry } }, logger: silent });
+  await client.listTools();
+  await client.close();
+  return client.status.get('it')?.reason ?? 'it is not away';
+}
+
+describe('a program', () => {
+  const node = process.execPath;
+
+  test('that cannot find a file is reported by the line that says so', async () => {
+    const reason = await reasonOf({ command: node, args: ['/no/such/nope.js'] });
+    expect(reason).toMatch(/It said: Error: Cannot find module '\/no\/such\/nope\.js'$/);
+  });
+
+  test('that names its error and then the way out is reported with both', async () => {
+    const program =
+      'console.error("loading\\nConfigError: no licence\\n    at load\\nSet LICENCE.\\n"); process.exit(1)';
+    const reason = await reasonOf({ command: node, args: ['-e', program] });
+    expect(reason).toMatch(/It said: ConfigError: no licence \/ Set LICENCE\.$/);
+  });
+
+  test('that names no error is reported with its last lines', async () => {
+    const program = 'console.error("one\\ntwo\\n\\nthree\\nfour\\n"); process.exit(1)';
+    expect(await reasonOf({ command: node, args: ['-e', program] })).toMatch(/It said: two \/ three \/ four$/);
+  });
+
+  test('with its arguments in "command" is told where those belong', async () => {
+    expect(await reasonOf({ command: 'node server.js --port 1' })).toMatch(
+      /no program of the name "node server\.js --port 1" .* "command": "node", "args": \["server\.js","--port","1"\]\.$/,
+    );
+  });
+
+  test('whose folder does not exist is reported with the folder', async () => {
+    expect(await reasonOf({ command: node, cwd: '/no/such/folder' })).toMatch(
+      /its "cwd" \/no\/such\/folder is not a folder/,
+    );
+  });
+
+  test('that prints text and never answers is reported with the option for it, and what stdout is for', async () => {
+    const program = 'console.log("Listening on port 3000"); setInterval(() => {}, 1000)';
+    const reason = await reasonOf({ command: node, args: ['-e', program], connectTimeoutMs: 500 });
+    expect(reason).toMatch(
+      /did not end within 500 ms \("connectTimeoutMs" of its entry\)\. .*stdout; other text there/,
+    );
+    expect(reason).not.toContain('..');
+  });
+});
+
+describe('an address', () => {
+  /** Something that listens and is no MCP server. */
+  async function listening(answer: RequestListener): Promise<string> {
+    const server = createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test.each([undefined, 'http', 'sse'])('with a wrong path is reported with its 404 (type %s)', async (type) => {
+    const url = await listening((_request, response) => void response.writeHead(404).end('nothing here'));
+    const reason = await reasonOf({ url: `${url}/`, ...(type ? { type } : {}) });
+    expect(reason).toContain(`at ${url}/: it answered 404. Is "/" the path of its MCP endpoint?`);
+    expect(reason).not.toContain('SSE');
+  });
+
+  test('that shows a page to browsers and takes no messages is reported with what it said to ours', async () => {
+    const url = await listening((request, response) => {
+      if (request.method === 'POST') response.writeHead(405).end('Read only');
+      else response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>It works!</h1>');
+    });
+    expect(await reasonOf({ url })).toMatch(/: it answered 405 \(Read only\)\. .* Most servers have it at \/mcp\.$/);
+  });
+
+  test('where nothing listens is reported without what we were about to ask', async () => {
+    const reason = await reasonOf({ url: 'http://127.0.0.1:9/mcp' });
+    expect(reason).toBe(
+      'Could not reach MCP server "it" at http://127.0.0.1:9/mcp: fetch failed: connect ECONNREFUSED 127.0.0.1:9',
+    );
+  });
+
+  test('that never answers is reported with the option for it', async () => {
+    const url = await listening(() => {});
+    expect(await reasonOf({ url, connectTimeoutMs: 300 })).toMatch(
+      /did not end within 300 ms\. If it needs longer, raise "connectTimeoutMs" of its entry\.$/,
+    );
+  });
+
+  test('that a variable makes whole is checked when it is', async () => {
+    vi.stubEnv('POCKET_TEST_HOST', 'localhost:3000');
+    const reason = await reasonOf({ url: '${POCKET_TEST_HOST}/mcp' });
+    expect(reason).toBe(
+      'MCP server "it": url must be a whole address, got "${POCKET_TEST_HOST}/mcp". It must begin with http:// or https://.',
+    );
+  });
 });

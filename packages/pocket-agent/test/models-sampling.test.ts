@@ -80,3 +80,28 @@ test.each([
   expect(JSON.stringify(agent.messages)).toContain(text);
   expect(JSON.stringify(agent.messages)).not.toContain('endTurn');
 });
+
+test('a server that samples many at once keeps to the budget of the run, and gets nothing when that is over', async () => {
+  const server = new McpServer({ name: 'greedy', version: '1.0.0' });
+  const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];
+  const sample = () => server.server.createMessage({ messages, maxTokens: 50 });
+  server.registerTool('judge', {}, async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, sample));
+    const count = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    return { content: [{ type: 'text', text: `${count} answers` }] };
+  });
+  const sampled = { text: 'Hm.', usage: { input: 30, output: 10 } };
+  const model = new ScriptedModel([{ ...judge, usage: { input: 10, output: 10 } }, sampled, sampled]);
+  await using agent = new PocketAgent({
+    agentConfig: { llmModel: model },
+    mcpConfig: { mcpServers: { greedy: { server } } },
+    samplingHandler: 'agent-model',
+    limits: { maxTokens: 100 },
+    logger: silent,
+  });
+  await expect(agent.run('Ask.')).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  expect(JSON.stringify(agent.messages)).toContain('2 answers');
+  await expect(sample()).rejects.toThrow('No run that calls "greedy" could be found');
+  expect(agent.totals.usage).toMatchObject({ inputTokens: 70, outputTokens: 30 });
+  model.assertDone();
+});

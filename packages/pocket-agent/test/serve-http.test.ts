@@ -289,6 +289,8 @@ describe('the door', () => {
     const { agent } = scriptedAgent([]);
     const server = await agent.asMcpServer();
     await expect(server.listen({ token: '' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    const unset = { token: process.env.POCKET_AGENT_NOT_SET } as { token: string };
+    await expect(server.listen(unset)).rejects.toThrow('The "token" of the server is undefined; set it');
   });
 
   test('a port that is taken is an error of listen()', async () => {
@@ -300,6 +302,7 @@ describe('the door', () => {
     const warnings: string[] = [];
     const logger = { ...silent, warn: (message: string) => void warnings.push(message) };
     await serve([], { host: '0.0.0.0', token: 'right', agent: { logger } });
+    await serve([], { host: '0.0.0.0', tokens: { right: 'reader' }, agent: { logger } });
     expect(warnings).toEqual([]);
     await serve([], { host: '0.0.0.0', agent: { logger } });
     expect(warnings).toEqual([expect.stringContaining('without a token')]);

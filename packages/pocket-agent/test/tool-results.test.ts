@@ -1,4 +1,4 @@
-import { PocketAgent, type ToolResult, tool } from 'pocket-agent';
+import { PocketAgent, type ToolResult, type ToolSource, tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -107,6 +107,32 @@ describe('what a model sees of a tool result', () => {
     expect(JSON.stringify(result?.extra.toolResultRawContent).length).toBeGreaterThan(500_000);
   });
 
+  test('pictures up to twenty times as large as text may be, together; in place of others a note', async () => {
+    const picture = (bytes: number) => ({
+      type: 'image',
+      mimeType: 'image/png',
+      data: Buffer.alloc(bytes).toString('base64'),
+    });
+    const { messages } = await shown(
+      { content: [picture(15_000), picture(5_001), picture(5_000), { type: 'text', text: 'three' }] },
+      { allowImages: true, maxToolResultBytes: 1_000 },
+    );
+    expect(messages[2]).toMatchObject({
+      content: [
+        {
+          output: {
+            value: [
+              { type: 'file' },
+              { text: '[image image/png, 5001 bytes: left out, it is more than maxToolResultBytes allows]' },
+              { type: 'file' },
+              { text: 'three' },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
   test('262,144 bytes are shown whole by default, one more is not', async () => {
     expect((await shown('x'.repeat(262_144))).text).toHaveLength(262_144);
     expect((await shown('x'.repeat(262_145))).text).toContain('bytes left out');
@@ -171,6 +197,21 @@ describe('plain functions as tools', () => {
     expect((await call(tool({ name: 'give', description: '', run: () => value }), {})).text).toBe(text);
   });
 
+  test.each([
+    { content: [], total: 3, cursor: 'abc' },
+    { content: [{ type: 'text', text: 'a' }], title: 'A page' },
+    { content: [{ type: 'text' }] },
+    { content: [{ type: 'image', mimeType: 'image/png' }] },
+    { content: [{ type: 'resource' }] },
+    { content: [{ type: 'resource', resource: { uri: 'file:///a' } }] },
+    { content: [{ type: 'paragraph', text: 'a' }] },
+    { content: [null] },
+  ])('data that only resembles a tool result is data: %j', async (value) => {
+    expect((await call(tool({ name: 'give', description: '', run: () => value }), {})).text).toBe(
+      JSON.stringify(value),
+    );
+  });
+
   test('a schema that cannot tell its JSON Schema is refused with the way out', () => {
     const inputSchema = {
       '~standard': { version: 1 as const, vendor: 'x', validate: (value: unknown) => ({ value }) },
@@ -200,6 +241,26 @@ describe('plain functions as tools', () => {
     await agent.run('x');
     expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['server', 'function']);
     expect(renamed).toMatchObject([{ tool: 'same', name: expect.stringMatching(/^same_[0-9a-f]{6}$/) }]);
+  });
+});
+
+describe.each([false, true])('a source that answers with what is no result, isError %s,', (isError) => {
+  test.each([
+    ['a text without text', [{ type: 'text' }, { type: 'text', text: 'the rest' }], /unknown type: .*\nthe rest/],
+    ['an image without data', [{ type: 'image', mimeType: 'image/png' }], /unknown type: .*image\/png/],
+    ['no list', 'just text', /not a function/],
+    ['nothing in the list', [null], isError ? /null/ : /unknown type: null/],
+  ])('does not end the run: %s', async (_what, content, text) => {
+    const odd: ToolSource = {
+      name: 'odd',
+      listTools: () => [{ name: 'odd', inputSchema: { type: 'object' } }],
+      callTool: async () => ({ content, ...(isError ? { isError } : {}) }) as never,
+    };
+    const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'odd' }] }, 'ok']);
+    const agent = new PocketAgent({ agentConfig: { llmModel, allowImages: true }, tools: [odd], logger: silent });
+    expect(await agent.run('x')).toBe('ok');
+    expect(resultText(agent)).toMatch(text);
+    expectValidHistory(agent);
   });
 });
 

@@ -151,7 +151,7 @@ export const feedbackResult: z.ZodType<FeedbackResult> = z.looseObject({
   success: z.literal(true),
   timestamp: z.string(),
   message: z.string(),
-  reputation: z.number(),
+  reputation: z.number().optional(),
 });
 
 const callStatistics = {

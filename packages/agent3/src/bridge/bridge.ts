@@ -104,8 +104,9 @@ class A2aBridge implements Bridge {
     const known = await this.#tasks.find(request.taskHandle, caller);
     const agentId = known?.agentId ?? '';
     if (request.action === 'reply' && known) {
-      const { message, timeout, maxCost, taskHandle } = request;
-      return this.call({ agentId, message, taskId: taskHandle, metadata: { timeout, maxCost } }, caller, options);
+      const { message, timeout, maxCost, agreedPrice, taskHandle } = request;
+      const metadata = { timeout, maxCost, agreedPrice };
+      return this.call({ agentId, message, taskId: taskHandle, metadata }, caller, options);
     }
     const errand = this.#start({ agentId, caller, timeoutMs: request.timeout, options });
     const failure = await this.#attempt(errand, async () => {

@@ -11,7 +11,7 @@ import { INPUT_SCHEMA_EXTENSION } from './input-schema.ts';
 import { OAuthTokens } from './oauth-tokens.ts';
 import { Peer } from './peer.ts';
 import { checkAgent, checkHost, isHost } from './policy.ts';
-import { Budget, checkMaxCost } from './price.ts';
+import { Budget, checkAgreedPrice, checkMaxCost } from './price.ts';
 import { isRecord, recordsIn } from './wire.ts';
 
 /** For those who call by a tool, and those who call in a terminal. */
@@ -52,6 +52,7 @@ export class Gate {
   async admit(errand: Errand, { agent, endpoint }: Found, { message, metadata = {} }: CallRequest): Promise<void> {
     const { caller, deadline } = errand;
     const { timeoutMs } = deadline;
+    checkAgreedPrice(agent.price, metadata.agreedPrice);
     checkMaxCost(agent.price, { maxCost: metadata.maxCost, timeoutMs });
     errand.settle = await this.#budget.reserve(caller.id, agent.price, timeoutMs);
     await this.#approve(errand, endpoint, message);

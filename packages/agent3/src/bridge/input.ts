@@ -2,7 +2,7 @@
 import type { CallRequest, CardJson } from '../types.ts';
 import { CallFailure } from './failure.ts';
 import { type SchemaCheck, schemaOf } from './input-schema.ts';
-import { isRecord, type Part, recordsIn, stringsIn } from './wire.ts';
+import { DEEPEST, isRecord, isTooDeep, type Part, recordsIn, stringsIn } from './wire.ts';
 
 export const LONGEST_TIMEOUT_MS = 3_600_000;
 const MOST_RETRIES = 10;
@@ -70,15 +70,21 @@ function skillOf(card: CardJson, skillId: string | undefined): Record<string, un
 
 function messagePart(message: string, mode: string): Part {
   if (mode === 'application/json') {
-    try {
-      return { data: JSON.parse(message), mediaType: mode };
-    } catch {
-      throw invalid('inputMode is application/json, but the message is not valid JSON');
-    }
+    const data = parsed(message);
+    if (isTooDeep(data)) throw invalid(`the message is nested more than ${DEEPEST} levels deep`);
+    return { data, mediaType: mode };
   }
   if (!mode.startsWith('text/') && !/^application\/[\w.-]*\+?(?:json|xml|yaml|markdown)$/.test(mode))
     throw invalid(`a message cannot be ${mode}. Send that as a file, or the message as text/plain`);
   return { text: message, mediaType: mode };
+}
+
+function parsed(message: string): unknown {
+  try {
+    return JSON.parse(message);
+  } catch {
+    throw invalid('inputMode is application/json, but the message is not valid JSON');
+  }
 }
 
 function normalized(mode: string): string {

@@ -1,5 +1,5 @@
 // What a call costs by the declared price, and how much may be spent in a day.
-import { isPaid } from '../price-text.ts';
+import { isPaid, priceText } from '../price-text.ts';
 import type { BudgetLimits, Directory, Price } from '../types.ts';
 import { CallFailure } from './failure.ts';
 
@@ -20,6 +20,18 @@ export function costOf(price: Price | undefined, { ms, tokens }: Measured): numb
 /** The most a call can cost; undefined when that cannot be said. */
 function mostOf(price: Price | undefined, timeoutMs: number): number | undefined {
   return costOf(price, { ms: timeoutMs, tokens: undefined });
+}
+
+/** A price that was agreed to holds in each of its parts. */
+export function checkAgreedPrice(price: Price | undefined, agreed: Price | undefined): void {
+  if (!agreed || !isPaid(price)) return;
+  const isWithin = (part: 'perCall' | 'perMinute' | 'perToken') => (price[part] ?? 0) <= (agreed[part] ?? 0);
+  const isSameMoney = price.currency.toUpperCase() === agreed.currency.toUpperCase();
+  if (isSameMoney && isWithin('perCall') && isWithin('perMinute') && isWithin('perToken')) return;
+  throw new CallFailure(
+    'BUDGET',
+    `its price is ${priceText(price)}, and what was agreed to is ${priceText(agreed)}. Call it again to agree, or with maxCost.`,
+  );
 }
 
 export function checkMaxCost(
@@ -63,10 +75,15 @@ export class Budget {
     const { limits, directory, now } = this.#options;
     if (limits.perDay === undefined && limits.perCallerPerDay === undefined) return () => {};
     if (price && !isInDollars(price))
-      throw new CallFailure('BUDGET', 'its price is not in US dollars, which the budget counts.');
+      throw new CallFailure('BUDGET', 'its price is not in US dollars, which the budget counts. Call another agent.');
     if (!isPaid(price)) return () => {};
     const day = new Date(now()).toISOString().slice(0, 10);
-    const most = mostOf(price, timeoutMs) ?? 0;
+    const most = mostOf(price, timeoutMs);
+    if (most === undefined)
+      throw new CallFailure(
+        'BUDGET',
+        'it charges by the token, so a call has no upper bound, which the budget needs. Call an agent that charges by the call or the minute.',
+      );
     const exceeded = await directory.spend({ day, caller, amount: most, limits });
     if (exceeded === 'perDay') throw spentUp('The budget', limits.perDay);
     if (exceeded === 'perCallerPerDay') throw spentUp('Your budget', limits.perCallerPerDay);

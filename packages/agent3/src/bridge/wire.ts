@@ -46,6 +46,9 @@ export type Update =
   | { kind: 'status'; taskId: string; contextId?: string; status: TaskStatus; metadata?: Metadata }
   | { kind: 'artifact'; taskId: string; contextId?: string; artifact: Artifact; append: boolean };
 
+/** Levels of JSON that strangers hand in. */
+export const DEEPEST = 100;
+
 /** How JSON is written: 0.3 has another form in its REST binding than in JSON-RPC. */
 export type Dialect = '1.0' | '0.3' | '0.3-rest';
 
@@ -60,6 +63,12 @@ export function isAtRest(state: TaskStateName): boolean {
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What is nested deeper cannot be written as JSON again. Looks no further than it must. */
+export function isTooDeep(value: unknown, levels = DEEPEST): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1));
 }
 
 export function recordsIn(value: unknown): Record<string, unknown>[] {

@@ -10,14 +10,15 @@ import {
 } from '@modelcontextprotocol/server';
 import { isPaid, priceText } from '../price-text.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
-import type { Agent3, Caller, CallRequest } from '../types.ts';
+import { digestOf } from '../registry/canonical-json.ts';
+import type { Agent3, Caller, CallRequest, Price } from '../types.ts';
 import type { CallMemory } from './call-memory.ts';
 
 /** paid: calls that cost money, unless the request says how much they may. */
 export type ConfirmCalls = 'never' | 'paid' | 'always';
 
 const SHOWN_MESSAGE = 500;
-const KEY = 'consent';
+const FREE: Price = { currency: 'USD' };
 
 const answerSchema = {
   type: 'object' as const,
@@ -37,48 +38,60 @@ interface Consent {
   context: ServerContext;
 }
 
-/** Undefined when the messages may go out; a question for the client; or the reason why they may not. */
+/** The highest price of each message, where there is such a bound, when they may go out; else a question or a no. */
 export async function consentTo(
   sendings: readonly Sending[],
   { server, context, ...asking }: Consent,
-): Promise<InputRequiredResult | { refused: string } | undefined> {
+): Promise<{ agreedPrices: readonly (Price | undefined)[] } | { question: InputRequiredResult } | { refused: string }> {
   const { confirm } = asking;
-  if (confirm === 'never' || sendings.length === 0) return undefined;
-  const asked = await Promise.all(sendings.map((sending) => questionFor(sending, asking)));
-  const lines = asked.filter((line) => line !== undefined);
-  if (lines.length === 0) return undefined;
+  if (confirm === 'never') return { agreedPrices: [] };
+  const terms = await Promise.all(sendings.map((sending) => termsOf(sending, asking)));
+  const agreedPrices = terms.map(({ price }) => price);
+  const asked = terms.filter(({ line }) => line !== undefined);
+  if (asked.length === 0) return { agreedPrices };
+  // a yes is one to the question as it was put: with another price it is another question
+  const key = `consent-${digestOf(asked)}`;
   const answer = acceptedContent(
     context.mcpReq.inputResponses,
-    KEY,
+    key,
     fromJsonSchema<{ approve: boolean }>(answerSchema),
   );
-  if (answer?.approve === true) return undefined;
-  if (answer || context.mcpReq.inputResponses?.[KEY]) return { refused: 'whoever was asked said no.' };
+  if (answer?.approve === true) return { agreedPrices };
+  if (answer || context.mcpReq.inputResponses?.[key]) return { refused: 'whoever was asked said no.' };
   if (!canBeAsked(server, context)) return { refused: refusalText(confirm) };
-  return inputRequired({
-    inputRequests: {
-      [KEY]: inputRequired.elicit({
-        message: `May this be sent to ${lines.length === 1 ? 'this agent' : 'these agents'}?\n${lines.join('\n')}`,
-        requestedSchema: answerSchema,
-      }),
-    },
+  const lines = asked.map(({ line }) => line).join('\n');
+  const elicitation = inputRequired.elicit({
+    message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${lines}`,
+    requestedSchema: answerSchema,
   });
+  return { question: inputRequired({ inputRequests: { [key]: elicitation } }) };
 }
 
-async function questionFor(
+interface Terms {
+  /** What somebody must say yes to. */
+  line?: string;
+  /** The most it may be charged by, since nobody was asked about more; undefined where `maxCost` alone counts. */
+  price?: Price;
+}
+
+async function termsOf(
   sending: Sending,
   { agent3, caller, confirm, memory }: Omit<Consent, 'server' | 'context'>,
-): Promise<string | undefined> {
+): Promise<Terms> {
   const { message, metadata } = sending;
   const shown = message.slice(0, SHOWN_MESSAGE);
-  if (confirm === 'paid' && metadata?.maxCost !== undefined) return undefined;
+  const isBounded = metadata?.maxCost !== undefined;
+  if (confirm === 'paid' && isBounded) return {};
+  const askAlways = (line: string) => (confirm === 'always' ? { line } : {});
   const agentId = 'agentId' in sending ? sending.agentId : memory.agentOf(caller, sending.taskHandle);
-  if (agentId === undefined) return confirm === 'always' ? `in answer to its question: ${shown}` : undefined;
+  // a task begun elsewhere: nobody here knows what its agent charges
+  if (agentId === undefined)
+    return { ...askAlways(`in answer to its question: ${shown}`), ...(isBounded ? {} : { price: FREE }) };
   const agent = await agent3.select(agentId, caller).catch(unlessUnknown);
-  if (!agent) return undefined;
+  if (!agent) return { price: FREE };
   const { name, price } = agent;
-  if (!isPaid(price)) return confirm === 'always' ? `${name} (${agentId}): ${shown}` : undefined;
-  return `${name} (${agentId}), ${priceText(price)}: ${shown}`;
+  if (!isPaid(price)) return { ...askAlways(`${name} (${agentId}): ${shown}`), price: FREE };
+  return { line: `${name} (${agentId}), ${priceText(price)}: ${shown}`, price };
 }
 
 /** A call to nobody goes nowhere; its answer says so. */

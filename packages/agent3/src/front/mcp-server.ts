@@ -17,7 +17,7 @@ export interface McpFrontOptions {
   logger?: Logger;
 }
 
-const LOCAL: Caller = { id: 'local', isAdmin: true };
+const LOCAL: Caller = { id: 'local', isAdmin: true, isAlone: true };
 
 /** The factory behind stdio and HTTP. */
 export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
@@ -42,10 +42,11 @@ function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOption
       try {
         const caller = callerOf(context);
         const consent = await consentTo(tool.sends(args), { agent3, caller, confirm, memory, server, context });
-        if (consent && 'refused' in consent) return failed(`Not called: ${consent.refused}`);
-        if (consent) return consent;
+        if ('refused' in consent) return failed(`Not called: ${consent.refused}`);
+        if ('question' in consent) return consent.question;
+        const { agreedPrices } = consent;
         const options = { signal: context.mcpReq.signal, ...progress(context) };
-        return toResult(await tool.run(args, { agent3, caller, memory, confirm, options, context }));
+        return toResult(await tool.run(args, { agent3, caller, memory, agreedPrices, options, context }));
       } catch (error) {
         if (error instanceof Agent3Error) return failed(error.message);
         // what we did not foresee is nobody's business outside

@@ -13,16 +13,17 @@ import {
   taskRequest,
   toTaskRequest,
 } from '../requests.ts';
-import type { Agent3, Caller, CallOptions, CallRequest, CallResponse } from '../types.ts';
+import type { Agent3, Caller, CallOptions, CallRequest, CallResponse, Price } from '../types.ts';
 import type { CallMemory } from './call-memory.ts';
-import type { ConfirmCalls, Sending } from './consent.ts';
+import type { Sending } from './consent.ts';
 import { guide } from './guide.ts';
 
 export interface ToolWork {
   agent3: Agent3;
   caller: Caller;
   memory: CallMemory;
-  confirm: ConfirmCalls;
+  /** For each of what `sends` tells: the most it may be charged by. */
+  agreedPrices: readonly (Price | undefined)[];
   options: CallOptions;
   context: ServerContext;
 }
@@ -110,7 +111,9 @@ export const tools: readonly Agent3Tool[] = [
     annotations: asksStrangers,
     schema: batchRequest,
     sends: ({ calls }) => calls,
-    run: async ({ calls }, work) => ({ results: await Promise.all(calls.map((request) => call(request, work))) }),
+    run: async ({ calls }, work) => ({
+      results: await Promise.all(calls.map((request, index) => call(request, work, index))),
+    }),
   }),
   define({
     name: 'agent3_task',
@@ -121,11 +124,10 @@ export const tools: readonly Agent3Tool[] = [
     schema: taskRequest,
     sends: ({ action, taskHandle, message = '', maxCost }) =>
       action === 'reply' ? [{ taskHandle, message, metadata: { maxCost } }] : [],
-    run: async (request, { agent3, caller, memory, confirm, options }) => {
+    run: async (request, { agent3, caller, memory, agreedPrices, options }) => {
       const agentId = memory.agentOf(caller, request.taskHandle);
-      // a task begun elsewhere: nobody was asked, since nobody here knows what its agent charges
-      const bound = agentId === undefined && confirm === 'paid' ? { maxCost: 0 } : {};
-      const response = await agent3.task(toTaskRequest({ ...bound, ...request }), caller, options);
+      const agreedPrice = agreedPrices[0] ?? request.agreedPrice;
+      const response = await agent3.task(toTaskRequest({ ...request, agreedPrice }), caller, options);
       if (agentId !== undefined) memory.keep(caller, agentId, response);
       return response;
     },
@@ -175,8 +177,11 @@ export const tools: readonly Agent3Tool[] = [
   }),
 ];
 
-async function call(request: CallRequest, { agent3, caller, memory, options }: ToolWork): Promise<CallResponse> {
-  const response = await agent3.call(request, caller, options);
+async function call(request: CallRequest, work: ToolWork, index = 0): Promise<CallResponse> {
+  const { agent3, caller, memory, options, agreedPrices } = work;
+  const agreedPrice = agreedPrices[index] ?? request.metadata?.agreedPrice;
+  const metadata = { ...request.metadata, ...(agreedPrice ? { agreedPrice } : {}) };
+  const response = await agent3.call({ ...request, metadata }, caller, options);
   memory.keep(caller, request.agentId, response);
   return response;
 }

@@ -1,4 +1,5 @@
 // Nothing comes into the registry unchecked: size, the specification, where it may be called, and its signature.
+import { DEEPEST, isTooDeep } from '../bridge/wire.ts';
 import type { CardJson } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -39,6 +40,7 @@ export class CardChecks {
     from: { url?: string; etag?: string | undefined; freshMs?: number } = {},
   ): Promise<CheckedCard> {
     const { source } = this.#options;
+    if (isTooDeep(json)) throw new Agent3Error('CARD_INVALID', `The card is nested more than ${DEEPEST} levels deep`);
     if (canonicalJson(json).length > LARGEST_CARD)
       throw new Agent3Error('CARD_INVALID', `The card is larger than ${LARGEST_CARD / 1_024} KiB`);
     const card = readCard(json);

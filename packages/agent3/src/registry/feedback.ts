@@ -32,6 +32,7 @@ export async function giveFeedback(
     if (!call) throw invalidReceipt('is of a call too long ago');
     if (!tellsOfAgent(call.error_code, call.response_time))
       throw invalidReceipt('is of a call that never reached the agent, or gave it no time');
+    const counts = (await isOwn(transaction, caller, agentId)) ? 0 : 1;
     const raterRecord = await recordOfRater(transaction, caller.id, agentId);
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('agent3_feedback')
@@ -42,27 +43,31 @@ export async function giveFeedback(
         rating,
         text: cleanText(feedback, LONGEST_TEXT),
         created_at: now,
+        counts,
       })
       .onConflict((conflict) => conflict.column('call_id').doNothing())
       .executeTakeFirstOrThrow();
     if (numInsertedOrUpdatedRows === 0n)
       throw new Agent3Error('ALREADY_RATED', 'This call has been rated; every call can be rated once');
-    const weight = ageWeight(now) * raterWeight(raterRecord);
+    const weight = counts * ageWeight(now) * raterWeight(raterRecord);
     const rated = await updateRecord(transaction, {
       agentId,
       now,
       change: ({ ref }) => ({
-        rating_count: sql`${ref('rating_count')} + 1`,
+        rating_count: sql`${ref('rating_count')} + ${sql.lit(counts)}`,
         rating_sum: sql`${ref('rating_sum')} + cast(${weight * rating} as double precision)`,
         rating_weight: sql`${ref('rating_weight')} + cast(${weight} as double precision)`,
       }),
     });
     if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanText(agentId, 100)}" any more`);
+    const reputation = reputationOf(rated);
     return {
       success: true,
       timestamp: new Date(now).toISOString(),
-      message: 'Thank you: your rating counts.',
-      reputation: reputationOf(rated) ?? rating,
+      message: counts
+        ? 'Thank you: your rating counts.'
+        : 'Thank you. It is your own agent: only what others say counts.',
+      ...(reputation === undefined ? {} : { reputation }),
     };
   });
 }
@@ -86,8 +91,12 @@ async function recordOfRater(db: Database, rater: string, agentId: string): Prom
     .where('agent_id', '=', agentId)
     .where('rater', '=', rater)
     .executeTakeFirstOrThrow();
+  return { agentsCalled: called.length, ratingsBefore: before.total };
+}
+
+async function isOwn(db: Database, { id, isAlone }: Caller, agentId: string): Promise<boolean> {
   const agent = await db.selectFrom('agent3_agents').select('owner').where('id', '=', agentId).executeTakeFirst();
-  return { agentsCalled: called.length, ratingsBefore: before.total, isOwner: agent?.owner === rater };
+  return agent?.owner === id && !isAlone;
 }
 
 export async function recentReviews(db: Database, agentId: string): Promise<Review[]> {
@@ -95,6 +104,7 @@ export async function recentReviews(db: Database, agentId: string): Promise<Revi
     .selectFrom('agent3_feedback')
     .select(['rater', 'rating', 'text', 'created_at'])
     .where('agent_id', '=', agentId)
+    .where('counts', '=', 1)
     .orderBy('created_at', 'desc')
     .limit(RECENT_REVIEWS)
     .execute();

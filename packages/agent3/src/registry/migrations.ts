@@ -66,4 +66,21 @@ export const migrations: readonly Migration[] = [
         day text not null, caller text not null, spent double precision not null, primary key (day, caller))`);
     },
   },
+  {
+    name: 'ratings',
+    async up(run) {
+      await run(`create table agent3_former (
+        identity text primary key, id text not null, calls bigint not null, successes bigint not null,
+        latency double precision, rating_count integer not null, rating_sum double precision not null,
+        rating_weight double precision not null)`);
+      await run('alter table agent3_feedback add column counts integer not null default 1');
+      // of owners who were not alone; beside ratings of others theirs had a tenth of the weight, which stays
+      await run(`update agent3_feedback set counts = 0 where rater <> 'local' and exists (
+        select 1 from agent3_agents where agent3_agents.id = agent_id and owner = rater)`);
+      await run(`update agent3_agents set rating_count = (
+        select count(*) from agent3_feedback where agent_id = agent3_agents.id and counts = 1)
+        where id in (select agent_id from agent3_feedback where counts = 0)`);
+      await run('update agent3_agents set rating_sum = 0, rating_weight = 0 where rating_count = 0');
+    },
+  },
 ];

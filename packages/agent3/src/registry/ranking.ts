@@ -12,12 +12,12 @@
 //
 // The weight of a rating:
 //
-//   weight     = age · rater · repetition · own
+//   weight     = age · rater · repetition
 //   age        = half after 180 days
 //   rater      = 0.25 for one who has called one agent, up to 1 for one who has called four or more
 //   repetition = 1 / n for somebody's n-th rating of the same agent
-//   own        = 0.1 when owners rate their own agent
 //
+// What owners say of their own agents counts nowhere, unless they are alone in their registry.
 // The age of all ratings grows alike, so the sums are kept as if all were rated on one day, and never go stale.
 
 import { type Expression, sql } from 'kysely';
@@ -67,9 +67,8 @@ export function ageWeight(time: number): number {
   return 2 ** ((time - DAY_ZERO) / HALF_LIFE_MS);
 }
 
-export function raterWeight(rater: { agentsCalled: number; ratingsBefore: number; isOwner: boolean }): number {
-  const { agentsCalled, ratingsBefore, isOwner } = rater;
-  return (Math.min(4, Math.max(1, agentsCalled)) / 4 / (ratingsBefore + 1)) * (isOwner ? 0.1 : 1);
+export function raterWeight({ agentsCalled, ratingsBefore }: { agentsCalled: number; ratingsBefore: number }): number {
+  return Math.min(4, Math.max(1, agentsCalled)) / 4 / (ratingsBefore + 1);
 }
 
 export function reputationOf({ rating_count, rating_sum, rating_weight }: TrackRecord): number | undefined {

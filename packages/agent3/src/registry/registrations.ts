@@ -12,7 +12,7 @@ import { inputChecked } from './input.ts';
 import { type AgentRow, parse } from './listing.ts';
 import type { Meaning } from './meaning.ts';
 import { NEW_RECORD, standingOf } from './ranking.ts';
-import type { AgentTable, RegistrySchema } from './schema.ts';
+import type { AgentTable, FormerTable, RegistrySchema } from './schema.ts';
 import { meaningOf, type TextIndex, textsOf } from './text-index.ts';
 import type { Vocabulary } from './words.ts';
 
@@ -65,12 +65,23 @@ export class Registrations {
     await this.#learn(written);
   }
 
+  /** Its record stays, for when it comes back: nobody gets rid of bad ratings by registering anew. */
   async unregister(row: AgentRow, caller: Caller): Promise<void> {
     checkOwner(row.owner, caller);
     const { db, index } = this.#options;
     await db.transaction().execute(async (transaction) => {
       await index.remove(transaction, row.number);
-      await transaction.deleteFrom('agent3_agents').where('number', '=', row.number).execute();
+      const former = await transaction
+        .deleteFrom('agent3_agents')
+        .where('number', '=', row.number)
+        .returning(formerColumns)
+        .executeTakeFirst();
+      if (!former || former.calls === 0) return;
+      await transaction
+        .insertInto('agent3_former')
+        .values(former)
+        .onConflict((conflict) => conflict.column('identity').doUpdateSet(former))
+        .execute();
     });
   }
 
@@ -111,6 +122,14 @@ export class Registrations {
       .where('identity', '=', identity)
       .executeTakeFirst();
     if (known) checkOwner(known.owner, caller);
+    // taken out, so that of two who bring it back at once one waits for the other
+    const before =
+      known ??
+      (await transaction
+        .deleteFrom('agent3_former')
+        .where('identity', '=', identity)
+        .returning(formerColumns)
+        .executeTakeFirst());
     const ownTags = [...(envelope.tags ?? (known ? parse<string[]>(known.own_tags) : []))];
     const { changedRow, tags } = this.#cardColumns(checked, ownTags);
     const columns = {
@@ -119,12 +138,21 @@ export class Registrations {
       own_tags: JSON.stringify(ownTags),
       health_due: now(),
     };
-    const id = known?.id ?? newId(columns.name);
-    const record = { ...NEW_RECORD, ...known, ...columns };
+    const id = before?.id ?? newId(columns.name);
+    const record = { ...NEW_RECORD, ...before, ...columns };
     const standing = standingOf(record, now());
     const row = await transaction
       .insertInto('agent3_agents')
-      .values({ ...unset, ...columns, id, identity, owner: caller.id, standing, registered_at: now() })
+      .values({
+        ...unset,
+        ...columns,
+        ...(before ? recordColumns(before) : {}),
+        id,
+        identity,
+        owner: caller.id,
+        standing,
+        registered_at: now(),
+      })
       // also when another hub was faster: then only its owner may go on
       .onConflict((conflict) =>
         conflict
@@ -176,6 +204,21 @@ export class Registrations {
 }
 
 const unset = { price: null, price_per_call: null, rate_calls: null, rate_seconds: null, idempotent: 0, latency: null };
+
+const formerColumns = [
+  'identity',
+  'id',
+  'calls',
+  'successes',
+  'latency',
+  'rating_count',
+  'rating_sum',
+  'rating_weight',
+] as const satisfies readonly (keyof FormerTable)[];
+
+function recordColumns({ calls, successes, latency, rating_count, rating_sum, rating_weight }: FormerTable) {
+  return { calls, successes, latency, rating_count, rating_sum, rating_weight };
+}
 
 type EnvelopeColumns = Partial<
   Pick<Selectable<AgentTable>, 'price' | 'price_per_call' | 'rate_calls' | 'rate_seconds' | 'idempotent'>

@@ -1,5 +1,5 @@
 // The tables of the registry. Times are milliseconds, truth is 0 or 1, lists and cards are JSON text in both databases.
-import type { Generated } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 
 export interface RegistrySchema {
   agent3_agents: AgentTable;
@@ -7,6 +7,7 @@ export interface RegistrySchema {
   agent3_credentials: { agent_number: number; sealed: string };
   agent3_calls: CallTable;
   agent3_feedback: FeedbackTable;
+  agent3_former: FormerTable;
   agent3_rate_windows: { key: string; uses: string; expires_at: number };
   /** US dollars; of all callers together where the caller is empty. */
   agent3_spending: { day: string; caller: string; spent: number };
@@ -81,7 +82,15 @@ export interface FeedbackTable {
   rating: number;
   text: string;
   created_at: number;
+  /** 0 for a rating of one's own agent. */
+  counts: Generated<number>;
 }
+
+/** What is kept of an agent that was called and removed, for when it comes back. */
+export type FormerTable = Pick<
+  Selectable<AgentTable>,
+  'identity' | 'id' | 'calls' | 'successes' | 'latency' | 'rating_count' | 'rating_sum' | 'rating_weight'
+>;
 
 export interface TaskTable {
   task_handle: string;

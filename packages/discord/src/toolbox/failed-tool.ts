@@ -1,7 +1,7 @@
 // What a tool throws: a model, and so everybody in the channel, reads what was meant for them; the rest is for the log.
 import { DiscordAPIError } from 'discord.js';
 import { isPocketError, type Logger, PocketError } from 'pocket-agent';
-import { messageOf } from '../errors.ts';
+import { kindOf, messageOf } from '../errors.ts';
 
 interface FailedCall {
   tool: string;
@@ -16,26 +16,6 @@ export function failedTool(error: unknown, { tool, claim, logger }: FailedCall):
   return new PocketError('TOOL_FAILED', `${tool} failed; whoever runs this bot finds it in the log as ${claim}.`, {
     cause: error,
   });
-}
-
-const WORD = /^[\w.-]{1,60}$/;
-const FRAME = /^\s+at .*:\d+:\d+\)?$/;
-const FRAMES = 5;
-
-/** All that can be told of an error without its text, which may repeat what people wrote. */
-function kindOf(error: unknown): { error: string; code?: string; at?: string[] } {
-  if (!(error instanceof Error)) return { error: typeof error };
-  const [name, message, stack] = [String(error.name), String(error.message), String(error.stack)];
-  const code = 'code' in error ? String(error.code) : '';
-  // the frames stand after the text, whose lines may look like frames
-  const from = stack.indexOf(message);
-  const [, ...lines] = from < 0 ? [] : stack.slice(from + message.length).split('\n');
-  const at = lines.filter((line) => FRAME.test(line)).slice(0, FRAMES);
-  return {
-    error: WORD.test(name) ? name : 'Error',
-    ...(WORD.test(code) ? { code } : {}),
-    at: at.map((line) => line.trim()),
-  };
 }
 
 const INVALID_PARAMS = -32_602;

@@ -6,7 +6,7 @@ import { delay } from '../client/deadline.ts';
 import { HttpPool } from '../client/http-pool.ts';
 import type { PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
-import type { MattermostConfig } from '../config.ts';
+import { type MattermostConfig, withCheckedLists } from '../config.ts';
 import { errorText, isMattermostError, MattermostError } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from '../listener/socket.ts';
@@ -59,7 +59,8 @@ const MOST_SEEN = 5000;
 const CLOSING_MS = 10_000;
 
 export async function createMattermostBot(options: BotOptions): Promise<MattermostBot> {
-  const { config, log = createLog({ level: config.logLevel, format: config.logFormat }) } = options;
+  const config = withCheckedLists(options.config);
+  const { log = createLog({ level: config.logLevel, format: config.logFormat }) } = options;
   const { token } = config;
   if (config.authMode !== 'static_token' || token === undefined) {
     throw new MattermostError('CONFIG_INVALID', 'A bot needs MATTERMOST_AUTH_MODE=static_token and MATTERMOST_TOKEN.');

@@ -1,9 +1,11 @@
 // The program behind mattermost-bot: arguments and environment in, an exit code out.
+import { outlastReaders } from '@pocket-agent/http/output';
 import { errorText, isMattermostError } from '../errors.ts';
 import { packageVersion } from '../version.ts';
 import { HELP, readBotCommand } from './command-line.ts';
 
 export async function runProgram(): Promise<void> {
+  outlastReaders();
   try {
     const command = readBotCommand(process.argv.slice(2), process.env);
     if (command === 'help') process.stdout.write(HELP);

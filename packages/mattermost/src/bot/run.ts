@@ -10,6 +10,11 @@ import type { BotCommand } from './command-line.ts';
 
 export async function runBot({ config, agentFile, model, profile, mayStop }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
+  // a promise that a tool forgot is no reason to end the conversations of everybody else
+  process.on('unhandledRejection', (error) => {
+    log.error('promise_forgotten', { error: error instanceof Error ? error.name : typeof error });
+    log.debug('promise_forgotten', { reason: errorText(error) });
+  });
   const options = await readAgentOptions({ file: agentFile, model });
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // one agent holds the connections; each conversation has one of the same making

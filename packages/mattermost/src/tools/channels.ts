@@ -6,7 +6,7 @@ import type { ChannelRecord, MemberRecord } from '../client/records.ts';
 import { tidy, time } from '../compact.ts';
 import { channelName, full, id, listOf, page, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
-import { readPage } from './paging.ts';
+import { CUT, readPage, readReadablePage } from './paging.ts';
 import { paged, presentChannel, presentChannels, presentMembers } from './present.ts';
 import { readMyChannels, unreadCounts } from './unread.ts';
 
@@ -35,15 +35,21 @@ export const channelTools = [
     tags: ['channel'],
     hasTeam: true,
     input: { page: page(), per_page: perPage(), full: full() },
-    output: pageOf('channels', channel),
+    output: pageOf('channels', channel, { note: {} }),
     async run({ team_id, page, per_page, full }, context) {
       const team = await context.team(team_id);
-      const { items, isTruncated } = await readPage<ChannelRecord>(context, path`/teams/${team}/channels`, {
+      const { items, isTruncated, isCut } = await readReadablePage<ChannelRecord>(context, {
         page,
         per_page,
+        channelOf: (one) => one.id,
+        async read(page, per_page) {
+          const found = await context.api.list<ChannelRecord>(path`/teams/${team}/channels`, { page, per_page });
+          context.names.rememberChannels(found);
+          return found;
+        },
       });
-      const readable = await readableChannels(context, items);
-      return { channels: await presentChannels(context, readable, full), ...paged(isTruncated, { page: page + 1 }) };
+      const channels = await presentChannels(context, items, full);
+      return { channels, ...(isCut ? CUT : paged(isTruncated, { page: page + 1 })) };
     },
   }),
   defineTool({
@@ -223,8 +229,12 @@ export const channelTools = [
     output: pageOf('members', member),
     async run({ channel_id, page, per_page, full }, context) {
       await context.policy.requireChannel(channel_id, 'read');
-      const members = path`/channels/${channel_id}/members`;
-      const { items, isTruncated } = await readPage<MemberRecord>(context, members, { page, per_page });
+      const { items, isTruncated } = await readPage({
+        page,
+        per_page,
+        read: (page, per_page) =>
+          context.api.list<MemberRecord>(path`/channels/${channel_id}/members`, { page, per_page }),
+      });
       return { members: await presentMembers(context, items, full), ...paged(isTruncated, { page: page + 1 }) };
     },
   }),
@@ -264,9 +274,4 @@ async function addMember(
   const added = await context.api.post<MemberRecord>(path`/channels/${channel_id}/members`, { user_id });
   const [presented = {}] = await presentMembers(context, [added], full);
   return presented;
-}
-
-async function readableChannels(context: ToolContext, channels: readonly ChannelRecord[]): Promise<ChannelRecord[]> {
-  context.names.rememberChannels(channels);
-  return context.policy.readable(channels, (one) => one.id);
 }

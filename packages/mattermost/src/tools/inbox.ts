@@ -152,8 +152,9 @@ async function readUnreadThreads(
   const found = await Promise.all(
     teams.map((team) =>
       orFailure(failures, `threads of team ${team}`, async () => {
-        const { threads, isTruncated } = await readThreads(context, team, { unread: true, per_page: THREADS_PER_TEAM });
-        return { items: await presentThreads(context, threads, full), isTruncated };
+        const request = { unread: true, per_page: THREADS_PER_TEAM };
+        const { threads, isTruncated, isCut } = await readThreads(context, team, request);
+        return { items: await presentThreads(context, threads, full), isTruncated: isTruncated || isCut };
       }),
     ),
   );

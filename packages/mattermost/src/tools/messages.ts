@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
-import type { PostListRecord, PostRecord } from '../client/records.ts';
-import { MattermostError } from '../errors.ts';
+import type { ChannelRecord, PostListRecord, PostRecord } from '../client/records.ts';
+import { isMattermostError, MattermostError } from '../errors.ts';
 import { attachments, full, id, message, page, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
 import { readChannelMessages } from './channel-messages.ts';
+import { readReadablePage } from './paging.ts';
 import { paged, postsOf, presentPost, presentPosts } from './present.ts';
 
 export const post = record(
@@ -91,8 +92,7 @@ export const messageTools = [
       full: full(),
     },
     check(args) {
-      if (args.since !== undefined && Number.isNaN(Number(new Date(args.since))))
-        return `since "${args.since}" is no time`;
+      if (typeof args.since === 'string' && !isTime(args.since)) return `since "${args.since}" is no time`;
       const modes = (['unread_only', 'since', 'before', 'after'] as const).filter((mode) => args[mode]);
       if (modes.length > 1) return `${modes.join(' and ')} exclude each other; give one`;
       const [mode] = modes;
@@ -110,6 +110,9 @@ export const messageTools = [
     output: pageOf('messages', item, { channel: {}, channel_id: {} }),
     async run({ full, ...request }, context) {
       await context.policy.requireChannel(request.channel_id, 'read');
+      const anchor = request.before ?? request.after;
+      // where another message would stand in this channel tells when it was written
+      if (anchor) await context.policy.requirePost(anchor, 'read');
       const { posts, isTruncated, next } = await readChannelMessages(context, request);
       const messages = await presentPosts(context, posts, { full });
       const channel = (await context.names.labels([request.channel_id])).get(request.channel_id);
@@ -136,17 +139,21 @@ export const messageTools = [
     async run({ team_id, terms, is_or_search, page, per_page, full }, context) {
       const team = await context.team(team_id);
       await context.policy.requireTeamNotDenied(team);
-      const search = async (number: number) => {
-        const body = { terms, is_or_search, page: number, per_page, time_zone_offset: 0 };
-        return postsOf(await context.api.ask<PostListRecord>(path`/teams/${team}/posts/search`, body));
-      };
-      const found = await search(page);
-      const isFull = found.length === per_page && (await search(page + 1)).length > 0;
-      const isCut = !isFull && found.length >= DATABASE_SEARCH_LIMIT;
-      const readable = await context.policy.readable(found, ({ channel_id }) => channel_id);
-      const messages = await presentPosts(context, readable, { full, withChannel: true });
-      if (isCut) return { messages, truncated: true, note: 'There may be more: narrow it with before:, in: or from:.' };
-      return { messages, ...paged(isFull, { page: page + 1 }) };
+      const exclusions = await hiddenChannels(context, team);
+      const { items, isTruncated, isCut, count } = await readReadablePage<PostRecord>(context, {
+        page,
+        per_page,
+        channelOf: ({ channel_id }) => channel_id,
+        async read(page, per_page) {
+          // before the terms, as a modifier at their end takes the next word for its value
+          const body = { terms: exclusions + terms, is_or_search, page, per_page, time_zone_offset: 0 };
+          return postsOf(await context.api.ask<PostListRecord>(path`/teams/${team}/posts/search`, body));
+        },
+      });
+      const messages = await presentPosts(context, items, { full, withChannel: true });
+      if (isCut || (!isTruncated && count >= DATABASE_SEARCH_LIMIT))
+        return { messages, truncated: true, note: 'There may be more: narrow it with before:, in: or from:.' };
+      return { messages, ...paged(isTruncated, { page: page + 1 }) };
     },
   }),
   defineTool({
@@ -184,9 +191,35 @@ export const messageTools = [
   }),
 ];
 
+/** `Date` takes 30 February for 2 March. */
+function isTime(text: string): boolean {
+  const day = text.slice(0, 10);
+  return !Number.isNaN(Date.parse(text)) && new Date(day).toISOString().startsWith(day);
+}
+
+/** For Mattermost to leave out itself: those it finds there would take the place of others when it finds too many. */
+async function hiddenChannels({ api, names, policy }: ToolContext, team: string): Promise<string> {
+  if (policy.isOpen('read')) return '';
+  const channels = await api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`);
+  names.rememberChannels(channels);
+  const readable = new Set(await policy.readable(channels, ({ id }) => id));
+  return channels.map((one) => (readable.has(one) ? '' : `-in:${one.name || one.id} `)).join('');
+}
+
 /** Models give the last post of a thread; Mattermost takes only the first. */
-async function findRoot({ api }: ToolContext, postId: string, channelId: string): Promise<string> {
-  const found = await api.get<PostRecord>(path`/posts/${postId}`);
+async function findRoot({ api, policy }: ToolContext, postId: string, channelId: string): Promise<string> {
+  const posts = await api.get<PostRecord>(path`/posts/${postId}`).then(
+    (post) => [post],
+    (error) => {
+      if (isMattermostError(error, 'NOT_FOUND')) return [];
+      throw error;
+    },
+  );
+  const [found] = await policy.readable(posts, ({ channel_id }) => channel_id);
+  if (!found) {
+    const text = `Resource not found: there is no message ${postId} to answer. Check root_id; channel and search tools give right ones.`;
+    throw new MattermostError('NOT_FOUND', text);
+  }
   if (found.channel_id && found.channel_id !== channelId) {
     const text = `root_id ${postId} is in channel ${found.channel_id}, not in ${channelId}; use the channel of the thread.`;
     throw new MattermostError('ARGUMENTS_INVALID', text);

@@ -1,9 +1,10 @@
 // Messages this account has saved for later.
 import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
-import type { PostListRecord } from '../client/records.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { full, id, page, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
+import { CUT, readReadablePage } from './paging.ts';
 import { paged, postsOf, presentPosts } from './present.ts';
 
 export const savedTools = [
@@ -15,19 +16,21 @@ export const savedTools = [
     effect: 'read',
     tags: ['post', 'message'],
     input: { team_id: id().optional(), channel_id: id().optional(), page: page(), per_page: perPage(), full: full() },
-    output: pageOf('messages', record('id', 'time', 'user', 'message', 'channel', 'channel_id')),
+    output: pageOf('messages', record('id', 'time', 'user', 'message', 'channel', 'channel_id'), { note: {} }),
     async run({ team_id, channel_id, page, per_page, full }, context) {
       if (channel_id) await context.policy.requireChannel(channel_id, 'read');
       const me = await context.names.me();
-      const read = async (number: number, size: number) => {
-        const query = { team_id, channel_id, page: number, per_page: size };
-        return postsOf(await context.api.get<PostListRecord>(path`/users/${me.id}/posts/flagged`, query));
-      };
-      const posts = await read(page, per_page);
-      const isTruncated = posts.length >= per_page && (await read((page + 1) * per_page, 1)).length > 0;
-      const readable = await context.policy.readable(posts, (post) => post.channel_id);
-      const messages = await presentPosts(context, readable, { full, withChannel: true });
-      return { messages, ...paged(isTruncated, { page: page + 1 }) };
+      const { items, isTruncated, isCut } = await readReadablePage<PostRecord>(context, {
+        page,
+        per_page,
+        channelOf: (post) => post.channel_id,
+        async read(page, per_page) {
+          const query = { team_id, channel_id, page, per_page };
+          return postsOf(await context.api.get<PostListRecord>(path`/users/${me.id}/posts/flagged`, query));
+        },
+      });
+      const messages = await presentPosts(context, items, { full, withChannel: true });
+      return { messages, ...(isCut ? CUT : paged(isTruncated, { page: page + 1 })) };
     },
   }),
   defineFlag('save_message', {

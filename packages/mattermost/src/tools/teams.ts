@@ -56,9 +56,10 @@ export const teamTools = [
     async run({ team_id, page, per_page, full }, context) {
       const id = await context.team(team_id);
       await context.policy.requireTeam(id, 'read');
-      const { items, isTruncated } = await readPage<MemberRecord>(context, path`/teams/${id}/members`, {
+      const { items, isTruncated } = await readPage({
         page,
         per_page,
+        read: (page, per_page) => context.api.list<MemberRecord>(path`/teams/${id}/members`, { page, per_page }),
       });
       return { members: await presentMembers(context, items, full), ...paged(isTruncated, { page: page + 1 }) };
     },

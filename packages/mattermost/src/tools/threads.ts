@@ -6,6 +6,7 @@ import type { PostListRecord, PostRecord, ThreadListRecord, ThreadRecord } from 
 import { type Compact, compactThread } from '../compact.ts';
 import { full, id, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
+import { CUT, findReadable, LARGEST_PAGE } from './paging.ts';
 import { paged, postsOf, presentPosts } from './present.ts';
 
 export const threadTools = [
@@ -61,13 +62,16 @@ export const threadTools = [
     output: pageOf(
       'threads',
       record('id', 'root', 'reply_count', 'unread_replies', 'unread_mentions', 'last_reply', 'participants'),
+      { note: {} },
     ),
     async run({ team_id, unread, before, per_page, full }, context) {
       const team = await context.team(team_id);
       await context.policy.requireTeamNotDenied(team);
-      const { threads, isTruncated } = await readThreads(context, team, { unread, before, per_page });
+      // where a thread stands in the list tells when it was last answered
+      if (before) await context.policy.requirePost(before, 'read');
+      const { threads, isTruncated, isCut } = await readThreads(context, team, { unread, before, per_page });
       const next = { before: threads.at(-1)?.id, per_page };
-      return { threads: await presentThreads(context, threads, full), ...paged(isTruncated, next) };
+      return { threads: await presentThreads(context, threads, full), ...(isCut ? CUT : paged(isTruncated, next)) };
     },
   }),
 ];
@@ -78,20 +82,26 @@ interface ThreadsRequest {
   per_page: number;
 }
 
-/** One more than wanted is asked for, to know whether there is more. */
+/** Those that may be read. One more than wanted is looked for, to know whether there is more. */
 export async function readThreads(
-  { api }: ToolContext,
+  context: ToolContext,
   team: string,
   { unread, before, per_page }: ThreadsRequest,
-): Promise<{ threads: ThreadRecord[]; isTruncated: boolean }> {
-  const list = await api.get<ThreadListRecord>(path`/users/me/teams/${team}/threads`, {
-    per_page: per_page + 1,
-    unread: unread || undefined,
-    before,
-    threadsOnly: true,
+): Promise<{ threads: ThreadRecord[]; isTruncated: boolean; isCut: boolean }> {
+  const { found, isCut } = await findReadable<ThreadRecord>(context, {
+    most: per_page + 1,
+    channelOf: ({ post }) => post?.channel_id,
+    async read(_, last) {
+      const list = await context.api.get<ThreadListRecord>(path`/users/me/teams/${team}/threads`, {
+        per_page: context.policy.isOpen('read') ? per_page + 1 : LARGEST_PAGE,
+        unread: unread || undefined,
+        before: last?.id ?? before,
+        threadsOnly: true,
+      });
+      return list.threads ?? [];
+    },
   });
-  const threads = list.threads ?? [];
-  return { threads: threads.slice(0, per_page), isTruncated: threads.length > per_page };
+  return { threads: found.slice(0, per_page), isTruncated: found.length > per_page, isCut };
 }
 
 export async function presentThreads(
@@ -99,15 +109,14 @@ export async function presentThreads(
   threads: readonly ThreadRecord[],
   full: boolean,
 ): Promise<Compact[]> {
-  const readable = await context.policy.readable(threads, ({ post }) => post?.channel_id);
-  const people = readable.flatMap(({ participants }) => participants?.map(({ id }) => id) ?? []);
+  const people = threads.flatMap(({ participants }) => participants?.map(({ id }) => id) ?? []);
   const users = await context.names.users(people);
   const roots = await presentPosts(
     context,
-    readable.flatMap(({ post }) => post ?? []),
+    threads.flatMap(({ post }) => post ?? []),
     { full, withChannel: true },
   );
-  return readable.map((thread) => {
+  return threads.map((thread) => {
     const root = roots.find(({ id }) => id === thread.post?.id);
     if (full) return { ...thread, post: root };
     return compactThread(thread, root, thread.participants?.flatMap(({ id }) => users.get(id) ?? []) ?? []);

@@ -76,7 +76,8 @@ function makeGuard({ host, url, allowedHosts, allowedOrigins }: HandlerOptions) 
   };
 }
 
-function makeAuthenticate({ authenticate, token, tokens }: HandlerOptions): Authenticate {
+function makeAuthenticate(options: HandlerOptions): Authenticate {
+  const { authenticate, token, tokens } = options;
   if (authenticate && (token !== undefined || tokens !== undefined))
     throw new PocketError('CONFIG_INVALID', 'An A2A server takes "authenticate", or "token" and "tokens", not both.');
   if (authenticate) {
@@ -85,7 +86,7 @@ function makeAuthenticate({ authenticate, token, tokens }: HandlerOptions): Auth
       return caller ? { caller: withProfile(caller), isAuthenticated: true, isOneOfMany: true } : unauthorized();
     };
   }
-  const gate = bearerGate(token, tokens);
+  const gate = bearerGate(options);
   if (!gate) return async () => ({ caller: { id: 'anybody' }, isAuthenticated: false, isOneOfMany: false });
   const isOneOfMany = Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
   return async (request) => {

@@ -1,10 +1,12 @@
 // A remote A2A agent as a tool: `{name}-message`, with the conversation kept here.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, startDeadline } from '../abort.ts';
-import type { Capability, Judgement } from '../access.ts';
+import { type Capability, capabilities, isCapability, type Judgement } from '../access.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
+import { isObject, type Names, type Rule, refuseOtherOptions } from '../option-keys.ts';
 import { currentFrame } from '../run-frame.ts';
+import { addressInstead } from '../suggest.ts';
 import { type ToolCallContext, type ToolSource, validToolName } from '../tools.ts';
 import { answerApprovals } from './remote-approvals.ts';
 import type { RemoteLink } from './remote-link.ts';
@@ -33,6 +35,22 @@ export interface RemoteAgentOptions {
   /** Told when the agent is away. Default: stderr. */
   logger?: Logger;
 }
+
+const text: Rule = { text: 'a text', isMet: (value) => typeof value === 'string' };
+const positive: Rule = { text: 'a number greater than 0', isMet: (value) => typeof value === 'number' && value > 0 };
+
+const remoteAgentOptions: Names<RemoteAgentOptions> = {
+  url: text,
+  name: text,
+  token: { ...text, isSecret: true },
+  headers: { text: 'an object of texts', isMet: isObject, isSecret: true },
+  timeoutMs: positive,
+  allowHosts: { text: 'a list of hosts', isMet: Array.isArray },
+  capability: { text: `one of ${capabilities.join(', ')}`, isMet: isCapability },
+  approvals: { text: 'true or false', isMet: (value) => typeof value === 'boolean' },
+  maxResultBytes: positive,
+  logger: true,
+};
 
 interface Conversation {
   contextId?: string | undefined;
@@ -64,8 +82,13 @@ class RemoteAgent implements ToolSource {
   #wasWarned = false;
 
   constructor(options: RemoteAgentOptions) {
-    if (!URL.canParse(options.url))
-      throw new PocketError('CONFIG_INVALID', `remoteAgent needs the address of an A2A agent, got "${options.url}".`);
+    refuseOtherOptions(remoteAgentOptions, 'remoteAgent', options);
+    const { url = '' } = options;
+    const instead = addressInstead(url);
+    if (instead) {
+      const problem = `remoteAgent needs the address of an A2A agent, got "${url}". ${instead}`;
+      throw new PocketError('CONFIG_INVALID', problem);
+    }
     this.#options = { logger: stderrLogger(), ...options };
     this.name = options.name ?? new URL(options.url).host;
   }

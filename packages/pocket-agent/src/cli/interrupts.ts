@@ -27,9 +27,9 @@ export class Interrupts {
   /** As if Ctrl-C was pressed: a terminal in raw mode sends no signal. */
   readonly interrupt = (): void => this.#stop('SIGINT');
 
-  /** Whoever read the output has gone. */
-  outputClosed(): void {
-    this.#exitCode ??= exitCodes.brokenPipe;
+  /** Whoever read the output has gone, or it cannot be written. */
+  outputClosed(exitCode: number): void {
+    this.#exitCode ??= exitCode;
     this.#controller.abort(new Error('nobody reads the output any more'));
   }
 

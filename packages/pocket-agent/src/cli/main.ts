@@ -22,11 +22,11 @@ async function main(args: readonly string[]): Promise<void> {
   const given = name === 'ask' ? args : rest;
   const flags = given.slice(0, given.includes('--') ? given.indexOf('--') : given.length);
   if (flags.includes('--help') || flags.includes('-h')) {
-    process.stdout.write((await import('./help.ts')).helpOf(name));
+    print((await import('./help.ts')).helpOf(name));
     return;
   }
   if (flags.includes('--version') || flags.includes('-v')) {
-    process.stdout.write(`${(await import('../version.ts')).packageVersion()}\n`);
+    print(`${(await import('../version.ts')).packageVersion()}\n`);
     return;
   }
   const { Interrupts } = await import('./interrupts.ts');
@@ -35,6 +35,12 @@ async function main(args: readonly string[]): Promise<void> {
   guardProcess(interrupts);
   const code = await run(name, given, interrupts);
   await endProcess(() => interrupts.exitCode ?? code);
+}
+
+/** Before anything is loaded that would guard the process; whoever should read it may be gone. */
+function print(text: string): void {
+  process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 141 : 1));
+  process.stdout.write(text);
 }
 
 async function run(name: string, args: readonly string[], interrupts: Interrupts): Promise<number> {

@@ -7,7 +7,11 @@ import { printableText } from './printable.ts';
 
 /** Before anything is loaded that others wrote. */
 export function guardProcess(interrupts: Interrupts): void {
-  process.stdout.on('error', () => interrupts.outputClosed());
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE' && interrupts.exitCode === undefined)
+      process.stderr.write(`pocket-agent: the output cannot be written: ${error.message}\n`);
+    interrupts.outputClosed(error.code === 'EPIPE' ? exitCodes.brokenPipe : exitCodes.failed);
+  });
   process.stderr.on('error', () => {}); // the answer matters more than what is told on the way
   // stdout is for the answer, or belongs to a protocol, whatever a tool may want to print
   globalThis.console = new Console(process.stderr);

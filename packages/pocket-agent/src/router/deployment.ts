@@ -107,7 +107,7 @@ export class Deployment implements Candidate {
   }
 
   model(): Promise<LanguageModelV4> {
-    this.#model ??= resolveModel(this.#params.model, this.#params).catch((error) => {
+    this.#model ??= resolveModel(this.#params.model, this.#params, 'params').catch((error) => {
       this.#model = undefined;
       throw error;
     });

@@ -1,6 +1,9 @@
 // What a router is made from, what it tells, and the check of its options.
 import { PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { checkValue, isObject, type Names, type Rule, refuseOtherOptions } from '../option-keys.ts';
+import type { ModelPrice } from '../prices.ts';
+import { didYouMean } from '../suggest.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { FailureKind } from './failure.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
@@ -44,24 +47,63 @@ export type RouterEvent =
   | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }
   | { type: 'fallback'; from: string; to: string; reason: string };
 
+const text: Rule = { text: 'a text', isMet: (value) => typeof value === 'string' };
+const callback: Rule = { text: 'a function', isMet: (value) => typeof value === 'function' };
+const object: Rule = { text: 'an object', isMet: isObject };
+const usd: Rule = {
+  text: 'a number, in USD for a million tokens',
+  isMet: (value) => typeof value === 'number' && value >= 0,
+};
+
+/** What is `true` is checked below, or by the deployment. */
+const routerOptions: Names<RouterOptions> = {
+  models: true,
+  strategy: true,
+  maxWaitMs: true,
+  retries: true,
+  cooldownMs: true,
+  allowedFailures: true,
+  fallbacks: object,
+  contextWindowFallbacks: object,
+  sticky: { text: 'true or false', isMet: (value) => typeof value === 'boolean' },
+  redisUrl: true,
+  redisPrefix: true,
+  logger: true,
+  onEvent: callback,
+  windowMs: true,
+  arrivalMarginMs: true,
+  random: callback,
+};
+
+const modelEntry: Names<RouterOptions['models'][number]> = { modelName: true, params: true };
+
+const deploymentParams: Names<DeploymentParams> = {
+  model: true,
+  apiKey: { ...text, isSecret: true },
+  baseUrl: text,
+  headers: { text: 'an object of texts', isMet: isObject, isSecret: true },
+  rpm: true,
+  tpm: true,
+  weight: true,
+  maxParallel: true,
+  timeoutMs: true,
+  price: { text: '{ input, output }, in USD for a million tokens', isMet: isObject },
+  id: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
+};
+
+const modelPrice: Names<ModelPrice> = { input: usd, output: usd, cachedInput: usd, cacheWrite: usd };
+
 /** Throws for what can never work. */
-export function checkOptions({
-  models,
-  fallbacks = {},
-  contextWindowFallbacks = {},
-  strategy,
-  ...options
-}: RouterOptions): void {
+export function checkOptions(given: RouterOptions): void {
+  if (!isObject(given)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
+  refuseOtherOptions(routerOptions, 'Router', given);
+  const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy, ...options } = given;
   const isList = Array.isArray(models) && models.length > 0;
   if (!isList) throw invalid('models must list at least one { modelName, params }.');
-  for (const entry of models) {
-    if (typeof entry?.modelName === 'string' && entry.modelName !== '' && entry.params) continue;
-    throw invalid(
-      'each of models must be { modelName, params }, for example { modelName: "gpt-5-nano", params: { model: "openai/gpt-5-nano" } }.',
-    );
-  }
+  for (const [index, entry] of models.entries()) checkEntry(index, entry);
   if (strategy !== undefined && !strategyNames.includes(strategy)) {
-    throw invalid(`there is no strategy "${strategy}". There are: ${strategyNames.join(', ')}.`);
+    const meant = didYouMean(String(strategy), strategyNames);
+    throw invalid(`there is no strategy "${strategy}".${meant} There are: ${strategyNames.join(', ')}.`);
   }
   const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs, redisUrl, redisPrefix } = options;
   for (const [name, value] of Object.entries({ maxWaitMs, retries, cooldownMs, allowedFailures, arrivalMarginMs })) {
@@ -84,10 +126,30 @@ export function checkOptions({
   }
 }
 
+function checkEntry(index: number, entry: RouterOptions['models'][number]): void {
+  if (isObject(entry)) refuseOtherOptions(modelEntry, `Router: models[${index}]`, entry);
+  if (typeof entry?.modelName !== 'string' || entry.modelName === '' || !isObject(entry.params)) {
+    throw invalid(
+      'each of models must be { modelName, params }, for example { modelName: "gpt-5-nano", params: { model: "openai/gpt-5-nano" } }.',
+    );
+  }
+  const { modelName, params } = entry;
+  const what = `Router: params of "${modelName}"`;
+  refuseOtherOptions(deploymentParams, what, params);
+  const { price } = params;
+  if (price === undefined) return;
+  refuseOtherOptions(modelPrice, `${what}: price`, price);
+  for (const side of ['input', 'output'] as const) checkValue(`${what}: price.${side}`, price[side], usd);
+}
+
 export function invalid(problem: string): PocketError {
   return new PocketError('CONFIG_INVALID', `Router: ${problem}`);
 }
 
 export function unknownModel(name: string, known: Iterable<string>): PocketError {
-  return new PocketError('MODEL_UNKNOWN', `Router: there is no model "${name}". There are: ${[...known].join(', ')}.`);
+  const names = [...known];
+  return new PocketError(
+    'MODEL_UNKNOWN',
+    `Router: there is no model "${name}".${didYouMean(String(name), names)} There are: ${names.join(', ')}.`,
+  );
 }

@@ -133,12 +133,12 @@ export class Router {
     const deployments = weighed.map(
       (params, index) => new Deployment(modelName, index, params, { cooldownMs, allowedFailures }),
     );
-    for (const { id } of deployments) {
-      if (this.#deployments.some((other) => other.id === id)) {
-        throw invalid(`two deployments have the id "${id}".`);
+    for (const deployment of deployments) {
+      if (this.#deployments.some((other) => other.id === deployment.id)) {
+        throw invalid(`two deployments have the id "${deployment.id}". Give each an "id" of its own in its params.`);
       }
+      this.#deployments.push(deployment);
     }
-    this.#deployments.push(...deployments);
     const line: Line = new Line({
       modelName,
       deployments,

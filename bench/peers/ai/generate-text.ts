@@ -1,0 +1,26 @@
+// The AI SDK by its functions: generateText and streamText.
+import { generateText, isStepCount, streamText, type ToolSet } from 'ai';
+import { aiSdkModel } from '../../ai-sdk-model.ts';
+import type { Contender, Job, Running } from '../../contender.ts';
+import { endlessScript } from '../../script.ts';
+import { mcpTools, ownTools } from './tools.ts';
+
+function running(job: Job, tools: ToolSet): Running {
+  const what = { model: aiSdkModel(endlessScript(job)), tools, stopWhen: isStepCount(1_000), prompt: 'go' };
+  return {
+    run: async () => (await generateText(what)).text,
+    async stream() {
+      let seen = 0;
+      for await (const _delta of streamText(what).textStream) seen++;
+      return seen;
+    },
+  };
+}
+
+export const contender: Contender = {
+  inProcess: (job) => running(job, ownTools(job)),
+  async throughMcp(job) {
+    const { tools, close } = await mcpTools(job);
+    return { ...running(job, tools), close };
+  },
+};

@@ -1,0 +1,25 @@
+// The tools of a job for the AI SDK, of this process and by its MCP client.
+import type { MCPTransport } from '@ai-sdk/mcp';
+import { type ToolSet, tool } from 'ai';
+import { z } from 'zod';
+import type { BenchTool, Job } from '../../contender.ts';
+
+const inputSchema = z.object({ a: z.number(), b: z.number() });
+const made = new WeakMap<BenchTool, ToolSet[string]>();
+
+export function ownTools({ tools }: Job): ToolSet {
+  return Object.fromEntries(tools.map((entry) => [entry.name, own(entry)]));
+}
+
+function own(entry: BenchTool): ToolSet[string] {
+  const { description, run } = entry;
+  const known = made.get(entry) ?? tool({ description, inputSchema, execute: ({ a, b }) => run(a, b) });
+  made.set(entry, known);
+  return known;
+}
+
+export async function mcpTools({ tools }: Job): Promise<{ tools: ToolSet; close(): Promise<void> }> {
+  const [{ createMCPClient }, { linked }] = await Promise.all([import('@ai-sdk/mcp'), import('../../mcp-server.ts')]);
+  const client = await createMCPClient({ transport: (await linked(tools)) as MCPTransport });
+  return { tools: (await client.tools()) as ToolSet, close: () => client.close() };
+}

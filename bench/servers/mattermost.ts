@@ -1,0 +1,39 @@
+// The fake Mattermost, and a client that calls the MCP server before it over HTTP.
+import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { makeFetch } from '@pocket-agent/http/fetch';
+import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
+import { serveBeside } from '../beside.ts';
+import { connect, getChannel } from '../tasks/mattermost.ts';
+
+export interface Backend {
+  url: string;
+  token: string;
+  /** What the tool is asked for. */
+  channel: { channel_id: string };
+}
+
+export type Order = { connect: { url: string; token: string } } | { lines: number; callsEach: number } | 'requests';
+
+const fake = await startFakeMattermost();
+const channel = { channel_id: fake.channel('off-topic').id };
+let client: Client | undefined;
+
+const start: Backend = { url: fake.url, token: fake.token('alice'), channel };
+serveBeside(start, async (order: Order) => {
+  // how many came since this was asked before
+  if (order === 'requests') return fake.requests.splice(0).length;
+  if ('connect' in order) {
+    const { url, token } = order.connect;
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    const fetch = makeFetch({ guard: 'none' });
+    client = await connect(new StreamableHTTPClientTransport(new URL(url), { fetch, requestInit }));
+    return undefined;
+  }
+  const calling = client;
+  if (!calling) throw new Error('Nobody said whom to call.');
+  const line = async () => {
+    for (let count = 0; count < order.callsEach; count++) await getChannel(calling, channel);
+  };
+  await Promise.all(Array.from({ length: order.lines }, line));
+  return undefined;
+});

@@ -1,0 +1,145 @@
+// Whose question it is when a server asks something while several runs call it through one client.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { McpServer } from '@modelcontextprotocol/server';
+import { type McpServerEntry, PocketAgent, type PocketAgentOptions, type RunOptions } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { startModernHost } from './fixtures/http-hosts.ts';
+import { modernServer } from './fixtures/modern-tools.ts';
+import { open, stdio } from './fixtures/world.ts';
+import { silent } from './helpers.ts';
+
+type Elicit = NonNullable<RunOptions['elicit']>;
+type Turn = Exclude<ConstructorParameters<typeof ScriptedModel>[0][number], string>;
+
+/** Calls the tool that the message names, and answers with what the tool said. */
+const turn: Turn = ({ prompt }) => {
+  const last = prompt.at(-1);
+  if (last?.role === 'tool') return JSON.stringify(last.content);
+  const [part] = last?.role === 'user' ? last.content : [];
+  return { toolCalls: [{ name: part?.type === 'text' ? part.text : '' }] };
+};
+
+function agentWith(options: Partial<PocketAgentOptions>, turns = 4): PocketAgent {
+  const llmModel = new ScriptedModel(Array.from({ length: turns }, () => turn));
+  return new PocketAgent({ agentConfig: { llmModel, name: 'Asker' }, logger: silent, ...options });
+}
+
+const named = (name: string): Awaited<ReturnType<Elicit>> => ({ action: 'accept', content: { name } });
+
+/** Code that runs in it belongs to no call, like that of a message from another process. */
+const outside = AsyncLocalStorage.snapshot();
+
+/** Of the 2025 era; asks for a name in the middle of a call of `ask`, and after that of `later` was told to stop. */
+function asking(whereabouts: (ask: () => Promise<string>) => Promise<string> = (ask) => ask()): McpServer {
+  const server = new McpServer({ name: 'asking', version: '1' });
+  const name = { type: 'string' as const };
+  const ask = () =>
+    whereabouts(async () => {
+      const requestedSchema = { type: 'object' as const, properties: { name } };
+      const { action, content } = await server.server.elicitInput({ message: 'Your name?', requestedSchema });
+      return `${action} ${content?.name ?? ''}`.trim();
+    });
+  const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
+  server.registerTool('ask', { inputSchema: z.object({}) }, async () => text(await ask()));
+  server.registerTool('later', { inputSchema: z.object({}) }, async (_args, { mcpReq: { signal } }) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    heardLater.push(await ask());
+    return text('');
+  });
+  server.registerTool('wait', { inputSchema: z.object({}) }, async () => {
+    await vi.waitFor(() => expect(heardLater).not.toEqual([]));
+    return text('waited');
+  });
+  return server;
+}
+const heardLater: string[] = [];
+
+const exact: [string, () => Promise<McpServerEntry>][] = [
+  ['2025 in process', async () => ({ server: asking() })],
+  ['2026 over HTTP', async () => ({ url: (await open(startModernHost())).url })],
+  ['2026 over stdio', async () => stdio('stdio-server.ts')],
+  ['2026 in process', async () => ({ server: () => modernServer() })],
+];
+
+test.each(exact)('of a server of %s each run is asked what its own call needs', async (_name, place) => {
+  await using base = agentWith({ mcpConfig: { mcpServers: { it: await place() } } });
+  const asked: string[] = [];
+  const bothAsked = Promise.withResolvers<void>();
+  const run = (name: string) =>
+    base.fork().run('ask', {
+      elicit: async () => {
+        if (asked.push(name) === 2) bothAsked.resolve();
+        await bothAsked.promise;
+        return named(name);
+      },
+    });
+  const answers = await Promise.all([run('Ada'), run('Bob')]);
+  expect(answers).toEqual([expect.stringContaining('Ada'), expect.stringContaining('Bob')]);
+  expect(asked.toSorted()).toEqual(['Ada', 'Bob']);
+});
+
+test('where a server does not say whose call it means, it is declined while several runs call, and that is logged', async () => {
+  const warnings: string[] = [];
+  const bothCall = Promise.withResolvers<void>();
+  let calls = 0;
+  const server = asking(async (ask) => {
+    if (++calls === 2) bothCall.resolve();
+    if (calls <= 2) await bothCall.promise;
+    return outside(ask);
+  });
+  await using base = agentWith(
+    { mcpConfig: { mcpServers: { it: { server } } }, logger: { ...silent, warn: (text) => warnings.push(text) } },
+    6,
+  );
+  const run = (name: string) => base.fork().run('ask', { elicit: () => named(name) });
+  const answers = await Promise.all([run('Ada'), run('Bob')]);
+  expect(answers).toEqual([expect.stringContaining('decline'), expect.stringContaining('decline')]);
+  expect(warnings).toEqual([expect.stringContaining('MCP server "it" asked something and was declined: several runs')]);
+  expect(await run('Ada')).toContain('accept Ada');
+});
+
+test.each([
+  ['on the way of its call', undefined],
+  ['on a way of its own', (ask: () => Promise<string>) => outside(ask)],
+])('a question about a call that was given up, %s, is put to nobody else', async (_how, whereabouts) => {
+  heardLater.length = 0;
+  const asked: string[] = [];
+  await using base = agentWith({ mcpConfig: { mcpServers: { it: { server: asking(whereabouts) } } } });
+  const elicit = (name: string) => () => {
+    asked.push(name);
+    return named(name);
+  };
+  const controller = new AbortController();
+  const given = base.fork().run('later', { elicit: elicit('Ada'), signal: controller.signal });
+  const other = base.fork().run('wait', { elicit: elicit('Bob') });
+  await vi.waitFor(() => expect(base.mcpClient.status.get('it')?.status).toBe('connected'));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  controller.abort();
+  await expect(given).rejects.toThrow();
+  expect(await other).toContain('waited');
+  expect([heardLater, asked]).toEqual([['decline'], []]);
+});
+
+test('a sub-agent that shares the client of its parent can be asked', async () => {
+  const sub = agentWith({ mcpConfig: { mcpServers: { it: { server: asking() } } } });
+  const llmModel = new ScriptedModel([
+    { toolCalls: [{ name: 'Asker-message', arguments: { message: 'ask' } }] },
+    ({ prompt }) => JSON.stringify(prompt.at(-1)),
+  ]);
+  await using parent = new PocketAgent({
+    agentConfig: { llmModel },
+    mcpClient: sub.mcpClient,
+    subAgents: [sub],
+    logger: silent,
+  });
+  expect(await parent.run('go', { elicit: () => named('Ada') })).toContain('accept Ada');
+});
+
+test('a run can be asked although the connection was opened where nobody could be', async () => {
+  await using agent = agentWith({ mcpConfig: { mcpServers: { it: { server: asking() } } } });
+  await agent.listTools();
+  expect(await agent.run('ask')).toContain('decline');
+  expect(await agent.run('ask', { elicit: () => named('Ada') })).toContain('accept Ada');
+});

@@ -1,0 +1,26 @@
+// Which word was meant by one that does not exist.
+import { closestName } from 'pocket-agent';
+import { expect, test } from 'vitest';
+
+test.each([
+  ['prot', 'port'],
+  ['mian', 'main'],
+  ['dmeo', 'demo'],
+  ['rmp', 'rpm'],
+  ['strategy', 'stratgey'],
+  ['demo', 'demo'],
+  ['deo', 'demo'],
+  ['demmo', 'demo'],
+  ['dexo', 'demo'],
+])('"%s" is "%s" with one change', (word, known) => {
+  expect(closestName(word, ['something-else', known])).toBe(known);
+});
+
+test.each([
+  ['mina', 'amin'],
+  ['opmo', 'demo'],
+  ['edom', 'demo'],
+  ['pmr', 'rpm'],
+])('"%s" is not "%s": two changes of few letters are too many', (word, known) => {
+  expect(closestName(word, [known])).toBeUndefined();
+});
