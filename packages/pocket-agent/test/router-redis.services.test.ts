@@ -127,22 +127,25 @@ function fullestWindow(model: string, of: readonly Hammer[]): number {
   return most / limit;
 }
 
-/** Waits for whole turns of the window from the next call on; returns the used part of what the limit allows in them. */
-async function usedShare(of: readonly Hammer[], turns: number): Promise<Record<string, number>> {
+/**
+ * How many windows it takes from the next call on until 0.85 of what `windows` of them allow is used. Calls come in
+ * bursts, one a window, and the next call may be the first or the last of one: either way this is at most `windows`
+ * when the limits are used, and what a busy machine adds; at half of them it is one more at least.
+ */
+async function windowsToUse(of: readonly Hammer[], windows: number): Promise<number> {
   const from = Date.now();
-  const firstCall = (model: string) =>
-    Math.min(...of.flatMap((hammer) => hammer.calls(model, from).map(({ at }) => at)));
-  await expect
-    .poll(() => models.every(({ model }) => Number.isFinite(firstCall(model))), { timeout: 10_000 })
-    .toBe(true);
-  await passed(Math.max(...models.map(({ model }) => firstCall(model))) + turns * KEPT_MS + 100 - Date.now());
-  return Object.fromEntries(
+  const spans = () =>
     models.map(({ model, limit, weigh }) => {
-      const start = firstCall(model);
-      const calls = of.flatMap((hammer) => hammer.calls(model, start, start + turns * KEPT_MS));
-      return [model, calls.reduce((sum, call) => sum + weigh(call), 0) / (limit * turns)];
-    }),
-  );
+      const calls = of.flatMap((hammer) => hammer.calls(model, from)).sort((one, other) => one.at - other.at);
+      let used = 0;
+      const last = calls.find((call) => {
+        used += weigh(call);
+        return used >= 0.85 * windows * limit;
+      });
+      return last && calls[0] ? (last.at - calls[0].at) / KEPT_MS : Number.POSITIVE_INFINITY;
+    });
+  await expect.poll(() => Math.max(...spans()), { timeout: 20_000 }).toBeLessThan(Number.POSITIVE_INFINITY);
+  return Math.max(...spans());
 }
 
 function expectWithinLimits(of: readonly Hammer[]): void {
@@ -193,17 +196,14 @@ describe('two processes', () => {
   test('stay within the shared limits while Redis is there, away, and back, and use them', async () => {
     const [first, second] = [new Hammer(), new Hammer()];
     const both = [first, second];
-    expect(await usedShare(both, 2), 'while Redis is there').toEqual({
-      'by-requests': expect.toSatisfy((share) => share >= 0.85),
-      'by-tokens': expect.toSatisfy((share) => share >= 0.85),
-    });
+    expect(await windowsToUse(both, 2), 'while Redis is there').toBeLessThan(2.6);
     expectWithinLimits(both);
 
     await stopRedis();
     const away = Date.now();
-    await expect.poll(() => both.map((hammer) => hammer.texts('warn').length)).toEqual([1, 1]);
+    await expect.poll(() => both.map((hammer) => hammer.texts('warn').length), { timeout: 5_000 }).toEqual([1, 1]);
     await passed(KEPT_MS);
-    await usedShare(both, 1);
+    await windowsToUse(both, 1);
     const back = Date.now();
     await startRedis();
     for (const hammer of both) {
@@ -213,15 +213,12 @@ describe('two processes', () => {
       ]);
     }
 
-    await expect.poll(() => both.map((hammer) => hammer.texts('info').length), { timeout: 3_000 }).toEqual([1, 1]);
+    await expect.poll(() => both.map((hammer) => hammer.texts('info').length), { timeout: 10_000 }).toEqual([1, 1]);
     await passed(KEPT_MS);
     expectWithinLimits(both);
     second.say('pause');
     await passed(KEPT_MS); // what the second has used is forgotten, so the first can have all
-    expect(await usedShare([first], 2), 'after Redis came back').toEqual({
-      'by-requests': expect.toSatisfy((share) => share >= 0.85),
-      'by-tokens': expect.toSatisfy((share) => share >= 0.85),
-    });
+    expect(await windowsToUse([first], 2), 'after Redis came back').toBeLessThan(2.6);
     expectWithinLimits(both);
     for (const hammer of both) {
       expect(hammer.texts('warn').length).toBe(1);
@@ -234,8 +231,7 @@ describe('two processes', () => {
 describe('a Redis that cannot be used', () => {
   test('never reachable: the limits are kept locally, one warning is written, and close() leaves nothing behind', async () => {
     const hammer = new Hammer({ redisUrl: `redis://:secret@127.0.0.1:${await freePort()}` });
-    const share = await usedShare([hammer], 1);
-    expect(share['by-requests']).toBeGreaterThan(0.85);
+    expect(await windowsToUse([hammer], 2)).toBeLessThan(2.6);
     expectWithinLimits([hammer]);
     expect(hammer.texts('warn')).toEqual([expect.stringContaining('ECONNREFUSED')]);
     expect(hammer.texts('warn')[0]).not.toContain('secret');
