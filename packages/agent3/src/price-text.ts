@@ -1,7 +1,9 @@
 // A price as people read it.
 import type { Price } from './types.ts';
 
-const amountFormat = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+const rounded = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+/** Whoever agrees to a price agrees to all of its digits. */
+const exact = new Intl.NumberFormat('en', { maximumSignificantDigits: 15 });
 
 export function isPaid(price: Price | undefined): price is Price {
   return price !== undefined && [price.perCall, price.perMinute, price.perToken].some((part) => (part ?? 0) > 0);
@@ -14,10 +16,17 @@ export function priceText(price: Price | undefined): string {
     [price.perMinute, 'a minute'],
     [price.perToken, 'a token'],
   ] as const;
-  const said = parts.flatMap(([amount, what]) => (amount ? [`${amountText(amount, price.currency)} ${what}`] : []));
+  const said = parts.flatMap(([amount, what]) =>
+    amount ? [`${inCurrency(price.currency)}${exact.format(amount)} ${what}`] : [],
+  );
   return said.join(', ') || 'free';
 }
 
-export function amountText(amount: number, currency = 'USD'): string {
-  return `${currency === 'USD' ? '$' : `${currency} `}${amountFormat.format(amount)}`;
+/** What was paid, about. */
+export function dollarsText(amount: number): string {
+  return `$${rounded.format(amount)}`;
+}
+
+function inCurrency(currency = 'USD'): string {
+  return currency === 'USD' ? '$' : `${currency} `;
 }

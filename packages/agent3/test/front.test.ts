@@ -163,16 +163,16 @@ test.each(eras)(
       era,
       elicit: async (question) => {
         questions.push(question);
-        await price(500);
+        await price(1_234.5678);
         return questions.length !== 2;
       },
     });
     const refused = await call('agent3_call', { agentId, message: 'hello' });
-    expect(questions).toEqual([expect.stringContaining('$0.01 a call'), expect.stringContaining('$500 a call')]);
+    expect(questions).toEqual([expect.stringContaining('$0.01 a call'), expect.stringContaining('$1,234.5678 a call')]);
     expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('said no') });
     expect(messageIds).toEqual([]);
     const { data } = await call('agent3_call', { agentId, message: 'hello' });
-    expect(data).toMatchObject({ success: true, metadata: { cost: 500 } });
+    expect(data).toMatchObject({ success: true, metadata: { cost: 1_234.5678 } });
   },
 );
 

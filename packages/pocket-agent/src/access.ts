@@ -1,7 +1,8 @@
 // Who may call which tool: one capability for each, and profiles that are sets of them.
 import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
-import { checkValue, isObject, profileOptions, refuseOtherOptions } from './option-keys.ts';
+import { profileOptions, refuseOtherOptions } from './option-keys.ts';
+import { checkValue, isObject } from './option-rules.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];

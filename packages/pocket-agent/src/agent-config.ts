@@ -3,7 +3,6 @@ import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-
 import type { PocketAgent } from './agent.ts';
 import type { Approve } from './approval.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
-import { checkCompletionOptions } from './completion-options.ts';
 import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
@@ -11,7 +10,7 @@ import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
-import { checkAgentOptions, refuseOtherOptions, stepOptions } from './option-keys.ts';
+import { checkAgentOptions } from './option-keys.ts';
 import { checkPrices, type Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import type { ToolSource, ToolTable } from './tools.ts';
@@ -135,7 +134,6 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
     );
   }
-  if (config.completionOptions) checkCompletionOptions(config.completionOptions);
   if (options.prices) checkPrices(options.prices);
   const { name = config.agentId ?? crypto.randomUUID() } = config;
   return {
@@ -181,8 +179,6 @@ export function modelOptions(
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
 ): Omit<LanguageModelV4CallOptions, 'prompt'> {
-  refuseOtherOptions(stepOptions, 'A step', overrides);
-  checkCompletionOptions(overrides);
   const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
   if (tools.length === 0) return options;
   return { ...options, tools, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };

@@ -26,7 +26,7 @@ import { type Logger, stderrLogger } from './logger.ts';
 import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
-import { misspeltOption, runOptions } from './option-keys.ts';
+import { misspeltOption, runOptions, stepOptions, wrongOption } from './option-keys.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -64,6 +64,7 @@ export class PocketAgent<Answer = string> {
   readonly #ledger: Ledger;
   readonly #servers: { close(): Promise<void> }[] = [];
   readonly #callIds: Set<string>;
+  readonly #takesOtherOptions: boolean;
   #messages: Message[];
   #client: PocketAgentClient | undefined;
   #model: LanguageModel | undefined;
@@ -93,9 +94,9 @@ export class PocketAgent<Answer = string> {
       collected: (table) => this.#lookAtTools(table),
     });
     const { run } = this; // that of a subclass, if it has its own
-    const mayHaveOthers = run !== PocketAgent.prototype.run;
+    this.#takesOtherOptions = run !== PocketAgent.prototype.run;
     this.run = (input, given = {}) => {
-      const wrong = mayHaveOthers ? undefined : misspeltOption(runOptions, 'A run', given);
+      const wrong = this.#wrongInRun(given);
       return wrong ? Promise.reject(wrong) : this.#turns.take(given, (frame) => this.#runIn(frame, run, input, given));
     };
   }
@@ -166,6 +167,8 @@ export class PocketAgent<Answer = string> {
   /** The same run, seen live. Leaving the loop early aborts it. */
   stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, Answer> {
     return new RunStream((onEvent, left) => {
+      const wrong = this.#wrongInRun(options);
+      if (wrong) return Promise.reject(wrong);
       const signal = options.signal ? AbortSignal.any([options.signal, left]) : left;
       return this.run(input, { ...options, signal, onEvent });
     });
@@ -177,6 +180,8 @@ export class PocketAgent<Answer = string> {
       const wayOut = 'a text goes to addUserMessage(text) before it';
       return Promise.reject(new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`));
     }
+    const wrong = wrongOption(stepOptions, 'A step', options);
+    if (wrong) return Promise.reject(wrong);
     const { signal, timeoutMs, traceparent, ...completion } = options;
     return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, completion));
   }
@@ -270,6 +275,10 @@ export class PocketAgent<Answer = string> {
   /** Override it to give the hooks of a step more to work with. */
   protected createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>> {
     return { agent: this, metadata: {} };
+  }
+
+  #wrongInRun(options: RunOptions): PocketError | undefined {
+    return this.#takesOtherOptions ? undefined : misspeltOption(runOptions, 'A run', options);
   }
 
   async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {

@@ -52,6 +52,8 @@ export class PocketAgentClient implements ToolSource {
   readonly #names = new ToolNames<McpConnection>();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
+  /** Tools that capabilities were given for in vain, and this was said. */
+  #absent: Set<string> | undefined;
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
@@ -83,6 +85,7 @@ export class PocketAgentClient implements ToolSource {
     const lists = await Promise.all(connections.map((connection) => connection.listTools(signal)));
     const tools = new Map<string, Tool>();
     for (const [index, connection] of connections.entries()) {
+      this.#warnOfAbsent(connection.name, lists[index] ?? []);
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
@@ -201,6 +204,20 @@ export class PocketAgentClient implements ToolSource {
     // what an agent may not see its model must not read of
     const instead = currentFrame() ? '' : ` ${whatThereIs(name, names)}`;
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
+  }
+
+  /** The tool that was meant goes by what its server says of it, which may be less careful than its user is. */
+  #warnOfAbsent(server: string, tools: readonly Tool[]): void {
+    const { capabilities } = this.#entries.get(server) ?? {};
+    if (!capabilities || tools.length === 0) return; // a server that is away lists nothing
+    const names = tools.map((tool) => tool.name);
+    for (const named of Object.keys(capabilities)) {
+      if (names.includes(named) || this.#absent?.has(`${server} ${named}`)) continue;
+      this.#absent = (this.#absent ?? new Set()).add(`${server} ${named}`);
+      this.#logger.warn(
+        `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list. ${whatThereIs(named, names)}`,
+      );
+    }
   }
 
   #prefixed(): boolean {

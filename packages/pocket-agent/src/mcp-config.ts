@@ -5,7 +5,8 @@ import type { McpServer, Server } from '@modelcontextprotocol/server';
 import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
-import { checkValue, isObject, misspeltOption, type Rule } from './option-keys.ts';
+import { misspeltOption } from './option-keys.ts';
+import { checkValue, isObject, type Rule } from './option-rules.ts';
 import { addressInstead, didYouMean } from './suggest.ts';
 
 /** An MCP server of this process. A factory can be used by many agents; one server object by one agent. */

@@ -1,6 +1,7 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from './errors.ts';
+import { modelSettings, refuseOtherOptions } from './option-keys.ts';
 import { addressInstead, closest } from './suggest.ts';
 
 export type LanguageModel = LanguageModelV4;
@@ -105,6 +106,7 @@ export async function resolveModel(
   where = 'agentConfig.modelSettings',
 ): Promise<LanguageModel> {
   if (typeof model !== 'string') return model;
+  refuseOtherOptions(modelSettings, where, settings);
   if (model === DEMO) return (await import('./demo-model/model.ts')).createDemoModel();
   const { provider, modelId } = findProvider(model);
   if (settings.baseUrl) checkBaseUrl(`${where}.baseUrl`, settings.baseUrl);

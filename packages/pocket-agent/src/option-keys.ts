@@ -1,56 +1,37 @@
 // Options by name: one that does not exist would be ignored, and one of a wrong kind fails late, so both are refused.
 import type { A2aListenOptions, A2aServerOptions } from './a2a/server-options.ts';
 import type { Profile } from './access.ts';
-import type { AgentConfig, AgentLimits, CompletionOptions, PocketAgentOptions } from './agent-config.ts';
+import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
+import { completionOptions } from './completion-options.ts';
 import { PocketError } from './errors.ts';
 import type { tool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
 import type { AgentHooks } from './hooks.ts';
 import type { HttpServerOptions } from './http-server.ts';
 import type { ModelSettings } from './model.ts';
+import {
+  aFunction,
+  aText,
+  can,
+  checkValue,
+  count,
+  faultOf,
+  isCount,
+  isObject,
+  isText,
+  listOf,
+  type Names,
+  oneOf,
+  orNull,
+  positive,
+  type Rule,
+  texts,
+  yesOrNo,
+} from './option-rules.ts';
 import type { AgentServerOptions } from './serve.ts';
 import { closest, didYouMean } from './suggest.ts';
 import type { RunOptions } from './turns.ts';
 
-/** What an option must be. */
-export interface Rule {
-  text: string;
-  isMet(value: unknown): boolean;
-  /** What was given may be a secret and is not shown. */
-  isSecret?: true;
-}
-
-/** `true`: it is checked where it is used. */
-export type Names<Options> = Record<keyof Options, true | Rule>;
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const isText = (value: unknown) => typeof value === 'string';
-
-/** null is what was left out, as it always was for these. */
-const orNull = (text: string, isMet: Rule['isMet']): Rule => ({
-  text,
-  isMet: (value) => value === null || isMet(value),
-});
-const can = (value: unknown, ...methods: string[]) =>
-  methods.every((method) => typeof (value as Record<string, unknown> | undefined)?.[method] === 'function');
-
-export const aText = orNull('a text', isText);
-export const aFunction = orNull('a function', (value) => typeof value === 'function');
-const yesOrNo = orNull('true or false', (value) => typeof value === 'boolean');
-const positive: Rule = { text: 'a number greater than 0', isMet: (value) => typeof value === 'number' && value > 0 };
-const isCount = (value: unknown) => Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
-const count: Rule = { text: 'a whole number greater than 0', isMet: (value) => isCount(value) && Number(value) > 0 };
-
-export function listOf(text: string, isItem: Rule['isMet']): Rule {
-  return orNull(text, (value) => Array.isArray(value) && value.every(isItem));
-}
-
-function oneOf(...words: string[]): Rule {
-  return orNull(`one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
-}
-
-const texts = listOf('a list of texts', isText);
 const isAgent = (value: unknown) => isObject(value) && can(value, 'run', 'fork', 'close');
 
 const agentConfig: Names<AgentConfig> = {
@@ -65,29 +46,13 @@ const agentConfig: Names<AgentConfig> = {
   completionOptions: true,
 };
 
-const modelSettings: Names<ModelSettings> = {
+export const modelSettings: Names<ModelSettings> = {
   apiKey: { ...aText, isSecret: true },
   baseUrl: aText,
   headers: {
     ...orNull('an object of texts', (value) => isObject(value) && Object.values(value).every(isText)),
     isSecret: true,
   },
-};
-
-const completionOptions: Names<CompletionOptions> = {
-  maxOutputTokens: true,
-  temperature: true,
-  stopSequences: true,
-  topP: true,
-  topK: true,
-  presencePenalty: true,
-  frequencyPenalty: true,
-  responseFormat: true,
-  seed: true,
-  reasoning: true,
-  headers: true,
-  providerOptions: true,
-  toolChoice: true,
 };
 
 const access: Names<AccessOptions> = {
@@ -176,7 +141,6 @@ export const runOptions: Names<RunOptions> = {
   caller: aText,
 };
 
-/** Those of a step that are not the model's are named too, so that they can be suggested. */
 export const stepOptions = { ...completionOptions, signal, timeoutMs: positive, traceparent: aText };
 
 const toolOptions: Names<Parameters<typeof tool>[0]> = {
@@ -278,12 +242,19 @@ export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: bo
   if (options?.hooks) checkHooks(options.hooks);
 }
 
-/** Throws for an option that `names` does not hold, and for one that is not what it must be. */
-export function refuseOtherOptions(names: object, what: string, options: object): void {
+/** An option that `names` does not hold, or one that is not what it must be. */
+export function wrongOption(names: object, what: string, options: object): PocketError | undefined {
   for (const key of given(options)) {
-    if (!Object.hasOwn(names, key)) throw unknown(key, names, what);
-    checkOption(names, what, key, options);
+    const fault = Object.hasOwn(names, key) ? faultIn(names, what, key, options) : unknown(key, names, what);
+    if (fault) return fault;
   }
+  return undefined;
+}
+
+/** Throws what is wrong. */
+export function refuseOtherOptions(names: object, what: string, options: object): void {
+  const wrong = wrongOption(names, what, options);
+  if (wrong) throw wrong;
 }
 
 /** For objects that may hold more than options, handed on from elsewhere: refuses only what is probably one, misspelt. */
@@ -298,12 +269,6 @@ export function misspeltOption(names: object, what: string, options: object): Po
     if (fault) return fault;
   }
   return undefined;
-}
-
-/** `name` is how whoever wrote the value would find it. */
-export function checkValue(name: string, value: unknown, rule: Rule): void {
-  const fault = faultOf(name, value, rule);
-  if (fault) throw fault;
 }
 
 /** Hooks may be any object with more in it; a method that is nearly a hook would never be called. */
@@ -329,24 +294,6 @@ function faultIn(names: object, what: string, key: string, options: object): Poc
   if (rule === undefined || rule === true || value === undefined) return undefined;
   const place = /^[a-z]/.test(what) ? `${what}.` : what && `${what}: `;
   return faultOf(`${place}${key}`, value, rule);
-}
-
-function faultOf(name: string, value: unknown, { text, isMet, isSecret }: Rule): PocketError | undefined {
-  if (isMet(value)) return undefined;
-  return new PocketError('CONFIG_INVALID', `${name} must be ${text}${isSecret ? '' : `, got ${shown(value)}`}.`);
-}
-
-function shown(value: unknown, depth = 0): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80));
-  if (typeof value === 'function') return 'a function';
-  if (typeof value !== 'object' || value === null) return String(value);
-  if (Array.isArray(value)) {
-    const items = value.slice(0, 5).map((item) => shown(item, depth + 1));
-    return depth > 0 ? 'a list' : `[${items.join(', ')}${value.length > 5 ? ', …' : ''}]`;
-  }
-  const kind: unknown = value.constructor?.name;
-  if (typeof kind !== 'string' || kind === 'Object' || kind === '') return 'an object';
-  return `${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
 /** What is undefined was left out. */

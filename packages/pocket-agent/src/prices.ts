@@ -1,7 +1,8 @@
 // What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { checkValue, isObject, type Names, type Rule, refuseOtherOptions } from './option-keys.ts';
+import { refuseOtherOptions } from './option-keys.ts';
+import { checkValue, isObject, type Names, type Rule } from './option-rules.ts';
 import { count } from './usage.ts';
 
 /** In USD for a million tokens. */

@@ -13,7 +13,8 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { delay } from './abort.ts';
 import type { AgentEvent } from './events.ts';
 import { type FunctionTool, functionTools } from './function-tool.ts';
-import { aText, checkValue, isObject, listOf, type Names, type Rule, refuseOtherOptions } from './option-keys.ts';
+import { refuseOtherOptions } from './option-keys.ts';
+import { aText, checkValue, isObject, listOf, type Names, type Rule } from './option-rules.ts';
 
 export interface ScriptedCall {
   name: string;

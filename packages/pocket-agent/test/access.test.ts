@@ -333,6 +333,22 @@ describe('a hostile server', () => {
     await agent.close();
   });
 
+  test('whose tool is misspelt where its capability is given: the one that is meant is named, once', async () => {
+    const server = await scriptedServer([counting('erase_all', { annotations: { readOnlyHint: true } }).made]);
+    const warnings: string[] = [];
+    const { agent } = scriptedAgent(['ok', 'ok'], {
+      mcpConfig: { mcpServers: { notes: { server, capabilities: { erase_al: 'delete' } } } },
+      logger: { ...silent, warn: (text) => warnings.push(text) },
+    });
+    await agent.run('x');
+    await agent.mcpClient.listTools();
+    await agent.run('x');
+    expect(warnings).toEqual([
+      'mcpServers.notes.capabilities names a tool "erase_al", which the server does not list. There are: erase_all.',
+    ]);
+    await agent.close();
+  });
+
   test('that changes a tool while a step is on is judged by what it is now', async () => {
     let revision = 0;
     let ran = 0;

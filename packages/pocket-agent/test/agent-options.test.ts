@@ -132,9 +132,13 @@ describe('an option that is not what it must be', () => {
     );
   });
 
-  test('is not shown where it may be a secret', () => {
-    const headers = ofModel({ headers: 'Bearer abcdef' });
-    expect(() => make(headers)).toThrow(/^agentConfig\.modelSettings\.headers must be an object of texts\.$/);
+  test.each([
+    ['modelSettings', ofModel],
+    ['completionOptions', completing],
+  ])('is not shown where it may be a secret: %s.headers', (group, made) => {
+    const headers = made({ headers: 'Bearer abcdef' });
+    const message = `agentConfig.${group}.headers must be an object of texts.`;
+    expect(() => make(headers)).toThrow(expect.objectContaining({ message }));
   });
 
   test('of a run is refused before anything is added to the history', async () => {
@@ -163,7 +167,9 @@ describe('an option that is not what it must be', () => {
     );
     await expect(step({ timeout: 1 })).rejects.toThrow('A step has no option "timeout". Did you mean "timeoutMs"?');
     await expect(step({ maxTokens: 1 })).rejects.toThrow('Did you mean "maxOutputTokens"?');
-    await expect(step({ temperature: 'hot' })).rejects.toThrow('completionOptions.temperature must be a number');
+    await expect(step({ temperature: 'hot' })).rejects.toThrow('A step: temperature must be a number, got "hot".');
+    await expect(step({ signal: new AbortController() })).rejects.toThrow('A step: signal must be an AbortSignal');
+    await expect(step({ timeoutMs: '5' })).rejects.toThrow('A step: timeoutMs must be a number greater than 0');
     expect(model.calls).toEqual([]);
     await step({ temperature: 1 });
     expect(model.calls).toMatchObject([{ temperature: 1 }]);
@@ -254,6 +260,9 @@ describe('an option that does not exist is refused', () => {
   test('nor is a signal an object of options', async () => {
     const { signal } = new AbortController();
     await expect(make({}).run('hi', wrong(signal))).rejects.toThrow('as an object, such as { signal }');
+    await expect(make({}).stream('hi', wrong(signal)).next()).rejects.toThrow('as an object, such as { signal }');
+    const controller = wrong({ signal: new AbortController() });
+    await expect(make({}).stream('hi', controller).next()).rejects.toThrow('A run: signal must be an AbortSignal');
   });
 
   test('of a run, which adds nothing to the history', async () => {

@@ -9,11 +9,12 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 const layers = [
   ['late-node'],
   ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
+  ['option-rules'],
+  ['completion-options'],
   ['option-keys'],
   ['abort', 'access', 'prices', 'audit', 'fingerprints', 'provider-errors', 'run-frame'],
   ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
   [
-    'completion-options',
     'json-schema',
     'model',
     'model-call',

@@ -86,3 +86,8 @@ test('a base URL without http:// in the settings is named by where it stands', a
 test('a demo with letters swapped is recognized', async () => {
   await expect(resolveModel('dmeo')).rejects.toThrow('Unknown model "dmeo". Did you mean "demo"?');
 });
+
+test('a setting that does not exist is refused, whoever resolves the model', async () => {
+  const settings = { baseURL: 'http://127.0.0.1' } as object;
+  await expect(resolveModel('ollama/x', settings)).rejects.toThrow('Did you mean "baseUrl"?');
+});

@@ -101,6 +101,13 @@ test.each([
       structuredContent: { content: [{ type: 'paragraph' }] },
     },
   ],
+  [
+    'content among other data',
+    {
+      content: [text('{"title":"Empty page","content":[]}')],
+      structuredContent: { title: 'Empty page', content: [] },
+    },
+  ],
 ])('a tool may return %s', async (kind, result) => {
   expect(await fixture('Kinds').callTool('give', { kind })).toEqual(result);
 });

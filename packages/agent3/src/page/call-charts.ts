@@ -1,6 +1,6 @@
 // Calls, success, time and cost of one agent over time; the same as a table for those who cannot see charts.
 import { html } from 'hono/html';
-import { amountText } from '../price-text.ts';
+import { dollarsText } from '../price-text.ts';
 import type { Statistics } from '../registry/statistics.ts';
 import { chart } from './charts.ts';
 import { countText, dateText, durationText, percentText, timeText } from './figures.ts';
@@ -45,10 +45,10 @@ export function callCharts({ statistics, range, now }: { statistics: Statistics;
       ${chart({ ...shared, title: 'Calls', summary: countText(total.calls), kind: 'bars', values: all.map((one) => one?.calls), format: countText })}
       ${chart({ ...shared, title: 'Success', summary: percentText(total.successRate), kind: 'line', top: 1, values: all.map((one) => one?.successRate), format: percentText })}
       ${chart({ ...shared, title: 'Time', summary: durationText(total.averageResponseTime), kind: 'line', values: all.map((one) => one?.averageResponseTime), format: durationText })}
-      ${chart({ ...shared, title: 'Cost', summary: amountText(total.cost), kind: 'bars', values: all.map((one) => one?.cost), format: (dollars) => amountText(dollars) })}
+      ${chart({ ...shared, title: 'Cost', summary: dollarsText(total.cost), kind: 'bars', values: all.map((one) => one?.cost), format: dollarsText })}
     </div>
     <details class="panel small"><summary>The same as a table</summary><div class="table" tabindex="0"><table>
       <thead><tr><th scope="col">From</th><th scope="col">Calls</th><th scope="col">Success</th><th scope="col">Time</th><th scope="col">Cost</th></tr></thead>
-      <tbody>${buckets.map((one) => html`<tr><td>${timeText(one.start)}</td><td>${countText(one.calls)}</td><td>${percentText(one.successRate)}</td><td>${durationText(one.averageResponseTime)}</td><td>${amountText(one.cost)}</td></tr>`)}</tbody>
+      <tbody>${buckets.map((one) => html`<tr><td>${timeText(one.start)}</td><td>${countText(one.calls)}</td><td>${percentText(one.successRate)}</td><td>${durationText(one.averageResponseTime)}</td><td>${dollarsText(one.cost)}</td></tr>`)}</tbody>
     </table></div></details>`;
 }

@@ -107,7 +107,8 @@ export class Deployment implements Candidate {
   }
 
   model(): Promise<LanguageModelV4> {
-    this.#model ??= resolveModel(this.#params.model, this.#params, 'params').catch((error) => {
+    const { model, apiKey, baseUrl, headers } = this.#params;
+    this.#model ??= resolveModel(model, { apiKey, baseUrl, headers }, 'params').catch((error) => {
       this.#model = undefined;
       throw error;
     });

@@ -1,7 +1,8 @@
 // What a router is made from, what it tells, and the check of its options.
 import { PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { checkValue, isObject, type Names, type Rule, refuseOtherOptions } from '../option-keys.ts';
+import { refuseOtherOptions } from '../option-keys.ts';
+import { checkValue, isObject, type Names, type Rule } from '../option-rules.ts';
 import type { ModelPrice } from '../prices.ts';
 import { didYouMean } from '../suggest.ts';
 import type { DeploymentParams } from './deployment.ts';

@@ -1,7 +1,8 @@
 // What a method returned, as an MCP result: only JSON, and not more of it than anybody can carry.
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { errorText, PocketError } from '../errors.ts';
-import { toCallToolResult } from '../function-tool.ts';
+import { type ToolReturn, toCallToolResult } from '../function-tool.ts';
+import { isContentBlock } from '../tool-result.ts';
 
 export function toResult(tool: string, value: unknown, maxBytes: number): CallToolResult {
   return bounded(asResult(tool, value), maxBytes);
@@ -9,13 +10,10 @@ export function toResult(tool: string, value: unknown, maxBytes: number): CallTo
 
 function asResult(tool: string, value: unknown): CallToolResult {
   if (value === undefined || value === null || typeof value === 'string') return toCallToolResult(value);
-  const text = jsonText(tool, value);
-  const plain: unknown = JSON.parse(text);
-  if (isBlock(plain)) return { content: [plain] };
-  if (Array.isArray(plain) && plain.length > 0 && plain.every(isBlock)) return { content: plain };
-  if (isResult(plain)) return plain;
-  const isMapping = typeof plain === 'object' && plain !== null && !Array.isArray(plain);
-  return { content: [{ type: 'text', text }], ...(isMapping ? { structuredContent: { ...plain } } : {}) };
+  const plain: unknown = JSON.parse(jsonText(tool, value));
+  if (isContentBlock(plain)) return { content: [plain] };
+  if (Array.isArray(plain) && plain.length > 0 && plain.every(isContentBlock)) return { content: plain };
+  return toCallToolResult(plain as ToolReturn);
 }
 
 /** JSON, or an error that says what is none; `JSON.stringify` alone would leave some of it out without a word. */
@@ -40,30 +38,6 @@ function notJson(value: unknown): string | undefined {
   if (value instanceof Map) return 'a Map';
   if (value instanceof Set) return 'a Set';
   return value instanceof Promise ? 'a promise' : undefined;
-}
-
-function isResult(value: unknown): value is CallToolResult {
-  if (typeof value !== 'object' || value === null || !('content' in value)) return false;
-  return Array.isArray(value.content) && value.content.every(isBlock);
-}
-
-const TEXTS: Record<string, readonly string[]> = {
-  text: ['text'],
-  image: ['data', 'mimeType'],
-  audio: ['data', 'mimeType'],
-  resource_link: ['uri', 'name'],
-};
-
-function isBlock(value: unknown): value is ContentBlock {
-  if (typeof value !== 'object' || value === null || !('type' in value)) return false;
-  const has = (holder: object, name: string) => typeof Reflect.get(holder, name) === 'string';
-  if (value.type === 'resource') {
-    const resource: unknown = Reflect.get(value, 'resource');
-    if (typeof resource !== 'object' || resource === null) return false;
-    return has(resource, 'uri') && (has(resource, 'text') || has(resource, 'blob'));
-  }
-  const texts = typeof value.type === 'string' && Object.hasOwn(TEXTS, value.type) ? TEXTS[value.type] : undefined;
-  return texts?.every((name) => has(value, name)) ?? false;
 }
 
 function bounded(result: CallToolResult, maxBytes: number): CallToolResult {

@@ -1,0 +1,164 @@
+// One call of `fetch`: what is sent, the answer to it, and what ends it early.
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import type { FetchOptions } from './fetch.ts';
+import { FetchError } from './fetch-error.ts';
+import { HttpResponse } from './http-response.ts';
+import type { RequestParts } from './request-parts.ts';
+import { Body } from './response-body.ts';
+import { hasRested } from './rested-connections.ts';
+
+/** What is worth reading of a body that nobody wants, so that its connection serves again. */
+const DISCARDED = { bytes: 64 * 1_024, ms: 1_000 };
+/** Any other header may hold a secret: an API key goes by many names. */
+const KEPT_ACROSS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
+
+/** Those between two calls of `close`. */
+export interface Connections {
+  areClosed: boolean;
+}
+
+export class Exchange {
+  method: string;
+  headers: Record<string, string>;
+  #sent: string | Uint8Array | Readable | undefined;
+  readonly #options: FetchOptions;
+  readonly #signal: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #decodes: boolean;
+  #request: ClientRequest | undefined;
+  /** Refuses whoever waits for the answer. */
+  #reject: ((reason: unknown) => void) | undefined;
+  #body: Body | undefined;
+  #isRedirected = false;
+  #isRepeated = false;
+  #ended: { reason: unknown } | undefined;
+
+  constructor(parts: RequestParts, options: FetchOptions) {
+    const { method, headers, body, signal } = parts;
+    this.method = method;
+    this.headers = headers;
+    this.#sent = body;
+    this.#options = options;
+    this.#signal = signal;
+    this.#decodes = headers['accept-encoding'] === undefined;
+    if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // what "deflate" means servers do not agree on
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined) {
+      const late = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
+      this.#timer = setTimeout(late, timeoutMs);
+    }
+    signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  /** Connects once more when a kept connection turns out to have ended and nothing can happen twice. */
+  send(connect: () => ClientRequest, connections: Connections): Promise<IncomingMessage> {
+    const request = connect();
+    this.#request = request;
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      let isWaiting = true;
+      let isWritten = false;
+      const fail = (error: Error) => {
+        if (!isWaiting) return;
+        isWaiting = false;
+        const isOver = this.#ended !== undefined || connections.areClosed;
+        if (!isOver && request.reusedSocket && this.#mayRepeat(isWritten)) resolve(this.send(connect, connections));
+        else reject(error instanceof FetchError ? error : networkError(error));
+      };
+      const write = () => {
+        if (!isWaiting) return;
+        isWritten = true;
+        const body = this.#sent;
+        if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
+        else request.end(body);
+      };
+      request.on('error', fail); // after the answer the body tells
+      request.on('close', () => {
+        if (isWaiting) fail(new Error('The connection was closed without an answer')); // as after a 101
+      });
+      request.on('response', (message) => {
+        isWaiting = false;
+        resolve(message);
+      });
+      if (hasRested(request))
+        setImmediate(write); // by then is heard whether the server has ended it
+      else write();
+    });
+  }
+
+  /** An answer that came at the same moment is not whole any more. */
+  throwIfEnded(): void {
+    if (this.#ended) throw this.#ended.reason;
+  }
+
+  respond(message: IncomingMessage, url: URL): Response {
+    const status = message.statusCode;
+    if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
+      message.once('close', () => this.release());
+      discard(message);
+      return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected });
+    }
+    const body = new Body(message, {
+      encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
+      maxBytes: this.#options.maxBytes,
+      over: () => this.release(),
+    });
+    this.#body = body;
+    return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected, body });
+  }
+
+  redirect(status: number, isSameOrigin: boolean): void {
+    this.#isRedirected = true;
+    if (!isSameOrigin)
+      for (const name of Object.keys(this.headers)) if (!KEPT_ACROSS.test(name)) delete this.headers[name];
+    const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
+    if (!becomesGet) {
+      if (this.#sent instanceof Readable)
+        throw new FetchError('REDIRECT', 'A streamed request was redirected and cannot be sent again');
+      return;
+    }
+    this.method = this.method === 'HEAD' ? 'HEAD' : 'GET';
+    this.#sent = undefined;
+    delete this.headers['content-type'];
+    delete this.headers['content-length'];
+  }
+
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#abort);
+  }
+
+  readonly #abort = () => this.#end(this.#signal?.reason);
+
+  #end(reason: unknown): void {
+    this.#ended ??= { reason };
+    this.release();
+    this.#reject?.(reason);
+    this.#body?.fail(reason); // before the request is destroyed, which ends a message that has come as if it were read
+    this.#request?.destroy();
+  }
+
+  /** What was never written has reached nobody. Beyond that only what changes nothing is sent again, and once. */
+  #mayRepeat(isWritten: boolean): boolean {
+    if (!isWritten) return true;
+    if (this.#isRepeated || (this.method !== 'GET' && this.method !== 'HEAD')) return false;
+    this.#isRepeated = true;
+    return !(this.#sent instanceof Readable);
+  }
+}
+
+/** Reads a small body to its end; any other is broken off, with its connection. */
+export function discard(message: IncomingMessage): void {
+  let bytes = 0;
+  const timer = setTimeout(() => message.destroy(), DISCARDED.ms).unref();
+  message.once('close', () => clearTimeout(timer));
+  message.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DISCARDED.bytes) message.destroy();
+  });
+}
+
+function networkError(error: Error): TypeError {
+  return new TypeError('fetch failed', { cause: error });
+}

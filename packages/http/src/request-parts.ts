@@ -1,0 +1,62 @@
+// What `fetch` was given, as node:http takes it.
+import { Readable } from 'node:stream';
+
+export interface RequestParts {
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | Readable | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** Throws when the call is aborted already. */
+export function readRequest(input: string | URL | Request, init: RequestInit): RequestParts {
+  const given = input instanceof Request ? input : undefined;
+  const signal = init.signal ?? given?.signal;
+  signal?.throwIfAborted();
+  const headers = headersOf(init.headers ?? given?.headers);
+  const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
+  const body = readBody(init.body ?? given?.body ?? undefined, headers);
+  return { method, headers, body, signal };
+}
+
+/** By names in lower case. What a plain object holds is checked by node:http, so the built-in Headers can be spared. */
+function headersOf(asked: RequestInit['headers']): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (isPlainObject(asked)) {
+    for (const [key, value] of Object.entries(asked)) {
+      const name = key.toLowerCase();
+      const text = `${value}`.replace(AROUND, '');
+      headers[name] = headers[name] === undefined ? text : `${headers[name]}, ${text}`;
+    }
+    return headers;
+  }
+  new Headers(asked).forEach((value, name) => {
+    headers[name] = value;
+  });
+  return headers;
+}
+
+/** White space that HTTP has around a value. */
+const AROUND = /^[\t\n\r ]+|[\t\n\r ]+$/g;
+
+function isPlainObject(asked: RequestInit['headers']): asked is Record<string, string> {
+  return asked !== undefined && Object.getPrototypeOf(asked) === Object.prototype;
+}
+
+function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): RequestParts['body'] {
+  // how long a body is we know ourselves: the rest of one that is longer would be read as another request
+  if (headers['content-length'] !== undefined) delete headers['content-length'];
+  if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding'];
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
+    headers['content-length'] = String(Buffer.byteLength(body));
+    return body;
+  }
+  if (body instanceof Readable) return body;
+  // forms, blobs and streams: the built-in Response knows how they are written
+  const written = new Response(body);
+  const type = written.headers.get('content-type');
+  if (type !== null) headers['content-type'] ??= type;
+  return written.body ? Readable.fromWeb(written.body) : undefined;
+}
