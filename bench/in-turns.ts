@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from './contender.ts';
 import type { Told } from './turn.ts';
 
-/** For one turn. */
-const LIMIT_MS = 300_000;
+/** For one turn; before its first a contender may fill a large registry. */
+const LIMIT_MS = 900_000;
 
 export interface Measured {
   name: string;

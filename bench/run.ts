@@ -17,14 +17,16 @@ const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    two minutes, to look at, of code that is hardly warm; where no work is named, without long runs and of peers
              only loop, cold and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
-  --install  installs the peers first, in folders of their own
+  --install  installs the peers first, in folders of their own; a whole run does so by itself
   --work     some of ${allWorks.join(', ')}
   --only     some of ${everybody.join(', ')}`,
   switches: ['quick', 'install'],
   choices: { work: allWorks, only: everybody },
 });
 const isQuick = chosen.isOn('quick');
-if (chosen.isOn('install')) installPeers();
+const isOfAll = chosen.names('only').length === everybody.length && chosen.names('work').length === allWorks.length;
+const lacksPeers = !chosen.names('only').every(isInstalled);
+if (chosen.isOn('install') || (isOfAll && !isQuick && lacksPeers)) installPeers();
 
 // a quick run of everything leaves most of what takes long to whole ones
 const isQuickWhole = isQuick && chosen.names('work').length === allWorks.length;
@@ -39,7 +41,7 @@ const repeats = isQuick ? 1 : 5;
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
   if (isInstalled(name)) return true;
-  results.notes.push(`${name} is not installed: \`npm run bench -- --install\``);
+  console.log(`${name} is not installed: \`npm run bench -- --install\``);
   return false;
 });
 const begun = performance.now();
@@ -78,8 +80,7 @@ for (const note of results.notes) console.log(note);
 const minutes = (performance.now() - begun) / 60_000;
 const here = fileURLToPath(new URL('.', import.meta.url));
 // quick figures are to look at; those of a whole run are kept
-const isWhole = !isQuick && names.length === everybody.length && chosen.names('work').length === allWorks.length;
-if (isWhole) {
+if (isOfAll && !isQuick) {
   writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, repeats }));
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');

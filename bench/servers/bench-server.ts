@@ -30,6 +30,7 @@ else {
   process.stdin.resume().once('end', () => process.exit());
   const inBothEras = toNodeHandler(createMcpHandler(() => mcpServer([add])));
   const server = createServer(how === '2025' ? (...exchange) => void withSession(...exchange) : inBothEras);
+  server.keepAliveTimeout = 600_000; // that connections end while others have their turn is not measured
   server.listen(0, '127.0.0.1', () => {
     console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${how}`);
   });
