@@ -36,7 +36,7 @@ const effort: Effort = isQuick
   : { warmMs: 1_500, measureMs: 700, moments: 7, longRuns: true, agents: 1_000, registered: 100_000, starts: 5 };
 // what takes long, or varies little, is done once
 const once = ['search', 'installed', 'idle', 'idleMcp', 'idleMcpOwn'];
-const repeats = isQuick ? 1 : 5;
+const repeats = isQuick ? 1 : 3;
 
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
