@@ -1,8 +1,10 @@
 // Two projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long.
+// Limits of time are for what never comes, not for slow machines: a shared one may give a test a tenth of a processor.
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
 
 export default defineConfig({
   test: {
@@ -15,12 +17,12 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts'],
           exclude: ['**/*.services.test.ts'],
-          testTimeout: 20_000,
+          ...patience,
         },
       },
       {
         ...shared,
-        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], testTimeout: 60_000 },
+        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], ...patience },
       },
     ],
   },

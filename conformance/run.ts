@@ -102,8 +102,13 @@ async function main(): Promise<boolean> {
     for (const revision of revisions) {
       const folder = join(results, `${name}-${revision}`);
       const timeout = String(SCENARIO_TIMEOUT_MS);
-      const outcome = await runSuite([...args, '--requirements', revision, '--timeout', timeout, '-o', folder]);
-      const isWell = await tell(name, revision, outcome);
+      const once = async () => {
+        await rm(folder, { recursive: true, force: true });
+        const outcome = await runSuite([...args, '--requirements', revision, '--timeout', timeout, '-o', folder]);
+        return await tell(name, revision, outcome);
+      };
+      // the suite has limits of its own that a machine short of time misses: what fails must fail twice
+      const isWell = (await once()) || (await once());
       allWell &&= isWell;
     }
   }

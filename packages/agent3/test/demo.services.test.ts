@@ -4,9 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-test('the demo finds, calls and rates three real agents, twice over, and ends by itself', {
-  timeout: 60_000,
-}, async () => {
+test('the demo finds, calls and rates three real agents, twice over, and ends by itself', async () => {
   const file = fileURLToPath(new URL('../demo/run.ts', import.meta.url));
   const child = spawn(process.execPath, ['-C', 'pocket-agent/source', file], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

@@ -120,9 +120,9 @@ test('the choice list follows the folders without a restart', async () => {
   await mkdir(join(root, 'broken-tools'));
   await writeFile(join(root, 'broken-tools', 'manifest.yaml'), 'tool_human_name: broken tools\ntool_list: 7\n');
   await writeTool(root, 'beta');
-  await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools', 'beta tools']);
+  await expect.poll(offered).toEqual(['alpha tools', 'beta tools']);
   await rm(join(root, 'alpha'), { recursive: true });
-  await expect.poll(offered, { timeout: 5_000 }).toEqual(['beta tools']);
+  await expect.poll(offered).toEqual(['beta tools']);
 });
 
 test('a folder that was removed is let go: when it comes back it is started with the next question, not before', async () => {
@@ -153,12 +153,12 @@ test('a folder that was removed is let go: when it comes back it is started with
   };
   expect(await ask()).toContain('alpha_go');
   await rm(join(root, 'alpha'), { recursive: true });
-  await expect.poll(offered, { timeout: 5_000 }).toEqual([]);
+  await expect.poll(offered).toEqual([]);
   await writeAlpha();
-  await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools']);
+  await expect.poll(offered).toEqual(['alpha tools']);
   // whoever still watched would have seen it before this one
   await writeTool(root, 'beta');
-  await expect.poll(offered, { timeout: 5_000 }).toEqual(['alpha tools', 'beta tools']);
+  await expect.poll(offered).toEqual(['alpha tools', 'beta tools']);
   expect(await readFile(started, 'utf8')).toBe('x');
   expect(await ask()).toContain('alpha_go');
   expect(await readFile(started, 'utf8')).toBe('xx');
@@ -330,9 +330,7 @@ test('a server of a guild leads to no host but its own, and its secrets nowhere'
   expect(new Set(seen)).toEqual(new Set(['allowed, with hush']));
 });
 
-test('a server of a guild that takes the call and stays silent is waited for a moment, not longer', {
-  timeout: 15_000,
-}, async () => {
+test('a server of a guild that takes the call and stays silent is waited for a moment, not longer', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   onTestFinished(() => {

@@ -95,7 +95,7 @@ test('PDF and text files are read; what cannot be read is only named', async () 
   expect(pictures(model.calls[0])).toBe(1);
 });
 
-test('a PDF that was made to take for ever holds up nothing and is only named', { timeout: 30_000 }, async () => {
+test('a PDF that was made to take for ever holds up nothing and is only named', async () => {
   const bytes = Buffer.from(`%PDF-1.7\n${'<<'.repeat(1_000_000)}`);
   const controller = new AbortController();
   const started = performance.now();

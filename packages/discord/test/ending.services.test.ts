@@ -15,9 +15,7 @@ import { botOptions, PacedModel, quiet, startBot, temporaryFolder } from './star
 
 const nowhere = 'http://127.0.0.1:1/api';
 
-test('shards that cannot start end with their reason, told once, and their exit code', {
-  timeout: 60_000,
-}, async () => {
+test('shards that cannot start end with their reason, told once, and their exit code', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const shards = (env: Record<string, string>) =>
@@ -35,7 +33,7 @@ test('shards that cannot start end with their reason, told once, and their exit 
   expect(stranger.output.stderr).toContain('the token is wrong');
 });
 
-test('a shard that falls is started again; without a Discord SIGTERM still ends all', { timeout: 60_000 }, async () => {
+test('a shard that falls is started again; without a Discord SIGTERM still ends all', async () => {
   const discord = await startDiscord();
   const database = join(await temporaryFolder(), 'bot.db');
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
@@ -49,7 +47,7 @@ test('a shard that falls is started again; without a Discord SIGTERM still ends 
   expect(await ended).toBe(0);
 });
 
-test('SIGTERM for the npm that started it ends the bot', { timeout: 60_000 }, async () => {
+test('SIGTERM for the npm that started it ends the bot', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
@@ -62,7 +60,7 @@ test('SIGTERM for the npm that started it ends the bot', { timeout: 60_000 }, as
   expect(discord.gateway.sessions).toEqual([]);
 });
 
-test('a log that nobody reads neither ends nor keeps the bot', { timeout: 60_000 }, async () => {
+test('a log that nobody reads neither ends nor keeps the bot', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
@@ -76,7 +74,7 @@ test('a log that nobody reads neither ends nor keeps the bot', { timeout: 60_000
   expect(await ended).toBe(0);
 });
 
-test('a second signal ends what cannot be waited for', { timeout: 60_000 }, async () => {
+test('a second signal ends what cannot be waited for', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   onTestFinished(() => void silent.close());
@@ -90,7 +88,7 @@ test('a second signal ends what cannot be waited for', { timeout: 60_000 }, asyn
   expect(await ended).toBe(130);
 });
 
-test('a bot whose Discord died leaves nothing that keeps its process', { timeout: 60_000 }, async () => {
+test('a bot whose Discord died leaves nothing that keeps its process', async () => {
   const discord = await startDiscord();
   const given = { apiUrl: discord.apiUrl, token: discord.token, database: { file: ':memory:' } };
   const program = fileURLToPath(new URL('fixture-bot.ts', import.meta.url));
@@ -106,9 +104,7 @@ test('a bot whose Discord died leaves nothing that keeps its process', { timeout
   expect((await ended)[0]).toBe(0);
 });
 
-test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is in the log', {
-  timeout: 60_000,
-}, async () => {
+test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is in the log', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const server = createHttpServer(() => {}).listen(0, '127.0.0.1'); // a model that never answers

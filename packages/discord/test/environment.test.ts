@@ -21,7 +21,7 @@ function faultsOf(work: () => unknown): string[] {
 
 const faultsIn = (env: Record<string, string>) => faultsOf(() => readEnvironment(env));
 
-test('without a token the command explains the five steps, and what else is wrong', { timeout: 60_000 }, async () => {
+test('without a token the command explains the five steps, and what else is wrong', async () => {
   const { output, ended } = spawnProgram({ POCKET_DISCORD_HEALTH_PORT: '80000', DISCORD_BOT_TOKEN: 'hush' });
   expect(await ended).toBe(2);
   for (const step of ['1.', '2.', '3.', '4.', '5.']) expect(output.stderr).toContain(`\n${step} `);
@@ -31,7 +31,7 @@ test('without a token the command explains the five steps, and what else is wron
   expect(output.stdout).toBe('');
 });
 
-test('a Node that is too old is told so before anything else is loaded', { timeout: 60_000 }, async () => {
+test('a Node that is too old is told so before anything else is loaded', async () => {
   const versions = '{ value: { ...process.versions, node: "20.19.0" } }';
   const old = `data:text/javascript,Object.defineProperty(process, "versions", ${versions})`;
   const { output, ended } = spawnProgram({}, { options: ['--import', old] });

@@ -119,7 +119,7 @@ test.each([
     onTestFinished(close);
     const states = async () =>
       (await db.selectFrom('discord_claims').select('state').execute()).map(({ state }) => state);
-    await expect.poll(states, { timeout: 10_000 }).toEqual(['done']);
+    await expect.poll(states).toEqual(['done']);
     const messages = discord.botMessages(ann.dm);
     expect(messages).toHaveLength(pieces);
     expect(messages.map(({ id }) => id).slice(0, before.length)).toEqual(before);

@@ -9,7 +9,7 @@ import { askAll, crowd, echo, expectAllAnswered } from './crowd.ts';
 import { killed, spawnBot } from './spawn-bot.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
-test('200 conversations at once: each in order, none lost, none answered twice', { timeout: 60_000 }, async () => {
+test('200 conversations at once: each in order, none lost, none answered twice', async () => {
   const { discord } = await startBot({ model: echo(), world: { users: crowd(200), guilds: [] } });
   askAll(discord, 200, 2);
   await expectAllAnswered(discord, 200, 2);
@@ -47,9 +47,7 @@ test('with two processes, only the one that runs answers a button', async () => 
   expect(ann.ephemeral()).toEqual([]);
 });
 
-test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, what was cut off is said so', {
-  timeout: 60_000,
-}, async () => {
+test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, what was cut off is said so', async () => {
   const discord = await startDiscord({ rateLimits: 'none', users: [...crowd(12), { name: 'ann' }], guilds: [] });
   onTestFinished(() => discord.close());
   const { apiUrl, token } = discord;
@@ -60,7 +58,7 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   const ann = discord.user('ann');
   ann.say(ann.dm, 'asks for a mark');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content.startsWith('I begin.'), { timeoutMs: 10_000 });
-  await expect.poll(() => existsSync(marks), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => existsSync(marks)).toBe(true);
   ann.say(ann.dm, 'asks next');
   const people = crowd(12).map(({ name }) => discord.user(name));
   for (const question of ['asks one', 'asks two', 'asks three'])

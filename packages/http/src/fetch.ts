@@ -37,6 +37,8 @@ export interface HttpFetch {
 
 const MOST_REDIRECTS = 5;
 const IDLE_MS = 30_000;
+/** So long before a server said that it ends a connection it is given up: news of both may be late. */
+const NOT_TO_THE_LAST_MS = 2_000;
 
 export function makeFetch(options: FetchOptions = {}): HttpFetch {
   const {
@@ -46,7 +48,13 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     tls = {},
     maxConnections = Number.POSITIVE_INFINITY,
   } = options;
-  const pool = { keepAlive: true, maxSockets: maxConnections, timeout: IDLE_MS, ...proxy(guard) };
+  const pool = {
+    keepAlive: true,
+    agentKeepAliveTimeoutBuffer: NOT_TO_THE_LAST_MS,
+    maxSockets: maxConnections,
+    timeout: IDLE_MS,
+    ...proxy(guard),
+  };
   const { ca, rejectUnauthorized = true } = tls;
   const agents = {
     http: notingRest(new HttpAgent(pool)),

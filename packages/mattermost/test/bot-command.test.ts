@@ -12,7 +12,7 @@ import { defaultSeed } from './fake/seed.ts';
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/bot/main.ts', import.meta.url))];
 const endings: (() => unknown)[] = [];
 /** Waits for something to become true, however busy the machine is. */
-const until = <Value>(read: () => Value) => expect.poll(read, { timeout: 15_000, interval: 10 });
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();

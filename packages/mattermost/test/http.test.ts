@@ -215,7 +215,7 @@ test('/health says that the process lives, /ready that it reaches Mattermost; ne
     ['/api/v4/users/me', 'alice'],
   ]);
   await fake.close();
-  await expect.poll(() => ask('/ready'), { timeout: 3000 }).toEqual([503, 'mattermost unreachable']);
+  await expect.poll(() => ask('/ready')).toEqual([503, 'mattermost unreachable']);
   expect(await ask('/health')).toEqual([200, 'healthy']);
   expect(await statusOf(String(new URL('/elsewhere', server.url)), {}, 'GET')).toBe(404);
 });

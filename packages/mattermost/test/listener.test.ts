@@ -12,7 +12,7 @@ import { caughtUp, listening, open, uriOf, type Watching, watching } from './wat
 
 const endings: (() => Promise<unknown>)[] = [];
 /** Waits for something to become true, however busy the machine is. */
-const until = <Value>(read: () => Value) => expect.poll(read, { timeout: 15_000, interval: 10 });
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();

@@ -20,7 +20,7 @@ const CALLBACK = 'http://localhost:7777/callback';
 const opened: { close(): Promise<unknown> }[] = [];
 
 /** Waits for something to become true, however busy the machine is. */
-const until = <Value>(read: () => Value) => expect.poll(read, { timeout: 15_000, interval: 10 });
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
   for (const part of opened.splice(0).reverse()) await part.close();

@@ -12,7 +12,6 @@ import { callTool, eras, newClient } from './connect.ts';
 import { startFakeMattermost } from './fake/fake-mattermost.ts';
 import { listening, open, uriOf, watching } from './watching.ts';
 
-const TIMEOUT = { timeout: 30_000 };
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))];
 
 const endings: (() => unknown)[] = [];
@@ -57,7 +56,7 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-test.each(eras)('a client of %s starts it, asks it, watches a channel, and ends it', TIMEOUT, async (era) => {
+test.each(eras)('a client of %s starts it, asks it, watches a channel, and ends it', async (era) => {
   const { fake, environment } = await startFake();
   const folder = await newFolder();
   const transport = new StdioClientTransport({
@@ -85,7 +84,7 @@ test.each(eras)('a client of %s starts it, asks it, watches a channel, and ends 
   const unsubscribe = await watcher.subscribe(uri);
   await listening(fake);
   fake.say('bob', 'town-square', 'over stdio');
-  await expect.poll(() => watcher.updates, { timeout: 15_000 }).toEqual([uri]);
+  await expect.poll(() => watcher.updates).toEqual([uri]);
   await unsubscribe();
   await open(fake, 0);
 
@@ -108,13 +107,13 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
 };
 
-test('stdout has nothing but the protocol, and SIGTERM ends it also in the middle of a call', TIMEOUT, async () => {
+test('stdout has nothing but the protocol, and SIGTERM ends it also in the middle of a call', async () => {
   const { fake, environment } = await startFake();
   fake.fail({ path: /users\/me\/teams$/, delayMs: 60_000 });
   const { child, output, ended } = run([], { ...environment, MATTERMOST_LOG_LEVEL: 'debug' });
   const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'list_teams', arguments: {} } };
   child.stdin.write(`${JSON.stringify(initialize)}\n`);
-  await expect.poll(output, { timeout: 20_000 }).toContain('"id":1');
+  await expect.poll(output).toContain('"id":1');
   child.stdin.write(
     `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n${JSON.stringify(call)}\n`,
   );
@@ -125,16 +124,16 @@ test('stdout has nothing but the protocol, and SIGTERM ends it also in the middl
   for (const line of output().trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
 });
 
-test('it ends when its client is gone', TIMEOUT, async () => {
+test('it ends when its client is gone', async () => {
   const { environment } = await startFake();
   const { child, output, ended } = run([], environment);
   child.stdin.write(`${JSON.stringify(initialize)}\n`);
-  await expect.poll(output, { timeout: 20_000 }).toContain('"id":1');
+  await expect.poll(output).toContain('"id":1');
   child.stdin.end();
   expect(await ended).toEqual([0, null]);
 });
 
-test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end', TIMEOUT, async () => {
+test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end', async () => {
   const { environment } = await startFake();
   const folder = await newFolder();
   const secret = 'planted-client-token-42';
@@ -146,7 +145,7 @@ test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end
   ];
   await writeFile(join(folder, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
   const { child, output, errors, ended } = run(['--http', '--port', '0'], {}, folder);
-  await expect.poll(errors, { timeout: 20_000 }).toContain('listening');
+  await expect.poll(errors).toContain('listening');
   const line =
     errors()
       .split('\n')
@@ -162,12 +161,12 @@ test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end
   expect(errors()).not.toContain(environment.MATTERMOST_TOKEN);
 });
 
-test('a token that Mattermost refuses is told at the start and by /ready', TIMEOUT, async () => {
+test('a token that Mattermost refuses is told at the start and by /ready', async () => {
   const { fake } = await startFake();
   const environment = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: 'planted-and-wrong-token' };
   const secret = { MATTERMOST_HTTP_TOKEN: 'planted-client-token-42' };
   const { child, errors, ended } = run(['--http', '--port', '0'], { ...environment, ...secret });
-  await expect.poll(errors, { timeout: 20_000 }).toMatch(/"warning".*Mattermost refuses MATTERMOST_TOKEN/);
+  await expect.poll(errors).toMatch(/"warning".*Mattermost refuses MATTERMOST_TOKEN/);
   const url = /http:\/\/[^"]+/.exec(errors())?.[0] ?? '';
   const response = await fetch(new URL('/ready', url));
   expect([response.status, await response.json()]).toMatchObject([503, { status: 'token refused' }]);
@@ -176,7 +175,7 @@ test('a token that Mattermost refuses is told at the start and by /ready', TIMEO
   expect(errors()).not.toContain('planted');
 });
 
-test('started by hand in a terminal, it says what it waits for', TIMEOUT, async () => {
+test('started by hand in a terminal, it says what it waits for', async () => {
   const { environment } = await startFake();
   const asInTerminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
   const child = spawn(process.execPath, [...asInTerminal, ...main], { env: environment, cwd: tmpdir() });
@@ -189,10 +188,10 @@ test('started by hand in a terminal, it says what it waits for', TIMEOUT, async 
     child.kill('SIGKILL');
     await ended;
   });
-  await expect.poll(() => errors, { timeout: 20_000 }).toContain('Waiting for an MCP client on stdin; --http');
+  await expect.poll(() => errors).toContain('Waiting for an MCP client on stdin; --http');
 });
 
-test('what prints or is refused ends at once, with all that is wrong and no secret', TIMEOUT, async () => {
+test('what prints or is refused ends at once, with all that is wrong and no secret', async () => {
   const secret = 'planted secret with spaces';
   const runs = [
     run(['--version']),
@@ -215,7 +214,7 @@ test('what prints or is refused ends at once, with all that is wrong and no secr
 test.each([
   ['mcp-server-mattermost', 'main.ts'],
   ['mattermost-bot', 'bot/main.ts'],
-])('on a Node that is too old %s says so before anything else is loaded', TIMEOUT, async (name, file) => {
+])('on a Node that is too old %s says so before anything else is loaded', async (name, file) => {
   const asIfOld = `
     import { registerHooks } from 'node:module';
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });

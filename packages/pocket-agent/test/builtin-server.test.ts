@@ -12,7 +12,6 @@ import { globMatcher } from '../src/builtin-server/glob.ts';
 
 const main = fileURLToPath(new URL('../src/builtin-server/main.ts', import.meta.url));
 const args = ['-C', 'pocket-agent/source', main];
-const START_TIMEOUT_MS = 30_000;
 
 let outer: string;
 let folder: string;
@@ -49,7 +48,7 @@ beforeAll(async () => {
   await symlink(join(folder, '.env'), join(folder, 'harmless.txt'));
   await symlink(join(folder, 'readme.md'), join(folder, 'inside.md'));
   client = await connect({ mode: 'auto' });
-}, START_TIMEOUT_MS);
+});
 
 afterAll(async () => {
   await client.close();
@@ -75,38 +74,34 @@ describe('the protocol', () => {
   test.each([
     ['the modern era', { mode: 'auto' } as const, 'modern'],
     ['the legacy era', undefined, 'legacy'],
-  ])(
-    'a client of %s sees seven read-only tools and can call them',
-    async (_, negotiation, era) => {
-      const other = await connect(negotiation);
-      try {
-        expect(other.getProtocolEra()).toBe(era);
-        const { tools } = await other.listTools();
-        expect(tools.map((tool) => tool.name)).toEqual([
-          'calculate',
-          'current_time',
-          'convert_time',
-          'convert_units',
-          'list_files',
-          'read_text_file',
-          'search_text_files',
-        ]);
-        for (const tool of tools) {
-          expect(tool.annotations).toMatchObject({ readOnlyHint: true, idempotentHint: true, openWorldHint: false });
-          expect(tool.annotations?.title).toBe(tool.title);
-          expect(tool._meta).toMatchObject({ capability: 'read' });
-          expect(tool.description?.length).toBeGreaterThan(40);
-          for (const property of Object.values(tool.inputSchema.properties ?? {})) {
-            expect(property).toHaveProperty('description');
-          }
+  ])('a client of %s sees seven read-only tools and can call them', async (_, negotiation, era) => {
+    const other = await connect(negotiation);
+    try {
+      expect(other.getProtocolEra()).toBe(era);
+      const { tools } = await other.listTools();
+      expect(tools.map((tool) => tool.name)).toEqual([
+        'calculate',
+        'current_time',
+        'convert_time',
+        'convert_units',
+        'list_files',
+        'read_text_file',
+        'search_text_files',
+      ]);
+      for (const tool of tools) {
+        expect(tool.annotations).toMatchObject({ readOnlyHint: true, idempotentHint: true, openWorldHint: false });
+        expect(tool.annotations?.title).toBe(tool.title);
+        expect(tool._meta).toMatchObject({ capability: 'read' });
+        expect(tool.description?.length).toBeGreaterThan(40);
+        for (const property of Object.values(tool.inputSchema.properties ?? {})) {
+          expect(property).toHaveProperty('description');
         }
-        expect((await call('calculate', { expression: '6 * 7' }, other)).text).toBe('6 * 7 = 42');
-      } finally {
-        await other.close();
       }
-    },
-    START_TIMEOUT_MS,
-  );
+      expect((await call('calculate', { expression: '6 * 7' }, other)).text).toBe('6 * 7 = 42');
+    } finally {
+      await other.close();
+    }
+  });
 
   test('the process writes nothing unasked and ends when its standard input closes', async () => {
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });

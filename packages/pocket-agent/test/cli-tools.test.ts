@@ -6,7 +6,7 @@ import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './f
 const folder = new CommandFolder();
 const command = folder.command.bind(folder);
 
-describe('pocket-agent tools', { timeout: 20_000 }, () => {
+describe('pocket-agent tools', () => {
   const rowsOf = (stdout: string) =>
     new Map(stdout.split('\n').map((line) => [line.split(/ {2,}/)[0], line.split(/ {2,}/).slice(1)]));
 
@@ -133,7 +133,7 @@ describe('pocket-agent tools', { timeout: 20_000 }, () => {
   });
 });
 
-describe('pocket-agent call', { timeout: 20_000 }, () => {
+describe('pocket-agent call', () => {
   const servers = () =>
     folder.servers('call.json', {
       one: { ...started(stdioServer), capabilities: { pid: 'delete', progress: 'read', wait: 'read' } },

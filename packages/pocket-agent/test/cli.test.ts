@@ -189,7 +189,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
   });
 });
 
-describe('calls that need a yes, without a terminal', { timeout: 20_000 }, () => {
+describe('calls that need a yes, without a terminal', () => {
   const asked = async (...args: string[]) => {
     const file = await folder.servers('erase.json', {
       one: { ...started(stdioServer), capabilities: { echo: 'delete', pid: 'read' } },

@@ -153,9 +153,7 @@ describe('the list of tools', () => {
 });
 
 describe('a dead server', () => {
-  test('leaves the agent the tools of the others, says why, and is there again once it is back', {
-    timeout: 15_000,
-  }, async () => {
+  test('leaves the agent the tools of the others, says why, and is there again once it is back', async () => {
     const reserved = await startLegacyHost();
     await reserved.close();
     const model = new ScriptedModel([
@@ -198,9 +196,7 @@ describe('a dead server', () => {
     expect(statuses).toEqual(['it: failed', 'it: failed', 'it: connected']);
   });
 
-  test('that dies while nobody calls it is noticed when its tools are listed, and its tools are missing', {
-    timeout: 15_000,
-  }, async () => {
+  test('that dies while nobody calls it is noticed when its tools are listed, and its tools are missing', async () => {
     const host = await startModernHost();
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
     expect(await client.listTools()).not.toEqual([]);

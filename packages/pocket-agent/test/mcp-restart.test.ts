@@ -226,9 +226,7 @@ describe('a server that comes back with other tools', () => {
 describe.each(['legacy', 'modern', 'sse'] as const)('an HTTP server (%s) killed -9 in the middle of calls', (era) => {
   const type = era === 'sse' ? { type: era } : {};
 
-  test('and started again gets the read-only call once more; the outcome of the other is unknown', {
-    timeout: 15_000,
-  }, async () => {
+  test('and started again gets the read-only call once more; the outcome of the other is unknown', async () => {
     const path = folder();
     const [first, second] = await Promise.all([hostProcess(era, path), hostProcess(era, path)]);
     const { url, port } = await first.listen();

@@ -106,13 +106,13 @@ describe('a closed router', () => {
   });
 
   test('tries none again that has failed', async () => {
-    const { router, model } = single(failing('Ill.', 500));
+    const { router, model } = single(failing('Ill.', 500), {}, { cooldownMs: 30_000 });
     const call = failureOf(generated(model, ask('Hello')));
     while (eventsOf(router, 'failed').length === 0) await passed(1);
     const started = performance.now();
     await router.close();
     expect(await call).toMatchObject(closed);
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(performance.now() - started).toBeLessThan(10_000);
     expect(eventsOf(router, 'chosen')).toHaveLength(1);
   });
 });
@@ -199,28 +199,28 @@ describe('maxWaitMs', () => {
     const router = watchedRouter({
       models: names.map((modelName) => ({ modelName, params: { model: answering(), rpm: 1 } })),
       fallbacks: { main: ['second', 'third'] },
-      maxWaitMs: 150,
+      maxWaitMs: 1_000,
     });
     for (const name of names) await generated(router.languageModel(name), ask('Hello'));
     const started = performance.now();
     const error = await failureOf(generated(router.languageModel('main'), ask('Hello')));
     expect(error).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(performance.now() - started).toBeLessThan(280);
+    expect(performance.now() - started).toBeLessThan(2_000);
   });
 
   test('ends for one that stands behind another with more time left', async () => {
     const router = watchedRouter({
       models: ['main', 'second'].map((modelName) => ({ modelName, params: { model: answering(), rpm: 1 } })),
       fallbacks: { main: ['second'] },
-      maxWaitMs: 300,
+      maxWaitMs: 1_200,
     });
     for (const name of ['main', 'second']) await generated(router.languageModel(name), ask('Hello'));
     const started = performance.now();
     const both = failureOf(generated(router.languageModel('main'), ask('has waited')));
-    await passed(200);
+    await passed(1_000);
     const late = failureOf(generated(router.languageModel('second'), ask('late')));
     await both;
-    expect(performance.now() - started).toBeLessThan(420);
+    expect(performance.now() - started).toBeLessThan(2_000);
     expect(await late).toMatchObject({ code: 'RATE_LIMITED' });
   });
 });
@@ -256,7 +256,7 @@ describe('a store that is far away', () => {
     };
   }
 
-  function farLine(params: Partial<Params>) {
+  function farLine(params: Partial<Params>, roundTripMs = 20) {
     const deployment = new Deployment(
       'main',
       0,
@@ -266,7 +266,7 @@ describe('a store that is far away', () => {
     const line = new Line({
       modelName: 'main',
       deployments: [deployment],
-      store: farStore(20),
+      store: farStore(roundTripMs),
       strategy: 'weighted-shuffle',
       maxWaitMs: 60_000,
       atOnce: 32,
@@ -288,11 +288,11 @@ describe('a store that is far away', () => {
   }
 
   test('does not make calls wait for each other', async () => {
-    const { enter } = farLine({});
+    const { enter } = farLine({}, 100);
     const order: number[] = [];
     const started = performance.now();
     await Promise.all(Array.from({ length: 100 }, (_, n) => enter().then(() => order.push(n))));
-    expect(performance.now() - started).toBeLessThan(800);
+    expect(performance.now() - started).toBeLessThan(5_000);
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 

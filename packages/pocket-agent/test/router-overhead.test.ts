@@ -38,12 +38,13 @@ test('an idle router with limits costs less than 20 µs a call', async () => {
   const router = new Router({ models: [{ modelName: 'instant', params }] });
   const routed = router.languageModel('instant');
   await microsecondsPerCall(routed, 10_000);
-  const differences: number[] = [];
+  const costs = { routed: Number.POSITIVE_INFINITY, direct: Number.POSITIVE_INFINITY };
   for (let batch = 0; batch < 15; batch++) {
-    differences.push((await microsecondsPerCall(routed, 2_000)) - (await microsecondsPerCall(direct, 2_000)));
+    costs.routed = Math.min(costs.routed, await microsecondsPerCall(routed, 2_000));
+    costs.direct = Math.min(costs.direct, await microsecondsPerCall(direct, 2_000));
   }
-  const median = differences.sort((a, b) => a - b)[7] ?? Number.NaN;
-  console.info(`router overhead: ${median.toFixed(1)} µs a call`);
-  expect(median).toBeLessThan(20);
+  const overhead = costs.routed - costs.direct; // of the least: what others do at the same time only adds
+  console.info(`router overhead: ${overhead.toFixed(1)} µs a call`);
+  expect(overhead).toBeLessThan(20);
   await router.close();
 });

@@ -10,13 +10,10 @@ const fixture = (name: string) => ({
   command: process.execPath,
   args: ['-C', 'pocket-agent/source', fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))],
 });
-const START_TIMEOUT_MS = 30_000;
 const servedAgent = fixture('served-agent.ts');
 
 describe.concurrent.each(clientKinds)('with %s', (kind) => {
-  test('a connection is a conversation, tells its progress and can be cancelled', {
-    timeout: START_TIMEOUT_MS,
-  }, async ({ expect }) => {
+  test('a connection is a conversation, tells its progress and can be cancelled', async ({ expect }) => {
     const talker = await connect(kind, servedAgent);
     try {
       expect(await talker.toolNames()).toEqual(['Tester-message']);
@@ -104,9 +101,7 @@ async function childPid(raw: ReturnType<typeof startRaw>): Promise<number> {
 }
 
 describe.concurrent('a process', () => {
-  test('writes nothing but the protocol to stdout, whatever its tools print', {
-    timeout: START_TIMEOUT_MS,
-  }, async (context) => {
+  test('writes nothing but the protocol to stdout, whatever its tools print', async (context) => {
     const raw = startRaw(context);
     await raw.open();
     expect(await raw.say('shout')).toContain('shouted');
@@ -124,7 +119,7 @@ describe.concurrent('a process', () => {
     for (const way of ['log', 'info', 'debug']) await context.expect.poll(raw.noise).toContain(`noise by ${way}`);
   });
 
-  test('ends with its children when its client closes stdin', { timeout: START_TIMEOUT_MS }, async (context) => {
+  test('ends with its children when its client closes stdin', async (context) => {
     const raw = startRaw(context);
     const pid = await childPid(raw);
     raw.child.stdin.end();
@@ -136,7 +131,6 @@ describe.concurrent('a process', () => {
 
   test.for(['SIGTERM', 'SIGINT'] as const)(
     'ends with its children on %s, in the middle of a run',
-    { timeout: START_TIMEOUT_MS },
     async (signal, context) => {
       const raw = startRaw(context);
       const pid = await childPid(raw);

@@ -7,7 +7,7 @@ import { loadToolFolder, writeNewTool } from 'pocket-agent/tool-folder';
 import { expect, test } from 'vitest';
 import { writeFiles, writeInto } from './tool-folder-files.ts';
 
-test('the folder works, and so does its test', { timeout: 30_000 }, async () => {
+test('the folder works, and so does its test', async () => {
   // as npm init leaves it
   const root = writeFiles({ 'package.json': '{ "type": "commonjs" }' });
   // so that `pocket-agent` is found

@@ -12,7 +12,6 @@ const eras = {
   2025: {},
   2026: { versionNegotiation: { mode: { pin: '2026-07-28' as const } } },
 };
-const START_TIMEOUT_MS = 30_000;
 
 async function listen(path: string, options: { token?: string; tokens?: Record<string, 'reader' | 'admin'> } = {}) {
   const folder = loadToolFolder(path, { logger: silent });
@@ -92,7 +91,7 @@ describe.each([2025, 2026] as const)('to a client of %s', (era) => {
     await expectService(await connect(new StreamableHTTPClientTransport(new URL(server.url)), era));
   });
 
-  test('over stdio', { timeout: START_TIMEOUT_MS }, async () => {
+  test('over stdio', async () => {
     await expectService(await connect(stdio(fixtures), era));
   });
 
@@ -119,7 +118,7 @@ describe.each([2025, 2026] as const)('to a client of %s', (era) => {
     await expect.poll(switched).toEqual(['give']);
   });
 
-  test('clients are told when a folder is added, over stdio', { timeout: START_TIMEOUT_MS }, async () => {
+  test('clients are told when a folder is added, over stdio', async () => {
     const root = writeFiles({
       'A/manifest.yaml': manifestOf('before'),
       'A/tool.ts': 'export class Tools { async before() {} }',

@@ -169,7 +169,7 @@ test('a tool that writes beside its code, and a file that is only touched, reloa
   expect(await say(folder)).toBe('2');
 });
 
-test('files that a tool imports from its folder are read again with it', { timeout: 30_000 }, async () => {
+test('files that a tool imports from its folder are read again with it', async () => {
   const root = writeFiles({
     'A/manifest.yaml': manifestOf('say'),
     'A/tool.ts': 'import { word } from "./words/word.ts"; export class Tools { async say() { return word; } }',
