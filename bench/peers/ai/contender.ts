@@ -3,7 +3,7 @@ import { isStepCount, ToolLoopAgent, type ToolSet } from 'ai';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
 import { type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript } from '../../script.ts';
-import { mcpTools, ownTools } from './tools.ts';
+import { withTools } from './tools.ts';
 
 function running(job: Job, tools: ToolSet): Running {
   const agent = new ToolLoopAgent({ model: aiSdkModel(endlessScript(job)), tools, stopWhen: isStepCount(1_000) });
@@ -18,11 +18,7 @@ function running(job: Job, tools: ToolSet): Running {
 }
 
 export const contender: Contender = {
-  inProcess: (job) => running(job, ownTools(job)),
-  async throughMcp(job) {
-    const { tools, close } = await mcpTools(job);
-    return { ...running(job, tools), close };
-  },
+  ...withTools(running),
   async connect(endpoint) {
     const { createMCPClient } = await import('@ai-sdk/mcp');
     const { Experimental_StdioMCPTransport: StdioTransport } = await import('@ai-sdk/mcp/mcp-stdio');

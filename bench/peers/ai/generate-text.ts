@@ -3,7 +3,7 @@ import { generateText, isStepCount, streamText, type ToolSet } from 'ai';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
 import type { Contender, Job, Running } from '../../contender.ts';
 import { endlessScript } from '../../script.ts';
-import { mcpTools, ownTools } from './tools.ts';
+import { withTools } from './tools.ts';
 
 function running(job: Job, tools: ToolSet): Running {
   const what = { model: aiSdkModel(endlessScript(job)), tools, stopWhen: isStepCount(1_000), prompt: 'go' };
@@ -17,10 +17,4 @@ function running(job: Job, tools: ToolSet): Running {
   };
 }
 
-export const contender: Contender = {
-  inProcess: (job) => running(job, ownTools(job)),
-  async throughMcp(job) {
-    const { tools, close } = await mcpTools(job);
-    return { ...running(job, tools), close };
-  },
-};
+export const contender: Contender = withTools(running);

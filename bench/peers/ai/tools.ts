@@ -2,12 +2,25 @@
 import type { MCPTransport } from '@ai-sdk/mcp';
 import { type ToolSet, tool } from 'ai';
 import { z } from 'zod';
-import type { BenchTool, Job } from '../../contender.ts';
+import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
 const made = new WeakMap<BenchTool, ToolSet[string]>();
 
-export function ownTools({ tools }: Job): ToolSet {
+/** The same work with either kind of tools. */
+export function withTools(
+  running: (job: Job, tools: ToolSet) => Running,
+): Required<Pick<Contender, 'inProcess' | 'throughMcp'>> {
+  return {
+    inProcess: (job) => running(job, ownTools(job)),
+    async throughMcp(job) {
+      const { tools, close } = await mcpTools(job);
+      return { ...running(job, tools), close };
+    },
+  };
+}
+
+function ownTools({ tools }: Job): ToolSet {
   return Object.fromEntries(tools.map((entry) => [entry.name, own(entry)]));
 }
 
@@ -18,7 +31,7 @@ function own(entry: BenchTool): ToolSet[string] {
   return known;
 }
 
-export async function mcpTools({ tools }: Job): Promise<{ tools: ToolSet; close(): Promise<void> }> {
+async function mcpTools({ tools }: Job): Promise<{ tools: ToolSet; close(): Promise<void> }> {
   const [{ createMCPClient }, { linked }] = await Promise.all([import('@ai-sdk/mcp'), import('../../mcp-server.ts')]);
   const client = await createMCPClient({ transport: (await linked(tools)) as MCPTransport });
   return { tools: (await client.tools()) as ToolSet, close: () => client.close() };

@@ -144,10 +144,6 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
-    if (stdin.writableCorked === 0) {
-      stdin.cork(); // calls made at once go in one write
-      process.nextTick(() => stdin.uncork());
-    }
     if (stdin.write(serializeMessage(message))) return;
     await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.#exited]);
   }
