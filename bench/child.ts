@@ -6,6 +6,7 @@ import { works } from './works.ts';
 const [name = '', contender = '', effort = ''] = process.argv.slice(2);
 const work = works[name];
 if (!work) throw new Error(`There is no work "${name}": ${Object.keys(works).join(', ')}.`);
+process.once('disconnect', () => process.exit()); // whoever measures has ended
 await pause();
 const figures = (await work.measure(contender, JSON.parse(effort))) ?? {};
 if (process.send) tell({ figures, revision: spoken.revision }, () => process.exit());

@@ -3,12 +3,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const us = 'pocket-agent';
-export const floors = ['floor', 'mcp-sdk'];
+/** The work by hand, and the same over the bare client of the MCP SDK. */
+export const floor = 'floor';
+export const sdk = 'mcp-sdk';
 export const peers = ['ai', 'openai-agents', 'mastra', 'langchain', 'voltagent'];
 /** The AI SDK by its function instead of its class, at the loop only. */
 const generateText = 'generateText';
 export const loopPeers = peers.toSpliced(1, 0, generateText);
-export const everybody = [...floors, us, ...loopPeers];
+export const everybody = [floor, sdk, us, ...loopPeers];
 
 export function peerFolder(peer: string): string {
   return fileURLToPath(new URL(`peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));

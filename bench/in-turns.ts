@@ -26,7 +26,7 @@ interface Measuring {
 export async function measureInTurns({ work, names, effort }: Measuring): Promise<Measured[]> {
   const contenders = names.map((name) => new InTurn({ work, name, effort }));
   try {
-    await Promise.all(contenders.map((contender) => contender.isReady()));
+    await Promise.all(contenders.map((contender) => contender.turnEnded()));
     for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome)) {
       const areAllWarm = left.every(({ isWarm }) => isWarm);
       for (const contender of left) await contender.takeTurn(areAllWarm);
@@ -68,8 +68,8 @@ class InTurn {
     });
   }
 
-  /** Until it is there and waits for its first turn. */
-  async isReady(): Promise<void> {
+  /** Or until it is there and waits for its first. */
+  async turnEnded(): Promise<void> {
     const late = setTimeout(() => this.#giveUp(), LIMIT_MS);
     await this.#turnOver.promise;
     clearTimeout(late);
@@ -80,7 +80,7 @@ class InTurn {
     if (this.outcome) return; // it ended while others had theirs
     this.#turnOver = Promise.withResolvers();
     this.#child.send(areAllWarm, () => {}); // what ends meanwhile tells by closing
-    await this.isReady();
+    await this.turnEnded();
   }
 
   #giveUp(): void {

@@ -18,17 +18,14 @@ const reaches: Record<string, () => Reach> = {
   generateText: () => ({ transport: 'linked in memory', client: 'its own (@ai-sdk/mcp)' }),
   'openai-agents': () => ({
     transport: 'linked in memory, behind its `MCPServer` (it has no such transport)',
-
     client: sdk(),
   }),
   mastra: () => ({
     transport: 'HTTP whose `fetch` is the server (it has no other in process)',
-
     client: `its own, over ${installedAt(peerFolder('mastra'), '@modelcontextprotocol/client')}`,
   }),
   langchain: () => ({
     transport: 'linked in memory',
-
     client: `its adapters, over ${installedAt(peerFolder('langchain'), '@modelcontextprotocol/sdk')}`,
   }),
 };

@@ -1,21 +1,21 @@
 // The results as a table in Markdown.
 import { cpus, totalmem } from 'node:os';
 import type { Effort } from './contender.ts';
-import { everybody, floors, isInstalled, us } from './contenders.ts';
+import { everybody, floor, isInstalled, us } from './contenders.ts';
 import { type Figure, figures, meets, targetText } from './figures.ts';
 import { contendersTable } from './reach.ts';
 import type { Results } from './results.ts';
 import { median } from './timing.ts';
 
-const [floor = ''] = floors;
-
 interface ReportParts {
   effort: Effort;
   minutes: number;
   repeats: number;
+  /** Of the time of its processors, given to other machines; undefined where that cannot be known. */
+  stolen: number | undefined;
 }
 
-export function report(results: Results, { effort, minutes, repeats }: ReportParts): string {
+export function report(results: Results, { effort, minutes, repeats, stolen }: ReportParts): string {
   const shown = everybody.filter(isInstalled);
   const rows = figures.map((figure) => [
     `${figure.item}`,
@@ -32,7 +32,7 @@ export function report(results: Results, { effort, minutes, repeats }: ReportPar
   const notes = results.notes.map((note) => `- ${note}`).join('\n');
   return `# Side by side
 
-Made by \`npm run bench\` in ${minutes.toFixed(0)} minutes. Of ${verdicts.length} targets ${met.length} are met in the median, ${always.length} of them in every round. A cell is
+Made by \`npm run bench\` in ${minutes.toFixed(0)} minutes. Of ${verdicts.length} targets ${met.length} are met in the median, ${always.length} of them whenever they were measured. A cell is
 the median of the rounds, and in brackets the median of its ratios, each to the base of the row in the same round:
 \`mcp-sdk\` is the bare client of the MCP SDK v2; \`floor\` is a hand-written loop, in items 5 and 12 bare node where nothing
 is answered, in 8 a POST written to a socket by hand, in 9 the model itself, in 10 looking through every text and the A2A
@@ -44,14 +44,20 @@ items 3, 4, 5 and 12 and the rates of 8 are on the clock. In item 8 the server o
 anew for every request, the one of 2025 keeps sessions and answers with streams; what is in flight are 32 lines of eight
 calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
 
-Idle agents share their tools, as those of one program do. By MCP each has a server of its own, which counts too. What all
+Idle agents share their tools, as those of one program do. By MCP each has a server of its own, which counts too (not
+Mastra's: over HTTP a server lasts a request). What all
 servers list alike we keep once, and the target of that row rests on it; in the row after it, for which there is no
 target, every server has its own words for its tools. An import alone is a door with nothing behind it, so the row after
 it adds one run with one tool.
 
 The agent behind the bridge and the backend of Mattermost are in processes of their own, over HTTP the client too, and
-their floors have the \`fetch\` that ours has: a call through the bridge is the CPU of its caller, and calls of Mattermost
-are those in a second of CPU of the server (in process: of client and server).
+their floors have the \`fetch\` that ours has: a call of another agent is the CPU of its caller, who looks it up in a
+registry on disk, checks limits and writes the call down there, while the floor only calls. Calls of Mattermost are those in
+a second of CPU of the server (in process: of client and server), and once on the clock.
+
+What is measured of ours once it is warm are its sources, whose types are stripped; items 5 and 12 take what is published.
+Calls of item 8 go through what a user of each would call: our client, the MCP clients of the SDK and of OpenAI Agents, the
+tools that the others make of what a server lists. LangChain and VoltAgent speak 2025 there, which costs the server less.
 
 ![ratios](results.svg)
 
@@ -63,6 +69,7 @@ ${table}
 |---|---|
 | machine | ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch} |
 | Node | ${process.version} |
+| taken by others | ${stolen === undefined ? 'unknown' : `${(stolen * 100).toFixed(0)} % of the processors' time in this run`} |
 | repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for 400 runs; calls to a server up to ten times that, for 12,000), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; what takes long or varies little (search, memory of idle agents) once; ${effort.starts} cold starts in each |
 | order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); another one is first in every repeat |
 | spread | half of the distance from the lowest to the highest repeat, as a part of the median; shown as ± where above 10 %. Typical: ±${(results.noise * 100).toFixed(0)} % |

@@ -10,6 +10,7 @@ import { installPeers } from './install.ts';
 import { readOptions } from './options.ts';
 import { cell, report, verdictText } from './report.ts';
 import { Results } from './results.ts';
+import { stolenSince } from './stolen.ts';
 import { works } from './works.ts';
 
 const allWorks = Object.keys(works);
@@ -45,6 +46,7 @@ const names = chosen.names('only').filter((name) => {
   return false;
 });
 const begun = performance.now();
+const stolen = stolenSince();
 for (let repeat = 0; repeat < repeats; repeat++) {
   for (const work of chosen.names('work')) {
     if (repeat > 0 && once.includes(work)) continue;
@@ -56,7 +58,7 @@ for (let repeat = 0; repeat < repeats; repeat++) {
     const order = [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)];
     process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}`);
     for (const measured of await measureInTurns({ work, names: order, effort })) {
-      const { name, figures: values, revision, failure = 'nothing was measured' } = measured;
+      const { name, figures: values, revision, failure = '' } = measured;
       if (values) results.add({ name, round: repeat, measured: values });
       else results.addFailure({ name, round: repeat, work, failure });
       if (revision) results.revisions.set(name, revision);
@@ -81,7 +83,7 @@ const minutes = (performance.now() - begun) / 60_000;
 const here = fileURLToPath(new URL('.', import.meta.url));
 // quick figures are to look at; those of a whole run are kept
 if (isOfAll && !isQuick) {
-  writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, repeats }));
+  writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, repeats, stolen: stolen() }));
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
 }

@@ -1,6 +1,6 @@
 // Every work, and who does it.
 import type { Contender, Effort, Figures } from './contender.ts';
-import { contenderModule, floors, loopPeers, peers, us } from './contenders.ts';
+import { contenderModule, floor, loopPeers, peers, sdk, us } from './contenders.ts';
 
 export interface Work {
   contenders: readonly string[];
@@ -16,8 +16,6 @@ function by(load: () => Promise<Measure>): Work['measure'] {
     return (await load())(contender, effort);
   };
 }
-
-const [floor = '', sdk = ''] = floors;
 
 export const works: Record<string, Work> = {
   loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },

@@ -26,7 +26,8 @@ What an agent should do with MCP servers, tried on real servers of both protocol
 one set of MCP connections, an agent for each run, a scripted model and real sockets or children. A dead server was
 tried beside one of 2025; after a loss everybody has three tries. Others are used as their documentation says, with options
 turned on where a behaviour is an option; what a program has to do itself (leave out a client that failed, call
-\`reconnect()\` before a run) does not count for them.
+\`reconnect()\` before a run, list the tools of a client past the list that the framework keeps, put a trace context into
+the headers of a whole connection) does not count for them.
 
 ${table}
 

@@ -1,22 +1,22 @@
 // Agent3: search in a large registry, and calls through the bridge to an agent in another process. Floors: looking through
 // all texts, and the client of the A2A SDK with the `fetch` that the bridge has.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentCard, SendMessageRequest } from '@a2a-js/sdk';
 import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { createBridge } from '../../packages/agent3/src/bridge/bridge.ts';
+import { openAgent3 } from '../../packages/agent3/src/local.ts';
 import { openRegistry } from '../../packages/agent3/src/registry/registry.ts';
 import type { CardJson } from '../../packages/agent3/src/types.ts';
-import { MemoryDirectory } from '../../packages/agent3/test/fixtures/memory-directory.ts';
 import { manyCards, wordAt } from '../../packages/agent3/test/registry-cards.ts';
 import { startBeside } from '../beside.ts';
 import type { Effort, Figures } from '../contender.ts';
 import { us } from '../contenders.ts';
 import { timed } from '../timing.ts';
 
+const me = { id: 'bench' };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** Milliseconds for words that many agents have, few have, and nobody spelt like that. */
@@ -25,16 +25,15 @@ export async function search(contender: string, effort: Effort): Promise<Figures
 }
 
 async function inRegistry(effort: Effort): Promise<Figures> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-registry-'));
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-registry-'));
   const fetch = makeFetch();
-  const registry = await openRegistry({ file: join(folder, 'registry.db'), fetch, healthChecks: false });
+  const registry = await openRegistry({ file: join(folder.path, 'registry.db'), fetch, healthChecks: false });
   try {
-    for (const batch of manyCards(effort.registered)) await registry.importCards(batch, { id: 'bench' });
+    for (const batch of manyCards(effort.registered)) await registry.importCards(batch, me);
     return await asked((query) => registry.search({ query }), effort);
   } finally {
     await registry.close();
     fetch.close();
-    await rm(folder, { recursive: true });
   }
 }
 
@@ -60,7 +59,8 @@ async function asked(find: (query: string) => Promise<unknown>, effort: Effort):
 
 export async function bridge(contender: string, effort: Effort): Promise<Figures> {
   const { start: agent } = await startBeside<{ card: CardJson }>('a2a-agent.ts');
-  const call = contender === us ? bridged(agent) : await bare(agent.card);
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'bench-bridge-'));
+  const call = await (contender === us ? bridged(agent.card, join(folder.path, 'agent3.db')) : bare(agent.card));
   const answered = async () => {
     const answer = await call();
     if (answer !== 'you said: hello') throw new Error(`The agent answered "${answer}".`);
@@ -69,12 +69,18 @@ export async function bridge(contender: string, effort: Effort): Promise<Figures
   return { agentCall: cpu / 16 };
 }
 
-function bridged(agent: { card: CardJson }): () => Promise<string> {
-  const directory = new MemoryDirectory();
-  directory.add('echo', agent);
-  const between = createBridge({ directory, logger: silent, network: { allowHosts: ['127.0.0.1'] } });
+/** With its registry in a file: every call is written down there. */
+async function bridged(card: CardJson, file: string): Promise<() => Promise<string>> {
+  const agent3 = await openAgent3({
+    file,
+    logger: silent,
+    allowHosts: ['127.0.0.1'],
+    healthChecks: false,
+    callerRateLimit: false,
+  });
+  const { id: agentId } = await agent3.register({ card }, me);
   return async () => {
-    const { result, error = '' } = await between.call({ agentId: 'echo', message: 'hello' }, { id: 'me' });
+    const { result, error = '' } = await agent3.call({ agentId, message: 'hello' }, me);
     return result?.text ?? error;
   };
 }

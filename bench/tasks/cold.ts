@@ -2,11 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from '../contender.ts';
-import { floors, peerFolder, peers, us } from '../contenders.ts';
+import { floor, peerFolder, peers, sdk, us } from '../contenders.ts';
 import { median } from '../timing.ts';
 import { pause } from '../turn.ts';
 
-const [floor = '', sdk = ''] = floors;
 const imports: Record<string, string> = {
   [sdk]: '@modelcontextprotocol/client',
   [us]: 'pocket-agent',

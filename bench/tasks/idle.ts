@@ -5,9 +5,16 @@ const TOOLS = 10;
 const turns = { steps: 0, calls: 0, deltas: 1 };
 const shared = toolsOf(TOOLS);
 
+/** As made, and after an answer: some do most of their work only when they are asked. */
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!inProcess) return undefined;
-  return { idle: await kilobytesEach(async () => inProcess({ turns, tools: shared }), effort.agents) };
+  const make = async () => inProcess({ turns, tools: shared });
+  const makeAndAsk = async () => {
+    const running = await make();
+    await running.run();
+    return running;
+  };
+  return { idle: await kilobytesEach(make, effort.agents), idleAsked: await kilobytesEach(makeAndAsk, effort.agents) };
 }
 
 /** Each with a connection of its own to a server that lists the same as all others. */

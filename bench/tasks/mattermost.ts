@@ -43,6 +43,7 @@ export async function mattermost(contender: string, effort: Effort): Promise<Fig
   return {
     mattermostCalls: (AT_ONCE * 1e6) / inProcess.cpu,
     mattermostHttpCalls: (AT_ONCE * CALLS_EACH * 1e6) / overHttp.cpu,
+    mattermostHttpRate: (AT_ONCE * CALLS_EACH * 1e6) / overHttp.wall,
     mattermostRequests: requests,
   };
 }

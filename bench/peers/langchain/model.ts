@@ -1,4 +1,5 @@
 // A script as a chat model of LangChain.
+import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
@@ -31,15 +32,16 @@ export class ScriptModel extends BaseChatModel {
   override async *_streamResponseChunks(
     messages: BaseMessage[],
     _options: this['ParsedCallOptions'],
-    runManager?: { handleLLMNewToken(token: string): Promise<void> },
+    runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const turn = this.#script.next(this.#asked(messages));
     const chunk = (text: string, more: object = {}) =>
       new ChatGenerationChunk({ text, message: new AIMessageChunk({ content: text, ...more }) });
     if (turn.calls.length > 0) yield chunk('', { tool_calls: toolCalls(turn) });
     for (const delta of turn.deltas) {
-      yield chunk(delta);
-      await runManager?.handleLLMNewToken(delta);
+      const next = chunk(delta);
+      yield next;
+      await runManager?.handleLLMNewToken(delta, undefined, undefined, undefined, undefined, { chunk: next });
     }
   }
 

@@ -19,6 +19,9 @@ function own(entry: BenchTool): ToolsInput[string] {
   return known;
 }
 
+/** It would take ten calls at once and the rest after them. */
+const settings = { maxSteps: 1_000, toolCallConcurrency: 16 };
+
 function running(script: Script, tools: ToolsInput): Running {
   const agent = new Agent({
     id: 'bench',
@@ -28,10 +31,10 @@ function running(script: Script, tools: ToolsInput): Running {
     tools,
   });
   return {
-    run: async () => (await agent.generate('go', { maxSteps: 1_000 })).text,
+    run: async () => (await agent.generate('go', settings)).text,
     async stream() {
       let seen = 0;
-      for await (const _delta of (await agent.stream('go', { maxSteps: 1_000 })).textStream) seen++;
+      for await (const _delta of (await agent.stream('go', settings)).textStream) seen++;
       return seen;
     },
   };

@@ -223,6 +223,12 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
   expect(messages).toEqual([]);
 });
 
+test('a call that names no agent is told so', async () => {
+  const { bridge } = setUp({ card: cardOf('http://127.0.0.1:1/', pizza) });
+  const response = await bridge.call({ agentId: undefined as unknown as string, message: 'hi' }, me);
+  expect(response).toMatchObject({ errorCode: 'INPUT_INVALID', error: expect.stringContaining('agentId is missing') });
+});
+
 test('what fits is sent in the form it has', async () => {
   const { url, messages } = await startCounter();
   const { say } = setUp({ card: cardOf(url, pizza) });

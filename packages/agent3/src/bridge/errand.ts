@@ -66,7 +66,7 @@ export class Errand {
   /** The agent, as people know it. */
   get label(): string {
     const name = this.agent?.card.name;
-    return cleanLine(typeof name === 'string' && name !== '' ? name : this.agentId, 80);
+    return cleanLine(typeof name === 'string' && name !== '' ? name : String(this.agentId), 80);
   }
 
   /** What the agent says it can do. */

@@ -17,7 +17,8 @@ const usualNames: Record<string, string> = {
 };
 
 /** What can be said of a request before anything is known of the agent. */
-export function checkRequest({ message, files = [], metadata = {}, mode, inputMode }: CallRequest): void {
+export function checkRequest({ agentId, message, files = [], metadata = {}, mode, inputMode }: CallRequest): void {
+  if (typeof agentId !== 'string' || agentId === '') throw invalid('agentId is missing: the id that search returns');
   if (typeof message !== 'string' || (message.trim() === '' && files.length === 0))
     throw invalid('the message is empty');
   if (files.length > MOST_FILES) throw invalid(`there are more than ${MOST_FILES} files`);
