@@ -22,8 +22,8 @@ export interface Caller {
   id: string;
   /** May change and remove what others have registered. */
   isAdmin?: boolean;
-  /** In a registry of their own, where nobody else could rate what they registered: their ratings of it count. */
-  isAlone?: boolean;
+  /** Came by no hub: while nobody else uses the registry, their ratings of what they registered count. */
+  isLocal?: boolean;
 }
 
 export interface SearchQuery {

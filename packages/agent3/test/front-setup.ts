@@ -131,8 +131,8 @@ export interface McpClient {
   call(name: string, args?: Record<string, unknown>, options?: Parameters<Client['callTool']>[1]): Promise<ToolAnswer>;
 }
 
-/** Who is asked, and says yes or no. */
-type Elicit = (message: string) => boolean | Promise<boolean>;
+/** Who is asked, and says yes, no or nothing. */
+type Elicit = (message: string) => boolean | undefined | Promise<boolean | undefined>;
 
 function newClient(era: Era, elicit?: Elicit): Client {
   const versionNegotiation =
@@ -144,7 +144,7 @@ function newClient(era: Era, elicit?: Elicit): Client {
   if (elicit)
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       const approve = await elicit(params.message);
-      return { action: 'accept', content: { approve } };
+      return approve === undefined ? { action: 'cancel' } : { action: 'accept', content: { approve } };
     });
   return client;
 }

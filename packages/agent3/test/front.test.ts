@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Price } from '../src/index.ts';
 import { cardOf, rpcServer } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
-import { alice, altered, connect, eras, keptLog, open, temporaryFolder } from './front-setup.ts';
+import { alice, altered, connect, connectTo, eras, keptLog, open, startHub, temporaryFolder } from './front-setup.ts';
 
 test.each(eras)('%s: an agent is registered, found, looked at, called and rated', async (era) => {
   const { card, messageIds } = await startSdkAgent();
@@ -32,6 +32,19 @@ test.each(eras)('%s: an agent is registered, found, looked at, called and rated'
   });
   expect((await call('agent3_health')).data).toMatchObject({ status: 'healthy', network: { totalFeedback: 1 } });
   expect((await call('agent3_guide')).text).toContain('agent3_search');
+});
+
+test('what somebody says of their own agent counts no more once others came by a hub to the same registry', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { call } = await connect({ agent3 });
+  const { data: agent } = await call('agent3_register', { card });
+  const hub = await startHub({ agent3 });
+  await (await connectTo(hub, 'bob')).call('agent3_call', { agentId: agent.id, message: 'hello' });
+  await call('agent3_call', { agentId: agent.id, message: 'hello' });
+  const { data } = await call('agent3_feedback', { agentId: agent.id, rating: 5, feedback: 'the best' });
+  expect(data.message).toContain('only what others say counts');
+  expect((await call('agent3_select', { agentId: agent.id })).data).toMatchObject({ totalReviews: 0 });
 });
 
 test('every tool says what it can do and takes', async () => {
@@ -150,6 +163,16 @@ test.each(eras)('%s: a person is asked before a paid call, and what they say cou
   expect(questions[1]).toContain('$0.02 a call');
 });
 
+test.each(eras)('%s: where nobody says yes or no, the way out is told', async (era) => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perCall: 0.02, currency: 'USD' } }, alice);
+  const { call } = await connect({ agent3, era, elicit: () => undefined });
+  const refused = await call('agent3_call', { agentId, message: 'now' });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/nobody said yes.*metadata\.maxCost/) });
+  expect(messageIds).toEqual([]);
+});
+
 test.each(eras)(
   '%s: a yes to one price is none to another: with a higher one the person is asked again',
   async (era) => {
@@ -225,6 +248,44 @@ test('a reply is not sent for more than was agreed to', async () => {
   expect(messageIds).toHaveLength(1);
   const { data } = await call('agent3_task', reply);
   expect(data).toMatchObject({ success: true, metadata: { cost: 500 } });
+});
+
+test.each(['paid', 'always'] as const)(
+  'with confirm "%s" a yes does not lift the bound of whoever calls',
+  async (confirm) => {
+    const { card, messageIds } = await startSdkAgent();
+    const agent3 = await open();
+    const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
+    const { call } = await connect({ agent3, confirm, elicit: () => true });
+    const ask = async (agreedPrice?: Partial<Price>) =>
+      (await call('agent3_call', { agentId, message: 'ask', metadata: { agreedPrice } })).data;
+    const refused = { errorCode: 'BUDGET', error: expect.stringContaining('agreedPrice') };
+    expect(await ask({ perCall: 0.01 })).toMatchObject(refused);
+    for (const agreedPrice of [{ perCall: 1, currency: 'EUR' }, { perMinute: 1 }])
+      expect(await ask(agreedPrice)).toMatchObject({ errorCode: 'BUDGET' });
+    expect(messageIds).toEqual([]);
+    const { taskHandle } = (await ask({ perCall: 1 })).task;
+    const reply = { action: 'reply', taskHandle, message: 'large' };
+    expect((await call('agent3_task', { ...reply, agreedPrice: { perCall: 0.01 } })).data).toMatchObject(refused);
+    expect((await call('agent3_task', { ...reply, agreedPrice: { perCall: 1 } })).data).toMatchObject({
+      success: true,
+    });
+  },
+);
+
+test('a reply in a task of another server is told the way out that there is', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
+  const first = await connect({ agent3, confirm: 'never' });
+  const { data: asked } = await first.call('agent3_call', { agentId, message: 'ask' });
+  const { call } = await connect({ agent3, confirm: 'always', elicit: () => true });
+  const reply = { action: 'reply', taskHandle: asked.task.taskHandle, message: 'large' };
+  expect((await call('agent3_task', reply)).data).toMatchObject({
+    errorCode: 'BUDGET',
+    error: expect.stringMatching(/Call it again with maxCost, and no agreedPrice\.$/),
+  });
+  expect((await call('agent3_task', { ...reply, maxCost: 1 })).data).toMatchObject({ success: true });
 });
 
 test('what became cheaper than agreed to is called', async () => {

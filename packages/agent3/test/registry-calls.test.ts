@@ -99,8 +99,18 @@ test('what owners say of their own agents counts nowhere, and every call is rate
 });
 
 test('who is alone in a registry of their own rates what they registered', async () => {
-  expect(await rate(4, { ...alice, isAlone: true })).toBe(4);
+  expect(await rate(4, { ...alice, isLocal: true })).toBe(4);
   expect(await registry.select(agentId)).toMatchObject({ reputation: 4, totalReviews: 1 });
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ['registered an agent', () => registry.register({ card: v1Card({ name: 'other' }) }, bob)],
+  ['called one', () => registry.record(callRecord(agentId, { caller: 'bob', startedAt: now }))],
+  ['called one, by a name that comes before', () => registry.record(callRecord(agentId, { caller: 'al' }))],
+])('who is local is alone no more once somebody else has %s', async (_what, use) => {
+  await use();
+  expect(await rate(5, { ...alice, isLocal: true })).toBeUndefined();
+  expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0, recentReviews: [] });
 });
 
 test('a database of before keeps its ratings, but for those of owners', async () => {

@@ -17,7 +17,7 @@ export interface FetchOptions {
   guard?: 'public' | 'none';
   /** Hosts that may have a private address: `name`, `name:port` or an address. */
   allowHosts?: readonly string[];
-  /** Default refuse. Followed ones are checked like the first, and to another origin carry no headers of your own. */
+  /** Default refuse. Followed ones are checked like the first; to another origin go only headers that hold no secret. */
   redirects?: 'refuse' | 'follow';
   /** From the call to the last byte of the body. Default: no limit but that of the signal. */
   timeoutMs?: number;

@@ -17,6 +17,8 @@ interface Reader {
   chunk(chunk: Buffer): void;
   end(): void;
   fail(error: unknown): void;
+  /** Somebody has begun to read, who may take as long as they like. */
+  hasBegun(): boolean;
 }
 
 /** So much is kept of a body that nobody reads yet. */
@@ -41,8 +43,6 @@ export class Body {
   #reader: Reader | undefined;
   #outcome: { error?: unknown } | undefined;
   #onBegun: (() => void) | undefined;
-  /** Somebody has begun to read, who may take as long as they like. */
-  #isTaken = false;
   #unreadTimer: NodeJS.Timeout | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
@@ -72,6 +72,7 @@ export class Body {
         chunk: (chunk) => void chunks.push(chunk),
         end: () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
         fail: reject,
+        hasBegun: () => true,
       });
     });
   }
@@ -88,21 +89,21 @@ export class Body {
   }
 
   stream(): ReadableStream<Uint8Array> {
+    let arrived = 0;
     return new ReadableStream<Uint8Array>({
       start: (controller) =>
         this.#readBy({
           chunk: (chunk) => {
+            arrived++;
             controller.enqueue(chunk);
             if ((controller.desiredSize ?? 0) <= 0) this.#pause();
-            else this.#isTaken = true;
           },
           end: () => controller.close(),
           fail: (error) => controller.error(error),
+          // a stream wants one chunk: what it wants less is what nobody has taken
+          hasBegun: () => arrived > 1 - (controller.desiredSize ?? 1),
         }),
-      pull: () => {
-        this.#isTaken ||= this.#source.isPaused();
-        this.#resume();
-      },
+      pull: () => this.#resume(),
       cancel: () => this.cancel(),
     });
   }
@@ -149,10 +150,11 @@ export class Body {
 
   #pause(): void {
     this.#source.pause();
-    if (this.#isTaken) return;
-    const text = `Nobody read the answer within ${UNREAD_MS} ms, so its connection was ended`;
     clearTimeout(this.#unreadTimer);
-    this.#unreadTimer = setTimeout(() => this.fail(new FetchError('TIMEOUT', text)), UNREAD_MS).unref();
+    if (this.#reader?.hasBegun()) return;
+    const text = `Nobody read the answer within ${UNREAD_MS} ms, so its connection was ended`;
+    const late = () => this.#reader?.hasBegun() || this.fail(new FetchError('TIMEOUT', text));
+    this.#unreadTimer = setTimeout(late, UNREAD_MS).unref();
   }
 
   #resume(): void {

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
-import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch.ts';
+import { type FetchOptions, type HttpFetch, HttpResponse, makeFetch } from '../src/fetch.ts';
 
 const servers: Server[] = [];
 const silentServers: ReturnType<typeof createTcpServer>[] = [];
@@ -619,6 +619,19 @@ test('whoever has begun to read a large body may take a long time', async () => 
     await new Promise((resolve) => setImmediate(resolve));
     vi.advanceTimersByTime(60_000);
   }
+  expect(size).toBe(1_000_000);
+});
+
+test('whoever has taken one piece of a body may take a long time, also when more of it had come before', async () => {
+  const base = await serve((_request, response) => response.end(Buffer.alloc(1_000_000)));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const response = await open()(base);
+  if (response instanceof HttpResponse) await response.begun();
+  const reader = response.body?.getReader() ?? expect.fail('there is no body');
+  while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
+  let size = (await reader.read()).value?.length ?? 0;
+  vi.advanceTimersByTime(60_000);
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) size += piece.value.length;
   expect(size).toBe(1_000_000);
 });
 

@@ -1,10 +1,11 @@
 // The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
 import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
+import type { Budget } from './budget.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
 import type { LanguageModel } from './model.ts';
-import { currentFrame, type RunFrame } from './run-frame.ts';
+import { currentFrame } from './run-frame.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import type { RenamedTool } from './tools.ts';
 import type { Turns } from './turns.ts';
@@ -36,18 +37,18 @@ export function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions
 
 /** What a server samples goes on the account of the run that calls it: one at a time, or no budget could hold. */
 function ownModel({ ledger, model }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
-  const samples = new WeakMap<RunFrame, Promise<unknown>>();
+  const samples = new WeakMap<Budget, Promise<unknown>>();
   return async (params, { server, signal }) => {
     const frame = currentFrame();
     if (!frame) throw new Error(`No run that calls "${server}" could be found to sample for.`);
     const { sample } = await import('./sampling.ts');
     const own = await model();
-    const sampled = (samples.get(frame) ?? Promise.resolve()).then(async () => {
+    const sampled = (samples.get(frame.budget) ?? Promise.resolve()).then(async () => {
       await ledger.beforeModelCall(frame, own);
       return sample(own, params, signal, async (answer) => ledger.enter(frame, own, answer));
     });
     samples.set(
-      frame,
+      frame.budget,
       sampled.catch(() => {}),
     );
     return sampled;
@@ -60,16 +61,17 @@ function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHan
   return async (params, from) => {
     const frame = currentFrame();
     const isPassedOn = client().asksApproval(from.server);
-    const { answerApproval, declined, notPassedOnText } = await import('./remote-approval.ts');
+    const { answerApproval, notPassedOnText, unasked } = await import('./remote-approval.ts');
     const answer = isPassedOn ? await answerApproval(params, from.server, frame) : undefined;
     if (answer) return answer;
-    const ask = frame?.elicit ?? options.elicitationHandler;
+    const isOfOthers = !frame && (await client().isCalledForOthers(from.server));
+    const ask = frame?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
     if (ask) return ask(params, from);
-    const { isApproval, result } = declined(params, isPassedOn);
+    const { isApproval, result } = unasked(params, isPassedOn);
     told ??= new Set();
     if (told.size < told.add(from.server).size) {
       const who = `MCP server "${from.server}"`;
-      if (!isApproval) logger.warn(`${who} asked something and was declined: ${frame ? NOBODY : AMBIGUOUS}`);
+      if (!isApproval) logger.warn(`${who} asked something and got no answer: ${frame ? NOBODY : AMBIGUOUS}`);
       else if (!isPassedOn) logger.warn(notPassedOnText(who));
     }
     return result;

@@ -45,15 +45,24 @@ export function redact(value: unknown, patterns: readonly RegExp[], depth = 0): 
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
-      key,
+      redactText(key, patterns, isSpelledOut),
       secretKeys.test(key) || redactText(key, patterns) !== key ? REDACTED : redact(item, patterns, depth + 1),
     ]),
   );
 }
 
-function redactText(text: string, patterns: readonly RegExp[]): string {
+type Keeps = (found: string, pattern: RegExp) => boolean;
+
+/** A pattern that spells out the name of a field means that name; one that only describes it may have found a secret. */
+const isSpelledOut: Keeps = (found, { source }) => source.toLowerCase().includes(found.toLowerCase());
+
+function redactText(text: string, patterns: readonly RegExp[], keeps: Keeps = () => false): string {
   const global = ({ flags }: RegExp) => `${flags.replace(/[gy]/g, '')}g`;
-  return patterns.reduce((left, pattern) => left.replace(new RegExp(pattern, global(pattern)), REDACTED), text);
+  return patterns.reduce(
+    (left, pattern) =>
+      left.replace(new RegExp(pattern, global(pattern)), (found) => (keeps(found, pattern) ? found : REDACTED)),
+    text,
+  );
 }
 
 /** What an agent knows of a call, as a record that can be kept: in the files of this agent and of those above. */

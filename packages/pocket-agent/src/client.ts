@@ -119,6 +119,11 @@ export class PocketAgentClient implements ToolSource {
     return this.#entries.get(server)?.approvals === true;
   }
 
+  /** Whether runs that answer its questions by themselves are calling a server. */
+  async isCalledForOthers(server: string): Promise<boolean> {
+    return (await this.#connections)?.find(({ name }) => name === server)?.isCalledForOthers ?? false;
+  }
+
   judge(tool: Tool): Judgement {
     const connection = this.#names.ownerOf(tool.name);
     if (!connection) return { capability: 'delete', from: 'nothing' };

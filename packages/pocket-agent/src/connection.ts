@@ -125,6 +125,10 @@ export class McpConnection {
     return this.#sendSafely(context.signal, tool, (live) => this.#call(live, call));
   }
 
+  get isCalledForOthers(): boolean {
+    return this.#pending.areForOthers;
+  }
+
   /** Any other request: reading changes nothing, so it may be repeated. */
   request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
     return this.#sendSafely(this.#closing.signal, undefined, (live) => send(live.client));
@@ -333,6 +337,7 @@ export class McpConnection {
     if (this.#live !== live) return; // another call has seen it first, and may have a new connection already
     this.#live = undefined;
     this.#wasLost = true;
+    this.#pending.forgetAbandoned();
     this.#tools.changed();
     this.#setStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);

@@ -10,7 +10,7 @@ import { type Judgement, judge } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
 import { misspeltOption, toolFields } from './option-keys.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
-import type { ToolCallContext, ToolSource } from './tools.ts';
+import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
 
 /** A JSON Schema of an object. */
 export type JsonSchema = { type?: string; [keyword: string]: unknown };
@@ -99,8 +99,9 @@ export function functionTools(tools: readonly FunctionTool[], name = 'functions'
       throw new PocketError('CONFIG_INVALID', `Two tools are called "${definition.name}"; give one another name.`);
     }
   }
-  let byName: Map<string, FunctionTool> | undefined; // most agents of many are idle
+  let byName: Map<string, FunctionTool> | undefined;
   const find = (wanted: string) => {
+    if (tools.length <= FEW_TOOLS) return tools.find(({ definition }) => definition.name === wanted);
     byName ??= new Map(tools.map((entry) => [entry.definition.name, entry]));
     return byName.get(wanted);
   };

@@ -38,11 +38,15 @@ export function cannotListen(error: unknown): PocketError {
 }
 
 /** Undefined when the server is open to everybody. */
-export function bearerGate(options: Pick<HttpServerOptions, 'token' | 'tokens'>): Authorize | undefined {
+export function bearerGate(
+  options: Pick<HttpServerOptions, 'token' | 'tokens'> & { authenticate?: unknown },
+): Authorize | undefined {
   const { token, tokens } = options;
   // an unset variable must not open a server
-  if (token === undefined && 'token' in options) {
-    throw new PocketError('CONFIG_INVALID', 'The "token" of the server is undefined; set it, or leave the option out.');
+  for (const key of ['token', 'tokens', 'authenticate'] as const) {
+    if (!(key in options) || (options[key] !== undefined && options[key] !== null)) continue;
+    const problem = `The "${key}" of the server is ${options[key]}; set it, or leave the option out.`;
+    throw new PocketError('CONFIG_INVALID', problem);
   }
   if (token === undefined && tokens === undefined) return undefined;
   const known = Object.entries(tokens ?? {}).map(([text, profile]) => ({

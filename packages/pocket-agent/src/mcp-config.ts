@@ -6,7 +6,16 @@ import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { misspeltOption } from './option-keys.ts';
-import { checkValue, isObject, type Rule } from './option-rules.ts';
+import {
+  checkValue,
+  isObject,
+  positive,
+  type Rule,
+  secretTexts,
+  text,
+  textsByName,
+  trueOrFalse,
+} from './option-rules.ts';
 import { addressInstead, didYouMean } from './suggest.ts';
 
 /** An MCP server of this process. A factory can be used by many agents; one server object by one agent. */
@@ -59,10 +68,7 @@ export type McpConfig = McpServersConfig | InProcessServer;
 
 type EntryKey = keyof StdioEntry | keyof HttpEntry | keyof InProcessEntry;
 
-const flag: Rule = { text: 'true or false, without quotes', isMet: (value) => typeof value === 'boolean' };
-const time: Rule = { text: 'a number greater than 0', isMet: (value) => typeof value === 'number' && value > 0 };
-const text: Rule = { text: 'a text', isMet: (value) => typeof value === 'string' };
-const texts: Rule = { text: 'an object of texts', isMet: isObject, isSecret: true };
+const flag: Rule = { ...trueOrFalse, text: 'true or false, without quotes' };
 
 /** Every key of ours; those of other hosts are none of our business. */
 const entryKeys: Record<EntryKey, Rule> = {
@@ -70,15 +76,15 @@ const entryKeys: Record<EntryKey, Rule> = {
   trust: flag,
   approvals: flag,
   capabilities: { text: 'an object such as { "search": "read" }', isMet: isObject },
-  timeoutMs: time,
-  maxTimeoutMs: time,
-  connectTimeoutMs: time,
+  timeoutMs: positive,
+  maxTimeoutMs: positive,
+  connectTimeoutMs: positive,
   command: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
-  args: { text: 'a list of texts', isMet: Array.isArray, isSecret: true },
-  env: texts,
+  args: secretTexts,
+  env: textsByName,
   cwd: text,
   url: text,
-  headers: texts,
+  headers: textsByName,
   type: text,
   auth: { text: 'what fileOAuth gives, or a provider of the MCP SDK', isMet: isLogin, isSecret: true },
   fetch: { text: 'a function', isMet: (value) => typeof value === 'function' },
@@ -156,18 +162,13 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   }
   if ('server' in copy) return copy;
   if ('command' in copy && 'url' in copy) throw invalid(`MCP server "${name}" has both "command" and "url"; keep one.`);
-  if ('command' in copy) {
-    checkTexts(name, 'args', copy.args);
-    checkTexts(name, 'env', copy.env);
-    return copy;
-  }
+  if ('command' in copy) return copy;
   // one with a variable in it is whole at connect
   if (!copy.url.includes('${')) checkUrl(name, copy.url);
   const type = copy.type ?? ('transport' in copy ? copy.transport : undefined); // FastMCP calls it transport
   if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {
     throw invalid(`MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`);
   }
-  checkTexts(name, 'headers', copy.headers);
   return { ...copy, ...(type ? { type } : {}) };
 }
 
@@ -187,13 +188,6 @@ export function checkUrl(server: string, url: string, written = url): void {
   if (instead === undefined) return;
   const wayOut = written === url ? instead : 'It must begin with http:// or https://.';
   throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${wayOut}`);
-}
-
-function checkTexts(server: string, key: string, values: object | undefined): void {
-  for (const [name, value] of Object.entries(values ?? {})) {
-    if (typeof value !== 'string')
-      throw invalid(`MCP server "${server}": "${key}.${name}" must be a text, got ${JSON.stringify(value)}.`);
-  }
 }
 
 /** `${NAME}`, `${env:NAME}` and `${NAME:-default}` in any text of the entry. */

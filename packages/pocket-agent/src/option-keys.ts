@@ -25,7 +25,9 @@ import {
   orNull,
   positive,
   type Rule,
+  text,
   texts,
+  textsByName,
   yesOrNo,
 } from './option-rules.ts';
 import type { AgentServerOptions } from './serve.ts';
@@ -37,7 +39,7 @@ const isAgent = (value: unknown) => isObject(value) && can(value, 'run', 'fork',
 const agentConfig: Names<AgentConfig> = {
   llmModel: true,
   modelSettings: true,
-  name: aText,
+  name: text,
   roleDescription: aText,
   agentId: aText,
   systemPrompt: aText,
@@ -49,10 +51,7 @@ const agentConfig: Names<AgentConfig> = {
 export const modelSettings: Names<ModelSettings> = {
   apiKey: { ...aText, isSecret: true },
   baseUrl: aText,
-  headers: {
-    ...orNull('an object of texts', (value) => isObject(value) && Object.values(value).every(isText)),
-    isSecret: true,
-  },
+  headers: { ...textsByName, ...orNull(textsByName.text, textsByName.isMet) },
 };
 
 const access: Names<AccessOptions> = {
@@ -62,8 +61,8 @@ const access: Names<AccessOptions> = {
   remember: true,
   approvalTimeoutMs: positive,
   independent: yesOrNo,
-  fingerprintFile: aText,
-  auditFile: aText,
+  fingerprintFile: text,
+  auditFile: text,
   redact: listOf('a list of regular expressions such as [/ssn/i]', (value) => value instanceof RegExp),
 };
 

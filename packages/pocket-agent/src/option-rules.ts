@@ -5,8 +5,10 @@ import { PocketError } from './errors.ts';
 export interface Rule {
   text: string;
   isMet(value: unknown): boolean;
-  /** What was given may be a secret and is not shown. */
+  /** What was given may be a secret: only its kind is shown. */
   isSecret?: true;
+  /** What each of its values must be; one that is not is named. */
+  part?: Rule;
 }
 
 /** `true`: it is checked where it is used. */
@@ -16,7 +18,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const isText = (value: unknown) => typeof value === 'string';
 
-/** null is what was left out, as it always was for these. */
+/** For options whose users take null for what was left out. */
 export const orNull = (text: string, isMet: Rule['isMet']): Rule => ({
   text,
   isMet: (value) => value === null || isMet(value),
@@ -24,9 +26,11 @@ export const orNull = (text: string, isMet: Rule['isMet']): Rule => ({
 export const can = (value: unknown, ...methods: string[]) =>
   methods.every((method) => typeof (value as Record<string, unknown> | undefined)?.[method] === 'function');
 
-export const aText = orNull('a text', isText);
+export const text: Rule = { text: 'a text', isMet: isText };
+export const trueOrFalse: Rule = { text: 'true or false', isMet: (value) => typeof value === 'boolean' };
+export const aText = orNull(text.text, text.isMet);
 export const aFunction = orNull('a function', (value) => typeof value === 'function');
-export const yesOrNo = orNull('true or false', (value) => typeof value === 'boolean');
+export const yesOrNo = orNull(trueOrFalse.text, trueOrFalse.isMet);
 export const positive: Rule = {
   text: 'a number greater than 0',
   isMet: (value) => typeof value === 'number' && value > 0,
@@ -42,10 +46,26 @@ export function listOf(text: string, isItem: Rule['isMet']): Rule {
 }
 
 export function oneOf(...words: string[]): Rule {
-  return orNull(`one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
+  return { text: `one of ${words.join(', ')}`, isMet: (value) => words.some((word) => word === value) };
 }
 
 export const texts = listOf('a list of texts', isText);
+
+const secretText: Rule = { ...text, isSecret: true };
+/** Headers, or an environment: what stands in them may be a secret. */
+export const textsByName: Rule = {
+  text: 'an object of texts',
+  isMet: isObject,
+  isSecret: true,
+  part: secretText,
+};
+/** Arguments of a program, which may be secrets too. */
+export const secretTexts: Rule = {
+  text: 'a list of texts',
+  isMet: Array.isArray,
+  isSecret: true,
+  part: secretText,
+};
 
 /** `name` is how whoever wrote the value would find it. */
 export function checkValue(name: string, value: unknown, rule: Rule): void {
@@ -53,9 +73,22 @@ export function checkValue(name: string, value: unknown, rule: Rule): void {
   if (fault) throw fault;
 }
 
-export function faultOf(name: string, value: unknown, { text, isMet, isSecret }: Rule): PocketError | undefined {
-  if (isMet(value)) return undefined;
-  return new PocketError('CONFIG_INVALID', `${name} must be ${text}${isSecret ? '' : `, got ${shown(value)}`}.`);
+export function faultOf(name: string, value: unknown, { text, isMet, isSecret, part }: Rule): PocketError | undefined {
+  if (!isMet(value)) {
+    const got = isSecret ? kindOf(value) : shown(value);
+    return new PocketError('CONFIG_INVALID', `${name} must be ${text}, got ${got}.`);
+  }
+  if (!part) return undefined;
+  for (const [key, each] of Object.entries(value ?? {})) {
+    const fault = faultOf(`${name}.${key}`, each, part);
+    if (fault) return fault;
+  }
+  return undefined;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || typeof value === 'object' || typeof value === 'function') return shown(value, 1);
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
 }
 
 function shown(value: unknown, depth = 0): string {

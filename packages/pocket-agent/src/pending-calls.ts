@@ -21,13 +21,16 @@ interface PendingCall<Result> {
   send(signal: AbortSignal): Promise<Result>;
 }
 
+/** So long a server that was told to stop may still ask something about a call. */
+const HEARD_OF_MS = 60_000;
+
 /** The call that the code of this moment belongs to, as far as the way of a message through the SDK keeps that. */
 const callHere = new AsyncLocalStorage<Clock>();
 
 export class PendingCalls {
   readonly #clocks = new Map<string | number, Clock>();
   /** Given up before the server answered: it may still ask something about them. */
-  #abandoned: { owner: WeakRef<Turns> | undefined; until: number }[] = [];
+  #abandoned: { owner: WeakRef<Turns> | undefined; isForOther: boolean; until: number }[] = [];
   /** What the server waits for from us at the moment. */
   #questions = 0;
   /** One for all calls, left running when they end: most of them end long before it, and timers are dear. */
@@ -59,6 +62,13 @@ export class PendingCalls {
     const clock = this.#clocks.get(progressToken);
     clock?.extend();
     if (update) clock?.call.onProgress(update);
+  }
+
+  /** Whether there are calls of runs that answer questions by themselves. */
+  get areForOthers(): boolean {
+    this.#forgetOld();
+    const isOne = ({ frame }: Clock) => frame?.elicit !== undefined;
+    return [...this.#clocks.values()].some(isOne) || this.#abandoned.some(({ isForOther }) => isForOther);
   }
 
   /** A request is about to be sent. */
@@ -100,7 +110,7 @@ export class PendingCalls {
   #asker(): RunFrame | undefined {
     const here = callHere.getStore();
     if (here?.calls === this) return this.#isPending(here) ? here.frame : undefined;
-    this.#forgetAbandoned();
+    this.#forgetOld();
     const frames = [...this.#clocks.values()].map(({ frame }) => frame);
     const owners = new Set(frames.map(rootOf));
     for (const { owner } of this.#abandoned) owners.add(owner?.deref());
@@ -112,13 +122,19 @@ export class PendingCalls {
   }
 
   #abandon({ frame, dueAt }: Clock): void {
-    this.#forgetAbandoned();
+    this.#forgetOld();
     const root = rootOf(frame);
-    this.#abandoned.push({ owner: root && new WeakRef(root), until: dueAt });
+    const until = Math.min(dueAt, performance.now() + HEARD_OF_MS);
+    this.#abandoned.push({ owner: root && new WeakRef(root), isForOther: frame?.elicit !== undefined, until });
+  }
+
+  /** The server that knew of them is gone. */
+  forgetAbandoned(): void {
+    this.#abandoned = [];
   }
 
   /** Of those that would have been given up by now in any case nothing more is expected. */
-  #forgetAbandoned(): void {
+  #forgetOld(): void {
     const now = performance.now();
     this.#abandoned = this.#abandoned.filter(({ until }) => until > now);
   }

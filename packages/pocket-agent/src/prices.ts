@@ -35,11 +35,14 @@ const modelPrice: Names<ModelPrice> = { input: usd, output: usd, cachedInput: us
 export function checkPrices(prices: Prices): void {
   checkValue('prices', prices, { text: 'an object such as { "model": { input: 3, output: 15 } }', isMet: isObject });
   for (const [model, price] of Object.entries(prices)) {
-    const what = `prices["${model}"]`;
-    checkValue(what, price, { text: '{ input, output }, in USD for a million tokens', isMet: isObject });
-    refuseOtherOptions(modelPrice, what, price);
-    for (const side of ['input', 'output'] as const) checkValue(`${what}.${side}`, price[side], usd);
+    checkPrice(`prices["${model}"]`, price);
   }
+}
+
+export function checkPrice(name: string, price: ModelPrice): void {
+  checkValue(name, price, { text: '{ input, output }, in USD for a million tokens', isMet: isObject });
+  refuseOtherOptions(modelPrice, name, price);
+  for (const side of ['input', 'output'] as const) checkValue(`${name}.${side}`, price[side], usd);
 }
 
 type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;

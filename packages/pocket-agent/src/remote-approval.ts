@@ -82,12 +82,12 @@ export async function answerApproval(
   return answer && { action: 'accept', content: { ...answer } };
 }
 
-/** Nobody was asked: whoever asked for an approval is told so, and why. */
-export function declined(
+/** Nobody was asked, which is no no: whoever asked for an approval is told so, and why. */
+export function unasked(
   { _meta: meta }: ElicitRequest['params'],
   isPassedOn: boolean,
 ): { isApproval: boolean; result: ElicitResult } {
-  if (meta?.[APPROVAL_META_KEY] === undefined) return { isApproval: false, result: { action: 'decline' } };
+  if (meta?.[APPROVAL_META_KEY] === undefined) return { isApproval: false, result: { action: 'cancel' } };
   return { isApproval: true, result: { action: 'decline', content: { ...(isPassedOn ? nobody : notPassedOn) } } };
 }
 

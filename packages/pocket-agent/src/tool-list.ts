@@ -74,10 +74,21 @@ export class ToolList {
   }
 
   async #askInTime(client: Client): Promise<readonly Tool[]> {
+    if (this.#unwatched === client) {
+      this.#unwatched = undefined;
+      await this.#inTime('Watching', (signal) => client.listen({ toolsListChanged: true }, { signal })).then(
+        (subscription) => this.watch(client, subscription),
+        (error) => this.#options.logger.debug(`No changes of tools will be heard: ${errorText(error)}`),
+      );
+    }
+    return this.#inTime('Listing', (signal) => this.#ask(client, signal));
+  }
+
+  async #inTime<Value>(what: string, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
     const { name, timeoutMs } = this.#options;
-    const deadline = startDeadline(`Listing the tools of MCP server "${name}"`, [], timeoutMs);
+    const deadline = startDeadline(`${what} the tools of MCP server "${name}"`, [], timeoutMs);
     try {
-      return await this.#ask(client, deadline.signal);
+      return await work(deadline.signal);
     } finally {
       deadline.release();
     }
@@ -85,13 +96,6 @@ export class ToolList {
 
   async #ask(client: Client, signal: AbortSignal): Promise<readonly Tool[]> {
     const number = ++this.#asked;
-    if (this.#unwatched === client) {
-      this.#unwatched = undefined;
-      await client.listen({ toolsListChanged: true }, { signal }).then(
-        (subscription) => this.watch(client, subscription),
-        (error) => this.#options.logger.debug(`No changes of tools will be heard: ${errorText(error)}`),
-      );
-    }
     const { tools: capability } = client.getServerCapabilities() ?? {};
     // asked all the same, the SDK would print to stdout
     const { tools, ttlMs } = capability ? await this.#list(client, signal) : { tools: [] };

@@ -61,7 +61,7 @@ export interface ToolEntry extends JudgedTool {
 }
 
 /** So many are found as quickly without an index. */
-const FEW_TOOLS = 16;
+export const FEW_TOOLS = 16;
 
 export class ToolTable {
   readonly entries: readonly ToolEntry[];

@@ -3,6 +3,7 @@ import { DefaultAgentCardResolver } from '@a2a-js/sdk/client';
 import { TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import { InMemoryTaskStore } from '@a2a-js/sdk/server';
 import { PocketAgent, PocketError, tool } from 'pocket-agent';
+import type { A2aServerOptions } from 'pocket-agent/a2a';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
@@ -332,6 +333,18 @@ describe('a door that is guarded', () => {
     expect((await post({ authorization: 'Bearer right', 'A2A-Version': '1.0' })).status).toBe(200);
     expect((await fetch(`${url}/a2a/rest/tasks/x`)).status).toBe(401);
     expect((await fetch(cardUrl)).status).toBe(200);
+  });
+
+  test('is not opened by tokens or a hook that are not set', async () => {
+    const doors: [A2aServerOptions, object, string][] = [
+      [{ tokens: { right: 'admin' } }, { tokens: undefined }, 'The "tokens" of the server is undefined; set it'],
+      [{ authenticate: () => undefined }, { authenticate: undefined }, 'The "authenticate" of the server is undefined'],
+      [{}, { authenticate: null }, 'The "authenticate" of the server is null'],
+    ];
+    for (const [made, listening, words] of doors) {
+      const server = await world.agent([]).asA2aServer(made);
+      await expect(server.listen(listening)).rejects.toThrow(words);
+    }
   });
 
   test('asks a hook who calls', async () => {

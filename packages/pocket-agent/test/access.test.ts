@@ -512,6 +512,23 @@ describe('audit', () => {
     });
   });
 
+  test('a secret that is the name of a field does not stand in a record, beside names that a pattern spells out', async () => {
+    const { records, hooks } = auditOf();
+    const { tools } = byCapability();
+    const args = { '123-45-6789': { born: 1970 }, 'of 123-45-6789': 'x', people: [{ 'token 123-45-6789': 1, SSN: 2 }] };
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'post', arguments: args }] }, 'ok'], {
+      tools,
+      hooks,
+      access: { redact: [/iban|ssn/i, /\d{3}-\d{2}-\d{4}/] },
+    });
+    await agent.run('x');
+    expect(records[0]?.arguments).toEqual({
+      '[redacted]': '[redacted]',
+      'of [redacted]': '[redacted]',
+      people: [{ 'token [redacted]': '[redacted]', SSN: '[redacted]' }],
+    });
+  });
+
   test('a record that cannot be made is an error in the log, and the result of the call is kept', async () => {
     class Odd extends RegExp {
       override get flags(): string {

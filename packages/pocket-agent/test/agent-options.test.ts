@@ -112,6 +112,11 @@ describe('an option that is not what it must be', () => {
     [{ tools: [make({})] }, 'an agent belongs in subAgents, or goes in as agent.asMcpTool(), got [a PocketAgent].'],
     [{ hooks: () => {} }, 'hooks must be an object with hooks, got a function.'],
     [{ hooks: { onEvent: 'x' } }, 'hooks.onEvent must be a function, got "x".'],
+    [{ toolPrefix: null }, 'toolPrefix must be one of auto, always, never, got null.'],
+    [{ agentConfig: { ...agentConfig, name: null } }, 'agentConfig.name must be a text, got null.'],
+    [{ access: { auditFile: null } }, 'access.auditFile must be a text, got null.'],
+    [{ access: { fingerprintFile: null } }, 'access.fingerprintFile must be a text, got null.'],
+    [ofModel({ headers: { a: 1 } }), 'agentConfig.modelSettings.headers.a must be a text, got a number.'],
     [{ toolPrefix: 'allways' }, 'toolPrefix must be one of auto, always, never, got "allways".'],
     [{ samplingHandler: 'agent' }, `samplingHandler must be a function or 'agent-model', got "agent".`],
     [{ elicitationHandler: 5 }, 'elicitationHandler must be a function, got 5.'],
@@ -137,7 +142,7 @@ describe('an option that is not what it must be', () => {
     ['completionOptions', completing],
   ])('is not shown where it may be a secret: %s.headers', (group, made) => {
     const headers = made({ headers: 'Bearer abcdef' });
-    const message = `agentConfig.${group}.headers must be an object of texts.`;
+    const message = `agentConfig.${group}.headers must be an object of texts, got a text.`;
     expect(() => make(headers)).toThrow(expect.objectContaining({ message }));
   });
 
@@ -201,7 +206,7 @@ test('hooks may have more in them than hooks, and what only listens may be null'
       approve: null,
       roots: null,
       tools: null,
-      agentConfig: { ...agentConfig, roleDescription: null },
+      agentConfig: { ...agentConfig, roleDescription: null, modelSettings: { headers: null } },
     }).name,
   ).toBe('Tester');
 });

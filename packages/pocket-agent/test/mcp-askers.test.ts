@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { McpServer } from '@modelcontextprotocol/server';
 import { type McpServerEntry, PocketAgent, type PocketAgentOptions, type RunOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startModernHost } from './fixtures/http-hosts.ts';
 import { modernServer } from './fixtures/modern-tools.ts';
@@ -80,7 +80,7 @@ test.each(exact)('of a server of %s each run is asked what its own call needs', 
   expect(asked.toSorted()).toEqual(['Ada', 'Bob']);
 });
 
-test('where a server does not say whose call it means, it is declined while several runs call, and that is logged', async () => {
+test('where a server does not say whose call it means, it gets no answer while several runs call, and that is logged', async () => {
   const warnings: string[] = [];
   const bothCall = Promise.withResolvers<void>();
   let calls = 0;
@@ -95,9 +95,30 @@ test('where a server does not say whose call it means, it is declined while seve
   );
   const run = (name: string) => base.fork().run('ask', { elicit: () => named(name) });
   const answers = await Promise.all([run('Ada'), run('Bob')]);
-  expect(answers).toEqual([expect.stringContaining('decline'), expect.stringContaining('decline')]);
-  expect(warnings).toEqual([expect.stringContaining('MCP server "it" asked something and was declined: several runs')]);
+  expect(answers).toEqual([expect.stringContaining('cancel'), expect.stringContaining('cancel')]);
+  expect(warnings).toEqual([
+    expect.stringContaining('MCP server "it" asked something and got no answer: several runs'),
+  ]);
   expect(await run('Ada')).toContain('accept Ada');
+});
+
+test.each([
+  ['runs that answer by themselves, nobody is asked', true, ['cancel', 'cancel'], 0],
+  ['runs that all leave it to the handler of the agent, that is asked', false, ['accept Eve', 'accept Eve'], 2],
+])('while it is not known whose call is meant, of %s', async (_who, areOwn, expected, times) => {
+  const bothCall = Promise.withResolvers<void>();
+  let calls = 0;
+  const server = asking(async (ask) => {
+    if (++calls === 2) bothCall.resolve();
+    await bothCall.promise;
+    return outside(ask);
+  });
+  const elicitationHandler = vi.fn(() => named('Eve'));
+  await using base = agentWith({ mcpConfig: { mcpServers: { it: { server } } }, elicitationHandler });
+  const run = (name: string) => base.fork().run('ask', areOwn ? { elicit: () => named(name) } : {});
+  const answers = await Promise.all([run('Ada'), run('Bob')]);
+  expect(answers).toEqual(expected.map((text) => expect.stringContaining(text)));
+  expect(elicitationHandler).toHaveBeenCalledTimes(times);
 });
 
 test.each([
@@ -119,7 +140,26 @@ test.each([
   controller.abort();
   await expect(given).rejects.toThrow();
   expect(await other).toContain('waited');
-  expect([heardLater, asked]).toEqual([['decline'], []]);
+  expect([heardLater, asked]).toEqual([['cancel'], []]);
+});
+
+test('a call that was given up a minute ago keeps nobody from being asked, whatever time it had', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  heardLater.length = 0;
+  const mcpConfig = { mcpServers: { it: { server: asking((ask) => outside(ask)) } } };
+  const endless = { toolTimeoutMs: Number.POSITIVE_INFINITY, maxToolTimeoutMs: Number.POSITIVE_INFINITY };
+  await using base = agentWith({ mcpConfig, ...endless }, 5);
+  const controller = new AbortController();
+  const given = base.fork().run('later', { elicit: () => named('Ada'), signal: controller.signal });
+  await vi.waitFor(() => expect(base.mcpClient.status.get('it')?.status).toBe('connected'));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  controller.abort();
+  await expect(given).rejects.toThrow();
+  const run = () => base.fork().run('ask', { elicit: () => named('Bob') });
+  expect(await run()).toContain('cancel');
+  vi.advanceTimersByTime(60_001);
+  expect(await run()).toContain('accept Bob');
 });
 
 test('a sub-agent that shares the client of its parent can be asked', async () => {
@@ -140,6 +180,6 @@ test('a sub-agent that shares the client of its parent can be asked', async () =
 test('a run can be asked although the connection was opened where nobody could be', async () => {
   await using agent = agentWith({ mcpConfig: { mcpServers: { it: { server: asking() } } } });
   await agent.listTools();
-  expect(await agent.run('ask')).toContain('decline');
+  expect(await agent.run('ask')).toContain('cancel');
   expect(await agent.run('ask', { elicit: () => named('Ada') })).toContain('accept Ada');
 });

@@ -168,10 +168,19 @@ test.each([
   [{ mcpServers: { weather: { command: 'a', url: 'b' } } }, 'has both "command" and "url"; keep one'],
   [{ mcpServers: { weather: { command: '' } } }, 'command must be a text'],
   [{ mcpServers: { weather: { command: 'a', args: 'b' } } }, 'args must be a list'],
-  [{ mcpServers: { weather: { command: 'a', args: ['--port', 80] } } }, '"args.1" must be a text, got 80'],
-  [{ mcpServers: { weather: { command: 'a', env: { PORT: 80 } } } }, '"env.PORT" must be a text'],
+  [
+    { mcpServers: { weather: { command: 'a', args: ['--port', 80] } } },
+    '"weather": args.1 must be a text, got a number.',
+  ],
+  [
+    { mcpServers: { weather: { command: 'a', env: { PORT: 80 } } } },
+    '"weather": env.PORT must be a text, got a number.',
+  ],
   [{ mcpServers: { weather: { command: 'a', cwd: 7 } } }, 'cwd must be a text'],
-  [{ mcpServers: { weather: { url: 'https://a.example', headers: { 'X-A': 1 } } } }, '"headers.X-A" must be a text'],
+  [
+    { mcpServers: { weather: { url: 'https://a.example', headers: { 'X-A': 1 } } } },
+    'headers.X-A must be a text, got a number.',
+  ],
   [{ mcpServers: { weather: { url: 'https://a.example', headers: 'X-A: 1' } } }, 'headers must be an object of texts'],
   [{ mcpServers: { weather: { url: 'http://x', type: 'ws' } } }, 'must be http, streamable-http or sse'],
   [{ mcpServers: { weather: { url: 7 } } }, 'MCP server "weather": url must be a text, got 7.'],
@@ -218,12 +227,21 @@ describe('a key of ours', () => {
     [{ disabled: 'false' }, 'disabled must be true or false'],
     [{ capabilities: 'read' }, 'capabilities must be an object such as'],
     [{ capabilities: ['read'] }, 'capabilities must be an object such as'],
-    [{ env: ['A=1'] }, 'env must be an object of texts.'],
-    [{ env: 'TOKEN=secret' }, 'env must be an object of texts.'],
-    [{ auth: { clientId: 'a' } }, 'auth must be what fileOAuth gives, or a provider of the MCP SDK.'],
+    [{ env: ['A=1'] }, 'env must be an object of texts, got a list.'],
+    [{ auth: { clientId: 'a' } }, 'auth must be what fileOAuth gives, or a provider of the MCP SDK, got an object.'],
     [{ fetch: 'node-fetch' }, 'fetch must be a function'],
   ])('is not of another kind: %j', (more, words) => {
     expect(ofEntry(more)).toContain(`PocketError: MCP server "weather": ${words}`);
+  });
+
+  test.each([
+    [{ env: 'TOKEN=sk-123' }, 'env must be an object of texts, got a text.'],
+    [{ env: { TOKEN: { is: 'sk-123' } } }, 'env.TOKEN must be a text, got an object.'],
+    [{ args: ['--token', ['sk-123']] }, 'args.1 must be a text, got a list.'],
+    [{ args: [null, 'sk-123'] }, 'args.0 must be a text, got null.'],
+    [{ headers: { Authorization: ['Bearer sk-123'] } }, 'headers.Authorization must be a text, got a list.'],
+  ])('is not shown where it may be a secret: %j', (more, words) => {
+    expect(ofEntry(more)).toBe(`PocketError: MCP server "weather": ${words}`);
   });
 
   test('that is undefined was left out', () => {

@@ -132,6 +132,20 @@ describe('the list of tools', () => {
     expect(statuses).toEqual(['it: connected']);
   });
 
+  test('is read also while a server says nothing to whoever wants to hear of changes', async () => {
+    const host = await open(startModernHost());
+    const entry = { url: host.url, connectTimeoutMs: 1_000 };
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    await client.listTools();
+    const { revision } = client;
+    host.ignoreSubscriptions();
+    host.grow();
+    host.endSubscriptions();
+    await eventually(() => expect(client.revision).toBeGreaterThan(revision));
+    expect(names(await client.listTools())).toContain('grown');
+    expect(statuses).toEqual(['it: connected']);
+  });
+
   test('reaches the model at the step after the change', async () => {
     const model = new ScriptedModel([
       { toolCalls: [{ name: 'grow' }] },

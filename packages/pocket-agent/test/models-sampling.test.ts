@@ -81,6 +81,29 @@ test.each([
   expect(JSON.stringify(agent.messages)).not.toContain('endTurn');
 });
 
+test('calls of one step that sample side by side keep to the budget of the run', async () => {
+  const server = new McpServer({ name: 'greedy', version: '1.0.0' });
+  const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];
+  let answered = 0;
+  server.registerTool('judge', {}, async () => {
+    await server.server.createMessage({ messages, maxTokens: 50 });
+    answered++;
+    return { content: [] };
+  });
+  const toolCalls = Array.from({ length: 5 }, () => ({ name: 'judge' }));
+  const sampled = { text: 'Hm.', usage: { input: 30, output: 10 } };
+  const model = new ScriptedModel([{ toolCalls, usage: { input: 10, output: 10 } }, ...toolCalls.map(() => sampled)]);
+  await using agent = new PocketAgent({
+    agentConfig: { llmModel: model },
+    mcpConfig: { mcpServers: { greedy: { server } } },
+    samplingHandler: 'agent-model',
+    limits: { maxTokens: 100 },
+    logger: silent,
+  });
+  await expect(agent.run('Ask.')).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+  expect(answered).toBe(2);
+});
+
 test('a server that samples many at once keeps to the budget of the run, and gets nothing when that is over', async () => {
   const server = new McpServer({ name: 'greedy', version: '1.0.0' });
   const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];

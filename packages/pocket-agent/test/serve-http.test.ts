@@ -293,6 +293,18 @@ describe('the door', () => {
     await expect(server.listen(unset)).rejects.toThrow('The "token" of the server is undefined; set it');
   });
 
+  test('tokens that are not set do not open a server', async () => {
+    const { agent } = scriptedAgent([]);
+    const server = await agent.asMcpServer();
+    for (const tokens of [undefined, null]) {
+      const refused = expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: `The "tokens" of the server is ${tokens}; set it, or leave the option out.`,
+      });
+      await expect(server.listen({ tokens } as never)).rejects.toEqual(refused);
+    }
+  });
+
   test('a port that is taken is an error of listen()', async () => {
     const { url, server } = await serve([]);
     await expect(server.listen({ port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');

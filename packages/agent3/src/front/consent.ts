@@ -57,8 +57,9 @@ export async function consentTo(
     fromJsonSchema<{ approve: boolean }>(answerSchema),
   );
   if (answer?.approve === true) return { agreedPrices };
-  if (answer || context.mcpReq.inputResponses?.[key]) return { refused: 'whoever was asked said no.' };
-  if (!canBeAsked(server, context)) return { refused: refusalText(confirm) };
+  const said = context.mcpReq.inputResponses?.[key];
+  if (said && !isCancel(said)) return { refused: 'whoever was asked said no.' };
+  if (said || !canBeAsked(server, context)) return { refused: unaskedText(confirm) };
   const lines = asked.map(({ line }) => line).join('\n');
   const elicitation = inputRequired.elicit({
     message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${lines}`,
@@ -100,10 +101,15 @@ function unlessUnknown(error: unknown): undefined {
   throw error;
 }
 
-function refusalText(confirm: ConfirmCalls): string {
+/** Neither yes nor no: a client with nobody to ask answers like that too. */
+function isCancel(said: object): boolean {
+  return 'action' in said && said.action === 'cancel';
+}
+
+function unaskedText(confirm: ConfirmCalls): string {
   return confirm === 'paid'
-    ? 'the agent charges for its answer: say in metadata.maxCost (maxCost for a reply) how many US dollars it may be.'
-    : 'every call must be approved here, and this client cannot ask anybody.';
+    ? 'the agent charges for its answer, and nobody said yes: say in metadata.maxCost (maxCost for a reply) how many US dollars it may be.'
+    : 'every call must be approved here, and nobody said yes.';
 }
 
 function canBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {

@@ -1,6 +1,7 @@
 // Agent3 as an MCP server: a server of the SDK for one connection or one request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { type Logger, stderrLogger } from 'pocket-agent';
+import { localOwner } from '../owner-tokens.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import type { Agent3, Caller, CallProgress } from '../types.ts';
 import { packageVersion } from '../version.ts';
@@ -17,8 +18,6 @@ export interface McpFrontOptions {
   logger?: Logger;
 }
 
-const LOCAL: Caller = { id: 'local', isAdmin: true, isAlone: true };
-
 /** The factory behind stdio and HTTP. */
 export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
   const memory = new CallMemory();
@@ -34,7 +33,7 @@ export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
 
 function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { memory: CallMemory }): void {
   const { name, title, description, annotations, capability, schema } = tool;
-  const { agent3, memory, confirm = 'paid', callerOf = () => LOCAL, logger = stderrLogger() } = front;
+  const { agent3, memory, confirm = 'paid', callerOf = () => localOwner, logger = stderrLogger() } = front;
   server.registerTool(
     name,
     { title, description, annotations, _meta: { capability }, inputSchema: schema },

@@ -126,7 +126,7 @@ export const tools: readonly Agent3Tool[] = [
       action === 'reply' ? [{ taskHandle, message, metadata: { maxCost } }] : [],
     run: async (request, { agent3, caller, memory, agreedPrices, options }) => {
       const agentId = memory.agentOf(caller, request.taskHandle);
-      const agreedPrice = agreedPrices[0] ?? request.agreedPrice;
+      const agreedPrice = tighter(agreedPrices[0], request.agreedPrice);
       const response = await agent3.task(toTaskRequest({ ...request, agreedPrice }), caller, options);
       if (agentId !== undefined) memory.keep(caller, agentId, response);
       return response;
@@ -179,9 +179,18 @@ export const tools: readonly Agent3Tool[] = [
 
 async function call(request: CallRequest, work: ToolWork, index = 0): Promise<CallResponse> {
   const { agent3, caller, memory, options, agreedPrices } = work;
-  const agreedPrice = agreedPrices[index] ?? request.metadata?.agreedPrice;
+  const agreedPrice = tighter(agreedPrices[index], request.metadata?.agreedPrice);
   const metadata = { ...request.metadata, ...(agreedPrice ? { agreedPrice } : {}) };
   const response = await agent3.call({ ...request, metadata }, caller, options);
   memory.keep(caller, request.agentId, response);
   return response;
+}
+
+/** What is within both; no price is in two currencies. */
+function tighter(one: Price | undefined, other: Price | undefined): Price | undefined {
+  if (!one || !other) return one ?? other;
+  const { currency } = other;
+  if (one.currency.toUpperCase() !== currency.toUpperCase()) return { currency };
+  const least = (part: 'perCall' | 'perMinute' | 'perToken') => Math.min(one[part] ?? 0, other[part] ?? 0);
+  return { currency, perCall: least('perCall'), perMinute: least('perMinute'), perToken: least('perToken') };
 }

@@ -94,9 +94,21 @@ async function recordOfRater(db: Database, rater: string, agentId: string): Prom
   return { agentsCalled: called.length, ratingsBefore: before.total };
 }
 
-async function isOwn(db: Database, { id, isAlone }: Caller, agentId: string): Promise<boolean> {
+/** Their own agent, which others could rate. */
+async function isOwn(db: Database, { id, isLocal }: Caller, agentId: string): Promise<boolean> {
   const agent = await db.selectFrom('agent3_agents').select('owner').where('id', '=', agentId).executeTakeFirst();
-  return agent?.owner === id && !isAlone;
+  return agent?.owner === id && !(isLocal && (await isAlone(db, id)));
+}
+
+async function isAlone(db: Database, id: string): Promise<boolean> {
+  const owner = db.selectFrom('agent3_agents').select('id').where('owner', '<>', id).limit(1);
+  // both sides of the id, since an index finds nothing by what is not
+  const caller = db
+    .selectFrom('agent3_calls')
+    .select('call_id')
+    .where(({ or, eb }) => or([eb('caller', '<', id), eb('caller', '>', id)]))
+    .limit(1);
+  return !(await owner.executeTakeFirst()) && !(await caller.executeTakeFirst());
 }
 
 export async function recentReviews(db: Database, agentId: string): Promise<Review[]> {

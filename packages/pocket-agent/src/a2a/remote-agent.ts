@@ -5,7 +5,7 @@ import { type Capability, capabilities, isCapability, type Judgement } from '../
 import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
 import { refuseOtherOptions } from '../option-keys.ts';
-import { isObject, type Names, type Rule } from '../option-rules.ts';
+import { type Names, positive, text, textsByName, trueOrFalse } from '../option-rules.ts';
 import { currentFrame } from '../run-frame.ts';
 import { addressInstead } from '../suggest.ts';
 import { type ToolCallContext, type ToolSource, validToolName } from '../tools.ts';
@@ -37,18 +37,15 @@ export interface RemoteAgentOptions {
   logger?: Logger;
 }
 
-const text: Rule = { text: 'a text', isMet: (value) => typeof value === 'string' };
-const positive: Rule = { text: 'a number greater than 0', isMet: (value) => typeof value === 'number' && value > 0 };
-
 const remoteAgentOptions: Names<RemoteAgentOptions> = {
   url: text,
   name: text,
   token: { ...text, isSecret: true },
-  headers: { text: 'an object of texts', isMet: isObject, isSecret: true },
+  headers: textsByName,
   timeoutMs: positive,
   allowHosts: { text: 'a list of hosts', isMet: Array.isArray },
   capability: { text: `one of ${capabilities.join(', ')}`, isMet: isCapability },
-  approvals: { text: 'true or false', isMet: (value) => typeof value === 'boolean' },
+  approvals: trueOrFalse,
   maxResultBytes: positive,
   logger: true,
 };

@@ -2,8 +2,8 @@
 import { PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { refuseOtherOptions } from '../option-keys.ts';
-import { checkValue, isObject, type Names, type Rule } from '../option-rules.ts';
-import type { ModelPrice } from '../prices.ts';
+import { isObject, type Names, type Rule, text, textsByName, trueOrFalse } from '../option-rules.ts';
+import { checkPrice } from '../prices.ts';
 import { didYouMean } from '../suggest.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { FailureKind } from './failure.ts';
@@ -48,13 +48,8 @@ export type RouterEvent =
   | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }
   | { type: 'fallback'; from: string; to: string; reason: string };
 
-const text: Rule = { text: 'a text', isMet: (value) => typeof value === 'string' };
 const callback: Rule = { text: 'a function', isMet: (value) => typeof value === 'function' };
 const object: Rule = { text: 'an object', isMet: isObject };
-const usd: Rule = {
-  text: 'a number, in USD for a million tokens',
-  isMet: (value) => typeof value === 'number' && value >= 0,
-};
 
 /** What is `true` is checked below, or by the deployment. */
 const routerOptions: Names<RouterOptions> = {
@@ -66,7 +61,7 @@ const routerOptions: Names<RouterOptions> = {
   allowedFailures: true,
   fallbacks: object,
   contextWindowFallbacks: object,
-  sticky: { text: 'true or false', isMet: (value) => typeof value === 'boolean' },
+  sticky: trueOrFalse,
   redisUrl: true,
   redisPrefix: true,
   logger: true,
@@ -82,17 +77,15 @@ const deploymentParams: Names<DeploymentParams> = {
   model: true,
   apiKey: { ...text, isSecret: true },
   baseUrl: text,
-  headers: { text: 'an object of texts', isMet: isObject, isSecret: true },
+  headers: textsByName,
   rpm: true,
   tpm: true,
   weight: true,
   maxParallel: true,
   timeoutMs: true,
-  price: { text: '{ input, output }, in USD for a million tokens', isMet: isObject },
+  price: true,
   id: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
 };
-
-const modelPrice: Names<ModelPrice> = { input: usd, output: usd, cachedInput: usd, cacheWrite: usd };
 
 /** Throws for what can never work. */
 export function checkOptions(given: RouterOptions): void {
@@ -137,10 +130,7 @@ function checkEntry(index: number, entry: RouterOptions['models'][number]): void
   const { modelName, params } = entry;
   const what = `Router: params of "${modelName}"`;
   refuseOtherOptions(deploymentParams, what, params);
-  const { price } = params;
-  if (price === undefined) return;
-  refuseOtherOptions(modelPrice, `${what}: price`, price);
-  for (const side of ['input', 'output'] as const) checkValue(`${what}: price.${side}`, price[side], usd);
+  if (params.price !== undefined) checkPrice(`${what}: price`, params.price);
 }
 
 export function invalid(problem: string): PocketError {
