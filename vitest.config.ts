@@ -15,7 +15,7 @@ export default defineConfig({
         ...shared,
         test: {
           name: 'unit',
-          include: ['packages/*/test/**/*.test.ts'],
+          include: ['packages/*/test/**/*.test.ts', 'bench/test/*.test.ts'],
           exclude: ['**/*.services.test.ts'],
           ...patience,
         },

@@ -40,12 +40,12 @@ const style = `
   }`;
 
 export function chart(results: Results): string {
-  const lines = figures.flatMap(({ id, title, base, moreIsBetter = false }) => {
+  const lines = figures.flatMap(({ id, title, base, unit, moreIsBetter = false }) => {
     const ratios = everybody.flatMap((name) => {
       const ratio = name === base ? undefined : results.ratio(name, id);
       return ratio ? [{ name, ratio: moreIsBetter ? 1 / ratio : ratio }] : [];
     });
-    return ratios.length > 0 ? [{ title, base, ratios }] : [];
+    return ratios.length > 0 ? [{ title, base: unit === '×' ? '' : ` / ${base}`, ratios }] : [];
   });
   const all = lines.flatMap(({ ratios }) => ratios.map(({ ratio }) => ratio));
   const lowest = Math.floor(Math.log10(Math.min(1, ...all)));
@@ -67,7 +67,7 @@ export function chart(results: Results): string {
     // ours is drawn last, over the others
     const drawn = ratios.toSorted((one, other) => Number(one.name === us) - Number(other.name === us));
     return [
-      `<text x="12" y="${y + 4}">${title} <tspan class="faint">/ ${base}</tspan></text>`,
+      `<text x="12" y="${y + 4}">${title}<tspan class="faint">${base}</tspan></text>`,
       ...drawn.map(({ name, ratio }) => mark({ name, x: x(ratio), y })),
       ours ? `<text x="${WIDTH - 12}" y="${y + 4}" text-anchor="end" font-weight="600">${short(ours)} ×</text>` : '',
     ];

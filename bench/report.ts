@@ -4,7 +4,7 @@ import type { Effort } from './contender.ts';
 import { everybody, floor, isInstalled, us } from './contenders.ts';
 import { type Figure, figures, meets, targetText } from './figures.ts';
 import { contendersTable } from './reach.ts';
-import type { Results } from './results.ts';
+import { type Results, spreadOf } from './results.ts';
 import { median } from './timing.ts';
 
 interface ReportParts {
@@ -20,7 +20,7 @@ export function report(results: Results, { effort, minutes, repeats, stolen }: R
   const rows = figures.map((figure) => [
     `${figure.item}`,
     `${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`,
-    ...shown.map((name) => cell(results, name, figure.id)),
+    ...shown.map((name) => cell(results, name, figure)),
     targetText(figure),
     verdictText(results, figure),
   ]);
@@ -33,7 +33,7 @@ export function report(results: Results, { effort, minutes, repeats, stolen }: R
   return `# Side by side
 
 Made by \`npm run bench\` in ${minutes.toFixed(0)} minutes. Of ${verdicts.length} targets ${met.length} are met in the median, ${always.length} of them whenever they were measured. A cell is
-the median of the rounds, and in brackets the median of its ratios, each to the base of the row in the same round:
+the median of the ratios to the base of the row, each in the same round, and in brackets that of the values:
 \`mcp-sdk\` is the bare client of the MCP SDK v2; \`floor\` is a hand-written loop, in items 5 and 12 bare node where nothing
 is answered, in 8 a POST written to a socket by hand, in 9 the model itself, in 10 looking through every text and the A2A
 SDK's client, in 11 a bare MCP server. A question on the command line is held against the bare client that calls the same
@@ -104,13 +104,19 @@ export function verdictText(results: Results, figure: Figure): string {
   return verdict === '**missed**' && isBeyondFloor ? `${verdict}, as by the floor` : verdict;
 }
 
-export function cell(results: Results, name: string, id: string): string {
-  const value = results.value(name, id);
-  if (value === undefined) return '';
-  const ratio = results.ratio(name, id);
-  const spread = results.spread(name, id);
-  const noise = spread > 0.1 ? ` ±${Math.round(spread * 100)} %` : '';
-  return `${short(value)}${noise}${ratio === undefined || ratio === 1 ? '' : ` (${short(ratio)} ×)`}`;
+/** The ratio, and beside it the value; that alone for the base, and where there is none. */
+export function cell(results: Results, name: string, { id, base, unit }: Figure): string {
+  const values = results.values(name, id);
+  if (values.length === 0) return '';
+  const ratios = results.ratios(name, id);
+  if (unit === '×') return `${short(median(ratios))} ×${noise(ratios)}`;
+  if (name === base || ratios.length === 0) return `${short(median(values))}${noise(values)}`;
+  return `${short(median(ratios))} ×${noise(ratios)} (${short(median(values))})`;
+}
+
+function noise(values: readonly number[]): string {
+  const spread = spreadOf(values);
+  return spread > 0.1 ? ` ±${Math.round(spread * 100)} %` : '';
 }
 
 export function short(value: number): string {

@@ -37,16 +37,10 @@ export class Results {
     return values.length > 0 ? median(values) : undefined;
   }
 
-  /** Half of the distance between the highest and the lowest repeat, as a part of the median. */
-  spread(contender: string, id: string): number {
-    const values = this.values(contender, id);
-    return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
-  }
-
   /** Of all that was measured more than once. */
   get noise(): number {
     const repeated = [...this.#values].filter(([, values]) => values.size > 1);
-    return median(repeated.map(([key]) => this.spread(...(key.split('\0') as [string, string]))));
+    return median(repeated.map(([, values]) => spreadOf([...values.values()])));
   }
 
   ratio(contender: string, id: string): number | undefined {
@@ -55,8 +49,9 @@ export class Results {
   }
 
   /** Each repeat to that of the base in the same round, minutes apart at most: a machine is not always equally fast. */
-  ratios(contender: string, id: string): number[] {
-    const base = figures.find((figure) => figure.id === id)?.base ?? '';
+  ratios(contender: string, id: string): readonly number[] {
+    const { base = '', unit } = figures.find((figure) => figure.id === id) ?? {};
+    if (unit === '×') return this.values(contender, id); // of two figures of its own
     const others = this.#values.get(`${base}\0${id}`);
     return [...(this.#values.get(`${contender}\0${id}`) ?? [])].flatMap(([round, value]) => {
       const other = others?.get(round);
@@ -67,4 +62,9 @@ export class Results {
   values(contender: string, id: string): readonly number[] {
     return [...(this.#values.get(`${contender}\0${id}`)?.values() ?? [])];
   }
+}
+
+/** Half of the distance between the highest and the lowest, as a part of the median. */
+export function spreadOf(values: readonly number[]): number {
+  return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
 }

@@ -72,7 +72,7 @@ for (const figure of figures) {
   if (isLeftOut || !chosen.names('work').includes(figure.work)) continue;
   console.log(`(${figure.item}) ${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`);
   for (const name of names)
-    if (cell(results, name, figure.id)) console.log(`    ${name.padEnd(14)} ${cell(results, name, figure.id)}`);
+    if (cell(results, name, figure)) console.log(`    ${name.padEnd(14)} ${cell(results, name, figure)}`);
   const isJudged = !isQuick && names.includes(us) && names.includes(figure.base);
   if (figure.target)
     console.log(`    target ${targetText(figure)}${isJudged ? `: ${verdictText(results, figure)}` : ', not judged'}`);
