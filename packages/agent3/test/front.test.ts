@@ -163,13 +163,13 @@ test.each(eras)('%s: a person is asked before a paid call, and what they say cou
   expect(questions[1]).toContain('$0.02 a call');
 });
 
-test.each(eras)('%s: where nobody says yes or no, the way out is told', async (era) => {
+test.each(eras)('%s: a question that nobody answers is neither a yes nor said to be a no', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: { perCall: 0.02, currency: 'USD' } }, alice);
   const { call } = await connect({ agent3, era, elicit: () => undefined });
   const refused = await call('agent3_call', { agentId, message: 'now' });
-  expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(/nobody said yes.*metadata\.maxCost/) });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('nobody answered') });
   expect(messageIds).toEqual([]);
 });
 

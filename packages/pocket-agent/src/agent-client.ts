@@ -60,11 +60,11 @@ function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHan
   let told: Set<string> | undefined;
   return async (params, from) => {
     const frame = currentFrame();
+    const isOfOthers = !frame && client().isCalledForOthers(from.server);
     const isPassedOn = client().asksApproval(from.server);
     const { answerApproval, notPassedOnText, unasked } = await import('./remote-approval.ts');
     const answer = isPassedOn ? await answerApproval(params, from.server, frame) : undefined;
     if (answer) return answer;
-    const isOfOthers = !frame && (await client().isCalledForOthers(from.server));
     const ask = frame?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
     if (ask) return ask(params, from);
     const { isApproval, result } = unasked(params, isPassedOn);

@@ -120,8 +120,8 @@ export class PocketAgentClient implements ToolSource {
   }
 
   /** Whether runs that answer its questions by themselves are calling a server. */
-  async isCalledForOthers(server: string): Promise<boolean> {
-    return (await this.#connections)?.find(({ name }) => name === server)?.isCalledForOthers ?? false;
+  isCalledForOthers(server: string): boolean {
+    return this.#open.some(({ name, isCalledForOthers }) => name === server && isCalledForOthers);
   }
 
   judge(tool: Tool): Judgement {

@@ -337,7 +337,6 @@ export class McpConnection {
     if (this.#live !== live) return; // another call has seen it first, and may have a new connection already
     this.#live = undefined;
     this.#wasLost = true;
-    this.#pending.forgetAbandoned();
     this.#tools.changed();
     this.#setStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);

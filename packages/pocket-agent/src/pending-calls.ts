@@ -121,19 +121,13 @@ export class PendingCalls {
     return this.#clocks.get(clock.call.progressToken) === clock && !clock.controller.signal.aborted;
   }
 
-  #abandon({ frame, dueAt }: Clock): void {
+  #abandon({ frame }: Clock): void {
     this.#forgetOld();
     const root = rootOf(frame);
-    const until = Math.min(dueAt, performance.now() + HEARD_OF_MS);
+    const until = performance.now() + HEARD_OF_MS;
     this.#abandoned.push({ owner: root && new WeakRef(root), isForOther: frame?.elicit !== undefined, until });
   }
 
-  /** The server that knew of them is gone. */
-  forgetAbandoned(): void {
-    this.#abandoned = [];
-  }
-
-  /** Of those that would have been given up by now in any case nothing more is expected. */
   #forgetOld(): void {
     const now = performance.now();
     this.#abandoned = this.#abandoned.filter(({ until }) => until > now);

@@ -82,7 +82,7 @@ export async function answerApproval(
   return answer && { action: 'accept', content: { ...answer } };
 }
 
-/** Nobody was asked, which is no no: whoever asked for an approval is told so, and why. */
+/** Nobody was asked: an approval is declined, with the reason; of anything else that is no no. */
 export function unasked(
   { _meta: meta }: ElicitRequest['params'],
   isPassedOn: boolean,

@@ -8,6 +8,8 @@ import { sharedTool } from './shared-tools.ts';
 
 /** Servers say 0 where they know of no better; an agent in a hurry would ask at every step. */
 const SHORTEST_TTL_MS = 10_000;
+/** For a server that should tell of changes and does not answer whoever wants to hear of them. */
+const UNTOLD_TTL_MS = 60_000;
 /** Where the SDK stops. */
 const MOST_PAGES = 64;
 
@@ -73,15 +75,25 @@ export class ToolList {
     });
   }
 
-  async #askInTime(client: Client): Promise<readonly Tool[]> {
-    if (this.#unwatched === client) {
-      this.#unwatched = undefined;
-      await this.#inTime('Watching', (signal) => client.listen({ toolsListChanged: true }, { signal })).then(
-        (subscription) => this.watch(client, subscription),
-        (error) => this.#options.logger.debug(`No changes of tools will be heard: ${errorText(error)}`),
-      );
-    }
+  #askInTime(client: Client): Promise<readonly Tool[]> {
+    if (this.#unwatched === client) this.#watchAgain(client);
     return this.#inTime('Listing', (signal) => this.#ask(client, signal));
+  }
+
+  /** Nobody waits for it: what changes until then is read as soon as it is there. */
+  #watchAgain(client: Client): void {
+    this.#unwatched = undefined;
+    this.#inTime('Watching', (signal) => client.listen({ toolsListChanged: true }, { signal })).then(
+      (subscription) => {
+        this.watch(client, subscription);
+        this.changed();
+      },
+      (error) => {
+        this.#options.logger.debug(`Changes of tools are looked for, since none will be told: ${errorText(error)}`);
+        this.#unwatched = client;
+        this.#freshUntil = Date.now() + UNTOLD_TTL_MS;
+      },
+    );
   }
 
   async #inTime<Value>(what: string, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {

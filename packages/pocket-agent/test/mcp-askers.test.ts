@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { McpServer } from '@modelcontextprotocol/server';
 import { type McpServerEntry, PocketAgent, type PocketAgentOptions, type RunOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startModernHost } from './fixtures/http-hosts.ts';
 import { modernServer } from './fixtures/modern-tools.ts';
@@ -44,17 +44,24 @@ function asking(whereabouts: (ask: () => Promise<string>) => Promise<string> = (
   const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] });
   server.registerTool('ask', { inputSchema: z.object({}) }, async () => text(await ask()));
   server.registerTool('later', { inputSchema: z.object({}) }, async (_args, { mcpReq: { signal } }) => {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    laterCalled.resolve();
+    await stopped;
     heardLater.push(await ask());
     return text('');
   });
   server.registerTool('wait', { inputSchema: z.object({}) }, async () => {
-    await vi.waitFor(() => expect(heardLater).not.toEqual([]));
+    await expect.poll(() => heardLater).not.toEqual([]);
     return text('waited');
   });
   return server;
 }
 const heardLater: string[] = [];
+let laterCalled = Promise.withResolvers<void>();
+beforeEach(() => {
+  heardLater.length = 0;
+  laterCalled = Promise.withResolvers();
+});
 
 const exact: [string, () => Promise<McpServerEntry>][] = [
   ['2025 in process', async () => ({ server: asking() })],
@@ -125,7 +132,6 @@ test.each([
   ['on the way of its call', undefined],
   ['on a way of its own', (ask: () => Promise<string>) => outside(ask)],
 ])('a question about a call that was given up, %s, is put to nobody else', async (_how, whereabouts) => {
-  heardLater.length = 0;
   const asked: string[] = [];
   await using base = agentWith({ mcpConfig: { mcpServers: { it: { server: asking(whereabouts) } } } });
   const elicit = (name: string) => () => {
@@ -135,25 +141,36 @@ test.each([
   const controller = new AbortController();
   const given = base.fork().run('later', { elicit: elicit('Ada'), signal: controller.signal });
   const other = base.fork().run('wait', { elicit: elicit('Bob') });
-  await vi.waitFor(() => expect(base.mcpClient.status.get('it')?.status).toBe('connected'));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await laterCalled.promise;
   controller.abort();
   await expect(given).rejects.toThrow();
   expect(await other).toContain('waited');
   expect([heardLater, asked]).toEqual([['cancel'], []]);
 });
 
+test('a question about a call that ran out of time is put to nobody, nor to the handler of the agent', async () => {
+  const elicitationHandler = vi.fn(() => named('Eve'));
+  const givenUp = Promise.withResolvers<void>();
+  const server = asking(async (ask) => {
+    await givenUp.promise;
+    return outside(ask);
+  });
+  await using base = agentWith({ mcpConfig: { mcpServers: { it: { server, timeoutMs: 200 } } }, elicitationHandler });
+  expect(await base.fork().run('later', { elicit: () => named('Ada') })).toContain('no sign of life');
+  givenUp.resolve();
+  await expect.poll(() => heardLater).toEqual(['cancel']);
+  expect(elicitationHandler).not.toHaveBeenCalled();
+});
+
 test('a call that was given up a minute ago keeps nobody from being asked, whatever time it had', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  heardLater.length = 0;
   const mcpConfig = { mcpServers: { it: { server: asking((ask) => outside(ask)) } } };
   const endless = { toolTimeoutMs: Number.POSITIVE_INFINITY, maxToolTimeoutMs: Number.POSITIVE_INFINITY };
   await using base = agentWith({ mcpConfig, ...endless }, 5);
   const controller = new AbortController();
   const given = base.fork().run('later', { elicit: () => named('Ada'), signal: controller.signal });
-  await vi.waitFor(() => expect(base.mcpClient.status.get('it')?.status).toBe('connected'));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await laterCalled.promise;
   controller.abort();
   await expect(given).rejects.toThrow();
   const run = () => base.fork().run('ask', { elicit: () => named('Bob') });

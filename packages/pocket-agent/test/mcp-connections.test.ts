@@ -134,7 +134,7 @@ describe('the list of tools', () => {
 
   test('is read also while a server says nothing to whoever wants to hear of changes', async () => {
     const host = await open(startModernHost());
-    const entry = { url: host.url, connectTimeoutMs: 1_000 };
+    const entry = { url: host.url, connectTimeoutMs: 5_000 };
     const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
     await client.listTools();
     const { revision } = client;

@@ -28,9 +28,8 @@ export function checkAgreedPrice(price: Price | undefined, agreed: Price | undef
   const isWithin = (part: 'perCall' | 'perMinute' | 'perToken') => (price[part] ?? 0) <= (agreed[part] ?? 0);
   const isSameMoney = price.currency.toUpperCase() === agreed.currency.toUpperCase();
   if (isSameMoney && isWithin('perCall') && isWithin('perMinute') && isWithin('perToken')) return;
-  const wayOut = isPaid(agreed)
-    ? 'with its price as agreedPrice, or with maxCost and none'
-    : 'with maxCost, and no agreedPrice';
+  // the bound that a client has by itself is free, whatever the caller says
+  const wayOut = isPaid(agreed) ? 'with its price as agreedPrice' : 'with maxCost, and no agreedPrice';
   throw new CallFailure(
     'BUDGET',
     `its price is ${priceText(price)}, and what was agreed to is ${priceText(agreed)}. Call it again ${wayOut}.`,

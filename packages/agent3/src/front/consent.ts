@@ -58,8 +58,8 @@ export async function consentTo(
   );
   if (answer?.approve === true) return { agreedPrices };
   const said = context.mcpReq.inputResponses?.[key];
-  if (said && !isCancel(said)) return { refused: 'whoever was asked said no.' };
-  if (said || !canBeAsked(server, context)) return { refused: unaskedText(confirm) };
+  if (said) return { refused: isCancel(said) ? NOBODY_ANSWERED : 'whoever was asked said no.' };
+  if (!canBeAsked(server, context)) return { refused: unaskableText(confirm) };
   const lines = asked.map(({ line }) => line).join('\n');
   const elicitation = inputRequired.elicit({
     message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${lines}`,
@@ -101,15 +101,18 @@ function unlessUnknown(error: unknown): undefined {
   throw error;
 }
 
-/** Neither yes nor no: a client with nobody to ask answers like that too. */
+/** The question was put away, or there was nobody to read it. That is no reason to go round it. */
+const NOBODY_ANSWERED =
+  'nobody answered whether it may be sent. Ask whoever you work for, before you call again or set maxCost.';
+
 function isCancel(said: object): boolean {
   return 'action' in said && said.action === 'cancel';
 }
 
-function unaskedText(confirm: ConfirmCalls): string {
+function unaskableText(confirm: ConfirmCalls): string {
   return confirm === 'paid'
-    ? 'the agent charges for its answer, and nobody said yes: say in metadata.maxCost (maxCost for a reply) how many US dollars it may be.'
-    : 'every call must be approved here, and nobody said yes.';
+    ? 'the agent charges for its answer: say in metadata.maxCost (maxCost for a reply) how many US dollars it may be.'
+    : 'every call must be approved here, and this client cannot ask anybody.';
 }
 
 function canBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {
