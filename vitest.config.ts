@@ -8,7 +8,7 @@ const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { t
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    maxWorkers: 3, // on two cores: many tests wait for a clock or a child, and hardly work
     coverage: { provider: 'v8', include: ['packages/*/src/**'] },
     projects: [
       {
