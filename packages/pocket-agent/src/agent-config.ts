@@ -173,13 +173,18 @@ export function clientOptions(options: PocketAgentOptions): PocketAgentClientOpt
   return Object.fromEntries(given);
 }
 
-/** The options of one model call, except what was said so far. */
+/** The options of one model call. */
 export function modelOptions(
+  prompt: LanguageModelV4CallOptions['prompt'],
   defaults: CompletionOptions | undefined,
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
-): Omit<LanguageModelV4CallOptions, 'prompt'> {
-  const { toolChoice = 'auto', ...options } = { ...defaults, ...overrides };
-  if (tools.length === 0) return options;
-  return { ...options, tools, toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice };
+): LanguageModelV4CallOptions {
+  if (tools.length === 0) {
+    const { toolChoice: _ofNothing, ...options } = { ...defaults, ...overrides };
+    return { ...options, prompt };
+  }
+  const choice = overrides.toolChoice ?? defaults?.toolChoice ?? 'auto';
+  const toolChoice = typeof choice === 'string' ? { type: choice } : choice;
+  return { ...defaults, ...overrides, prompt, tools, toolChoice };
 }

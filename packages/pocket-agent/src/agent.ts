@@ -43,6 +43,8 @@ import { type RunOptions, Turns } from './turns.ts';
 
 /** A step that failed or was aborted still waits this long for its postStep. */
 const POST_STEP_GRACE_MS = 5_000;
+/** Options of a step that was given none. */
+const nothing = {};
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
@@ -175,7 +177,8 @@ export class PocketAgent<Answer = string> {
   }
 
   /** One answer of the model and the tool calls it asks for. */
-  step(options: StepOptions = {}): Promise<StepResult> {
+  step(options?: StepOptions): Promise<StepResult> {
+    if (options === undefined) return this.#turns.take(nothing, (frame) => this.#stepIn(frame, nothing));
     if (typeof options !== 'object' || options === null) {
       const wayOut = 'a text goes to addUserMessage(text) before it';
       return Promise.reject(new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`));
@@ -346,12 +349,10 @@ export class PocketAgent<Answer = string> {
     completion: CompletionOptions,
   ): Promise<ModelResponse> {
     const { completionOptions, systemPrompt, modelRetries } = this.#settings;
+    const prompt = this.#prompt.build(this.#messages, systemPrompt, needsLiftedImages(model));
     return callModel({
       model,
-      options: {
-        prompt: this.#prompt.build(this.#messages, systemPrompt, needsLiftedImages(model)),
-        ...modelOptions(completionOptions, completion, tools.definitions),
-      },
+      options: modelOptions(prompt, completionOptions, completion, tools.definitions),
       signal: frame.signal,
       maxRetries: modelRetries,
       onRetry: (retry) => {

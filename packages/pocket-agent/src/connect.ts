@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import {
   type AuthProvider,
-  type Client,
   type ClientOptions,
   type ConnectOptions,
   type OAuthClientProvider,
@@ -17,6 +16,7 @@ import {
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { authorizationOf } from './authorization.ts';
+import type { CallingClient } from './calling-client.ts';
 import { errorText, isPocketError, PocketError, refusalReason } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry, type StdioEntry } from './mcp-config.ts';
@@ -30,11 +30,11 @@ interface ConnectRequest {
   signal: AbortSignal;
   /** For the server; a person who logs in takes the time they need. */
   timeoutMs: number;
-  makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): Client;
+  makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): CallingClient;
 }
 
 export interface Connected {
-  client: Client;
+  client: CallingClient;
   transport: Transport;
 }
 

@@ -80,7 +80,7 @@ export class Ledger {
 
   #enter(frame: RunFrame, answer: Answer, costUsd: number | undefined): Usage {
     const used = callUsage(answer.usage, costUsd, () => estimateOf(answer, this.#last));
-    frame.budget.addModelCall(frame.path.join('/'), used);
+    frame.budget.addModelCall(frame.place, used);
     return used;
   }
 

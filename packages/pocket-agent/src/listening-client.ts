@@ -1,5 +1,6 @@
 // The SDK's client for one connection: it answers what a server asks, and everything the server says is heard.
-import { Client, type ClientOptions, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client';
+import type { Client, ClientOptions, JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { CallingClient } from './calling-client.ts';
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { isResult } from './message-lines.ts';
@@ -27,7 +28,7 @@ export interface Listener {
   onToolsChanged(): void;
 }
 
-export class ListeningClient extends Client {
+export class ListeningClient extends CallingClient {
   readonly #listener: Listener;
 
   constructor(listener: Listener, versionNegotiation: NonNullable<ClientOptions['versionNegotiation']>) {
@@ -65,7 +66,8 @@ export class ListeningClient extends Client {
     await super.connect(transport, options);
     const { onmessage: bySdk } = transport;
     transport.onmessage = (message, extra) => {
-      if (isResult(message)) {
+      if (this.answer(message)) before?.(message, extra);
+      else if (isResult(message)) {
         before?.(message, extra);
         // the SDK's own way holds it against one schema twice
         if (message.result.resultType === 'input_required') pending.asked(message.id, () => this._onresponse(message));

@@ -115,7 +115,8 @@ function ownPrice(model: Identity, own: Prices): ModelPrice | undefined {
 
 /** `anthropic.messages` and `openai.responses` are spoken of as `anthropic` and `openai`. */
 function providerId({ provider }: Identity): string {
-  return provider.split('.')[0] ?? provider;
+  const end = provider.indexOf('.');
+  return end < 0 ? provider : provider.slice(0, end);
 }
 
 /** Half a megabyte of prices, loaded when the first call has been paid for. */

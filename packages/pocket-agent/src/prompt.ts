@@ -12,13 +12,15 @@ const promptsWithUrls = new WeakSet<LanguageModelV4Prompt>();
 export class PromptBuilder {
   #prompt: LanguageModelV4Prompt = [];
   #converted = 0;
-  #key = '';
+  #systemPrompt: string | undefined;
+  #liftsImages = false;
 
   /** The array is reused by the next call: a model that keeps it must copy it. */
   build(messages: readonly Message[], systemPrompt: string | undefined, liftImages: boolean): LanguageModelV4Prompt {
-    const key = `${liftImages} ${systemPrompt ?? ''}`;
-    if (key !== this.#key || messages.length < this.#converted) this.reset();
-    this.#key = key;
+    const isOther = liftImages !== this.#liftsImages || systemPrompt !== this.#systemPrompt;
+    if (isOther || messages.length < this.#converted) this.reset();
+    this.#liftsImages = liftImages;
+    this.#systemPrompt = systemPrompt;
     if (this.#prompt.length === 0 && systemPrompt) this.#prompt.push({ role: 'system', content: systemPrompt });
 
     let lifted: LanguageModelV4FilePart[] = [];

@@ -15,6 +15,8 @@ export interface RunFrame {
   readonly parent: RunFrame | undefined;
   /** Names of the agents from the first one called down to this one. */
   readonly path: readonly string[];
+  /** The same as one text, by which totals are kept. */
+  readonly place: string;
   readonly signal: AbortSignal;
   readonly budget: Budget;
   readonly prices: Prices;

@@ -16,19 +16,19 @@ export interface ReadAnswer {
 export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<string>): ReadAnswer {
   const message: AssistantMessage = { role: 'assistant', content: [] };
   const requested: RequestedCall[] = [];
-  const renamed = new Map<string, string>();
+  let renamed: Map<string, string> | undefined;
   for (const part of content) {
     if (part.type === 'tool-call') {
       const { toolCallId, toolName: name, input } = part;
       const id = acceptedId.test(toolCallId) && !ids.has(toolCallId) ? toolCallId : crypto.randomUUID();
       ids.add(id);
-      if (id !== toolCallId) renamed.set(toolCallId, id);
+      if (id !== toolCallId) renamed = (renamed ?? new Map()).set(toolCallId, id);
       const { arguments: args, malformed } = readArguments(name, input);
       message.content.push(toolCallPart(part, id, malformed ? { malformed_arguments: input } : args));
       const call = { id, name, arguments: args };
       if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
     } else if (part.type === 'tool-result') {
-      message.content.push(providerResultPart(part, renamed.get(part.toolCallId) ?? part.toolCallId));
+      message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
     } else {
       const kept = generatedPart(part);
       if (kept) message.content.push(kept);

@@ -6,7 +6,7 @@ import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { UnsignedEvent } from './events.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { type CallPlace, enter, refusalByPeople, refusalByRules } from './permission.ts';
-import { inFrame } from './run-frame.ts';
+import { asPartOf } from './run-frame.ts';
 import { whatThereIs } from './suggest.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
@@ -82,7 +82,8 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
     outcome: 'not run',
     durationMs: 0,
   };
-  return inFrame({ ...run.frame, parent: run.frame, listener: undefined, toolCallId: call.id }, async () => {
+  const frame = { ...run.frame, parent: run.frame, listener: undefined, toolCallId: call.id };
+  return asPartOf(frame, async () => {
     run.emit({ type: 'tool_call', data: call });
     let result: ToolResult;
     try {
@@ -95,6 +96,7 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
     }
     run.emit({ type: 'tool_result', data: result });
     run.audit?.({ ...record, durationMs: Math.round((performance.now() - started) * 10) / 10 });
+    frame.finished = true;
     return result;
   });
 }
@@ -171,7 +173,7 @@ async function callTool(
     return { entry, error: malformed };
   }
   const { arguments: args } = record.call;
-  frame.budget.takeToolCall(frame.path.join('/'), call.name);
+  frame.budget.takeToolCall(frame.place, call.name);
   record.outcome = 'failed';
   try {
     const meta = run.metaOf(call);

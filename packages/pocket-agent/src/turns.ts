@@ -119,6 +119,7 @@ export class Turns {
     const isOwn = parent !== undefined && this.isOn;
     if (!isOwn) this.#refuseCycle(parent);
     const { name } = this.#owner;
+    const path = isOwn ? parent.path : [...(parent && !parent.finished ? parent.path : []), name];
     const deadline = startDeadline(
       `The run of ${name}`,
       [this.#closing.signal, parent?.signal, signal],
@@ -128,7 +129,8 @@ export class Turns {
     const frame: RunFrame = {
       owner: this,
       parent,
-      path: isOwn ? parent.path : [...(parent && !parent.finished ? parent.path : []), name],
+      path,
+      place: path.join('/'),
       signal: deadline.signal,
       budget: isOwn ? parent.budget : new Budget(name, this.#limits, parent?.budget, this.#ledger.lifetime),
       prices: this.#ledger.prices,
