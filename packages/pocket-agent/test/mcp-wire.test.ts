@@ -119,6 +119,43 @@ describe.each<[string, Record<string, string>]>([
   });
 });
 
+describe('the answer of a call in the 2026 era', () => {
+  const text = [{ type: 'text' as const, text: 'plain' }];
+  const signed = { 'io.modelcontextprotocol/serverInfo': { name: 'modern', version: '1' } };
+  const callAt = async (result: object) => {
+    const list = { tools: [{ name: 'it', inputSchema: { type: 'object' } }] };
+    const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+    const lasting = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'public', _meta: signed };
+    const host = plainHost({
+      'server/discover': json({ result: { ...discovered, ...lasting } }),
+      'tools/list': json({ result: { ...list, ...lasting } }),
+      'tools/call': json({ result }),
+    });
+    return connectTo(await open(host)).client.callTool('it', {});
+  };
+
+  test.each<[string, object, CallToolResult]>([
+    ['is text', { content: text }, { content: text }],
+    ['is text, signed by its server', { content: text, _meta: signed }, { content: text, _meta: signed }],
+    [
+      'holds more than text',
+      { content: text, structuredContent: { sum: 1 } },
+      { content: text, structuredContent: { sum: 1 } },
+    ],
+  ])('that %s is taken', async (_what, result, expected) => {
+    expect(await callAt({ ...result, resultType: 'complete' })).toEqual(expected);
+  });
+
+  test.each<[string, object, string]>([
+    ['does not say whether it is complete', { content: text }, 'missing required resultType'],
+    ['is of a type that nobody knows', { content: text, resultType: 'half' }, "Unsupported result type 'half'"],
+    ['asks nothing', { resultType: 'input_required' }, 'neither inputRequests nor requestState'],
+    ['holds no content', { resultType: 'complete' }, 'Invalid result'],
+  ])('that %s is refused', async (_what, result, reason) => {
+    await expect(callAt(result)).rejects.toThrow(reason);
+  });
+});
+
 describe('arguments that travel as headers too', () => {
   const plain = z.object({ region: z.string() });
   const mirrored = z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) });
