@@ -5,7 +5,7 @@ import { everybody, floor, isInstalled, us } from './contenders.ts';
 import { type Figure, figures, meets, targetText } from './figures.ts';
 import { contendersTable } from './reach.ts';
 import { type Results, spreadOf } from './results.ts';
-import { median } from './timing.ts';
+import { median, WARM_RUNS } from './timing.ts';
 
 interface ReportParts {
   effort: Effort;
@@ -70,7 +70,7 @@ ${table}
 | machine | ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch} |
 | Node | ${process.version} |
 | taken by others | ${stolen === undefined ? 'unknown' : `${(stolen * 100).toFixed(0)} % of the processors' time in this run`} |
-| repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for 1,200 runs; calls to a server up to ten times that, for 12,000), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; what takes long or varies little (search, memory of idle agents) once; ${effort.starts} cold starts in each |
+| repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; calls to a server up to ten times that, for 12,000), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; what takes long or varies little (search, memory of idle agents) once; ${effort.starts} cold starts in each |
 | order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); another one is first in every repeat |
 | spread | half of the distance from the lowest to the highest repeat, as a part of the median; shown as ± where above 10 %. Typical: ±${(results.noise * 100).toFixed(0)} % |
 

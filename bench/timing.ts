@@ -30,7 +30,7 @@ export async function timedTogether(runs: readonly Run[], effort: Effort): Promi
 }
 
 /** Code is compiled after a number of runs, not after a time: the quick get as many, the slow at least some. */
-const WARM_RUNS = 1_200;
+export const WARM_RUNS = 1_200;
 /** Of warming up, before the others have theirs. */
 const TURN_MS = 100;
 

@@ -180,11 +180,15 @@ export function modelOptions(
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
 ): LanguageModelV4CallOptions {
-  if (tools.length === 0) {
-    const { toolChoice: _ofNothing, ...options } = { ...defaults, ...overrides };
-    return { ...options, prompt };
-  }
-  const choice = overrides.toolChoice ?? defaults?.toolChoice ?? 'auto';
-  const toolChoice = typeof choice === 'string' ? { type: choice } : choice;
-  return { ...defaults, ...overrides, prompt, tools, toolChoice };
+  const options = { ...defaults, ...overrides };
+  const { toolChoice = 'auto' } = options;
+  if (tools.length > 0)
+    return {
+      ...options,
+      prompt,
+      tools,
+      toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice,
+    };
+  const { toolChoice: _ofNothing, ...others } = options;
+  return { ...others, prompt };
 }

@@ -4,30 +4,20 @@ import {
   SdkError,
   SdkErrorCode,
   SERVER_INFO_META_KEY,
-  type StandardSchemaV1,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
+import { isObject } from './option-rules.ts';
 
 /** Results of other requests, which must not pass for that of a tool that said nothing. */
 const foreign = ['task', 'inputRequests', 'requestState'];
 
-export const toolResult: StandardSchemaV1<unknown, CallToolResult> = {
-  '~standard': {
-    version: 1,
-    vendor: 'pocket-agent',
-    validate(value) {
-      const isOther = isObject(value) && value.content === undefined && foreign.some((key) => key in value);
-      if (isOther) return { issues: [{ message: 'content is missing' }] };
-      return specTypeSchemas.CallToolResult['~standard'].validate(value);
-    },
-  },
-};
-
 export async function checkedToolResult(value: unknown): Promise<CallToolResult> {
-  const checked = await toolResult['~standard'].validate(value);
+  const isOther = isObject(value) && value.content === undefined && foreign.some((key) => key in value);
+  if (isOther) throw invalid('content is missing');
+  const checked = await specTypeSchemas.CallToolResult['~standard'].validate(value);
   if (!checked.issues) return checked.value;
   const problems = checked.issues.map(({ path = [], message }) => `${path.map(keyOf).join('.')} ${message}`.trim());
-  throw new SdkError(SdkErrorCode.InvalidResult, `Invalid result for tools/call: ${problems.join(', ')}`);
+  throw invalid(problems.join(', '));
 }
 
 /** What most tools answer, without what the 2026 era writes around it; undefined for anything else. */
@@ -56,10 +46,10 @@ function isText(block: unknown): boolean {
   return true;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
 function keyOf(step: PropertyKey | { key: PropertyKey }): string {
   return String(typeof step === 'object' ? step.key : step);
+}
+
+function invalid(problem: string): SdkError {
+  return new SdkError(SdkErrorCode.InvalidResult, `Invalid result for tools/call: ${problem}`);
 }

@@ -6,14 +6,24 @@ import {
   type JSONRPCMessage,
   type JSONRPCResultResponse,
   ProtocolError,
+  type Request,
+  type RequestMethod,
   type RequestOptions,
+  type ResultTypeMap,
   SdkError,
   SdkErrorCode,
+  type StandardSchemaV1,
+  specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { checkedToolResult, textResultOf, toolResult } from './call-result.ts';
+import { checkedToolResult, textResultOf } from './call-result.ts';
 
 type Params = CallToolRequest['params'];
 type Result = JSONRPCResultResponse['result'];
+
+export interface CallOptions extends RequestOptions {
+  /** Of this call alone: who listens to it is not taken away again. The caller watches the time, and ends it by this. */
+  signal: AbortSignal;
+}
 
 interface Waiting {
   resolve(result: Result): void;
@@ -25,35 +35,53 @@ const method = 'tools/call';
 const FIRST_ID = 1_000_000_000;
 
 export class CallingClient extends Client {
-  readonly #waiting = new Map<unknown, Waiting>();
+  readonly #waiting = new Map<number, Waiting>();
   #nextId = FIRST_ID;
 
-  /** How long it takes is for the caller to watch, who may end it by the signal. */
-  async call(params: Params, options: RequestOptions & { signal: AbortSignal }): Promise<CallToolResult> {
+  async call(params: Params, options: CallOptions): Promise<CallToolResult> {
     const flowStartedAt = Date.now();
-    const result = await this.#exchange(params, options.signal);
+    const result = await this.#exchange(params, options);
     const text = textResultOf(result, this.getProtocolEra() === 'modern');
     if (text) return text;
     const codec = this._wireCodec();
     const decoded = codec.decodeResult(method, result);
     if (decoded.kind === 'invalid') throw decoded.error;
     if (decoded.kind === 'complete') return checkedToolResult(decoded.result);
+    const resultSchema = specTypeSchemas.CallToolResult;
     const settled = await this._resolveNonCompleteResult(decoded, {
       codec,
       request: { method, params },
-      resultSchema: toolResult,
+      resultSchema,
       options,
       flowStartedAt,
-      retry: (next, again) => this.request({ method, params: next }, toolResult, again),
+      retry: (next, again) => super.request({ method, params: next }, resultSchema, again),
     });
     return checkedToolResult(settled);
   }
 
-  /** Whether it was the answer to one of these calls. */
+  /** The SDK's `callTool`, which does more for tools that want it, asks by this too. */
+  override request<Method extends RequestMethod>(
+    request: { method: Method; params?: Record<string, unknown> },
+    options?: RequestOptions,
+  ): Promise<ResultTypeMap[Method]>;
+  override request<Schema extends StandardSchemaV1>(
+    request: Request,
+    schema: Schema,
+    options?: RequestOptions,
+  ): Promise<StandardSchemaV1.InferOutput<Schema>>;
+  override request(request: Request, given?: StandardSchemaV1 | RequestOptions, options?: RequestOptions) {
+    return isCall(request) && given && 'signal' in given && given.signal
+      ? this.call(request.params, { ...given, signal: given.signal })
+      : super.request(request, given as StandardSchemaV1, options); // which of the two it is given it finds out itself
+  }
+
+  /** Whether it was the answer to one of these calls. Some servers write the number of a request as text. */
   protected answer(message: JSONRPCMessage): boolean {
-    const waiting = 'method' in message ? undefined : this.#waiting.get(message.id);
-    if (!waiting || 'method' in message) return false;
-    this.#waiting.delete(message.id);
+    if ('method' in message) return false;
+    const id = Number(message.id);
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return false;
+    this.#waiting.delete(id);
     if ('result' in message) waiting.resolve(message.result);
     else waiting.reject(ProtocolError.fromError(message.error.code, message.error.message, message.error.data));
     return true;
@@ -66,9 +94,10 @@ export class CallingClient extends Client {
     super._onclose();
   }
 
-  #exchange(params: Params, signal: AbortSignal): Promise<Result> {
+  #exchange(params: Params, { signal, headers }: CallOptions): Promise<Result> {
     const { transport } = this;
     if (!transport) return Promise.reject(new Error('Not connected'));
+    if (signal.aborted) return Promise.reject(signal.reason);
     const id = this.#nextId++;
     const envelope = this._outboundMetaEnvelope();
     // where a call has a stream of its own, ending that tells the server
@@ -84,13 +113,9 @@ export class CallingClient extends Client {
         fail(signal.reason);
         if (!isToldByStream) this.#tellCancelled(id, signal.reason);
       };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
       this.#waiting.set(id, { resolve, reject });
       signal.addEventListener('abort', cancel, { once: true });
-      const options = isToldByStream ? { requestSignal: signal } : undefined;
+      const options = { ...(headers ? { headers } : {}), ...(isToldByStream ? { requestSignal: signal } : {}) };
       transport.send({ jsonrpc: '2.0', id, method, params: sent }, options).catch(fail);
     });
   }
@@ -99,4 +124,8 @@ export class CallingClient extends Client {
     const params = { requestId, reason: String(reason) };
     this.notification({ method: 'notifications/cancelled', params }).catch((error) => this.onerror?.(error));
   }
+}
+
+function isCall(request: Request): request is CallToolRequest {
+  return request.method === method;
 }

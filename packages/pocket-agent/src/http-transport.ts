@@ -153,7 +153,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#open.delete(id);
   }
 
-  /** The signal that is given is that of this one request, and goes away with it. */
+  /** The signal that is given is that of one request, or of the call it is made for, and goes away with that. */
   #begin(id: string | number, given: AbortSignal | undefined): AbortSignal {
     const controller = new AbortController();
     this.#unanswered.add(id);

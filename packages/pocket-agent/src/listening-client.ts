@@ -3,7 +3,6 @@ import type { Client, ClientOptions, JSONRPCMessage, Transport } from '@modelcon
 import { CallingClient } from './calling-client.ts';
 import { errorText } from './errors.ts';
 import type { Logger } from './logger.ts';
-import { isResult } from './message-lines.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import {
   capabilitiesOf,
@@ -52,12 +51,6 @@ export class ListeningClient extends CallingClient {
 
   override async connect(...[transport, options]: Parameters<Client['connect']>): Promise<void> {
     const { onmessage: before } = transport;
-    const { pending } = this.#listener;
-    const send = transport.send.bind(transport);
-    transport.send = (message, sendOptions) => {
-      if ('method' in message && 'id' in message) pending.sent(message.id);
-      return send(message, sendOptions);
-    };
     const heard: NonNullable<Transport['onmessage']> = (message, extra) => {
       before?.(message, extra);
       hear(this.#listener, message);
@@ -67,14 +60,9 @@ export class ListeningClient extends CallingClient {
     const { onmessage: bySdk } = transport;
     transport.onmessage = (message, extra) => {
       if (this.answer(message)) before?.(message, extra);
-      else if (isResult(message)) {
-        before?.(message, extra);
-        // the SDK's own way holds it against one schema twice
-        if (message.result.resultType === 'input_required') pending.asked(message.id, () => this._onresponse(message));
-        else this._onresponse(message);
-      } else if (progressOf(message)) {
+      else if (progressOf(message))
         heard(message, extra); // the SDK does not know our tokens: its `onprogress` is not for this client
-      } else bySdk?.(message, extra);
+      else bySdk?.(message, extra);
     };
   }
 }

@@ -69,7 +69,7 @@ export function checkedMessage(value: unknown): JSONRPCMessage {
 }
 
 /** As strict as the SDK's schema, which takes long for what is most of what arrives. */
-export function isResult(value: unknown): value is JSONRPCResultResponse {
+function isResult(value: unknown): value is JSONRPCResultResponse {
   if (!isObject(value) || value.jsonrpc !== '2.0' || !isId(value.id) || !isObject(value.result)) return false;
   const { _meta } = value.result;
   if (_meta !== undefined && (!isObject(_meta) || 'progressToken' in _meta || RELATED_TASK in _meta)) return false;

@@ -71,19 +71,6 @@ export class PendingCalls {
     return [...this.#clocks.values()].some(isOne) || this.#abandoned.some(({ isForOther }) => isForOther);
   }
 
-  /** A request is about to be sent. */
-  sent(id: string | number): void {
-    const clock = callHere.getStore();
-    if (clock?.calls === this) clock.requestId = id;
-  }
-
-  /** Hears an answer that is a question as part of the call it is for. */
-  asked(id: string | number, hear: () => void): void {
-    const clock = [...this.#clocks.values()].find(({ requestId }) => requestId === id);
-    if (clock) callHere.run(clock, hear);
-    else hear();
-  }
-
   /** No call will follow. The timer would keep the run it was started in, with all its history. */
   close(): void {
     clearTimeout(this.#timer);
@@ -167,8 +154,6 @@ class Clock {
   /** The run that made it. */
   readonly frame = currentFrame();
   readonly controller = new AbortController();
-  /** Of the latest one that was sent for it. */
-  requestId: string | number | undefined;
   readonly #expired = Promise.withResolvers<PocketError>();
   readonly #latest: number;
   #heardAt = performance.now();

@@ -1,6 +1,6 @@
 // One tools/call through the SDK's client, past what its `callTool` does for tools that few servers have.
-import { type CallToolResult, ProtocolError, type RequestOptions, type Tool } from '@modelcontextprotocol/client';
-import type { CallingClient } from './calling-client.ts';
+import { type CallToolResult, ProtocolError, type Tool } from '@modelcontextprotocol/client';
+import type { CallingClient, CallOptions } from './calling-client.ts';
 
 /** The server has not run the call: since the tool was listed, some of its arguments must travel as headers too. */
 const HEADER_MISMATCH = -32_020;
@@ -9,7 +9,7 @@ interface ToolCall {
   client: CallingClient;
   tool: Tool;
   params: Parameters<CallingClient['call']>[0];
-  options: RequestOptions & { signal: AbortSignal };
+  options: CallOptions;
 }
 
 export function sendCall({ client, tool, params, options }: ToolCall): Promise<CallToolResult> {

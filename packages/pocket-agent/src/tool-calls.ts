@@ -22,7 +22,10 @@ export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<
       const { toolCallId, toolName: name, input } = part;
       const id = acceptedId.test(toolCallId) && !ids.has(toolCallId) ? toolCallId : crypto.randomUUID();
       ids.add(id);
-      if (id !== toolCallId) renamed = (renamed ?? new Map()).set(toolCallId, id);
+      if (id !== toolCallId) {
+        renamed ??= new Map();
+        renamed.set(toolCallId, id);
+      }
       const { arguments: args, malformed } = readArguments(name, input);
       message.content.push(toolCallPart(part, id, malformed ? { malformed_arguments: input } : args));
       const call = { id, name, arguments: args };

@@ -84,20 +84,23 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
   };
   const frame = { ...run.frame, parent: run.frame, listener: undefined, toolCallId: call.id };
   return asPartOf(frame, async () => {
-    run.emit({ type: 'tool_call', data: call });
-    let result: ToolResult;
     try {
-      run.frame.signal.throwIfAborted();
-      result = await attempt(run, request, record, stop);
-    } catch (error) {
-      // an abort, or a hook that threw: the call is answered all the same
-      stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
-      result = errorToolResult(call, errorText(error), asError(error), run.settings);
+      run.emit({ type: 'tool_call', data: call });
+      let result: ToolResult;
+      try {
+        run.frame.signal.throwIfAborted();
+        result = await attempt(run, request, record, stop);
+      } catch (error) {
+        // an abort, or a hook that threw: the call is answered all the same
+        stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
+        result = errorToolResult(call, errorText(error), asError(error), run.settings);
+      }
+      run.emit({ type: 'tool_result', data: result });
+      run.audit?.({ ...record, durationMs: Math.round((performance.now() - started) * 10) / 10 });
+      return result;
+    } finally {
+      frame.finished = true;
     }
-    run.emit({ type: 'tool_result', data: result });
-    run.audit?.({ ...record, durationMs: Math.round((performance.now() - started) * 10) / 10 });
-    frame.finished = true;
-    return result;
   });
 }
 

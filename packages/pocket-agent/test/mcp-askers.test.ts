@@ -63,29 +63,34 @@ beforeEach(() => {
   laterCalled = Promise.withResolvers();
 });
 
-const exact: [string, () => Promise<McpServerEntry>][] = [
-  ['2025 in process', async () => ({ server: asking() })],
-  ['2026 over HTTP', async () => ({ url: (await open(startModernHost())).url })],
-  ['2026 over stdio', async () => stdio('stdio-server.ts')],
-  ['2026 in process', async () => ({ server: () => modernServer() })],
+const exact: [where: string, tool: string, () => Promise<McpServerEntry>][] = [
+  ['2025 in process', 'ask', async () => ({ server: asking() })],
+  ['2026 over HTTP', 'ask', async () => ({ url: (await open(startModernHost())).url })],
+  ['2026 over HTTP', 'ask_for_person', async () => ({ url: (await open(startModernHost())).url })],
+  ['2026 over stdio', 'ask', async () => stdio('stdio-server.ts')],
+  ['2026 over stdio', 'ask_for_person', async () => stdio('stdio-server.ts')],
+  ['2026 in process', 'ask', async () => ({ server: () => modernServer() })],
 ];
 
-test.each(exact)('of a server of %s each run is asked what its own call needs', async (_name, place) => {
-  await using base = agentWith({ mcpConfig: { mcpServers: { it: await place() } } });
-  const asked: string[] = [];
-  const bothAsked = Promise.withResolvers<void>();
-  const run = (name: string) =>
-    base.fork().run('ask', {
-      elicit: async () => {
-        if (asked.push(name) === 2) bothAsked.resolve();
-        await bothAsked.promise;
-        return named(name);
-      },
-    });
-  const answers = await Promise.all([run('Ada'), run('Bob')]);
-  expect(answers).toEqual([expect.stringContaining('Ada'), expect.stringContaining('Bob')]);
-  expect(asked.toSorted()).toEqual(['Ada', 'Bob']);
-});
+test.each(exact)(
+  'of a server of %s, called by %s, each run is asked what its own call needs',
+  async (_, tool, place) => {
+    await using base = agentWith({ mcpConfig: { mcpServers: { it: await place() } } });
+    const asked: string[] = [];
+    const bothAsked = Promise.withResolvers<void>();
+    const run = (name: string) =>
+      base.fork().run(tool, {
+        elicit: async () => {
+          if (asked.push(name) === 2) bothAsked.resolve();
+          await bothAsked.promise;
+          return named(name);
+        },
+      });
+    const answers = await Promise.all([run('Ada'), run('Bob')]);
+    expect(answers).toEqual([expect.stringContaining('Ada'), expect.stringContaining('Bob')]);
+    expect(asked.toSorted()).toEqual(['Ada', 'Bob']);
+  },
+);
 
 test('where a server does not say whose call it means, it gets no answer while several runs call, and that is logged', async () => {
   const warnings: string[] = [];

@@ -79,6 +79,14 @@ describe('a call over HTTP', () => {
     await eventually(() => expect(observed.cancelled).toEqual(['wait']));
   });
 
+  test('may be answered with its number as text', async () => {
+    const result = { content: [{ type: 'text', text: 'numbered' }] };
+    const host = await open(
+      plainHost({ 'tools/call': (response, id) => json({ id: String(id), result })(response, id) }),
+    );
+    expect(textOfResult(await connectTo(host).client.callTool('it', {}))).toBe('numbered');
+  });
+
   test('says what a server refused it with', async () => {
     const answers = [{ content: [] }, undefined, { content: [] }];
     const host = await open(toolHost({}, () => answers.shift()));
