@@ -186,7 +186,8 @@ export class PocketAgent<Answer = string> {
     const wrong = wrongOption(stepOptions, 'A step', options);
     if (wrong) return Promise.reject(wrong);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, completion));
+    const overrides = Object.fromEntries(Object.entries(completion).filter(([, value]) => value !== undefined));
+    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, overrides));
   }
 
   /** Adds a copy of a message to the history. */

@@ -21,7 +21,10 @@ type Params = CallToolRequest['params'];
 type Result = JSONRPCResultResponse['result'];
 
 export interface CallOptions extends RequestOptions {
-  /** Of this call alone: who listens to it is not taken away again. The caller watches the time, and ends it by this. */
+  /**
+   * Of this call alone: who listens to it is not taken away again. The caller watches the time, and ends it by this; of
+   * the other options only `headers` count before the SDK takes over.
+   */
   signal: AbortSignal;
 }
 

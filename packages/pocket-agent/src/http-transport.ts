@@ -64,7 +64,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     this.#takesShortWay = options.authProvider === undefined && !('accept' in options.requestInit.headers);
     // the SDK's Client calls a handler that was there before it as well
     this.onmessage = (message) => {
-      if (!('method' in message) && message.id !== undefined) this.#unanswered.delete(message.id);
+      if ('method' in message || message.id === undefined) return;
+      this.#unanswered.delete(message.id);
+      this.#unanswered.delete(Number(message.id)); // some servers write the number of a request as text
     };
   }
 

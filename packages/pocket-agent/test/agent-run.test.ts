@@ -57,6 +57,16 @@ describe('run', () => {
     ]);
   });
 
+  test('options of a step that are undefined were left out', async () => {
+    const { agent, model } = scriptedAgent(['ok'], {
+      agentConfig: { completionOptions: { temperature: 0.7, toolChoice: 'required' } },
+      tools: [add],
+    });
+    const undecided: Record<string, undefined> = { temperature: undefined, toolChoice: undefined };
+    await agent.step(undecided);
+    expect(model.calls).toMatchObject([{ temperature: 0.7, toolChoice: { type: 'required' } }]);
+  });
+
   test.each([
     ['maxOutputTokens', '4000'],
     ['temperature', 'hot'],
