@@ -11,6 +11,7 @@ import type { Logger } from './logger.ts';
 import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
 import { checkAgentOptions } from './option-keys.ts';
+import { givenIn } from './option-rules.ts';
 import { checkPrices, type Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import type { ToolSource, ToolTable } from './tools.ts';
@@ -169,8 +170,7 @@ export function clientOptions(options: PocketAgentOptions): PocketAgentClientOpt
   const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;
   const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };
   const handlers = { elicitationHandler, logHandler, progressHandler, messageHandler, roots };
-  const given = Object.entries({ ...all, ...handlers }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given);
+  return givenIn({ ...all, ...handlers });
 }
 
 /** The options of one model call. */
@@ -181,14 +181,11 @@ export function modelOptions(
   tools: ToolTable['definitions'],
 ): LanguageModelV4CallOptions {
   const options = { ...defaults, ...overrides };
-  const { toolChoice = 'auto' } = options;
-  if (tools.length > 0)
-    return {
-      ...options,
-      prompt,
-      tools,
-      toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : toolChoice,
-    };
-  const { toolChoice: _ofNothing, ...others } = options;
-  return { ...others, prompt };
+  if (tools.length === 0) {
+    const { toolChoice: _ofNothing, ...others } = options;
+    return { ...others, prompt };
+  }
+  const { toolChoice: choice = 'auto' } = options;
+  const toolChoice = typeof choice === 'string' ? { type: choice } : choice;
+  return { ...options, prompt, tools, toolChoice };
 }

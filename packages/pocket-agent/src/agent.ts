@@ -27,6 +27,7 @@ import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
 import { misspeltOption, runOptions, stepOptions, wrongOption } from './option-keys.ts';
+import { givenIn } from './option-rules.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -186,8 +187,7 @@ export class PocketAgent<Answer = string> {
     const wrong = wrongOption(stepOptions, 'A step', options);
     if (wrong) return Promise.reject(wrong);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    const overrides = Object.fromEntries(Object.entries(completion).filter(([, value]) => value !== undefined));
-    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, overrides));
+    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, givenIn(completion)));
   }
 
   /** Adds a copy of a message to the history. */

@@ -6,6 +6,7 @@ import {
   SERVER_INFO_META_KEY,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
+import { issuesText } from './errors.ts';
 import { isObject } from './option-rules.ts';
 
 /** Results of other requests, which must not pass for that of a tool that said nothing. */
@@ -16,8 +17,7 @@ export async function checkedToolResult(value: unknown): Promise<CallToolResult>
   if (isOther) throw invalid('content is missing');
   const checked = await specTypeSchemas.CallToolResult['~standard'].validate(value);
   if (!checked.issues) return checked.value;
-  const problems = checked.issues.map(({ path = [], message }) => `${path.map(keyOf).join('.')} ${message}`.trim());
-  throw invalid(problems.join(', '));
+  throw invalid(issuesText(checked.issues));
 }
 
 /** What most tools answer, without what the 2026 era writes around it; undefined for anything else. */
@@ -44,10 +44,6 @@ function isText(block: unknown): boolean {
   if (!isObject(block) || block.type !== 'text' || typeof block.text !== 'string') return false;
   for (const key in block) if (key !== 'type' && key !== 'text') return false;
   return true;
-}
-
-function keyOf(step: PropertyKey | { key: PropertyKey }): string {
-  return String(typeof step === 'object' ? step.key : step);
 }
 
 function invalid(problem: string): SdkError {

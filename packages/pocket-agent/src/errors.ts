@@ -1,4 +1,5 @@
 // The one error class of the library. Programs branch on `code`; people read `message`, which names the way out.
+import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 
 export type PocketErrorCode =
   | 'CONFIG_INVALID'
@@ -56,6 +57,15 @@ export function errorText(error: unknown): string {
   if (isPocketError(error)) return error.message; // ours say what is behind them
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
   return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
+}
+
+/** What a schema finds wrong with a value, and where. */
+export function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {
+  const inWords = ({ path = [], message }: StandardSchemaV1.Issue) => {
+    const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
+    return place ? `${place}: ${message}` : message;
+  };
+  return issues.map(inWords).join('; ');
 }
 
 /** Also of what cannot be made a text, such as an object without a prototype. */

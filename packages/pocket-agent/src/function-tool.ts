@@ -7,7 +7,7 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/client';
 import { type Judgement, judge } from './access.ts';
-import { errorText, PocketError } from './errors.ts';
+import { errorText, issuesText, PocketError } from './errors.ts';
 import { misspeltOption, toolFields } from './option-keys.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
@@ -208,12 +208,7 @@ function standardCheck(schema: StandardSchemaV1): Check {
 
 function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
   if (!result.issues) return { value: result.value };
-  return { problem: result.issues.map((issue) => `${pathOf(issue)}${issue.message}`).join('; ') };
-}
-
-function pathOf(issue: StandardSchemaV1.Issue): string {
-  const path = (issue.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
-  return path ? `${path}: ` : '';
+  return { problem: issuesText(result.issues) };
 }
 
 async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {

@@ -103,3 +103,11 @@ function shown(value: unknown, depth = 0): string {
   if (typeof kind !== 'string' || kind === 'Object' || kind === '') return 'an object';
   return `${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
+
+/** What is undefined was left out. */
+export function givenIn<Options extends object>(
+  options: Options,
+): { [Key in keyof Options]?: Exclude<Options[Key], undefined> } {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as { [Key in keyof Options]?: Exclude<Options[Key], undefined> };
+}

@@ -5,6 +5,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { errorText } from '../errors.ts';
 import { compileSchema } from '../json-schema.ts';
 import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
+import { givenIn } from '../option-rules.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
 import { ManifestFile } from './manifest.ts';
 import type { Manifest } from './manifest-schema.ts';
@@ -185,7 +186,7 @@ async function readTools(source: ManifestFile, manifest: Manifest): Promise<Map<
       name,
       description,
       inputSchema,
-      ...(annotations ? { annotations: withoutUndefined(annotations) } : {}),
+      ...(annotations ? { annotations: givenIn(annotations) } : {}),
       ...(capability ? { _meta: { capability } } : {}),
     };
     tools.set(name, { index, definition, check: compiled.check });
@@ -195,8 +196,4 @@ async function readTools(source: ManifestFile, manifest: Manifest): Promise<Map<
 
 function valueAt(value: unknown, step: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined;
-}
-
-function withoutUndefined(annotations: NonNullable<NonNullable<Manifest['tool_list']>[number]['annotations']>) {
-  return Object.fromEntries(Object.entries(annotations).filter(([, value]) => value !== undefined));
 }
