@@ -1,22 +1,17 @@
 // One call of `fetch`: what is sent, the answer to it, and what ends it early.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { type Connections, hasRested, type Target } from './connections.ts';
 import type { FetchOptions } from './fetch.ts';
 import { FetchError } from './fetch-error.ts';
 import { HttpResponse } from './http-response.ts';
 import type { RequestParts } from './request-parts.ts';
 import { Body } from './response-body.ts';
-import { hasRested } from './rested-connections.ts';
 
 /** What is worth reading of a body that nobody wants, so that its connection serves again. */
 const DISCARDED = { bytes: 64 * 1_024, ms: 1_000 };
 /** Any other header may hold a secret: an API key goes by many names. */
 const KEPT_ACROSS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
-
-/** Those between two calls of `close`. */
-export interface Connections {
-  areClosed: boolean;
-}
 
 export class Exchange {
   method: string;
@@ -52,8 +47,8 @@ export class Exchange {
   }
 
   /** Connects once more when a kept connection turns out to have ended and nothing can happen twice. */
-  send(connect: () => ClientRequest, connections: Connections): Promise<IncomingMessage> {
-    const request = connect();
+  send(target: Target, connections: Connections): Promise<IncomingMessage> {
+    const request = connections.request(target, this.method, this.headers);
     this.#request = request;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -63,7 +58,7 @@ export class Exchange {
         if (!isWaiting) return;
         isWaiting = false;
         const isOver = this.#ended !== undefined || connections.areClosed;
-        if (!isOver && request.reusedSocket && this.#mayRepeat(isWritten)) resolve(this.send(connect, connections));
+        if (!isOver && request.reusedSocket && this.#mayRepeat(isWritten)) resolve(this.send(target, connections));
         else reject(error instanceof FetchError ? error : networkError(error));
       };
       const write = () => {
@@ -78,6 +73,10 @@ export class Exchange {
         if (isWaiting) fail(new Error('The connection was closed without an answer')); // as after a 101
       });
       request.on('response', (message) => {
+        if (!isWritten) {
+          request.destroy(new Error('The server answered before it was asked'));
+          return;
+        }
         isWaiting = false;
         resolve(message);
       });
@@ -122,6 +121,7 @@ export class Exchange {
     this.#sent = undefined;
     delete this.headers['content-type'];
     delete this.headers['content-length'];
+    delete this.headers['transfer-encoding'];
   }
 
   release(): void {

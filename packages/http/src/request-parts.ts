@@ -15,7 +15,7 @@ export function readRequest(input: string | URL | Request, init: RequestInit): R
   signal?.throwIfAborted();
   const headers = headersOf(init.headers ?? given?.headers);
   const method = (init.method ?? given?.method ?? 'GET').toUpperCase();
-  const body = readBody(init.body ?? given?.body ?? undefined, headers);
+  const body = readBody(init.body ?? given?.body ?? undefined, method, headers);
   return { method, headers, body, signal };
 }
 
@@ -25,7 +25,7 @@ function headersOf(asked: RequestInit['headers']): Record<string, string> {
   if (isPlainObject(asked)) {
     for (const [key, value] of Object.entries(asked)) {
       const name = key.toLowerCase();
-      const text = `${value}`.replace(AROUND, '');
+      const text = trimmed(`${value}`);
       headers[name] = headers[name] === undefined ? text : `${headers[name]}, ${text}`;
     }
     return headers;
@@ -36,27 +36,43 @@ function headersOf(asked: RequestInit['headers']): Record<string, string> {
   return headers;
 }
 
-/** White space that HTTP has around a value. */
+/** Without the white space that HTTP has around a value; hardly any value has some. */
+function trimmed(text: string): string {
+  return text.charCodeAt(0) > SPACE && text.charCodeAt(text.length - 1) > SPACE ? text : text.replace(AROUND, '');
+}
+
+const SPACE = 32;
 const AROUND = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 
 function isPlainObject(asked: RequestInit['headers']): asked is Record<string, string> {
   return asked !== undefined && Object.getPrototypeOf(asked) === Object.prototype;
 }
 
-function readBody(body: RequestInit['body'] | undefined, headers: Record<string, string>): RequestParts['body'] {
+/** Methods whose requests mostly have no body; with any other a server wants to hear that there is none. */
+const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
+
+function readBody(
+  body: RequestInit['body'] | undefined,
+  method: string,
+  headers: Record<string, string>,
+): RequestParts['body'] {
   // how long a body is we know ourselves: the rest of one that is longer would be read as another request
   if (headers['content-length'] !== undefined) delete headers['content-length'];
   if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding'];
-  if (body === undefined || body === null) return undefined;
+  if (body === undefined || body === null) {
+    if (!BODILESS.has(method)) headers['content-length'] = '0';
+    return undefined;
+  }
   if (typeof body === 'string' || body instanceof Uint8Array) {
     if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
     headers['content-length'] = String(Buffer.byteLength(body));
     return body;
   }
+  headers['transfer-encoding'] = 'chunked';
   if (body instanceof Readable) return body;
   // forms, blobs and streams: the built-in Response knows how they are written
   const written = new Response(body);
   const type = written.headers.get('content-type');
   if (type !== null) headers['content-type'] ??= type;
-  return written.body ? Readable.fromWeb(written.body) : undefined;
+  return Readable.fromWeb(written.body ?? new ReadableStream());
 }

@@ -1,0 +1,57 @@
+// Connections through the proxy that the environment names, which the Agents of Node know how to ask.
+import { type ClientRequest, Agent as HttpAgent, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import {
+  type Connections,
+  IDLE_MS,
+  NOT_TO_THE_LAST_MS,
+  noteRest,
+  type Target,
+  type TlsOptions,
+} from './connections.ts';
+
+export class ProxiedConnections implements Connections {
+  areClosed = false;
+  readonly #http: HttpAgent;
+  readonly #https: HttpsAgent;
+
+  constructor({ ca, rejectUnauthorized = true }: TlsOptions) {
+    const pool = {
+      keepAlive: true,
+      agentKeepAliveTimeoutBuffer: NOT_TO_THE_LAST_MS,
+      timeout: IDLE_MS,
+      proxyEnv: process.env,
+    };
+    this.#http = notingRest(new HttpAgent(pool));
+    this.#https = notingRest(new HttpsAgent({ ...pool, rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) }));
+  }
+
+  request(
+    { isSecure, host, port, path, lookup }: Target,
+    method: string,
+    headers: Readonly<Record<string, string>>,
+  ): ClientRequest {
+    const options = { host, port, path, method, headers, ...(lookup ? { lookup } : {}) };
+    return isSecure ? requestHttps({ ...options, agent: this.#https }) : requestHttp({ ...options, agent: this.#http });
+  }
+
+  close(): void {
+    this.areClosed = true;
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+}
+
+function notingRest<Kind extends HttpAgent>(agent: Kind): Kind {
+  const since = new WeakMap<object, number>();
+  const { keepSocketAlive, reuseSocket } = agent;
+  agent.keepSocketAlive = (socket) => {
+    since.set(socket, performance.now());
+    return keepSocketAlive.call(agent, socket);
+  };
+  agent.reuseSocket = (socket, request) => {
+    noteRest(request, since.get(socket) ?? 0);
+    reuseSocket.call(agent, socket, request);
+  };
+  return agent;
+}

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TLSSocket } from 'node:tls';
+import { afterEach, expect, test, vi } from 'vitest';
+import { selfSigned } from '../../mattermost/test/fake/self-signed.ts';
+import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch.ts';
+
+const endings: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+function open(options: FetchOptions = {}): HttpFetch {
+  const fetch = makeFetch({ guard: 'none', ...options });
+  endings.push(async () => fetch.close());
+  return fetch;
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  endings.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Tells by the ports of its callers how many connections they made. */
+async function serve(listener: RequestListener): Promise<{ url: string; ports: Set<number | undefined> }> {
+  const ports = new Set<number | undefined>();
+  const server = createServer((request, response) => {
+    ports.add(request.socket.remotePort);
+    listener(request, response);
+  });
+  return { url: `http://127.0.0.1:${await listening(server)}`, ports };
+}
+
+/** Answers every request with the number of its connection. */
+async function serveNumbers(): Promise<{ url: string; sockets: Socket[] }> {
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => {
+    const number = sockets.push(socket.on('error', () => {}));
+    socket.on('data', () => socket.write(answer(String(number))));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  endings.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets };
+}
+
+function answer(body: string): string {
+  return `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+async function read(fetch: HttpFetch, url: string, init?: RequestInit): Promise<string> {
+  return (await fetch(url, init)).text();
+}
+
+test('what a server says unasked on a free connection is nobody’s answer', async () => {
+  const { url, sockets } = await serveNumbers();
+  const fetch = open();
+  expect(await read(fetch, url)).toBe('1');
+  sockets[0]?.write(answer('poison'));
+  await sleep(20);
+  expect(await read(fetch, url, { method: 'POST', body: 'x' })).toBe('2');
+});
+
+test('nor is what it said at the moment of the question', async () => {
+  const { url, sockets } = await serveNumbers();
+  const fetch = open();
+  expect(await read(fetch, url)).toBe('1');
+  await sleep(20);
+  sockets[0]?.write(answer('poison')); // lies unread while the call takes the connection
+  expect(await read(fetch, url, { method: 'POST', body: 'x' })).toBe('2');
+});
+
+test.each([
+  ['timeout=2', 3],
+  ['timeout=60', 1],
+  ['max=5', 1],
+])('of a server that says "%s" three calls make %i connections', async (hint, count) => {
+  const { url, ports } = await serve((_request, response) => response.setHeader('keep-alive', hint).end('ok'));
+  const fetch = open();
+  for (let calls = 0; calls < 3; calls++) await read(fetch, url);
+  expect(ports.size).toBe(count);
+});
+
+test('a connection is not used again after the time its server keeps it, or when it is old', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  let hint = 'timeout=10';
+  const { url, ports } = await serve((_request, response) => response.setHeader('keep-alive', hint).end('ok'));
+  const fetch = open();
+  const connectionsAfter = async (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    await read(fetch, url);
+    return ports.size;
+  };
+  await read(fetch, url);
+  expect(await connectionsAfter(7_900)).toBe(1);
+  hint = 'timeout=600';
+  expect(await connectionsAfter(8_100)).toBe(2);
+  for (let seconds = 0; seconds < 300; seconds += 20) expect(await connectionsAfter(20_000)).toBe(2);
+  await connectionsAfter(1_000); // answered over the old one, which is given up then
+  expect(await connectionsAfter(1_000)).toBe(3);
+});
+
+test('whoever asks for it gets a connection of their own', async () => {
+  const { url, ports } = await serve((request, response) => response.end(request.headers.connection));
+  const fetch = open();
+  for (let calls = 0; calls < 2; calls++)
+    expect(await read(fetch, url, { headers: { connection: 'close' } })).toBe('close');
+  expect(ports.size).toBe(2);
+});
+
+test('calls at the same time have connections of their own, which serve again', async () => {
+  const { url, ports } = await serve((_request, response) => void setTimeout(() => response.end('ok'), 20));
+  const fetch = open();
+  for (let rounds = 0; rounds < 3; rounds++) await Promise.all([1, 2, 3].map(() => read(fetch, url)));
+  expect(ports.size).toBe(3);
+});
+
+test('how long a request is the server hears with every method and body', async () => {
+  const { url } = await serve(async (request, response) => {
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    response.end(JSON.stringify([length ?? coding ?? null, await text(request)]));
+  });
+  const fetch = open();
+  const sent = async (method: string, body?: RequestInit['body']) =>
+    JSON.parse(await read(fetch, url, { method, ...(body === undefined ? {} : { body }) }));
+  const stream = () => Readable.from(['in ', 'parts']) as unknown as ReadableStream;
+  expect(await sent('GET')).toEqual([null, '']);
+  expect(await sent('DELETE')).toEqual([null, '']);
+  for (const method of ['POST', 'PUT', 'PATCH']) expect(await sent(method)).toEqual(['0', '']);
+  for (const method of ['POST', 'DELETE']) {
+    expect(await sent(method, 'text')).toEqual(['4', 'text']);
+    expect(await sent(method, stream())).toEqual(['chunked', 'in parts']);
+  }
+});
+
+test('over TLS the certificate decides, connections are kept and sessions taken up again', async () => {
+  const { key, cert } = selfSigned();
+  const resumed: boolean[] = [];
+  const ports = new Set<number | undefined>();
+  const server = createSecureServer({ key, cert }, ({ socket }, response) => {
+    ports.add(socket.remotePort);
+    if (socket instanceof TLSSocket) resumed.push(socket.isSessionReused());
+    response.end('ok');
+  });
+  const port = await listening(server);
+  const url = `https://localhost:${port}`;
+  await expect(read(open(), url)).rejects.toMatchObject({ cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
+  expect(await read(open({ tls: { rejectUnauthorized: false } }), url)).toBe('ok');
+  const fetch = open({ tls: { ca: cert } });
+  for (const address of [url, url, `https://127.0.0.1:${port}`]) expect(await read(fetch, address)).toBe('ok');
+  expect(ports.size).toBe(3);
+  resumed.length = 0;
+  server.closeAllConnections();
+  await sleep(20);
+  expect(await read(fetch, url)).toBe('ok');
+  expect(resumed).toEqual([true]);
+});
