@@ -5,6 +5,7 @@ import { everybody, floor, isInstalled, us } from './contenders.ts';
 import { type Figure, figures, meets, targetText } from './figures.ts';
 import { contendersTable } from './reach.ts';
 import { type Results, spreadOf } from './results.ts';
+import { WARM_CALLS } from './tasks/wire.ts';
 import { median, WARM_RUNS } from './timing.ts';
 
 interface ReportParts {
@@ -44,14 +45,15 @@ items 3, 4, 5 and 12 and the rates of 8 are on the clock. In item 8 the server o
 anew for every request, the one of 2025 keeps sessions and answers with streams; what is in flight are 32 lines of eight
 calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
 
-Idle agents share their tools, as those of one program do. By MCP each has a server of its own, which counts too (not
+Idle agents share their tools, as those of one program do, but in one row: there each has ten that were made for it, which
+are counted too. By MCP each has a server of its own, which counts too (not
 Mastra's: over HTTP a server lasts a request). What all
 servers list alike we keep once, and the target of that row rests on it; in the row after it, for which there is no
 target, every server has its own words for its tools. An import alone is a door with nothing behind it, so the row after
 it adds one run with one tool.
 
 The agent behind the bridge and the backend of Mattermost are in processes of their own, over HTTP the client too, and
-their floors have the \`fetch\` that ours has: a call of another agent is the CPU of its caller, who looks it up in a
+both floors have our \`fetch\`: a call of another agent is the CPU of its caller, who looks it up in a
 registry on disk, checks limits and writes the call down there, while the floor only calls. Calls of Mattermost are those in
 a second of CPU of the server (in process: of client and server), and once on the clock.
 
@@ -70,7 +72,7 @@ ${table}
 | machine | ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch} |
 | Node | ${process.version} |
 | taken by others | ${stolen === undefined ? 'unknown' : `${(stolen * 100).toFixed(0)} % of the processors' time in this run`} |
-| repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; calls to a server up to ten times that, for 12,000), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; what takes long or varies little (search, memory of idle agents) once; ${effort.starts} cold starts in each |
+| repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; calls to a server up to ten times that, for ${WARM_CALLS.toLocaleString('en')}), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; what takes long or varies little (search, what is installed, memory of idle agents) once; ${effort.starts} cold starts in each |
 | order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); another one is first in every repeat |
 | spread | half of the distance from the lowest to the highest repeat, as a part of the median; shown as ± where above 10 %. Typical: ±${(results.noise * 100).toFixed(0)} % |
 

@@ -17,7 +17,7 @@ const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    two minutes, to look at, of code that is hardly warm; where no work is named, without long runs and of peers
-             only loop, cold and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
+             only loop, cold and installed; a whole run takes 50 minutes, judges the targets and writes bench/RESULTS.md
   --install  installs the peers first, in folders of their own; a whole run does so by itself
   --work     some of ${allWorks.join(', ')}
   --only     some of ${everybody.join(', ')}`,

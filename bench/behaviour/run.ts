@@ -41,7 +41,8 @@ if (isWhole) {
   const file = fileURLToPath(new URL('../../docs/behaviour.md', import.meta.url));
   writeFileSync(file, page({ subjects, versions, outcome: (subject, id) => outcomes.get(`${subject} ${id}`) }));
   console.log('\nwritten: docs/behaviour.md');
-}
+} else if (subjects.length === everybody.length)
+  console.log('\nnot written: docs/behaviour.md, since not all have run');
 const ours = subjects.includes(us) ? Object.keys(behaviours) : [];
 const failed = ours.filter((id) => outcomes.get(`${us} ${id}`)?.verdict !== 'yes');
 if (failed.length > 0) {

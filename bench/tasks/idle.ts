@@ -5,16 +5,20 @@ const TOOLS = 10;
 const turns = { steps: 0, calls: 0, deltas: 1 };
 const shared = toolsOf(TOOLS);
 
-/** As made, and after an answer: some do most of their work only when they are asked. */
+/** As made, after an answer, for which some do most of their work, and with tools that are made for it alone. */
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!inProcess) return undefined;
-  const make = async () => inProcess({ turns, tools: shared });
+  const make = async (tools = shared) => inProcess({ turns, tools });
   const makeAndAsk = async () => {
     const running = await make();
     await running.run();
     return running;
   };
-  return { idle: await kilobytesEach(make, effort.agents), idleAsked: await kilobytesEach(makeAndAsk, effort.agents) };
+  return {
+    idle: await kilobytesEach(() => make(), effort.agents),
+    idleAsked: await kilobytesEach(makeAndAsk, effort.agents),
+    idleOwn: await kilobytesEach(() => make(toolsOf(TOOLS)), effort.agents),
+  };
 }
 
 /** Each with a connection of its own to a server that lists the same as all others. */

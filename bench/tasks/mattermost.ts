@@ -1,5 +1,5 @@
 // Tool calls of the Mattermost server before a fake in another process, in process and over HTTP; the floor is a bare MCP
-// server that does one fetch, with the `fetch` that ours has.
+// server that does one fetch, with our `fetch`.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';

@@ -10,7 +10,7 @@ const IN_FLIGHT = 32;
 /** Each of those in flight is the first of so many, one after the other. */
 const CALLS_EACH = 8;
 /** Client and server go through so much code that both are still getting faster after ten thousand calls. */
-const WARM_CALLS = 12_000;
+export const WARM_CALLS = 12_000;
 
 export async function stdio(contender: Contender, effort: Effort): Promise<Figures | undefined> {
   const endpoint = { command: process.execPath, args: [serverFile, 'stdio'] };

@@ -1,5 +1,6 @@
 // Where the requests of one `fetch` get their connections.
 import type { ClientRequest, RequestOptions } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 /** What an address says, read once. */
 export interface Target {
@@ -36,14 +37,26 @@ export const NOT_TO_THE_LAST_MS = 2_000;
 /** After so long without a request a server may have ended a connection. */
 const REST_MS = 5;
 
-const rested = new WeakSet<ClientRequest>();
+interface Rested {
+  socket: Duplex & { bytesRead?: number };
+  /** Bytes that were heard before. */
+  heard: number | undefined;
+}
+
+const rested = new WeakMap<ClientRequest, Rested>();
 
 /** For a request over a connection that was free since then, by `performance.now()`. */
-export function noteRest(request: ClientRequest, since: number): void {
-  if (performance.now() - since > REST_MS) rested.add(request);
+export function noteRest(request: ClientRequest, socket: Rested['socket'], since: number): void {
+  if (performance.now() - since > REST_MS) rested.set(request, { socket, heard: socket.bytesRead });
 }
 
 /** Whether the server may have ended its connection unheard. */
 export function hasRested(request: ClientRequest): boolean {
   return rested.has(request);
+}
+
+/** Whether its server says something before it is asked. */
+export function isSpokenOn(request: ClientRequest): boolean {
+  const noted = rested.get(request);
+  return noted !== undefined && noted.socket.bytesRead !== noted.heard;
 }

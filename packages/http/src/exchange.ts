@@ -1,7 +1,7 @@
 // One call of `fetch`: what is sent, the answer to it, and what ends it early.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { type Connections, hasRested, type Target } from './connections.ts';
+import { type Connections, hasRested, isSpokenOn, type Target } from './connections.ts';
 import type { FetchOptions } from './fetch.ts';
 import { FetchError } from './fetch-error.ts';
 import { HttpResponse } from './http-response.ts';
@@ -63,6 +63,10 @@ export class Exchange {
       };
       const write = () => {
         if (!isWaiting) return;
+        if (isSpokenOn(request)) {
+          request.destroy(tooEarly());
+          return;
+        }
         isWritten = true;
         const body = this.#sent;
         if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
@@ -74,14 +78,14 @@ export class Exchange {
       });
       request.on('response', (message) => {
         if (!isWritten) {
-          request.destroy(new Error('The server answered before it was asked'));
+          request.destroy(tooEarly());
           return;
         }
         isWaiting = false;
         resolve(message);
       });
-      if (hasRested(request))
-        setImmediate(write); // by then is heard whether the server has ended it
+      // the first may come before anything is read; by the second is heard whether the server has ended it
+      if (hasRested(request)) setImmediate(() => setImmediate(write));
       else write();
     });
   }
@@ -94,14 +98,14 @@ export class Exchange {
   respond(message: IncomingMessage, url: URL): Response {
     const status = message.statusCode;
     if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
-      message.once('close', () => this.release());
+      message.once('close', () => this.#over());
       discard(message);
       return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected });
     }
     const body = new Body(message, {
       encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
       maxBytes: this.#options.maxBytes,
-      over: () => this.release(),
+      over: () => this.#over(),
     });
     this.#body = body;
     return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected, body });
@@ -124,9 +128,17 @@ export class Exchange {
     delete this.headers['transfer-encoding'];
   }
 
+  /** Nothing will be sent again. */
   release(): void {
+    this.#sent = undefined; // a kept connection remembers its latest request
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener('abort', this.#abort);
+  }
+
+  /** What is answered before it is sent would keep its connection for as long as nobody takes it. */
+  #over(): void {
+    this.release();
+    if (this.#request?.writableFinished === false) this.#request.destroy();
   }
 
   readonly #abort = () => this.#end(this.#signal?.reason);
@@ -157,6 +169,10 @@ export function discard(message: IncomingMessage): void {
     bytes += chunk.length;
     if (bytes > DISCARDED.bytes) message.destroy();
   });
+}
+
+function tooEarly(): Error {
+  return new Error('The server answered before it was asked');
 }
 
 function networkError(error: Error): TypeError {

@@ -1,5 +1,5 @@
-// Connections that are kept between requests. An Agent of node:http does the same, and more that we have no use for, at
-// a fifth of what a small request costs; what it is careful about is here too.
+// Connections that are kept between requests. An Agent of node:http does so too, and much besides, which makes a fifth of
+// what a small request costs (docs/decisions/011).
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
@@ -15,7 +15,11 @@ import {
 
 /** After so long a connection is made anew: names move, and it holds on to the async context it was made in. */
 const LONGEST_USE_MS = 300_000;
-/** Of other origins are kept, so that coming back to them is quick. */
+/** After so long without a byte the other side is asked whether it is still there. */
+const PROBED_AFTER_MS = 1_000;
+/** So many free ones are kept of one origin. */
+const MOST_FREE = 256;
+/** Of so many origins the TLS session is kept, so that coming back to them is quick. */
 const MOST_SESSIONS = 100;
 
 export class KeptConnections implements Connections {
@@ -31,23 +35,21 @@ export class KeptConnections implements Connections {
   }
 
   request(target: Target, method: string, headers: Readonly<Record<string, string>>): ClientRequest {
-    const { isSecure, host, port, path } = target;
-    const used: Line[] = [];
+    const { url, isSecure, host, port, path } = target;
+    const used: { line?: Line } = {};
     const request = (isSecure ? requestHttps : requestHttp)({
       host,
       port,
       path,
       method,
-      headers: listOf(target, headers),
+      headers: { host: url.host, connection: 'keep-alive', ...headers },
       // asked for when everything else is known to be valid
       createConnection: () => {
-        const line = this.#take(target.url.origin) ?? this.#open(target);
-        used.push(line);
-        return line.socket;
+        used.line = this.#take(url.origin) ?? this.#open(target);
+        return used.line.socket;
       },
     });
-    request.shouldKeepAlive = headers.connection === undefined; // it would be, had the headers not come as a list
-    for (const line of used) line.serve(request);
+    used.line?.serve(request);
     return request;
   }
 
@@ -81,8 +83,9 @@ export class KeptConnections implements Connections {
 
   #keep(origin: string, line: Line): void {
     const free = this.#free.get(origin);
-    if (free) free.push(line);
-    else this.#free.set(origin, [line]);
+    if (!free) this.#free.set(origin, [line]);
+    else if (free.length < MOST_FREE) free.push(line);
+    else line.socket.destroy();
   }
 
   #remember(origin: string, session: Buffer): void {
@@ -100,6 +103,8 @@ class Line {
   readonly #madeAt = performance.now();
   #freeSince: number | undefined;
   #keptMs = IDLE_MS;
+  /** Its timer ran out while it was in use, and may not run any more. */
+  #wasSilent = false;
   /** The header by which the server said how long it keeps it. */
   #hint: string | undefined;
 
@@ -108,7 +113,8 @@ class Line {
     this.#onFree = onFree;
     socket.setTimeout(IDLE_MS);
     socket.on('timeout', () => {
-      if (this.#freeSince !== undefined) socket.destroy();
+      if (this.#freeSince === undefined) this.#wasSilent = true;
+      else socket.destroy();
     });
     socket.on('error', () => {}); // its request is told, and a free one only closes
   }
@@ -116,18 +122,23 @@ class Line {
   serve(request: ClientRequest): void {
     if (this.#freeSince !== undefined) {
       request.reusedSocket = true;
-      noteRest(request, this.#freeSince);
+      noteRest(request, this.socket, this.#freeSince);
       this.#freeSince = undefined;
     }
-    request.on('response', ({ headers }) => this.#heed(headers['keep-alive']?.toString()));
-    request.on('close', () => this.#rest());
+    let isSent = false;
+    request.once('finish', () => {
+      isSent = true;
+    });
+    request.once('response', ({ headers }) => this.#heed(headers['keep-alive']?.toString()));
+    // some versions of Node tell twice that a request is over which was answered before it was sent
+    request.once('close', () => (isSent ? this.#rest() : this.socket.destroy()));
   }
 
   /** False for one that has been free for too long. */
   wake(): boolean {
     const { socket } = this;
     socket.off('data', this.#startled);
-    if (socket.destroyed || performance.now() - (this.#freeSince ?? 0) > this.#keptMs) {
+    if (!this.#isOpen || performance.now() - (this.#freeSince ?? 0) > this.#keptMs) {
       socket.destroy();
       return false;
     }
@@ -137,15 +148,20 @@ class Line {
 
   #rest(): void {
     const { socket } = this;
-    const isGood = !socket.destroyed && socket.readable && socket.writable && this.#keptMs > 0;
-    if (!isGood || performance.now() - this.#madeAt > LONGEST_USE_MS) {
+    if (!this.#isOpen || this.#keptMs <= 0 || performance.now() - this.#madeAt > LONGEST_USE_MS) {
       socket.destroy();
       return;
     }
     this.#freeSince = performance.now();
+    if (this.#wasSilent) socket.setTimeout(this.#keptMs);
+    this.#wasSilent = false;
     socket.on('data', this.#startled);
     socket.unref();
     this.#onFree();
+  }
+
+  get #isOpen(): boolean {
+    return this.socket.readable && this.socket.writable;
   }
 
   /** What comes unasked would be taken for the answer to the next request. */
@@ -162,7 +178,7 @@ class Line {
 
 function connectTo({ isSecure, host, port, lookup }: Target, tls: TlsOptions, session: Buffer | undefined): Socket {
   const to = { host, port, ...(lookup ? { lookup } : {}) };
-  if (!isSecure) return connect({ ...to, noDelay: true, keepAlive: true });
+  if (!isSecure) return connect({ ...to, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBED_AFTER_MS });
   const { ca, rejectUnauthorized = true } = tls;
   const socket = connectSecurely({
     ...to,
@@ -172,14 +188,5 @@ function connectTo({ isSecure, host, port, lookup }: Target, tls: TlsOptions, se
     ...(ca ? { ca: [...[ca].flat()] } : {}),
     ...(session ? { session } : {}),
   });
-  return socket.setNoDelay(true).setKeepAlive(true);
-}
-
-/** As a list node:http takes them at half the cost. */
-function listOf({ url }: Target, headers: Readonly<Record<string, string>>): string[] {
-  const list: string[] = [];
-  if (headers.host === undefined) list.push('host', url.host);
-  if (headers.connection === undefined) list.push('connection', 'keep-alive');
-  for (const name in headers) list.push(name, headers[name] ?? '');
-  return list;
+  return socket.setNoDelay(true).setKeepAlive(true, PROBED_AFTER_MS);
 }

@@ -50,7 +50,7 @@ function notingRest<Kind extends HttpAgent>(agent: Kind): Kind {
     return keepSocketAlive.call(agent, socket);
   };
   agent.reuseSocket = (socket, request) => {
-    noteRest(request, since.get(socket) ?? 0);
+    noteRest(request, socket, since.get(socket) ?? 0);
     reuseSocket.call(agent, socket, request);
   };
   return agent;

@@ -59,6 +59,7 @@ function readBody(
   // how long a body is we know ourselves: the rest of one that is longer would be read as another request
   if (headers['content-length'] !== undefined) delete headers['content-length'];
   if (headers['transfer-encoding'] !== undefined) delete headers['transfer-encoding'];
+  if (headers.expect !== undefined) delete headers.expect; // it would be sent before its time, and be answered twice
   if (body === undefined || body === null) {
     if (!BODILESS.has(method)) headers['content-length'] = '0';
     return undefined;
@@ -74,5 +75,5 @@ function readBody(
   const written = new Response(body);
   const type = written.headers.get('content-type');
   if (type !== null) headers['content-type'] ??= type;
-  return Readable.fromWeb(written.body ?? new ReadableStream());
+  return written.body ? Readable.fromWeb(written.body) : Readable.from([]);
 }

@@ -169,6 +169,7 @@ export class Body {
     this.#options.over();
     this.#onBegun?.();
     if (this.#reader) settle(this.#reader, outcome);
+    this.#reader = undefined; // its connection remembers this body until the next request
   }
 }
 

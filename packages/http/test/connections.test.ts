@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { stat } from 'node:fs';
+import { type ClientRequest, createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -43,19 +45,27 @@ async function serve(listener: RequestListener): Promise<{ url: string; ports: S
   return { url: `http://127.0.0.1:${await listening(server)}`, ports };
 }
 
-/** Answers every request with the number of its connection. */
-async function serveNumbers(): Promise<{ url: string; sockets: Socket[] }> {
-  const sockets: Socket[] = [];
+const sockets: Socket[] = [];
+
+async function serveRaw(listener: (socket: Socket) => void): Promise<{ url: string }> {
   const server = createTcpServer((socket) => {
-    const number = sockets.push(socket.on('error', () => {}));
-    socket.on('data', () => socket.write(answer(String(number))));
+    sockets.push(socket.on('error', () => {}));
+    listener(socket);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   endings.push(async () => {
-    for (const socket of sockets) socket.destroy();
+    for (const socket of sockets.splice(0)) socket.destroy();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** Answers every request with the number of its connection. */
+function serveNumbers(): Promise<{ url: string }> {
+  return serveRaw((socket) => {
+    const number = sockets.length;
+    socket.on('data', () => socket.write(answer(String(number))));
+  });
 }
 
 function answer(body: string): string {
@@ -67,7 +77,7 @@ async function read(fetch: HttpFetch, url: string, init?: RequestInit): Promise<
 }
 
 test('what a server says unasked on a free connection is nobody’s answer', async () => {
-  const { url, sockets } = await serveNumbers();
+  const { url } = await serveNumbers();
   const fetch = open();
   expect(await read(fetch, url)).toBe('1');
   sockets[0]?.write(answer('poison'));
@@ -75,14 +85,80 @@ test('what a server says unasked on a free connection is nobody’s answer', asy
   expect(await read(fetch, url, { method: 'POST', body: 'x' })).toBe('2');
 });
 
-test('nor is what it said at the moment of the question', async () => {
-  const { url, sockets } = await serveNumbers();
+/** Right after an event of that kind, when nothing else has been read yet. */
+const moments: Record<string, (then: () => void) => void> = {
+  'a timer': (then) => void setTimeout(then, 1),
+  'a file': (then) => stat('.', then),
+};
+const whole = answer('poison');
+
+test.each(Object.keys(moments).flatMap((moment) => [whole, whole.slice(0, 20)].map((said) => [moment, said] as const)))(
+  'nor is what it said at the moment of the question, after %s: %j',
+  async (moment, said) => {
+    const { url } = await serveNumbers();
+    const fetch = open();
+    expect(await read(fetch, url)).toBe('1');
+    await sleep(20);
+    const answered = new Promise((resolve) =>
+      moments[moment]?.(() => {
+        sockets[0]?.write(said); // lies unread while the call takes the connection
+        resolve(read(fetch, url, { method: 'POST', body: 'x' }));
+      }),
+    );
+    expect(await answered).toBe('2');
+  },
+);
+
+test.each(Object.keys(moments))(
+  'a connection that ends at the moment of a call, after %s, is not used',
+  async (moment) => {
+    const { url } = await serveNumbers();
+    const fetch = open();
+    expect(await read(fetch, url)).toBe('1');
+    await sleep(20);
+    const answered = new Promise((resolve) =>
+      moments[moment]?.(() => {
+        sockets[0]?.destroy();
+        resolve(read(fetch, url, { method: 'POST', body: 'x' }));
+      }),
+    );
+    expect(await answered).toBe('2');
+  },
+);
+
+test('a request that tells twice that it is over does not free its connection for two others', async () => {
+  const { url, ports } = await serve((_request, response) => response.end('ok'));
   const fetch = open();
-  expect(await read(fetch, url)).toBe('1');
-  await sleep(20);
-  sockets[0]?.write(answer('poison')); // lies unread while the call takes the connection
-  expect(await read(fetch, url, { method: 'POST', body: 'x' })).toBe('2');
+  const requests: ClientRequest[] = [];
+  const note = (message: unknown) => void requests.push((message as { request: ClientRequest }).request);
+  subscribe('http.client.request.start', note);
+  await read(fetch, url);
+  unsubscribe('http.client.request.start', note);
+  requests[0]?.emit('close');
+  expect(await Promise.all([read(fetch, url), read(fetch, url)])).toEqual(['ok', 'ok']);
+  expect(ports.size).toBe(2);
 });
+
+test('what is answered before it is sent is broken off, and keeps nothing', async () => {
+  const gone = Promise.withResolvers<void>();
+  const { url } = await serveRaw((socket) => {
+    socket.on('close', gone.resolve);
+    socket.once('data', () => {
+      socket.pause();
+      socket.write(answer('too large').replace('200 OK', '413 No'));
+    });
+  });
+  const body = Readable.from(endless()) as unknown as ReadableStream;
+  const response = await open()(url, { method: 'POST', body });
+  expect([response.status, await response.text()]).toEqual([413, 'too large']);
+  await sleep(20);
+  sockets.at(-1)?.resume(); // hears of the end only when it reads
+  await gone.promise;
+});
+
+function* endless(): Generator<Buffer> {
+  for (;;) yield Buffer.alloc(65_536);
+}
 
 test.each([
   ['timeout=2', 3],

@@ -9,6 +9,7 @@ import type {
 import { type Judgement, judge } from './access.ts';
 import { errorText, issuesText, PocketError } from './errors.ts';
 import { misspeltOption, toolFields } from './option-keys.ts';
+import { frozen } from './shared-tools.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
 
@@ -71,10 +72,9 @@ export function tool(
     definition: {
       name,
       description,
-      inputSchema: objectSchema(
-        name,
-        isStandardSchema(inputSchema) ? jsonSchemaOf(name, inputSchema) : checkedSchema(name, inputSchema),
-      ),
+      inputSchema: isStandardSchema(inputSchema)
+        ? sharedSchemaOf(name, inputSchema)
+        : objectSchema(name, checkedSchema(name, inputSchema)),
       ...(title === undefined ? {} : { title }),
       ...(annotations === undefined ? {} : { annotations }),
       ...(meta === undefined ? {} : { _meta: meta }),
@@ -167,6 +167,17 @@ function checkedSchema(name: string, schema: JsonSchema): JsonSchema {
     'CONFIG_INVALID',
     `The inputSchema of tool "${name}" must be a zod schema, z.object({ … }), or a JSON Schema, { type: 'object', properties: { … } }.`,
   );
+}
+
+const sharedSchemas = new WeakMap<StandardSchemaV1, Tool['inputSchema']>();
+
+/** Once for each schema, frozen: a program that makes its tools for every agent anew mostly has the schemas once. */
+function sharedSchemaOf(name: string, schema: StandardSchemaV1): Tool['inputSchema'] {
+  const known = sharedSchemas.get(schema);
+  if (known) return known;
+  const made = frozen<Tool['inputSchema']>(JSON.stringify(objectSchema(name, jsonSchemaOf(name, schema))));
+  sharedSchemas.set(schema, made);
+  return made;
 }
 
 function jsonSchemaOf(name: string, schema: StandardSchemaV1): JsonSchema {

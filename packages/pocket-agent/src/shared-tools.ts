@@ -13,8 +13,13 @@ export function sharedTool(tool: Tool): Tool {
   const text = JSON.stringify(tool);
   const same = known.get(name)?.deref();
   if (same && JSON.stringify(same) === text) return same;
-  const copy: Tool = JSON.parse(text, (_key, value) => Object.freeze(value));
+  const copy: Tool = frozen(text);
   known.set(name, new WeakRef(copy));
   dropped.register(copy, name);
   return copy;
+}
+
+/** What is in JSON, to be shared. */
+export function frozen<Value>(json: string): Value {
+  return JSON.parse(json, (_key, value) => Object.freeze(value));
 }
