@@ -1,5 +1,5 @@
 // Connections that are kept between requests. An Agent of node:http does so too, and much besides, which makes a fifth of
-// what a small request costs (docs/decisions/011).
+// what a small request costs (docs/decisions/013).
 import { type ClientRequest, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { stat } from 'node:fs';
@@ -42,6 +43,7 @@ async function serve(listener: RequestListener): Promise<{ url: string; ports: S
     ports.add(request.socket.remotePort);
     listener(request, response);
   });
+  server.keepAliveTimeout = 60_000;
   return { url: `http://127.0.0.1:${await listening(server)}`, ports };
 }
 
@@ -221,6 +223,16 @@ test('how long a request is the server hears with every method and body', async 
     expect(await sent(method, 'text')).toEqual(['4', 'text']);
     expect(await sent(method, stream())).toEqual(['chunked', 'in parts']);
   }
+});
+
+test('a free connection does not keep the process', async () => {
+  const { url } = await serve((_request, response) => response.setHeader('keep-alive', 'timeout=60').end('ok'));
+  const program = `
+    import { makeFetch } from ${JSON.stringify(new URL('../src/fetch.ts', import.meta.url))};
+    console.log(await (await makeFetch({ guard: 'none' })(${JSON.stringify(url)})).text());`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 20_000 });
+  expect(await text(child.stdout)).toBe('ok\n');
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
 test('over TLS the certificate decides, connections are kept and sessions taken up again', async () => {
