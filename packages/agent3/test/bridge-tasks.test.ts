@@ -6,7 +6,7 @@ import { startSdkAgent } from './fixtures/sdk-agent.ts';
 test('a deadline leaves the task running, with a handle to wait for it', async () => {
   const agent = await startSdkAgent();
   const { bridge, say, directory } = setUp({ ...agent, price: { perCall: 1, currency: 'USD' } });
-  const late = await say('wait', { metadata: { timeout: 700 } });
+  const late = await say('wait', { metadata: { timeout: 2_000 } });
   expect(late).toMatchObject({ success: false, errorCode: 'TIMEOUT', task: { state: 'working' } });
   expect(late.error).toContain('use the taskHandle');
   expect(late.receipt).toBeDefined();

@@ -145,9 +145,9 @@ describe('web', () => {
     ['links in links', `${'<a href="/x">'.repeat(50_000)}text${'</a>'.repeat(50_000)}`],
     ['spaces', `<p>${' '.repeat(1_000_000)}x`],
   ])('a page full of %s is read in a moment', (_what, html) => {
-    const begun = performance.now();
+    const begun = process.cpuUsage(); // on the clock a machine that is shared takes any time
     htmlToText(html, 'https://x.example');
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
   });
 
   test('lists, tables, code and entities stay readable', () => {
