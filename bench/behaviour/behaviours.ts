@@ -155,15 +155,15 @@ export const behaviours: Record<string, Behaviour> = {
     },
   },
   oneOfThreeFails: {
-    title: 'one of three calls at once fails: all are answered, and the reason is told',
+    title: 'one of three calls at once fails: all are answered, the reason is told, and the run goes on',
     async holds(subject) {
       const { url } = await startToolsServer();
-      const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }]);
+      const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }], [{ tool: 'good' }]);
       await (await opened(subject, { tools: { url } })).run(conversation);
-      const [first, second, third] = conversation.results.map(([, text]) => text);
       const ids = conversation.results.map(([id]) => id).join();
-      const isGood = [first, third].every((text) => text?.includes('all is well'));
-      return ids === 'call-1,call-2,call-3' && isGood && (second?.includes('the disk is full') ?? false);
+      const [first, second, third, last] = conversation.results.map(([, text]) => text);
+      const areGood = [first, third, last].every((text) => text?.includes('all is well'));
+      return ids === 'call-1,call-2,call-3,call-4' && areGood && (second?.includes('the disk is full') ?? false);
     },
   },
   sessionClosed: {
