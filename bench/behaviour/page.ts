@@ -25,8 +25,7 @@ What an agent should do with MCP servers, tried on real servers of both protocol
 2026-07-28 (SDK v2, and nothing else: whoever does not speak it has "no" in all its rows); large results, calls at once
 and children on servers of SDK v2 that speak both. Every cell is one process with one set of MCP connections, an agent for
 each run, a scripted model and real sockets or children. A dead server was tried beside one of 2025; after a loss everybody
-has three tries. Others are used as their documentation says, with options
-turned on where a behaviour is an option; what a program has to do itself (leave out a client that failed, call
+has three tries. Others are used as their documentation says, with options turned on where a behaviour is an option; what a program has to do itself (leave out a client that failed, call
 \`reconnect()\` before a run, list the tools of a client past the list that the framework keeps, put a trace context into
 the headers of a whole connection) does not count for them.
 
