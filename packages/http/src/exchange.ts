@@ -44,6 +44,7 @@ export class Exchange {
       this.#timer = setTimeout(late, timeoutMs);
     }
     signal?.addEventListener('abort', this.#abort, { once: true });
+    if (body instanceof Readable) body.on('error', (error) => this.#end(networkError(error)));
   }
 
   /** Connects once more when a kept connection turns out to have ended and nothing can happen twice. */
@@ -69,8 +70,10 @@ export class Exchange {
         }
         isWritten = true;
         const body = this.#sent;
-        if (body instanceof Readable) body.once('error', (error) => request.destroy(error)).pipe(request);
-        else request.end(body);
+        if (body instanceof Readable) {
+          request.once('close', () => body.destroy());
+          body.pipe(request);
+        } else request.end(body);
       };
       request.on('error', fail); // after the answer the body tells
       request.on('close', () => {
@@ -98,17 +101,35 @@ export class Exchange {
   respond(message: IncomingMessage, url: URL): Response {
     const status = message.statusCode;
     if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
-      message.once('close', () => this.#over());
-      discard(message);
+      message.once('close', () => this.release());
+      this.discard(message);
       return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected });
     }
     const body = new Body(message, {
       encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
       maxBytes: this.#options.maxBytes,
-      over: () => this.#over(),
+      over: () => {
+        this.release();
+        breakOffUnsent(this.#request);
+      },
     });
     this.#body = body;
     return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected, body });
+  }
+
+  /** Reads a small body to its end; any other is broken off, with its connection. */
+  discard(message: IncomingMessage): void {
+    const request = this.#request;
+    let bytes = 0;
+    const timer = setTimeout(() => message.destroy(), DISCARDED.ms).unref();
+    message.once('close', () => {
+      clearTimeout(timer);
+      breakOffUnsent(request);
+    });
+    message.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > DISCARDED.bytes) message.destroy();
+    });
   }
 
   redirect(status: number, isSameOrigin: boolean): void {
@@ -135,12 +156,6 @@ export class Exchange {
     this.#signal?.removeEventListener('abort', this.#abort);
   }
 
-  /** What is answered before it is sent would keep its connection for as long as nobody takes it. */
-  #over(): void {
-    this.release();
-    if (this.#request?.writableFinished === false) this.#request.destroy();
-  }
-
   readonly #abort = () => this.#end(this.#signal?.reason);
 
   #end(reason: unknown): void {
@@ -160,15 +175,9 @@ export class Exchange {
   }
 }
 
-/** Reads a small body to its end; any other is broken off, with its connection. */
-export function discard(message: IncomingMessage): void {
-  let bytes = 0;
-  const timer = setTimeout(() => message.destroy(), DISCARDED.ms).unref();
-  message.once('close', () => clearTimeout(timer));
-  message.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > DISCARDED.bytes) message.destroy();
-  });
+/** What is answered before it is sent would keep its connection for ever. Over TLS it is heard late that it was sent. */
+function breakOffUnsent(request: ClientRequest | undefined): void {
+  if (request?.writableFinished === false) setImmediate(() => void (request.writableFinished || request.destroy()));
 }
 
 function tooEarly(): Error {

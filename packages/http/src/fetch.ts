@@ -2,7 +2,7 @@
 // are bounded to the last byte of the body. It does with less than half the work of the built-in one.
 import { isIP } from 'node:net';
 import type { Connections, Target, TlsOptions } from './connections.ts';
-import { discard, Exchange } from './exchange.ts';
+import { Exchange } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
 import { KeptConnections } from './kept-connections.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
@@ -72,7 +72,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
         if (!isRedirect(message.statusCode) || location === undefined) return exchange.respond(message, url);
         const mode = init.redirect ?? (input instanceof Request ? input.redirect : 'follow');
         if (redirects === 'follow' && mode === 'manual') return exchange.respond(message, url);
-        discard(message);
+        exchange.discard(message);
         if (redirects === 'refuse' || mode === 'error')
           throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);
         if (count >= MOST_REDIRECTS)

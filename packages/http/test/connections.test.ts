@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
+import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test, vi } from 'vitest';
 import { selfSigned } from '../../mattermost/test/fake/self-signed.ts';
 import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch.ts';
@@ -141,25 +142,46 @@ test('a request that tells twice that it is over does not free its connection fo
   expect(ports.size).toBe(2);
 });
 
-test('what is answered before it is sent is broken off, and keeps nothing', async () => {
+test.each([
+  ['413 No', 'refuse'],
+  ['307 There\r\nlocation: /there', 'refuse'],
+  ['303 There\r\nlocation: /there', 'follow'],
+] as const)('what is answered before it is sent, with %j (%s), is broken off', async (status, redirects) => {
   const gone = Promise.withResolvers<void>();
   const { url } = await serveRaw((socket) => {
-    socket.on('close', gone.resolve);
+    const [head = '', body = ''] = sockets.length === 1 ? [status, 'in between'] : ['200 OK', 'there'];
+    socket.once('close', gone.resolve);
     socket.once('data', () => {
       socket.pause();
-      socket.write(answer('too large').replace('200 OK', '413 No'));
+      socket.write(answer(body).replace('200 OK', head));
     });
   });
-  const body = Readable.from(endless()) as unknown as ReadableStream;
-  const response = await open()(url, { method: 'POST', body });
-  expect([response.status, await response.text()]).toEqual([413, 'too large']);
-  await sleep(20);
-  sockets.at(-1)?.resume(); // hears of the end only when it reads
+  const ended = Promise.withResolvers<void>();
+  const body = Readable.from(endless(ended.resolve)) as unknown as ReadableStream;
+  const call = open({ redirects })(url, { method: 'POST', body });
+  if (status.startsWith('307')) await expect(call).rejects.toMatchObject({ code: 'REDIRECT' });
+  else expect(await (await call).text()).toBe(redirects === 'follow' ? 'there' : 'in between');
+  await ended.promise;
+  sockets[0]?.resume(); // hears of the end only when it reads
   await gone.promise;
 });
 
-function* endless(): Generator<Buffer> {
-  for (;;) yield Buffer.alloc(65_536);
+test('a body that fails while its connection is listened to fails the call', async () => {
+  const { url } = await serveNumbers();
+  const fetch = open();
+  await read(fetch, url);
+  await sleep(20);
+  const body = new ReadableStream({ start: (controller) => controller.error(new Error('no more')) });
+  const init: RequestInit = { method: 'POST', body };
+  await expect(fetch(url, init)).rejects.toMatchObject({ message: 'fetch failed', cause: { message: 'no more' } });
+});
+
+function* endless(onEnd: () => void): Generator<Buffer> {
+  try {
+    for (;;) yield Buffer.alloc(65_536);
+  } finally {
+    onEnd();
+  }
 }
 
 test.each([
@@ -257,3 +279,27 @@ test('over TLS the certificate decides, connections are kept and sessions taken 
   expect(await read(fetch, url)).toBe('ok');
   expect(resumed).toEqual([true]);
 });
+
+test('over TLS a connection that rested is used again, however fast the answer comes', async () => {
+  const { key, cert } = selfSigned();
+  const server = new Worker(SECURE_SERVER, { eval: true, workerData: { key, cert } });
+  endings.push(() => server.terminate());
+  const [port] = await once(server, 'message');
+  const fetch = open({ tls: { ca: cert } });
+  const ports = new Set<string>();
+  for (let calls = 0; calls < 12; calls++) {
+    await sleep(10);
+    ports.add(await read(fetch, `https://localhost:${port}`, { method: 'POST', body: 'x' }));
+    const until = performance.now() + 4;
+    while (performance.now() < until); // the next timer finds the answer of a quick server
+  }
+  expect(ports.size).toBe(1);
+});
+
+/** Answers with the port of its caller, from another thread. */
+const SECURE_SERVER = `
+  const { createServer } = require('node:https');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const server = createServer(workerData, (request, response) => response.end(String(request.socket.remotePort)));
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, 'localhost', () => parentPort.postMessage(server.address().port));`;

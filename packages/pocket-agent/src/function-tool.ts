@@ -175,7 +175,7 @@ const sharedSchemas = new WeakMap<StandardSchemaV1, Tool['inputSchema']>();
 function sharedSchemaOf(name: string, schema: StandardSchemaV1): Tool['inputSchema'] {
   const known = sharedSchemas.get(schema);
   if (known) return known;
-  const made = frozen<Tool['inputSchema']>(JSON.stringify(objectSchema(name, jsonSchemaOf(name, schema))));
+  const made: Tool['inputSchema'] = frozen(JSON.stringify(objectSchema(name, jsonSchemaOf(name, schema))));
   sharedSchemas.set(schema, made);
   return made;
 }
