@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
-const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } };
+const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
 
 export default defineConfig({
   test: {

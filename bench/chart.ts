@@ -1,8 +1,9 @@
 // The ratios as a picture: one line per figure, one mark per contender; right of the base is what costs more, left what
 // costs less.
-import { everybody, us } from './contenders.ts';
+import { everybody, floor, isInstalled, us } from './contenders.ts';
 import { figures } from './figures.ts';
-import { short } from './report.ts';
+import { versionsOf } from './reach.ts';
+import { machine, percent, short } from './report.ts';
 import type { Results } from './results.ts';
 
 const WIDTH = 1_040;
@@ -12,6 +13,8 @@ const RIGHT = 70;
 const TOP = 100;
 const LINE = 20;
 const LEGEND = 114;
+/** A line of the small print below. */
+const SMALL = 15;
 
 /** Told apart by form too, for those who see few colours. */
 const marks: Record<string, string> = {
@@ -51,10 +54,12 @@ export function chart(results: Results): string {
   const lowest = Math.floor(Math.log10(Math.min(1, ...all)));
   const highest = Math.ceil(Math.log10(Math.max(10, ...all)));
   const x = (ratio: number) => LEFT + ((Math.log10(ratio) - lowest) / (highest - lowest)) * (WIDTH - LEFT - RIGHT);
-  const height = TOP + lines.length * LINE + 12;
+  const bottom = TOP + lines.length * LINE + 4;
+  const small = smallPrint(results);
+  const height = bottom + 12 + small.length * SMALL;
   const powers = Array.from({ length: highest - lowest + 1 }, (_, index) => 10 ** (lowest + index));
   const grid = powers.flatMap((power) => [
-    `<line class="${power === 1 ? 'base' : 'grid'}" x1="${x(power).toFixed(1)}" x2="${x(power).toFixed(1)}" y1="${TOP - 8}" y2="${height - 8}"/>`,
+    `<line class="${power === 1 ? 'base' : 'grid'}" x1="${x(power).toFixed(1)}" x2="${x(power).toFixed(1)}" y1="${TOP - 8}" y2="${bottom}"/>`,
     `<text class="faint" x="${x(power).toFixed(1)}" y="${TOP - 14}" text-anchor="middle">${power.toLocaleString('en')} ×</text>`,
   ]);
   const legend = everybody.flatMap((name, index) => [
@@ -80,8 +85,22 @@ export function chart(results: Results): string {
 <text x="12" y="22" font-size="16" font-weight="600">Pocket Agent side by side</text>
 <text class="faint" x="12" y="40">How many times its base (after the stroke) a figure costs, ours at the right; rates as time for a call. Logarithmic; further left is better.</text>
 ${[...legend, ...grid, ...rows].join('\n')}
+${small.map((text, index) => `<text class="faint" x="12" y="${bottom + 16 + index * SMALL}" font-size="10">${text}</text>`).join('\n')}
 </svg>
 `;
+}
+
+/** Of what, on what, and how steady. */
+function smallPrint(results: Results): string[] {
+  const who = everybody.filter((name) => name !== floor && name !== 'generateText' && isInstalled(name));
+  const versions = who.map(versionsOf);
+  const half = Math.ceil(versions.length / 2);
+  const noise = `medians of repeats that differ by ±${percent(results.noise)}`;
+  return [
+    `${machine()}; Node ${process.version}; ${noise}`,
+    versions.slice(0, half).join('; '),
+    versions.slice(half).join('; '),
+  ];
 }
 
 function mark({ name, x, y }: { name: string; x: number; y: number }): string {

@@ -40,10 +40,10 @@ export function contendersTable(revisions: ReadonlyMap<string, string>): string 
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-function versionsOf(name: string): string {
+export function versionsOf(name: string): string {
   if (loopPeers.includes(name)) return packagesOf(name).join(', ');
   if (name === us) return installedAt(root, 'pocket-agent');
-  return name === 'mcp-sdk' ? `the same loop over ${sdk()}` : 'a hand-written loop';
+  return name === 'mcp-sdk' ? `${sdk()} and the same loop` : 'a hand-written loop';
 }
 
 function installedAt(folder: string, name: string): string {

@@ -7,16 +7,16 @@ import { contendersTable } from './reach.ts';
 import { type Results, spreadOf } from './results.ts';
 import { WARM_CALLS } from './tasks/wire.ts';
 import { median, WARM_RUNS } from './timing.ts';
+import { ROUNDS, works } from './works.ts';
 
 interface ReportParts {
   effort: Effort;
   minutes: number;
-  repeats: number;
   /** Of the time of its processors, given to other machines; undefined where that cannot be known. */
   stolen: number | undefined;
 }
 
-export function report(results: Results, { effort, minutes, repeats, stolen }: ReportParts): string {
+export function report(results: Results, { effort, minutes, stolen }: ReportParts): string {
   const shown = everybody.filter(isInstalled);
   const rows = figures.map((figure) => [
     `${figure.item}`,
@@ -69,12 +69,12 @@ ${table}
 
 | | |
 |---|---|
-| machine | ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch} |
+| machine | ${machine()} |
 | Node | ${process.version} |
-| taken by others | ${stolen === undefined ? 'unknown' : `${(stolen * 100).toFixed(0)} % of the processors' time in this run`} |
-| repeats | ${repeats}, each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; calls to a server up to ten times that, for ${WARM_CALLS.toLocaleString('en')}), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; what takes long or varies little (search, what is installed, memory of idle agents) once; ${effort.starts} cold starts in each |
+| taken by others | ${stolen === undefined ? 'unknown' : `${percent(stolen)} of the processors' time in this run`} |
+| repeats | ${ROUNDS} (${otherRounds()}), each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; calls to a server up to ten times that, for ${WARM_CALLS.toLocaleString('en')}), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; ${effort.starts} cold starts in each |
 | order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); another one is first in every repeat |
-| spread | half of the distance from the lowest to the highest repeat, as a part of the median; shown as ± where above 10 %. Typical: ±${(results.noise * 100).toFixed(0)} % |
+| spread | half of the distance from the lowest to the highest repeat, as a part of the median; shown as ± where above 10 %. Typical: ±${percent(results.noise)} |
 
 ## Who is measured
 
@@ -83,6 +83,18 @@ ${contendersTable(results.revisions)}
 The revision is the one that the server was spoken to in; nobody is held to one. VoltAgent has no way to an MCP server of
 its own process. The tracing of OpenAI Agents is switched off; VoltAgent's makes its spans, but they are not stored.
 ${notes ? `\nLeft out:\n\n${notes}\n` : ''}`;
+}
+
+export function machine(): string {
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`;
+  return `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}`;
+}
+
+/** Of works that are not measured as often as most. */
+function otherRounds(): string {
+  const by = Map.groupBy(Object.entries(works), ([, { rounds = ROUNDS }]) => rounds);
+  by.delete(ROUNDS);
+  return [...by].map(([rounds, of]) => `${rounds} of ${of.map(([name]) => name).join(', ')}`).join('; ');
 }
 
 type Verdict = '' | 'met' | 'met, not in every round' | '**missed**' | '**missed**, not measured';
@@ -116,9 +128,13 @@ export function cell(results: Results, name: string, { id, base, unit }: Figure)
   return `${short(median(ratios))} ×${noise(ratios)} (${short(median(values))})`;
 }
 
+/** Only what varies by more than a tenth. */
 function noise(values: readonly number[]): string {
-  const spread = spreadOf(values);
-  return spread > 0.1 ? ` ±${Math.round(spread * 100)} %` : '';
+  return spreadOf(values) > 0.1 ? ` ±${percent(spreadOf(values))}` : '';
+}
+
+export function percent(part: number): string {
+  return `${Math.round(part * 100)} %`;
 }
 
 export function short(value: number): string {

@@ -4,20 +4,21 @@ import { fileURLToPath } from 'node:url';
 import { chart } from './chart.ts';
 import type { Effort } from './contender.ts';
 import { everybody, isInstalled, loopPeers, us } from './contenders.ts';
-import { figures, targetText } from './figures.ts';
+import { type Figure, figures } from './figures.ts';
 import { measureInTurns } from './in-turns.ts';
 import { installPeers } from './install.ts';
 import { readOptions } from './options.ts';
-import { cell, report, verdictText } from './report.ts';
+import { report } from './report.ts';
 import { Results } from './results.ts';
 import { stolenSince } from './stolen.ts';
-import { works } from './works.ts';
+import { table } from './table.ts';
+import { ROUNDS, works } from './works.ts';
 
 const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
   --quick    two minutes, to look at, of code that is hardly warm; where no work is named, without long runs and of peers
-             only loop, cold and installed; a whole run takes 50 minutes, judges the targets and writes bench/RESULTS.md
+             only loop, cold and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
   --install  installs the peers first, in folders of their own; a whole run does so by itself
   --work     some of ${allWorks.join(', ')}
   --only     some of ${everybody.join(', ')}`,
@@ -35,9 +36,8 @@ const quickWithPeers = ['loop', 'cold', 'installed'];
 const effort: Effort = isQuick
   ? { warmMs: 50, measureMs: 50, moments: 1, longRuns: !isQuickWhole, agents: 50, registered: 2_000, starts: 1 }
   : { warmMs: 1_500, measureMs: 700, moments: 7, longRuns: true, agents: 1_000, registered: 100_000, starts: 5 };
-// what takes long, or varies little, is done once
-const once = ['search', 'installed', 'idle', 'idleMcp', 'idleMcpOwn'];
-const repeats = isQuick ? 1 : 3;
+const roundsOf = (work: string) => (isQuick ? 1 : (works[work]?.rounds ?? ROUNDS));
+const rounds = Math.max(...chosen.names('work').map(roundsOf));
 
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
@@ -47,43 +47,39 @@ const names = chosen.names('only').filter((name) => {
 });
 const begun = performance.now();
 const stolen = stolenSince();
-for (let repeat = 0; repeat < repeats; repeat++) {
+for (let round = 0; round < rounds; round++) {
   for (const work of chosen.names('work')) {
-    if (repeat > 0 && once.includes(work)) continue;
+    if (round >= roundsOf(work)) continue;
     const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
     const doing = names.filter(
       (name) => works[work]?.contenders.includes(name) && !(isTooLong && loopPeers.includes(name)),
     );
     // nobody is always first
-    const order = [...doing.slice(repeat % doing.length), ...doing.slice(0, repeat % doing.length)];
-    process.stderr.write(`\r\u001b[K${repeat + 1} of ${repeats}: ${work}`);
+    const order = [...doing.slice(round % doing.length), ...doing.slice(0, round % doing.length)];
+    process.stderr.write(`\r\u001b[K${round + 1} of ${rounds}: ${work}`);
     for (const measured of await measureInTurns({ work, names: order, effort })) {
       const { name, figures: values, revision, failure = '' } = measured;
-      if (values) results.add({ name, round: repeat, measured: values });
-      else results.addFailure({ name, round: repeat, work, failure });
+      if (values) results.add({ name, round, measured: values });
+      else results.addFailure({ name, round, work, failure });
       if (revision) results.revisions.set(name, revision);
     }
   }
 }
 process.stderr.write('\r\u001b[K');
 
-for (const figure of figures) {
-  const isLeftOut = isQuick && names.every((name) => results.value(name, figure.id) === undefined);
-  if (isLeftOut || !chosen.names('work').includes(figure.work)) continue;
-  console.log(`(${figure.item}) ${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`);
-  for (const name of names)
-    if (cell(results, name, figure)) console.log(`    ${name.padEnd(14)} ${cell(results, name, figure)}`);
-  const isJudged = !isQuick && names.includes(us) && names.includes(figure.base);
-  if (figure.target)
-    console.log(`    target ${targetText(figure)}${isJudged ? `: ${verdictText(results, figure)}` : ', not judged'}`);
-}
+const shown = figures.filter(({ work, id }) => {
+  const isLeftOut = isQuick && names.every((name) => results.value(name, id) === undefined);
+  return chosen.names('work').includes(work) && !isLeftOut;
+});
+const isJudged = ({ base }: Figure) => !isQuick && names.includes(us) && names.includes(base);
+console.log(table(results, { names, figures: shown, isJudged }));
 for (const note of results.notes) console.log(note);
 
 const minutes = (performance.now() - begun) / 60_000;
 const here = fileURLToPath(new URL('.', import.meta.url));
 // quick figures are to look at; those of a whole run are kept
 if (isOfAll && !isQuick) {
-  writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, repeats, stolen: stolen() }));
+  writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, stolen: stolen() }));
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
 }

@@ -4,6 +4,8 @@ import { contenderModule, floor, loopPeers, peers, sdk, us } from './contenders.
 
 export interface Work {
   contenders: readonly string[];
+  /** Of a whole run, where they are not as many as for most. */
+  rounds?: number;
   measure(contender: string, effort: Effort): Promise<Figures | undefined>;
 }
 
@@ -17,6 +19,11 @@ function by(load: () => Promise<Measure>): Work['measure'] {
   };
 }
 
+/** Of most works, in a whole run. */
+export const ROUNDS = 3;
+/** Two servers of one program, warmed up alike, differ by up to a quarter, and every round has its own. */
+const SERVER_ROUNDS = 5;
+
 export const works: Record<string, Work> = {
   loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },
   mcpSteps: {
@@ -29,18 +36,28 @@ export const works: Record<string, Work> = {
     contenders: [sdk, us, ...peers],
     measure: by(async () => (await import('./tasks/idle.ts')).idleMcpOwn),
   },
-  stdio: { contenders: [sdk, us, ...peers], measure: by(async () => (await import('./tasks/wire.ts')).stdio) },
+  stdio: {
+    contenders: [sdk, us, ...peers],
+    rounds: SERVER_ROUNDS,
+    measure: by(async () => (await import('./tasks/wire.ts')).stdio),
+  },
   http2026: {
     contenders: [floor, sdk, us, ...peers],
+    rounds: SERVER_ROUNDS,
     measure: by(async () => (await import('./tasks/wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
+    rounds: SERVER_ROUNDS,
     measure: by(async () => (await import('./tasks/wire.ts')).http('2025')),
   },
   router: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/router.ts')).router(...of) },
   bridge: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).bridge(...of) },
-  search: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of) },
+  search: {
+    contenders: [floor, us],
+    rounds: 1,
+    measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of),
+  },
   mattermost: {
     contenders: [floor, us],
     measure: async (...of) => (await import('./tasks/mattermost.ts')).mattermost(...of),
@@ -51,6 +68,7 @@ export const works: Record<string, Work> = {
   },
   installed: {
     contenders: [sdk, us, ...peers],
+    rounds: 1,
     measure: async (contender) => (await import('./installed.ts')).installed(contender),
   },
 };

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { figures } from '../figures.ts';
 import { cell, verdictText } from '../report.ts';
 import { Results } from '../results.ts';
+import { table } from '../table.ts';
 
 /** `measured`: by contender, one value a round. */
 function judged(id: string, measured: Record<string, number[]>): { verdict: string; cell: string } {
@@ -46,4 +47,19 @@ test('a round in which we failed keeps a target from being met always', () => {
   results.addFailure({ name: 'pocket-agent', round: 1, work: 'loop', failure: 'exit 1' });
   const [step] = figures;
   expect(step && verdictText(results, step)).toBe('met, not in every round');
+});
+
+test('the table of the console shows ratios, with the values of the base and of ourselves', () => {
+  const results = new Results();
+  for (const [name, values] of Object.entries({ floor: [2, 2], 'pocket-agent': [8, 9], ai: [200, 200] }))
+    for (const [round, step] of values.entries()) results.add({ name, round, measured: { step } });
+  const lines = table(results, {
+    names: ['floor', 'pocket-agent', 'ai'],
+    figures: figures.slice(0, 1),
+    isJudged: () => true,
+  }).split('\n');
+  expect(lines.map((line) => line.trim().split(/\s{2,}/))).toEqual([
+    ['floor', 'pocket-agent', 'ai', '±', 'target'],
+    ['1', 'a step, one tool offered, µs', '2.0', '4.3 × (8.5)', '100 ×', '6 %', '≤ 5 × floor', 'met'],
+  ]);
 });

@@ -5,7 +5,10 @@ import type { Duplex } from 'node:stream';
 /** What an address says, read once. */
 export interface Target {
   url: URL;
+  origin: string;
   isSecure: boolean;
+  /** As the server is told: without the port that is usual. */
+  authority: string;
   /** As it is connected to; an IPv6 address has no brackets. */
   host: string;
   port: number;
@@ -27,6 +30,11 @@ export interface TlsOptions {
   ca?: string | readonly string[];
   /** Whether to check certificates at all. */
   rejectUnauthorized?: boolean;
+}
+
+/** As Node takes them. */
+export function readTls({ ca, rejectUnauthorized = true }: TlsOptions): { ca?: string[]; rejectUnauthorized: boolean } {
+  return { rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) };
 }
 
 /** So long a connection is kept that nobody uses. */

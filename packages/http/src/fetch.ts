@@ -50,7 +50,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     const isSecure = url.protocol === 'https:';
     const port = Number(url.port || (isSecure ? 443 : 80));
     const path = url.pathname + url.search;
-    return { url, isSecure, host, port, path, ...(isFree ? {} : { lookup: lookupPublic }) };
+    const { origin, host: authority } = url;
+    return { url, origin, isSecure, authority, host, port, path, ...(isFree ? {} : { lookup: lookupPublic }) };
   };
 
   // most calls go to the address of the one before, which need not be read again
@@ -78,7 +79,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
         if (count >= MOST_REDIRECTS)
           throw new FetchError('REDIRECT', `${url.host} redirects more than ${MOST_REDIRECTS} times`);
         const next = new URL(location, url);
-        exchange.redirect(message.statusCode ?? 0, next.origin === url.origin);
+        exchange.redirect(message.statusCode ?? 0, next.origin === target.origin);
         target = targetOf(next);
       }
     } catch (error) {

@@ -9,6 +9,7 @@ import {
   IDLE_MS,
   NOT_TO_THE_LAST_MS,
   noteRest,
+  readTls,
   type Target,
   type TlsOptions,
 } from './connections.ts';
@@ -35,17 +36,17 @@ export class KeptConnections implements Connections {
   }
 
   request(target: Target, method: string, headers: Readonly<Record<string, string>>): ClientRequest {
-    const { url, isSecure, host, port, path } = target;
+    const { origin, isSecure, authority, host, port, path } = target;
     const used: { line?: Line } = {};
     const request = (isSecure ? requestHttps : requestHttp)({
       host,
       port,
       path,
       method,
-      headers: { host: url.host, connection: 'keep-alive', ...headers },
+      headers: { host: authority, connection: 'keep-alive', ...headers },
       // asked for when everything else is known to be valid
       createConnection: () => {
-        used.line = this.#take(url.origin) ?? this.#open(target);
+        used.line = this.#take(origin) ?? this.#open(target);
         return used.line.socket;
       },
     });
@@ -66,7 +67,7 @@ export class KeptConnections implements Connections {
   }
 
   #open(target: Target): Line {
-    const { origin } = target.url;
+    const { origin } = target;
     const socket = connectTo(target, this.#tls, this.#sessions.get(origin));
     const line = new Line(socket, () => this.#keep(origin, line));
     this.#lines.add(line);
@@ -179,13 +180,11 @@ class Line {
 function connectTo({ isSecure, host, port, lookup }: Target, tls: TlsOptions, session: Buffer | undefined): Socket {
   const to = { host, port, ...(lookup ? { lookup } : {}) };
   if (!isSecure) return connect({ ...to, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBED_AFTER_MS });
-  const { ca, rejectUnauthorized = true } = tls;
   const socket = connectSecurely({
     ...to,
     servername: isIP(host) ? '' : host,
     ALPNProtocols: ['http/1.1'],
-    rejectUnauthorized,
-    ...(ca ? { ca: [...[ca].flat()] } : {}),
+    ...readTls(tls),
     ...(session ? { session } : {}),
   });
   return socket.setNoDelay(true).setKeepAlive(true, PROBED_AFTER_MS);

@@ -6,6 +6,7 @@ import {
   IDLE_MS,
   NOT_TO_THE_LAST_MS,
   noteRest,
+  readTls,
   type Target,
   type TlsOptions,
 } from './connections.ts';
@@ -15,7 +16,7 @@ export class ProxiedConnections implements Connections {
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
 
-  constructor({ ca, rejectUnauthorized = true }: TlsOptions) {
+  constructor(tls: TlsOptions) {
     const pool = {
       keepAlive: true,
       agentKeepAliveTimeoutBuffer: NOT_TO_THE_LAST_MS,
@@ -23,7 +24,7 @@ export class ProxiedConnections implements Connections {
       proxyEnv: process.env,
     };
     this.#http = notingRest(new HttpAgent(pool));
-    this.#https = notingRest(new HttpsAgent({ ...pool, rejectUnauthorized, ...(ca ? { ca: [...[ca].flat()] } : {}) }));
+    this.#https = notingRest(new HttpsAgent({ ...pool, ...readTls(tls) }));
   }
 
   request(

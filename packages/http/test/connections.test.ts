@@ -95,37 +95,32 @@ const moments: Record<string, (then: () => void) => void> = {
 };
 const whole = answer('poison');
 
+/** What is answered to a call right after this happened to the connection that has rested since the call before it. */
+async function answeredAfter(moment: string, happen: (socket: Socket) => void): Promise<string> {
+  const { url } = await serveNumbers();
+  const fetch = open();
+  expect(await read(fetch, url)).toBe('1');
+  await sleep(20);
+  return new Promise((resolve) =>
+    moments[moment]?.(() => {
+      if (sockets[0]) happen(sockets[0]);
+      resolve(read(fetch, url, { method: 'POST', body: 'x' }));
+    }),
+  );
+}
+
 test.each(Object.keys(moments).flatMap((moment) => [whole, whole.slice(0, 20)].map((said) => [moment, said] as const)))(
   'nor is what it said at the moment of the question, after %s: %j',
   async (moment, said) => {
-    const { url } = await serveNumbers();
-    const fetch = open();
-    expect(await read(fetch, url)).toBe('1');
-    await sleep(20);
-    const answered = new Promise((resolve) =>
-      moments[moment]?.(() => {
-        sockets[0]?.write(said); // lies unread while the call takes the connection
-        resolve(read(fetch, url, { method: 'POST', body: 'x' }));
-      }),
-    );
-    expect(await answered).toBe('2');
+    // lies unread while the call takes the connection
+    expect(await answeredAfter(moment, (socket) => socket.write(said))).toBe('2');
   },
 );
 
 test.each(Object.keys(moments))(
   'a connection that ends at the moment of a call, after %s, is not used',
   async (moment) => {
-    const { url } = await serveNumbers();
-    const fetch = open();
-    expect(await read(fetch, url)).toBe('1');
-    await sleep(20);
-    const answered = new Promise((resolve) =>
-      moments[moment]?.(() => {
-        sockets[0]?.destroy();
-        resolve(read(fetch, url, { method: 'POST', body: 'x' }));
-      }),
-    );
-    expect(await answered).toBe('2');
+    expect(await answeredAfter(moment, (socket) => socket.destroy())).toBe('2');
   },
 );
 

@@ -1,0 +1,46 @@
+// The results as a table on the console: ratios, and the values of the base and of ourselves. RESULTS.md has the others.
+import { us } from './contenders.ts';
+import { type Figure, targetText } from './figures.ts';
+import { percent, short, verdictText } from './report.ts';
+import { type Results, spreadOf } from './results.ts';
+
+interface Shown {
+  names: readonly string[];
+  figures: readonly Figure[];
+  /** Whether the targets of a figure can be told to be met or missed. */
+  isJudged(figure: Figure): boolean;
+}
+
+export function table(results: Results, { names, figures, isJudged }: Shown): string {
+  const head = ['', '', ...names, '±', 'target', ''];
+  const rows = figures.map((figure) => [
+    `${figure.item}`,
+    `${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`,
+    ...names.map((name) => ratioOrValue(results, name, figure)),
+    spread(results.ratios(us, figure.id)),
+    targetText(figure),
+    figure.target && isJudged(figure) ? verdictText(results, figure) : '',
+  ]);
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => cells[column]?.length ?? 0)));
+  // numbers stand to the right, words to the left
+  const isNumber = (column: number) => column === 0 || (column > 1 && column < head.length - 2);
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => (isNumber(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return [head, ...rows].map(line).join('\n');
+}
+
+function ratioOrValue(results: Results, name: string, { id, base, unit }: Figure): string {
+  const ratio = results.ratio(name, id);
+  const value = results.value(name, id);
+  if (value === undefined) return '';
+  if (unit === '×') return `${short(value)} ×`;
+  if (ratio === undefined || name === base) return short(value);
+  return name === us ? `${short(ratio)} × (${short(value)})` : `${short(ratio)} ×`;
+}
+
+function spread(ratios: readonly number[]): string {
+  return ratios.length > 1 ? percent(spreadOf(ratios)) : '';
+}
