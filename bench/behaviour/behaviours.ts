@@ -50,7 +50,7 @@ function abortReaches(era: Era): Behaviour {
       await until(() => observed.started.length > 0);
       abort.abort(new Error('enough'));
       await Promise.race([run, pause(2_000)]);
-      return until(() => observed.cancelled.includes('wait'), 3_000);
+      return until(() => observed.cancelled.includes('wait'));
     },
   };
 }
@@ -173,7 +173,7 @@ export const behaviours: Record<string, Behaviour> = {
       const session = await opened(subject, { tools: { url: host.url } });
       await answer(session, echo);
       await session.close();
-      return until(() => host.seen.some(({ verb }) => verb === 'DELETE'), 2_000);
+      return until(() => host.seen.some(({ verb }) => verb === 'DELETE'));
     },
   },
   progressToken2025: progressToken(2025),
@@ -201,7 +201,7 @@ export const behaviours: Record<string, Behaviour> = {
       await answer(session, echo);
       const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
       await session.close();
-      const areGone = await until(() => !pids.some(isAlive), 5_000);
+      const areGone = await until(() => !pids.some(isAlive));
       for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
       rmSync(folder, { recursive: true });
       return areGone;
@@ -231,7 +231,7 @@ async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
 
 /** In one of the next runs: a notice needs a moment to arrive. */
 async function becomesOffered(session: Session, tool: string): Promise<boolean> {
-  for (let attempt = 0; attempt < 10; attempt++) {
+  for (let attempt = 0; attempt < 50; attempt++) {
     const conversation = new Conversation();
     await session.run(conversation);
     if (conversation.offered.some((name) => name.endsWith(tool))) return true;

@@ -8,7 +8,8 @@ import { readOptions } from '../options.ts';
 import { behaviours } from './behaviours.ts';
 import { type Outcome, page } from './page.ts';
 
-const LIMIT_MS = 30_000;
+/** Patient, for a shared machine may give it a tenth of a processor. */
+const LIMIT_MS = 120_000;
 const AT_ONCE = 2;
 const everybody = [us, ...peers];
 const chosen = readOptions({

@@ -128,10 +128,12 @@ export class PacedModel implements LanguageModel {
         controller.enqueue({ type: 'stream-start', warnings: [] });
         controller.enqueue({ type: 'text-start', id: '1' });
         this.#streams.push(controller);
-        options.abortSignal?.addEventListener('abort', () => {
+        const abort = () => {
           this.aborted++;
           controller.error(options.abortSignal?.reason);
-        });
+        };
+        if (options.abortSignal?.aborted) abort();
+        else options.abortSignal?.addEventListener('abort', abort);
       },
     });
     this.#tell();

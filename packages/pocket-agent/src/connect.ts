@@ -5,6 +5,9 @@ import {
   type AuthProvider,
   type ClientOptions,
   type ConnectOptions,
+  type DiscoverResult,
+  isSpecType,
+  type JSONRPCMessage,
   type OAuthClientProvider,
   SdkError,
   SdkErrorCode,
@@ -40,6 +43,8 @@ export interface Connected {
 
 // A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
 const STDIO_PROBE_MS = 10_000;
+/** At most this part of the timeout, so that there is time to go on. */
+const STDIO_PROBE_PART = 1 / 3;
 export const MOST_LOGINS = 3;
 
 export async function connectTo(request: ConnectRequest): Promise<Connected> {
@@ -79,8 +84,12 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
     env,
     cwd: entry.cwd === undefined ? undefined : expand(entry.cwd),
   };
+  let discover: DiscoverResult | undefined;
   const start = async (options: ConnectOptions) => {
     const transport = new ChildTransport(command);
+    transport.onmessage = (message) => {
+      discover ??= lateDiscovery(message);
+    };
     try {
       return await attempt(request, transport, options);
     } catch (error) {
@@ -89,13 +98,21 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
     }
   };
   try {
-    return await start({});
+    const connected = await start({});
+    if (!discover) return connected;
+    await connected.client.close();
   } catch (error) {
     // what the child said explains a timeout better than the timeout does
     if (request.signal.aborted || isMissingCommand(error)) throw error;
-    // some servers of the 2025 era end when they are asked something before `initialize`
-    return await start({ prior: { kind: 'legacy' } });
   }
+  // some servers of the 2025 era end when they are asked something before `initialize`
+  return start({ prior: discover ? { kind: 'modern', discover } : { kind: 'legacy' } });
+}
+
+/** From a server that took so long to start that it was taken for one of 2025. Other requests than probes have numbers. */
+function lateDiscovery(message: JSONRPCMessage): DiscoverResult | undefined {
+  if (!('result' in message) || typeof message.id !== 'string') return undefined;
+  return isSpecType.DiscoverResult(message.result) ? message.result : undefined;
 }
 
 /** One pool for all servers. The addresses are the owner's own, so none is refused. */
@@ -205,8 +222,11 @@ function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
 }
 
 async function attempt(request: ConnectRequest, transport: Transport, options: ConnectOptions): Promise<Connected> {
-  const probe = 'pid' in transport ? { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, request.timeoutMs) } } : {};
-  const client = request.makeClient({ mode: 'auto', ...probe });
+  const probeMs = Math.min(STDIO_PROBE_MS, request.timeoutMs * STDIO_PROBE_PART);
+  const client = request.makeClient({
+    mode: 'auto',
+    ...('pid' in transport ? { probe: { timeoutMs: probeMs } } : {}),
+  });
   try {
     await abortable(
       client.connect(transport, {

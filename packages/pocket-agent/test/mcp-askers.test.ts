@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startModernHost } from './fixtures/http-hosts.ts';
 import { modernServer } from './fixtures/modern-tools.ts';
-import { open, stdio } from './fixtures/world.ts';
+import { folder, open, stdio } from './fixtures/world.ts';
 import { silent } from './helpers.ts';
 
 type Elicit = NonNullable<RunOptions['elicit']>;
@@ -69,6 +69,11 @@ const exact: [where: string, tool: string, () => Promise<McpServerEntry>][] = [
   ['2026 over HTTP', 'ask_for_person', async () => ({ url: (await open(startModernHost())).url })],
   ['2026 over stdio', 'ask', async () => stdio('stdio-server.ts')],
   ['2026 over stdio', 'ask_for_person', async () => stdio('stdio-server.ts')],
+  [
+    '2026 over stdio that started late',
+    'ask_for_person',
+    async () => ({ ...stdio('stdio-odd.ts', 'late', `${folder()}/lives`), connectTimeoutMs: 12_000 }),
+  ],
   ['2026 in process', 'ask', async () => ({ server: () => modernServer() })],
 ];
 
