@@ -53,7 +53,7 @@ export const figures: readonly Figure[] = [
   ...rows({ item: 6, work: 'idle', base: floor }, [
     { id: 'idle', title: 'idle agent, 10 tools, never asked', unit: 'kB', target: { value: 6 } },
     { id: 'idleAsked', title: 'idle agent, 10 tools, after an answer', unit: 'kB' },
-    { id: 'idleOwn', title: 'idle agent, 10 tools made for it alone, never asked', unit: 'kB' },
+    { id: 'idleOwn', title: 'idle agent, 10 tools made for it alone, never asked', unit: 'kB', target: { value: 6 } },
   ]),
   ...rows({ item: 6, work: 'idleMcp', base: sdk }, [
     { id: 'idleMcp', title: 'idle agent, 10 tools by MCP, all servers alike', unit: 'kB', target: { ratio: 1.15 } },

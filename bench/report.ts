@@ -45,8 +45,8 @@ items 3, 4, 5 and 12 and the rates of 8 are on the clock. In item 8 the server o
 anew for every request, the one of 2025 keeps sessions and answers with streams; what is in flight are 32 lines of eight
 calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
 
-Idle agents share their tools, as those of one program do, but in one row: there each has ten that were made for it, which
-are counted too. By MCP each has a server of its own, which counts too (not
+Idle agents share their tools, as those of one program do, but in one row: there each has ten that were made for it, of
+which all is counted but the descriptions and functions that everybody is given. By MCP each has a server of its own, which counts too (not
 Mastra's: over HTTP a server lasts a request). What all
 servers list alike we keep once, and the target of that row rests on it; in the row after it, for which there is no
 target, every server has its own words for its tools. An import alone is a door with nothing behind it, so the row after

@@ -11,7 +11,8 @@ interface Shown {
   isJudged(figure: Figure): boolean;
 }
 
-export function table(results: Results, { names, figures, isJudged }: Shown): string {
+export function table(results: Results, { names: asked, figures, isJudged }: Shown): string {
+  const names = asked.filter((name) => figures.some(({ id }) => results.value(name, id) !== undefined));
   const head = ['', '', ...names, '±', 'target', ''];
   const rows = figures.map((figure) => [
     `${figure.item}`,

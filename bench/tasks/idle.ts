@@ -5,7 +5,10 @@ const TOOLS = 10;
 const turns = { steps: 0, calls: 0, deltas: 1 };
 const shared = toolsOf(TOOLS);
 
-/** As made, after an answer, for which some do most of their work, and with tools that are made for it alone. */
+/**
+ * As made, after an answer, for which some do most of their work, and with tools that are made for it alone. What those
+ * are described by is the same for everybody and not counted.
+ */
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!inProcess) return undefined;
   const make = async (tools = shared) => inProcess({ turns, tools });
@@ -14,10 +17,11 @@ export async function idle({ inProcess }: Contender, effort: Effort): Promise<Fi
     await running.run();
     return running;
   };
+  const described = await kilobytesEach(async () => toolsOf(TOOLS), effort.agents);
   return {
     idle: await kilobytesEach(() => make(), effort.agents),
     idleAsked: await kilobytesEach(makeAndAsk, effort.agents),
-    idleOwn: await kilobytesEach(() => make(toolsOf(TOOLS)), effort.agents),
+    idleOwn: (await kilobytesEach(() => make(toolsOf(TOOLS)), effort.agents)) - described,
   };
 }
 

@@ -66,7 +66,7 @@ export class PocketAgent<Answer = string> {
   readonly #turns: Turns;
   readonly #ledger: Ledger;
   readonly #servers: { close(): Promise<void> }[] = [];
-  readonly #callIds: Set<string>;
+  #knownCallIds: Set<string> | undefined;
   readonly #takesOtherOptions: boolean;
   #messages: Message[];
   #client: PocketAgentClient | undefined;
@@ -75,7 +75,6 @@ export class PocketAgent<Answer = string> {
   constructor(options: PocketAgentOptions) {
     this.#settings = readSettings(options, new.target !== PocketAgent);
     this.#messages = readHistory(options.agentConfig);
-    this.#callIds = callIdsIn(this.#messages);
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
@@ -92,10 +91,7 @@ export class PocketAgent<Answer = string> {
       ...(options.tools ?? []),
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
-    this.#toolbox = new Toolbox(tools, {
-      renamed: (change) => this.#toolRenamed(change),
-      collected: (table) => this.#lookAtTools(table),
-    });
+    this.#toolbox = new Toolbox(tools);
     const { run } = this; // that of a subclass, if it has its own
     this.#takesOtherOptions = run !== PocketAgent.prototype.run;
     this.run = (input, given = {}) => {
@@ -193,7 +189,7 @@ export class PocketAgent<Answer = string> {
   /** Adds a copy of a message to the history. */
   addMessage(message: Message, meta: Record<string, unknown> = {}): void {
     const copy = copyMessage(message);
-    for (const id of callIdsIn([copy])) this.#callIds.add(id);
+    if (this.#knownCallIds) for (const id of callIdsIn([copy])) this.#knownCallIds.add(id);
     this.#append(copy, meta);
   }
 
@@ -210,7 +206,7 @@ export class PocketAgent<Answer = string> {
   /** Forgets the conversation; the system prompt stays. */
   resetMessages(): void {
     this.#messages = [];
-    this.#callIds.clear();
+    this.#knownCallIds = undefined;
     this.gate.forget();
     this.#prompt.reset();
   }
@@ -259,7 +255,7 @@ export class PocketAgent<Answer = string> {
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
   async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
-    const { entries } = await this.#toolbox.table(signal);
+    const { entries } = await this.#tools(signal);
     return entries.filter((tool) => this.gate.refusal(tool) === undefined);
   }
 
@@ -279,6 +275,12 @@ export class PocketAgent<Answer = string> {
   /** Override it to give the hooks of a step more to work with. */
   protected createHookContext(): Omit<HookContext, 'signal'> | Promise<Omit<HookContext, 'signal'>> {
     return { agent: this, metadata: {} };
+  }
+
+  /** Of the history; read when a model has answered. */
+  get #callIds(): Set<string> {
+    this.#knownCallIds ??= callIdsIn(this.#messages);
+    return this.#knownCallIds;
   }
 
   #wrongInRun(options: RunOptions): PocketError | undefined {
@@ -319,7 +321,7 @@ export class PocketAgent<Answer = string> {
     frame.signal.throwIfAborted();
     const prepared = hooks.preStep?.(context);
     if (prepared) await within(frame.signal, prepared);
-    const collected = this.#toolbox.table(frame.signal);
+    const collected = this.#tools(frame.signal);
     const [model, table] =
       this.#model && !(collected instanceof Promise)
         ? [this.#model, collected]
@@ -376,7 +378,7 @@ export class PocketAgent<Answer = string> {
       context,
       frame,
       table,
-      tableNow: () => this.#toolbox.table(frame.signal),
+      tableNow: () => this.#tools(frame.signal),
       audit: this.#turns.isObserved || keepsRecords(frame) ? (record) => this.#audit(frame, record) : undefined,
       metaOf: ({ id }) => ({
         tool_call_id: id,
@@ -421,12 +423,19 @@ export class PocketAgent<Answer = string> {
     return this.#model;
   }
 
-  /** A tool that is no longer what it was may have been made for harm. */
-  #lookAtTools(table: ToolTable): void {
+  /** A promise only when there is something to collect. */
+  #tools(signal: AbortSignal): ToolTable | Promise<ToolTable> {
+    return this.#toolbox.table() ?? this.#collectTools(signal);
+  }
+
+  async #collectTools(signal: AbortSignal): Promise<ToolTable> {
+    const table = await this.#toolbox.collect((change) => this.#toolRenamed(change), signal);
+    // a tool that is no longer what it was may have been made for harm
     for (const tool of this.gate.look(table)) {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
       this.emit({ type: 'tool_changed', data: { tool } });
     }
+    return table;
   }
 
   #audit(frame: RunFrame, record: CallRecord): void {

@@ -67,18 +67,19 @@ export function tool(
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
   const run = settings.run as (args: unknown, context: ToolCallContext) => ToolReturn | Promise<ToolReturn>;
+  const definition: Tool = {
+    name,
+    description,
+    inputSchema: isStandardSchema(inputSchema)
+      ? sharedSchemaOf(name, inputSchema)
+      : objectSchema(name, checkedSchema(name, inputSchema)),
+  };
+  if (title !== undefined) definition.title = title;
+  if (annotations !== undefined) definition.annotations = annotations;
+  if (meta !== undefined) definition._meta = meta;
   let check: Check | undefined;
   return {
-    definition: {
-      name,
-      description,
-      inputSchema: isStandardSchema(inputSchema)
-        ? sharedSchemaOf(name, inputSchema)
-        : objectSchema(name, checkedSchema(name, inputSchema)),
-      ...(title === undefined ? {} : { title }),
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(meta === undefined ? {} : { _meta: meta }),
-    },
+    definition,
     async call(args, context) {
       check ??= isStandardSchema(inputSchema) ? standardCheck(inputSchema) : await jsonSchemaCheck(inputSchema);
       const checking = check(args);
@@ -93,28 +94,45 @@ export function tool(
 
 /** Several function tools as one source. */
 export function functionTools(tools: readonly FunctionTool[], name = 'functions'): ToolSource {
-  const names = new Set<string>();
-  for (const { definition } of tools) {
-    if (names.size === names.add(definition.name).size) {
-      throw new PocketError('CONFIG_INVALID', `Two tools are called "${definition.name}"; give one another name.`);
+  return new FunctionTools(tools, name);
+}
+
+/** A class, for there may be one for every agent. */
+class FunctionTools implements ToolSource {
+  readonly name: string;
+  readonly #tools: readonly FunctionTool[];
+  #byName: Map<string, FunctionTool> | undefined;
+
+  constructor(tools: readonly FunctionTool[], name: string) {
+    const names = new Set<string>();
+    for (const { definition } of tools) {
+      if (names.size === names.add(definition.name).size) {
+        throw new PocketError('CONFIG_INVALID', `Two tools are called "${definition.name}"; give one another name.`);
+      }
     }
+    this.name = name;
+    this.#tools = [...tools];
   }
-  let byName: Map<string, FunctionTool> | undefined;
-  const find = (wanted: string) => {
-    if (tools.length <= FEW_TOOLS) return tools.find(({ definition }) => definition.name === wanted);
-    byName ??= new Map(tools.map((entry) => [entry.definition.name, entry]));
-    return byName.get(wanted);
-  };
-  return {
-    name,
-    listTools: () => tools.map((entry) => entry.definition),
-    callTool(toolName, args, context) {
-      const found = find(toolName);
-      if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no tool "${toolName}".`);
-      return found.call(args, context);
-    },
-    judge: (definition) => find(definition.name)?.judgement ?? judge(definition),
-  };
+
+  listTools(): Tool[] {
+    return this.#tools.map(({ definition }) => definition);
+  }
+
+  callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    const found = this.#find(name);
+    if (!found) throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}".`);
+    return found.call(args, context);
+  }
+
+  judge(definition: Tool): Judgement {
+    return this.#find(definition.name)?.judgement ?? judge(definition);
+  }
+
+  #find(wanted: string): FunctionTool | undefined {
+    if (this.#tools.length <= FEW_TOOLS) return this.#tools.find(({ definition }) => definition.name === wanted);
+    this.#byName ??= new Map(this.#tools.map((entry) => [entry.definition.name, entry]));
+    return this.#byName.get(wanted);
+  }
 }
 
 export function isFunctionTool(value: FunctionTool | ToolSource): value is FunctionTool {

@@ -27,20 +27,22 @@ type Answer = Pick<LanguageModelV4GenerateResult, 'usage' | 'providerMetadata' |
 
 export class Ledger {
   readonly #prices: Prices;
-  readonly #lifetime: Budget;
+  readonly #name: string;
+  #lifetime: Budget | undefined;
   #last: LastCall | undefined;
 
   constructor(name: string, prices: Prices) {
     this.#prices = Object.keys(prices).length > 0 ? { ...prices } : noPrices;
-    this.#lifetime = new Budget(name);
+    this.#name = name;
   }
 
   /** Everything since the agent was made, its sub-agents included. */
   get totals(): RunTotals {
-    return this.#lifetime.totals;
+    return this.lifetime.totals;
   }
 
   get lifetime(): Budget {
+    this.#lifetime ??= new Budget(this.#name);
     return this.#lifetime;
   }
 

@@ -3,40 +3,32 @@ import { PocketError } from './errors.ts';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
 import { collectTools, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
 
-export interface ToolboxWatcher {
-  renamed(change: RenamedTool): void;
-  collected(table: ToolTable): void;
-}
-
 export class Toolbox {
   readonly #sources: ToolSource[];
-  readonly #watcher: ToolboxWatcher;
   #names: ToolNames<ToolSource> | undefined;
   #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
 
-  constructor(tools: readonly (FunctionTool | ToolSource)[], watcher: ToolboxWatcher) {
+  constructor(tools: readonly (FunctionTool | ToolSource)[]) {
     for (const entry of tools) checkEntry(entry);
     const functions = tools.filter(isFunctionTool);
     const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
     this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
-    this.#watcher = watcher;
   }
 
-  /** A promise only when there is something to collect. */
-  table(signal: AbortSignal): ToolTable | Promise<ToolTable> {
+  /** What was collected last; undefined when there is something to collect. */
+  table(): ToolTable | undefined {
     for (const source of this.#sources) source.refresh?.();
     const known = this.#known;
     const isSame = known && this.#sources.every((source, index) => source.revision === known.revisions[index]);
-    return isSame ? known.table : this.#collect(signal);
+    return isSame ? known.table : undefined;
   }
 
-  async #collect(signal: AbortSignal): Promise<ToolTable> {
+  async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal): Promise<ToolTable> {
     // read before the lists are: what changes meanwhile is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
     this.#names ??= new ToolNames();
-    const table = await collectTools(this.#sources, this.#names, this.#watcher.renamed, signal);
+    const table = await collectTools(this.#sources, this.#names, renamed, signal);
     this.#known = { table, revisions };
-    this.#watcher.collected(table);
     return table;
   }
 
