@@ -28,6 +28,10 @@ const reaches: Record<string, () => Reach> = {
     transport: 'linked in memory',
     client: `its adapters, over ${installedAt(peerFolder('langchain'), '@modelcontextprotocol/sdk')}`,
   }),
+  voltagent: () => ({
+    transport: '—',
+    client: `its own, over ${installedAt(peerFolder('voltagent'), '@modelcontextprotocol/sdk')}`,
+  }),
 };
 
 /** With the revision of MCP that each was heard to speak. */

@@ -29,7 +29,7 @@ function run(file: string): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['-C', 'pocket-agent/source', file], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 60_000,
+      timeout: 180_000,
     });
     let output = '';
     const keep = (chunk: Buffer) => {

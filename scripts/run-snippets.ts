@@ -35,7 +35,7 @@ try {
 for (const file of files) {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-C', 'pocket-agent/source', file], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 180_000,
     cwd: root,
   });
   const name = file.slice(folder.length + 1);

@@ -160,7 +160,7 @@ test('the cost by the minute is that of the time it took', async () => {
   const { say } = setUp({ card: cardOf(url), price: { perMinute: 60, currency: 'USD' } });
   const { metadata } = await say('hello');
   expect(metadata.cost).toBeGreaterThan(0);
-  expect(Math.abs((metadata.cost ?? 0) * 1000 - metadata.responseTime)).toBeLessThan(50);
+  expect(Math.abs((metadata.cost ?? 0) * 1000 - metadata.responseTime)).toBeLessThan(500);
 });
 
 const schema = {

@@ -129,5 +129,5 @@ test('after a lost session, a message that is written down first does not hide w
     .values({ ...first, id, created_at: Date.now() + 1_000 })
     .execute();
   open.resolve();
-  await discord.waitFor(() => answered(discord, 'general').at(-1) === missed.id, { timeoutMs: 8_000 });
+  await discord.waitFor(() => answered(discord, 'general').at(-1) === missed.id);
 });

@@ -308,7 +308,7 @@ test('200 channels are there at once, and closing leaves nothing open', async ()
   });
   for (const name of channels) discord.user('ann').say(name, name);
   const answered = (name: string) => discord.botMessages(name)[0]?.content === `to ${name}`;
-  await discord.waitFor(() => channels.every(answered), { timeoutMs: 15_000 });
+  await discord.waitFor(() => channels.every(answered));
   await client.destroy();
   await discord.close();
   await expect(fetch(`${discord.apiUrl}/v10/gateway`)).rejects.toThrow();

@@ -42,7 +42,7 @@ export async function expectAllAnswered(discord: LocalDiscord, people: number, q
       }
       return places.every(isWhole);
     },
-    { timeoutMs: 30_000, what: 'all answers', seen: () => '' },
+    { what: 'all answers', seen: () => '' },
   );
   for (const { name, dm } of places) {
     const said = discord.messages(dm).filter(({ author }) => !author.bot);

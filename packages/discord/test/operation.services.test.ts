@@ -37,7 +37,6 @@ test.each([
   { args: ['--shards', '2'], guilds: Array.from({ length: 6 }, (_, index) => ({ name: `G${index}` })), shards: 2 },
 ])(
   'with a token it logs in, is healthy at the port of each shard, answers with JSON logs, and ends cleanly: $args',
-  { timeout: 60_000 },
   async ({ args, guilds, shards }) => {
     const discord = await startDiscord({ guilds, shards });
     onTestFinished(() => discord.close());
@@ -67,12 +66,12 @@ test.each([
         JSON.stringify(discord.botMessages(`${guild.name}/general`).map(({ components }) => components)).includes(
           'Regenerate',
         );
-      await discord.waitFor(answered, { timeoutMs: 10_000 });
+      await discord.waitFor(answered);
       expect(discord.botMessages(`${guild.name}/general`)).toHaveLength(1);
     }
     const ann = discord.user('ann');
     ann.say(ann.dm, 'Hello there, old secret friend');
-    await discord.waitForBotMessage(ann.dm, ({ content }) => content.length > 10, { timeoutMs: 10_000 });
+    await discord.waitForBotMessage(ann.dm, ({ content }) => content.length > 10);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(discord.gateway.sessions).toHaveLength(0);
@@ -141,7 +140,7 @@ test('a promise that a tool forgot ends neither the bot nor its answer', async (
   await ready(1);
   const ann = discord.user('ann');
   ann.say(ann.dm, 'call the tool news');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('all quiet'), { timeoutMs: 20_000 });
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('all quiet'));
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
   expect(output.stderr).toMatch(/A promise that nobody waited for failed","error":"RangeError"/);

@@ -120,8 +120,8 @@ test('what is asked while the database is away is answered when it is back, once
     const messages = discord.botMessages(channel);
     return messages.length === count && messages.every(({ content }) => !content.startsWith('-#'));
   };
-  await discord.waitFor(areAnswers(ann.dm, 4), { timeoutMs: 10_000 });
-  await discord.waitFor(areAnswers('general', 1), { timeoutMs: 10_000 });
+  await discord.waitFor(areAnswers(ann.dm, 4));
+  await discord.waitFor(areAnswers('general', 1));
   expect(discord.botMessages('general')[0]?.replyTo?.messageId).toBe(first.id);
   await bot.close();
   await runBot(options);

@@ -23,7 +23,7 @@ test('an answer whose messages and edits are refused for a while comes whole, an
   tooMany(/POST .*messages$/);
   model.end();
   const shown = () => discord.botMessages('general').map(({ content }) => content);
-  await discord.waitFor(() => shown().join('\n') === `It begins. ${rest}`, { timeoutMs: 8_000 });
+  await discord.waitFor(() => shown().join('\n') === `It begins. ${rest}`);
 
   const messages = discord.botMessages('general');
   expect(messages).toHaveLength(3);

@@ -57,7 +57,7 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
   const first = await spawnBot(given);
   const ann = discord.user('ann');
   ann.say(ann.dm, 'asks for a mark');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.startsWith('I begin.'), { timeoutMs: 10_000 });
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.startsWith('I begin.'));
   await expect.poll(() => existsSync(marks)).toBe(true);
   ann.say(ann.dm, 'asks next');
   const people = crowd(12).map(({ name }) => discord.user(name));
@@ -65,14 +65,14 @@ test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, 
     for (const person of people) person.say(person.dm, question);
   const shown = () => people.flatMap(({ dm }) => discord.botMessages(dm));
   const answered = () => shown().filter(({ content }) => content.startsWith('answer'));
-  await discord.waitFor(() => answered().length >= 8, { timeoutMs: 10_000, what: 'some answers' });
+  await discord.waitFor(() => answered().length >= 8, { what: 'some answers' });
   await killed(first);
   expect(answered().length).toBeLessThan(36);
   for (const person of people.slice(0, 4)) person.say(person.dm, 'asks four');
 
   await spawnBot(given);
   const isWhole = () => answered().length === 40 && shown().length === 40;
-  await discord.waitFor(isWhole, { timeoutMs: 25_000, what: 'all answers' });
+  await discord.waitFor(isWhole, { what: 'all answers' });
   for (const [index, { dm }] of people.entries()) {
     const wanted = ['asks one', 'asks two', 'asks three', ...(index < 4 ? ['asks four'] : [])];
     const questions = discord.messages(dm).filter(({ author }) => !author.bot);
@@ -99,9 +99,6 @@ const moments = [
 
 test.each(moments)(
   'a command whose process is killed $when is answered, and nothing else is left of it',
-  {
-    timeout: 60_000,
-  },
   async ({ dies }) => {
     const discord = await startDiscord({ rateLimits: 'none' });
     onTestFinished(() => discord.close());
@@ -113,7 +110,7 @@ test.each(moments)(
     await ended;
     await spawnBot(given);
     const answer = '> asks something\nanswer to asks something';
-    await discord.waitForBotMessage('general', ({ content }) => content === answer, { timeoutMs: 25_000 });
+    await discord.waitForBotMessage('general', ({ content }) => content === answer);
     expect(discord.botMessages('general')).toHaveLength(1);
   },
 );
@@ -125,7 +122,7 @@ test('after the gateway dropped the bot goes on; what was said meanwhile is answ
   let count = 0;
   const ask = async () => {
     ann.say('general', `${discord.bot.mention} hello`);
-    await discord.waitFor(() => discord.botMessages('general').length === count + 1, { timeoutMs: 8_000 });
+    await discord.waitFor(() => discord.botMessages('general').length === count + 1);
     count++;
   };
   await ask();

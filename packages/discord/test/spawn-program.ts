@@ -30,7 +30,7 @@ export function spawnProgram(env: Record<string, string>, { args = [], options =
   /** The lines that say Ready, when there are so many. */
   const ready = async (count: number) => {
     const lines = () => output.stderr.split('\n').filter((line) => line.includes('"message":"Ready"'));
-    await expect.poll(() => lines().length, { timeout: 40_000, interval: 20 }).toBe(count);
+    await expect.poll(() => lines().length, { interval: 20 }).toBe(count);
     return lines().map((line): { guilds: number; pid: number; shards: number[] } => JSON.parse(line));
   };
   return { child, output, ended, ready };

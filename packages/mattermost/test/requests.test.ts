@@ -47,7 +47,7 @@ test('an answer that takes too long ends at the deadline, also in the middle of 
   const { isError, text } = await connection.call('get_me');
   expect(isError).toBe(true);
   expect(text).toContain('longer than 0.1 s');
-  expect(Date.now() - started).toBeLessThan(2000);
+  expect(Date.now() - started).toBeLessThan(4500);
 });
 
 test('the wait that a rate limit asks for is kept', async () => {

@@ -5,7 +5,7 @@ import type { Era } from './connect.ts';
 import type { FakeMattermost } from './fake/fake-mattermost.ts';
 
 /** Waits for something to become true, however busy the machine is. */
-const until = <Value>(read: () => Value) => expect.poll(read, { timeout: 15_000, interval: 10 });
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 export const uriOf = (fake: FakeMattermost, channel: string) => `mattermost://channel/${fake.channel(channel).id}`;
 

@@ -109,7 +109,7 @@ test('an agent that waits for another twice still waits for it when one of the t
     tools: [later],
   });
   agents.above = agent;
-  expect(await agent.run('x', { timeoutMs: 4_000 })).toBe('done');
+  expect(await agent.run('x', { timeoutMs: 60_000 })).toBe('done');
   expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['first', 'second']);
   expect(await agents.fromOutside).toBe('from outside');
   expect(resultText(shared, 1)).toContain('waits for it already');

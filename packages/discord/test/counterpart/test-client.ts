@@ -50,5 +50,5 @@ export async function channelOf(client: Client, { id }: { id: string }): Promise
 
 /** For what a client hears: nothing tells the test, so it looks again. */
 export async function eventually<Value>(look: () => Value, expected: Value): Promise<void> {
-  await expect.poll(look, { timeout: 5000, interval: 10 }).toEqual(expected);
+  await expect.poll(look, { interval: 10 }).toEqual(expected);
 }

@@ -12,7 +12,7 @@ export interface WaitOptions {
 export function waitFor<Found>(
   world: World,
   look: () => Found | undefined | null | false,
-  { timeoutMs = 30_000, what = 'it', seen }: WaitOptions = {},
+  { timeoutMs = 60_000, what = 'it', seen }: WaitOptions = {},
 ): Promise<Found> {
   return new Promise((resolve, reject) => {
     let planned: NodeJS.Immediate | undefined;
