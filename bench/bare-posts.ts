@@ -24,7 +24,8 @@ const modernHeaders = headerLines({
   'mcp-method': 'tools/call',
   'mcp-name': 'add',
 });
-const modernMeta = {
+/** Of every request of the 2026 era. */
+export const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
   'io.modelcontextprotocol/clientCapabilities': {},

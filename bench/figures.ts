@@ -8,8 +8,8 @@ interface Row {
   title: string;
   unit: string;
   moreIsBetter?: boolean;
-  /** Of our ratio to the base, or of our value. */
-  target?: { ratio?: number; value?: number };
+  /** Of our ratio to the base, or of our value; and of that to the value of every peer. */
+  target?: { ratio?: number; value?: number; ofPeers?: number };
 }
 
 interface Group {
@@ -25,10 +25,16 @@ export const figures: readonly Figure[] = [
   ...rows({ item: 1, work: 'loop', base: floor }, [
     { id: 'step', title: 'a step, one tool offered', unit: 'µs', target: { ratio: 5 } },
     { id: 'stepOf40Tools', title: 'a step, 40 tools offered', unit: 'µs', target: { ratio: 5 } },
-    { id: 'toolGrowth', title: 'a step with 40 tools over one with 1', unit: '×', target: { value: 1.2 } },
+    { id: 'growthOf40Tools', title: 'a step with 40 tools over one with 1', unit: '×', target: { value: 1.2 } },
   ]),
   ...rows({ item: 2, work: 'mcpSteps', base: sdk }, [
     { id: 'mcpStep', title: 'a step through MCP in process', unit: 'µs', target: { ratio: 1.15 } },
+    {
+      id: 'mcpGrowthOf20Tools',
+      title: 'a step through MCP with 20 tools over one with 1',
+      unit: '×',
+      target: { value: 1.2 },
+    },
   ]),
   ...rows({ item: 3, work: 'loop', base: floor }, [
     { id: 'atOnce', title: '16 calls of 5 ms at once', unit: 'ms', target: { ratio: 1.12 } },
@@ -61,8 +67,11 @@ export const figures: readonly Figure[] = [
   ...rows({ item: 6, work: 'idleMcpOwn', base: sdk }, [
     { id: 'idleMcpOwn', title: 'idle agent, 10 tools by MCP, each server its own', unit: 'kB' },
   ]),
+  ...rows({ item: 6, work: 'loop', base: floor }, [
+    { id: 'growthOf20Tools', title: 'a step with 20 tools over one with 1', unit: '×', target: { value: 1.2 } },
+  ]),
   ...rows({ item: 7, work: 'loop', base: floor }, [
-    { id: 'delta', title: 'a streamed delta', unit: 'µs', target: { ratio: 5 } },
+    { id: 'delta', title: 'a streamed delta', unit: 'µs', target: { ratio: 5, ofPeers: 0.5 } },
   ]),
   ...rows({ item: 8, work: 'stdio', base: sdk }, calls({ id: 'stdio', title: 'MCP over stdio', ratio: 1 })),
   ...http('2026'),
@@ -126,5 +135,6 @@ export function targetText({ target, moreIsBetter = false, base, unit }: Figure)
   if (!target) return '';
   const sign = moreIsBetter ? '≥' : '≤';
   if (target.value !== undefined) return `${sign} ${target.value} ${unit}`;
-  return `${sign} ${target.ratio === 1 / 3 ? '⅓' : target.ratio} × ${base}`;
+  const ofPeers = target.ofPeers === undefined ? '' : `, ${sign} ${target.ofPeers} × every peer`;
+  return `${sign} ${target.ratio === 1 / 3 ? '⅓' : target.ratio} × ${base}${ofPeers}`;
 }

@@ -29,7 +29,7 @@ const reaches: Record<string, () => Reach> = {
     client: `its adapters, over ${installedAt(peerFolder('langchain'), '@modelcontextprotocol/sdk')}`,
   }),
   voltagent: () => ({
-    transport: '—',
+    transport: 'HTTP by a global `fetch` that is the server (it has no other in process)',
     client: `its own, over ${installedAt(peerFolder('voltagent'), '@modelcontextprotocol/sdk')}`,
   }),
 };

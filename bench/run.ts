@@ -51,8 +51,10 @@ for (let round = 0; round < rounds; round++) {
   for (const work of chosen.names('work')) {
     if (round >= roundsOf(work)) continue;
     const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
+    // rounds beyond those of most are for what is judged
+    const withPeers = !isTooLong && round < ROUNDS;
     const doing = names.filter(
-      (name) => works[work]?.contenders.includes(name) && !(isTooLong && loopPeers.includes(name)),
+      (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
     );
     // nobody is always first
     const order = [...doing.slice(round % doing.length), ...doing.slice(0, round % doing.length)];
@@ -76,6 +78,7 @@ console.log(table(results, { names, figures: shown, isJudged }));
 for (const note of results.notes) console.log(note);
 
 const minutes = (performance.now() - begun) / 60_000;
+console.log(`\n${minutes.toFixed(1)} minutes`);
 const here = fileURLToPath(new URL('.', import.meta.url));
 // quick figures are to look at; those of a whole run are kept
 if (isOfAll && !isQuick) {

@@ -25,12 +25,12 @@ export interface Script {
   next(asked: Asked): Turn;
 }
 
-/** The turns of a job, begun again whenever they are through. */
-export function endlessScript({ turns, onTurn }: Job): Script {
+/** The turns of a job, begun again whenever they are through. Some put the name of the server before that of a tool. */
+export function endlessScript({ turns, onTurn }: Job, prefix = ''): Script {
   const deltas = Array.from({ length: turns.deltas }, () => 'word ');
   let turn = 0;
   let ids = 0;
-  const call = () => ({ id: `call-${++ids}`, name: 'add', arguments: '{"a":1,"b":2}' });
+  const call = () => ({ id: `call-${++ids}`, name: `${prefix}add`, arguments: '{"a":1,"b":2}' });
   return {
     next(asked) {
       onTurn?.(asked);

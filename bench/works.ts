@@ -37,7 +37,7 @@ export const works: Record<string, Work> = {
     measure: by(async () => (await import('./tasks/idle.ts')).idleMcpOwn),
   },
   stdio: {
-    contenders: [sdk, us, ...peers],
+    contenders: [floor, sdk, us, ...peers],
     rounds: SERVER_ROUNDS,
     measure: by(async () => (await import('./tasks/wire.ts')).stdio),
   },

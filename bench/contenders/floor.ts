@@ -1,4 +1,5 @@
 // The floor: a loop that a person writes in ten minutes, over tools of this process.
+import { bareLines } from '../bare-lines.ts';
 import { barePosts } from '../bare-posts.ts';
 import type { BenchTool, Contender } from '../contender.ts';
 import { type Call, handLoop } from '../hand-loop.ts';
@@ -10,7 +11,7 @@ export const contender: Contender = {
     const call: Call = async (name, { a, b }) => byName.get(name)?.run(a, b) ?? 'no such tool';
     return handLoop({ job, definitions, call });
   },
-  connect: async (endpoint) => ('url' in endpoint ? barePosts(endpoint.url) : undefined),
+  connect: async (endpoint) => ('url' in endpoint ? barePosts(endpoint.url) : bareLines(endpoint)),
 };
 
 const inputSchema = {

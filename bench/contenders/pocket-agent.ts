@@ -9,8 +9,9 @@ const numbers = z.object({ a: z.number(), b: z.number() });
 const made = new WeakMap<BenchTool, ReturnType<typeof tool>>();
 
 function own(entry: BenchTool): ReturnType<typeof tool> {
-  const { name, description, run } = entry;
-  const known = made.get(entry) ?? tool({ name, description, inputSchema: numbers, run: ({ a, b }) => run(a, b) });
+  const { name, description } = entry;
+  const known =
+    made.get(entry) ?? tool({ name, description, inputSchema: numbers, run: ({ a, b }) => entry.run(a, b) });
   made.set(entry, known);
   return known;
 }

@@ -35,13 +35,14 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
     return timings;
   };
   const twenty = { steps: 20, calls: 1, deltas: 1 };
-  const [few, many] = await perRun({ turns: twenty, tools: toolsOf(1) }, { turns: twenty, tools: toolsOf(40) });
+  const [one, some, many] = await perRun(...[1, 20, 40].map((count) => ({ turns: twenty, tools: toolsOf(count) })));
   const [atOnce] = await perRun({ turns: { steps: 1, calls: 16, deltas: 1 }, tools: [slowAdd] });
-  if (!few || !many || !atOnce) throw new Error('Not everything was timed.');
+  if (!one || !some || !many || !atOnce) throw new Error('Not everything was timed.');
   return {
-    step: few.cpu / 20,
+    step: one.cpu / 20,
     stepOf40Tools: many.cpu / 20,
-    toolGrowth: many.cpu / few.cpu,
+    growthOf40Tools: many.cpu / one.cpu,
+    growthOf20Tools: some.cpu / one.cpu,
     atOnce: atOnce.wall / 1_000,
     ...(effort.longRuns ? await longRuns(inProcess, effort) : {}),
     ...(await streams(inProcess, effort)),

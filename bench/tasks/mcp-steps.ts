@@ -1,14 +1,18 @@
-// Twenty steps whose tool is behind an MCP server of the same process.
+// Twenty steps whose tool is behind an MCP server of the same process, alone and among twenty.
 import { type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
-import { timed } from '../timing.ts';
+import { timedTogether } from '../timing.ts';
 import { checked } from './loop.ts';
 
 export async function mcpSteps({ throughMcp }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!throughMcp) return undefined;
   const turns = { steps: 20, calls: 1, deltas: 1 };
-  const running = await throughMcp({ turns, tools: toolsOf(1) });
-  await checked(running, turns);
-  const { cpu } = await timed(running.run, effort);
-  await running.close?.();
-  return { mcpStep: cpu / 20 };
+  const [alone, among] = [
+    await throughMcp({ turns, tools: toolsOf(1) }),
+    await throughMcp({ turns, tools: toolsOf(20) }),
+  ];
+  for (const running of [alone, among]) await checked(running, turns);
+  const [one, some] = await timedTogether([alone.run, among.run], effort);
+  if (!one || !some) throw new Error('Not everything was timed.');
+  for (const { close } of [alone, among]) await close?.();
+  return { mcpStep: one.cpu / 20, mcpGrowthOf20Tools: some.cpu / one.cpu };
 }

@@ -25,8 +25,8 @@ function ownTools({ tools }: Job): ToolSet {
 }
 
 function own(entry: BenchTool): ToolSet[string] {
-  const { description, run } = entry;
-  const known = made.get(entry) ?? tool({ description, inputSchema, execute: ({ a, b }) => run(a, b) });
+  const { description } = entry;
+  const known = made.get(entry) ?? tool({ description, inputSchema, execute: ({ a, b }) => entry.run(a, b) });
   made.set(entry, known);
   return known;
 }

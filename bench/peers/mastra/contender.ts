@@ -4,7 +4,7 @@ import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
-import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
+import { type BenchTool, type Contender, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript, type Script } from '../../script.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
@@ -40,17 +40,6 @@ function running(script: Script, tools: ToolsInput): Running {
   };
 }
 
-/** Its names of tools begin with that of the server. */
-function prefixed(job: Job): Script {
-  const script = endlessScript(job);
-  return {
-    next(asked) {
-      const { calls, deltas } = script.next(asked);
-      return { calls: calls.map((call) => ({ ...call, name: `bench_${call.name}` })), deltas };
-    },
-  };
-}
-
 export const contender: Contender = {
   inProcess: (job) =>
     running(endlessScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
@@ -63,7 +52,7 @@ export const contender: Contender = {
       id: `bench-${++clients}`,
       servers: { bench: { url, fetch: (address, init) => handle(new Request(address, init)) } },
     });
-    return { ...running(prefixed(job), await client.listTools()), close: () => client.disconnect() };
+    return { ...running(endlessScript(job, 'bench_'), await client.listTools()), close: () => client.disconnect() };
   },
   async connect(endpoint) {
     const { MCPClient } = await import('@mastra/mcp');

@@ -1,11 +1,13 @@
 // VoltAgent, on the AI SDK 6.
 import { Agent, createTool, MCPConfiguration, type Tool } from '@voltagent/core';
 import { z } from 'zod';
-import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
-import { endlessScript } from '../../script.ts';
+import { type BenchTool, type Contender, type Running, textOfResult } from '../../contender.ts';
+import { endlessScript, type Script } from '../../script.ts';
 import { keepingNothing, olderModel } from './model.ts';
 
 const parameters = z.object({ a: z.number(), b: z.number() });
+/** Servers of this process, by their addresses. */
+const handlers = new Map<string, (request: Request) => Promise<Response>>();
 const made = new WeakMap<BenchTool, Tool<typeof parameters>>();
 
 function own(entry: BenchTool): Tool<typeof parameters> {
@@ -16,13 +18,12 @@ function own(entry: BenchTool): Tool<typeof parameters> {
   return known;
 }
 
-function running(job: Job): Running {
-  const model = olderModel(endlessScript(job));
+function running(script: Script, tools: Tool[]): Running {
   const agent = new Agent({
     name: 'Bench',
     instructions: '',
-    model,
-    tools: job.tools.map(own),
+    model: olderModel(script),
+    tools,
     maxSteps: 1_000,
     ...keepingNothing,
   });
@@ -37,7 +38,20 @@ function running(job: Job): Running {
 }
 
 export const contender: Contender = {
-  inProcess: running,
+  inProcess: (job) => running(endlessScript(job), job.tools.map(own)),
+  /** It has no transport for this process, and its HTTP takes the global `fetch`. */
+  async throughMcp(job) {
+    const { mcpHandler } = await import('../../mcp-server.ts');
+    const url = `http://bench-${handlers.size}.invalid/mcp`;
+    handlers.set(url, mcpHandler(job.tools));
+    globalThis.fetch = async (address, init) => {
+      const handle = handlers.get(String(address));
+      return handle ? handle(new Request(address, init)) : Promise.reject(new TypeError(`${address} is not served`));
+    };
+    const configuration = new MCPConfiguration({ servers: { bench: { type: 'http', url } } });
+    const tools = await configuration.getTools();
+    return { ...running(endlessScript(job, 'bench_'), tools), close: () => configuration.disconnect() };
+  },
   async connect(endpoint) {
     const bench = 'url' in endpoint ? { type: 'http' as const, ...endpoint } : { type: 'stdio' as const, ...endpoint };
     const configuration = new MCPConfiguration({ servers: { bench } });
