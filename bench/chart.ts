@@ -1,6 +1,6 @@
 // The ratios as a picture: one line per figure, one mark per contender; right of the base is what costs more, left what
 // costs less.
-import { everybody, floor, isInstalled, us } from './contenders.ts';
+import { everybody, isInstalled, peers, sdk, us } from './contenders.ts';
 import { figures } from './figures.ts';
 import { versionsOf } from './reach.ts';
 import { machine, percent, short } from './report.ts';
@@ -92,7 +92,7 @@ ${small.map((text, index) => `<text class="faint" x="12" y="${bottom + 16 + inde
 
 /** Of what, on what, and how steady. */
 function smallPrint(results: Results): string[] {
-  const who = everybody.filter((name) => name !== floor && name !== 'generateText' && isInstalled(name));
+  const who = [us, sdk, ...peers].filter(isInstalled);
   const versions = who.map(versionsOf);
   const half = Math.ceil(versions.length / 2);
   const noise = `medians of repeats that differ by ±${percent(results.noise)}`;

@@ -47,7 +47,7 @@ export function contendersTable(revisions: ReadonlyMap<string, string>): string 
 export function versionsOf(name: string): string {
   if (loopPeers.includes(name)) return packagesOf(name).join(', ');
   if (name === us) return installedAt(root, 'pocket-agent');
-  return name === 'mcp-sdk' ? `${sdk()} and the same loop` : 'a hand-written loop';
+  return name === 'mcp-sdk' ? sdk() : 'a hand-written loop';
 }
 
 function installedAt(folder: string, name: string): string {

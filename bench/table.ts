@@ -1,4 +1,5 @@
-// The results as a table on the console: ratios, and the values of the base and of ourselves. RESULTS.md has the others.
+// The results as a table on the console: ratios, and the values of the base and of ourselves; a whole run writes the
+// others to RESULTS.md.
 import { us } from './contenders.ts';
 import { type Figure, targetText } from './figures.ts';
 import { percent, short, verdictText } from './report.ts';
@@ -11,16 +12,22 @@ interface Shown {
   isJudged(figure: Figure): boolean;
 }
 
+interface Cell {
+  results: Results;
+  name: string;
+  figure: Figure;
+}
+
 export function table(results: Results, { names: asked, figures, isJudged }: Shown): string {
   const names = asked.filter((name) => figures.some(({ id }) => results.value(name, id) !== undefined));
-  const head = ['', '', ...names, '±', 'target', ''];
+  const head = ['', '', ...names, 'our ±', 'target', ''];
   const rows = figures.map((figure) => [
     `${figure.item}`,
     `${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`,
-    ...names.map((name) => ratioOrValue(results, name, figure)),
+    ...names.map((name) => ratioOrValue({ results, name, figure })),
     spread(results.ratios(us, figure.id)),
     targetText(figure),
-    figure.target && isJudged(figure) ? verdictText(results, figure) : '',
+    figure.target ? (isJudged(figure) ? verdictText(results, figure) : 'not judged') : '',
   ]);
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => cells[column]?.length ?? 0)));
   // numbers stand to the right, words to the left
@@ -33,7 +40,7 @@ export function table(results: Results, { names: asked, figures, isJudged }: Sho
   return [head, ...rows].map(line).join('\n');
 }
 
-function ratioOrValue(results: Results, name: string, { id, base, unit }: Figure): string {
+function ratioOrValue({ results, name, figure: { id, base, unit } }: Cell): string {
   const ratio = results.ratio(name, id);
   const value = results.value(name, id);
   if (value === undefined) return '';

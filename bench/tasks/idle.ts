@@ -7,7 +7,7 @@ const shared = toolsOf(TOOLS);
 
 /**
  * As made, after an answer, for which some do most of their work, and with tools that are made for it alone. What those
- * are described by is the same for everybody and not counted.
+ * are described by is the same for everybody, kept and not counted.
  */
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
   if (!inProcess) return undefined;
@@ -17,11 +17,15 @@ export async function idle({ inProcess }: Contender, effort: Effort): Promise<Fi
     await running.run();
     return running;
   };
+  const makeWithOwn = async () => {
+    const tools = toolsOf(TOOLS);
+    return { tools, running: await make(tools) };
+  };
   const described = await kilobytesEach(async () => toolsOf(TOOLS), effort.agents);
   return {
     idle: await kilobytesEach(() => make(), effort.agents),
     idleAsked: await kilobytesEach(makeAndAsk, effort.agents),
-    idleOwn: (await kilobytesEach(() => make(toolsOf(TOOLS)), effort.agents)) - described,
+    idleOwn: (await kilobytesEach(makeWithOwn, effort.agents)) - described,
   };
 }
 

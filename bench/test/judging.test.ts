@@ -59,7 +59,7 @@ test('the table of the console shows ratios, with the values of the base and of 
     isJudged: () => true,
   }).split('\n');
   expect(lines.map((line) => line.trim().split(/\s{2,}/))).toEqual([
-    ['floor', 'pocket-agent', 'ai', '±', 'target'],
+    ['floor', 'pocket-agent', 'ai', 'our ±', 'target'],
     ['1', 'a step, one tool offered, µs', '2.0', '4.3 × (8.5)', '100 ×', '6 %', '≤ 5 × floor', 'met'],
   ]);
 });

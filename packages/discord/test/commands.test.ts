@@ -345,7 +345,7 @@ test('a server of a guild that takes the call and stays silent is waited for a m
   const form = { name: 'silent', url: `http://localhost:${port}/mcp`, headers: '' };
   await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply();
   ann.say('general', `${discord.bot.mention} hello`);
-  await discord.waitForBotMessage('general', ({ content }) => content === 'ok', { timeoutMs: 20_000 });
+  await discord.waitForBotMessage('general', ({ content }) => content === 'ok', { timeoutMs: 9_500 });
 });
 
 test('/setup profile: what a role got can be taken back', async () => {

@@ -196,5 +196,5 @@ test('a Discord that answers nothing any more is not waited for', async () => {
   isSilent = true;
   const begun = Date.now();
   await bot.close();
-  expect(Date.now() - begun).toBeLessThan(12_000);
+  expect(Date.now() - begun).toBeLessThan(9_500);
 });

@@ -94,7 +94,7 @@ test('a notice of a process that was killed before it could note it down is take
   const { expectAnswered } = askAll(discord, 12, ['asks slowly one', 'asks slowly two']);
   await ended;
   second.kill('SIGCONT');
-  // far less than the 45 seconds after which a silent process is missed
+  // less than the 45 seconds after which a silent process is missed
   await expectAnswered(30_000);
 });
 

@@ -247,7 +247,7 @@ test('a free connection does not keep the process', async () => {
   const program = `
     import { makeFetch } from ${JSON.stringify(new URL('../src/fetch.ts', import.meta.url))};
     console.log(await (await makeFetch({ guard: 'none' })(${JSON.stringify(url)})).text());`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 60_000 });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 25_000 });
   expect(await text(child.stdout)).toBe('ok\n');
   expect(await once(child, 'exit')).toEqual([0, null]);
 });

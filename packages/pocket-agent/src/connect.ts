@@ -5,7 +5,6 @@ import {
   type AuthProvider,
   type ClientOptions,
   type ConnectOptions,
-  type DiscoverResult,
   isSpecType,
   type JSONRPCMessage,
   type OAuthClientProvider,
@@ -33,6 +32,8 @@ interface ConnectRequest {
   signal: AbortSignal;
   /** For the server; a person who logs in takes the time they need. */
   timeoutMs: number;
+  /** For its answer to the question which era it speaks; without it as long as for everything. */
+  probeMs?: number;
   makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): CallingClient;
 }
 
@@ -45,6 +46,8 @@ export interface Connected {
 const STDIO_PROBE_MS = 10_000;
 /** At most this part of the timeout, so that there is time to go on. */
 const STDIO_PROBE_PART = 1 / 3;
+/** A child that took longer than this part of it is not started again for the sake of a newer era. */
+const RESTART_PART = 1 / 2;
 export const MOST_LOGINS = 3;
 
 export async function connectTo(request: ConnectRequest): Promise<Connected> {
@@ -84,35 +87,41 @@ async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise
     env,
     cwd: entry.cwd === undefined ? undefined : expand(entry.cwd),
   };
-  let discover: DiscoverResult | undefined;
-  const start = async (options: ConnectOptions) => {
+  const begunAt = performance.now();
+  let isConnected = false;
+  let wasLate = false;
+  const start = async (options: ConnectOptions, probeMs: number) => {
     const transport = new ChildTransport(command);
     transport.onmessage = (message) => {
-      discover ??= lateDiscovery(message);
+      if (!isConnected) wasLate ||= isDiscovery(message);
     };
     try {
-      return await attempt(request, transport, options);
+      const connected = await attempt({ ...request, probeMs }, transport, options);
+      isConnected = true;
+      return connected;
     } catch (error) {
       const { stderr, brokenOff } = transport;
       throw childError({ name, entry, ...command, stderr, timeoutMs }, brokenOff ?? error);
     }
   };
   try {
-    const connected = await start({});
-    if (!discover) return connected;
+    const connected = await start({}, Math.min(STDIO_PROBE_MS, timeoutMs * STDIO_PROBE_PART));
+    if (!wasLate || performance.now() - begunAt > timeoutMs * RESTART_PART) return connected;
     await connected.client.close();
   } catch (error) {
     // what the child said explains a timeout better than the timeout does
     if (request.signal.aborted || isMissingCommand(error)) throw error;
   }
-  // some servers of the 2025 era end when they are asked something before `initialize`
-  return start({ prior: discover ? { kind: 'modern', discover } : { kind: 'legacy' } });
+  request.signal.throwIfAborted();
+  isConnected = false;
+  // One of 2026 that was taken for one of 2025, since it took long to start, is waited for this time. Some of 2025 end when
+  // they are asked something before `initialize`.
+  return wasLate ? start({}, timeoutMs) : start({ prior: { kind: 'legacy' } }, timeoutMs);
 }
 
-/** From a server that took so long to start that it was taken for one of 2025. Other requests than probes have numbers. */
-function lateDiscovery(message: JSONRPCMessage): DiscoverResult | undefined {
-  if (!('result' in message) || typeof message.id !== 'string') return undefined;
-  return isSpecType.DiscoverResult(message.result) ? message.result : undefined;
+/** Answers in time are not shown to who listens while a connection is being made. */
+function isDiscovery(message: JSONRPCMessage): boolean {
+  return 'result' in message && typeof message.id === 'string' && isSpecType.DiscoverResult(message.result);
 }
 
 /** One pool for all servers. The addresses are the owner's own, so none is refused. */
@@ -222,10 +231,10 @@ function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
 }
 
 async function attempt(request: ConnectRequest, transport: Transport, options: ConnectOptions): Promise<Connected> {
-  const probeMs = Math.min(STDIO_PROBE_MS, request.timeoutMs * STDIO_PROBE_PART);
+  const { probeMs } = request;
   const client = request.makeClient({
     mode: 'auto',
-    ...('pid' in transport ? { probe: { timeoutMs: probeMs } } : {}),
+    ...(probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, LONGEST_TIMER_MS) } }),
   });
   try {
     await abortable(

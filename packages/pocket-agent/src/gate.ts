@@ -46,6 +46,8 @@ interface UnfitCall {
   reason: string;
 }
 
+const noOptions: AccessOptions = Object.freeze({});
+const noRedacts: readonly RegExp[] = [];
 const DEFAULT_APPROVAL_MS = 300_000;
 const policies: readonly ConfirmPolicy[] = ['never', 'destructive', 'write', 'always'];
 
@@ -69,9 +71,10 @@ export class Gate {
   /** What was allowed for longer than a call, by the gate of the agent that calls. */
   #remembered: WeakMap<Gate, Set<string>> | undefined;
 
-  constructor(options: AccessOptions) {
+  constructor(given?: AccessOptions) {
+    const options = given ?? noOptions;
     check(options);
-    this.#options = { ...options };
+    this.#options = given ? { ...given } : noOptions;
     this.profile = options.profile === undefined ? undefined : readProfile(options.profile);
     this.#shared = inherited.get(options) ?? {
       fingerprints: new Fingerprints(options.fingerprintFile),
@@ -79,7 +82,7 @@ export class Gate {
       wasTold: false,
     };
     this.audit = this.#shared.audit;
-    this.redacts = [...(options.redact ?? [])];
+    this.redacts = options.redact ? [...options.redact] : noRedacts;
     this.independent = options.independent ?? false;
   }
 

@@ -48,13 +48,16 @@ export interface TurnLimits extends BudgetLimits {
   timeoutMs: number | undefined;
 }
 
+/** Of all agents that nobody has asked yet. */
+const nobody = Promise.resolve();
+
 export class Turns {
   readonly #owner: TurnOwner;
   readonly #limits: TurnLimits;
   readonly #ledger: Ledger;
   readonly #closing = new AbortController();
   /** The turn that is last in line; the next one waits for it. */
-  #last: Promise<void> = Promise.resolve();
+  #last = nobody;
   #active: RunFrame | undefined;
   /** Turns of other agents that calls inside the active turn wait for; of one agent there may be several. */
   #waitsFor: Set<RunFrame> | undefined;

@@ -72,7 +72,7 @@ const exact: [where: string, tool: string, () => Promise<McpServerEntry>][] = [
   [
     '2026 over stdio that started late',
     'ask_for_person',
-    async () => ({ ...stdio('stdio-odd.ts', 'late', `${folder()}/lives`), connectTimeoutMs: 12_000 }),
+    async () => ({ ...stdio('stdio-odd.ts', 'late', `${folder()}/lives`), connectTimeoutMs: 18_000 }),
   ],
   ['2026 in process', 'ask', async () => ({ server: () => modernServer() })],
 ];

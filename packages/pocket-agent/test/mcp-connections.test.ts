@@ -5,7 +5,7 @@ import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { type Host, startLegacyHost, startModernHost } from './fixtures/http-hosts.ts';
 import { modernServer } from './fixtures/modern-tools.ts';
-import { eventually, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
+import { eventually, folder, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
 import { silent } from './helpers.ts';
 
 const count = (host: Host, method: string) => host.seen.filter((seen) => seen.method === method).length;
@@ -86,12 +86,16 @@ describe('a connection', () => {
 
 describe('the list of tools', () => {
   test.each([
-    ['the 2026 era in process', { server: () => modernServer() }],
-    ['the 2025 era in process', { server: modernServer() }],
-    ['stdio', stdio('stdio-server.ts')],
-    ['stdio of SDK v1', stdio('stdio-legacy.ts')],
+    ['the 2026 era in process', () => ({ server: () => modernServer() })],
+    ['the 2025 era in process', () => ({ server: modernServer() })],
+    ['stdio', () => stdio('stdio-server.ts')],
+    ['stdio of SDK v1', () => stdio('stdio-legacy.ts')],
+    [
+      'stdio of a server that started late',
+      () => ({ ...stdio('stdio-odd.ts', 'late', `${folder()}/lives`), connectTimeoutMs: 18_000 }),
+    ],
   ])('is kept, and read again after list_changed, over %s', async (_what, entry) => {
-    const { client } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: entry() } } });
     const before = await client.listTools();
     const { revision } = client;
     expect(names(before)).not.toContain('grown');

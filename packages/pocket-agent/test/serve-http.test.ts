@@ -475,7 +475,7 @@ describe('the end', () => {
   test('a program ends by itself after close()', async () => {
     const script = fileURLToPath(new URL('fixtures/served-over-http.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, ['-C', 'pocket-agent/source', script], {
-      timeout: 150_000,
+      timeout: 55_000,
     });
     expect(stdout).toBe('closed\n');
   });
