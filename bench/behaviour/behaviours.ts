@@ -9,7 +9,7 @@ import { observer } from '../../packages/pocket-agent/test/fixtures/modern-tools
 import type { Endpoint } from '../contender.ts';
 import { isAlive, until } from './processes.ts';
 import { Conversation, type Session, type Subject, type WantedCall } from './subject.ts';
-import { startToolsServer } from './tools-server.ts';
+import { startToolsHost } from './tools-host.ts';
 
 export interface Behaviour {
   title: string;
@@ -30,13 +30,14 @@ async function answer(session: Session, ...calls: WantedCall[]): Promise<string>
   return conversation.text;
 }
 
-function stdio(file: string, ...args: string[]): Endpoint {
-  const path = fileURLToPath(new URL(`../../packages/pocket-agent/test/fixtures/${file}`, import.meta.url));
-  return { command: process.execPath, args: ['-C', 'pocket-agent/source', path, ...args] };
-}
-
 const hosts = { 2025: startLegacyHost, 2026: startModernHost };
 type Era = keyof typeof hosts;
+
+/** A server whose only tool tells its process id; with a file it starts a child, and writes down the ids of both. */
+function child(era: Era, file = ''): Endpoint {
+  const path = fileURLToPath(new URL('stdio-server.ts', import.meta.url));
+  return { command: process.execPath, args: [path, String(era), file] };
+}
 
 function abortReaches(era: Era): Behaviour {
   return {
@@ -83,6 +84,115 @@ function restarted(era: Era): Behaviour {
   };
 }
 
+function deadServer(era: Era): Behaviour {
+  return {
+    title: `one dead server of two: the tools of the other, of ${era}, work`,
+    async holds(subject) {
+      const { url } = await hosts[era]();
+      const session = await opened(subject, { dead: { url: 'http://127.0.0.1:9/mcp' }, tools: { url } });
+      return (await answer(session, echo)).includes('still here');
+    },
+  };
+}
+
+/** A server and how it comes to have another tool, `grown`. */
+async function growing(subject: Subject, era: Era) {
+  if (era === 2025) {
+    const { url, seen } = await startLegacyHost();
+    const session = await opened(subject, { tools: { url } });
+    return { seen, session, grow: () => answer(session, { tool: 'grow' }) };
+  }
+  const { url, seen, grow } = await startModernHost();
+  return { seen, session: await opened(subject, { tools: { url } }), grow };
+}
+
+function newTool(era: Era): Behaviour {
+  return {
+    title: `a tool that a ${era} server adds is there in the next runs, by a notice or by listing anew`,
+    async holds(subject) {
+      const { session, grow } = await growing(subject, era);
+      await answer(session, echo);
+      await grow();
+      return becomesOffered(session, 'grown');
+    },
+  };
+}
+
+function listChanged(era: Era): Behaviour {
+  return {
+    title: `a new tool of a ${era} server is known by its notice (\`list_changed\`), without listing anew for every run`,
+    async holds(subject) {
+      const { seen, session, grow } = await growing(subject, era);
+      const lists = () => seen.filter(({ method }) => method === 'tools/list').length;
+      await answer(session, echo);
+      const before = lists();
+      await answer(session, echo);
+      if (lists() > before) return false;
+      await grow();
+      return becomesOffered(session, 'grown');
+    },
+  };
+}
+
+function largeResult(era: Era): Behaviour {
+  return {
+    title: `a result of 2 MB of a ${era} server does not reach the model whole`,
+    async holds(subject) {
+      const { url } = await startToolsHost(era);
+      const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
+      return text.includes('xxx') && text.length < LARGEST_RESULT;
+    },
+  };
+}
+
+function oneOfThreeFails(era: Era): Behaviour {
+  return {
+    title: `one of three calls at once of a ${era} server fails: all are answered, the reason is told, and the run goes on`,
+    async holds(subject) {
+      const { url } = await startToolsHost(era);
+      const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }], [{ tool: 'good' }]);
+      await (await opened(subject, { tools: { url } })).run(conversation);
+      const ids = conversation.results.map(([id]) => id).join();
+      const [first, second, third, last] = conversation.results.map(([, text]) => text);
+      const areGood = [first, third, last].every((text) => text?.includes('all is well'));
+      return ids === 'call-1,call-2,call-3,call-4' && areGood && (second?.includes('the disk is full') ?? false);
+    },
+  };
+}
+
+function crashedChild(era: Era): Behaviour {
+  return {
+    title: `a stdio server of ${era} that crashed is started again`,
+    async holds(subject) {
+      const session = await opened(subject, { tools: child(era) });
+      const pid = await pidOf(session);
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isAlive(pid));
+      const other = await soon(() => pidOf(session));
+      await session.close();
+      return other !== pid;
+    },
+  };
+}
+
+function orphans(era: Era): Behaviour {
+  return {
+    title: `nothing that a stdio server of ${era} started is left at close`,
+    async holds(subject) {
+      const folder = mkdtempSync(join(tmpdir(), 'behaviour-'));
+      const file = join(folder, 'pids');
+      const session = await opened(subject, { tools: child(era, file) });
+      await pidOf(session);
+      const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
+      await session.close();
+      const areGone = await until(() => !pids.some(isAlive));
+      for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
+      rmSync(folder, { recursive: true });
+      return areGone;
+    },
+  };
+}
+
 function progressToken(era: Era): Behaviour {
   return {
     title: `a progress token reaches a ${era} server`,
@@ -119,53 +229,16 @@ export const behaviours: Record<string, Behaviour> = {
   abort2026: abortReaches(2026),
   elicitation2025: elicitation(2025),
   elicitation2026: elicitation(2026),
-  deadServer: {
-    title: 'one dead server of two: the tools of the other work',
-    async holds(subject) {
-      const { url } = await startLegacyHost();
-      const session = await opened(subject, { dead: { url: 'http://127.0.0.1:9/mcp' }, tools: { url } });
-      return (await answer(session, echo)).includes('still here');
-    },
-  },
-  listChanged2025: {
-    title: 'a tool that a 2025 server adds is there in the next runs, by a notice or by listing anew',
-    async holds(subject) {
-      const { url } = await startLegacyHost();
-      const session = await opened(subject, { tools: { url } });
-      await answer(session, { tool: 'grow' });
-      return becomesOffered(session, 'grown');
-    },
-  },
-  listChanged2026: {
-    title: 'a tool that a 2026 server adds is there in the next runs, by a notice or by listing anew',
-    async holds(subject) {
-      const host = await startModernHost();
-      const session = await opened(subject, { tools: { url: host.url } });
-      await answer(session, echo);
-      host.grow();
-      return becomesOffered(session, 'grown');
-    },
-  },
-  largeResult: {
-    title: 'a result of 2 MB does not reach the model whole',
-    async holds(subject) {
-      const { url } = await startToolsServer();
-      const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
-      return text.includes('xxx') && text.length < LARGEST_RESULT;
-    },
-  },
-  oneOfThreeFails: {
-    title: 'one of three calls at once fails: all are answered, the reason is told, and the run goes on',
-    async holds(subject) {
-      const { url } = await startToolsServer();
-      const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }], [{ tool: 'good' }]);
-      await (await opened(subject, { tools: { url } })).run(conversation);
-      const ids = conversation.results.map(([id]) => id).join();
-      const [first, second, third, last] = conversation.results.map(([, text]) => text);
-      const areGood = [first, third, last].every((text) => text?.includes('all is well'));
-      return ids === 'call-1,call-2,call-3,call-4' && areGood && (second?.includes('the disk is full') ?? false);
-    },
-  },
+  deadServer2025: deadServer(2025),
+  deadServer2026: deadServer(2026),
+  newTool2025: newTool(2025),
+  newTool2026: newTool(2026),
+  listChanged2025: listChanged(2025),
+  listChanged2026: listChanged(2026),
+  largeResult2025: largeResult(2025),
+  largeResult2026: largeResult(2026),
+  oneOfThreeFails2025: oneOfThreeFails(2025),
+  oneOfThreeFails2026: oneOfThreeFails(2026),
   sessionClosed: {
     title: 'the session is ended on the server at close',
     async holds(subject) {
@@ -180,33 +253,10 @@ export const behaviours: Record<string, Behaviour> = {
   progressToken2026: progressToken(2026),
   traceparent2025: traceContext(2025),
   traceparent2026: traceContext(2026),
-  crashedChild: {
-    title: 'a stdio server that crashed is started again',
-    async holds(subject) {
-      const session = await opened(subject, { tools: stdio('stdio-server.ts') });
-      const pid = await pidOf(session);
-      process.kill(pid, 'SIGKILL');
-      await until(() => !isAlive(pid));
-      const other = await soon(() => pidOf(session));
-      await session.close();
-      return other !== pid;
-    },
-  },
-  orphans: {
-    title: 'nothing that a stdio server started is left at close',
-    async holds(subject) {
-      const folder = mkdtempSync(join(tmpdir(), 'behaviour-'));
-      const file = join(folder, 'pids');
-      const session = await opened(subject, { tools: stdio('stdio-odd.ts', 'family', file) });
-      await answer(session, echo);
-      const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
-      await session.close();
-      const areGone = await until(() => !pids.some(isAlive));
-      for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
-      rmSync(folder, { recursive: true });
-      return areGone;
-    },
-  },
+  crashedChild2025: crashedChild(2025),
+  crashedChild2026: crashedChild(2026),
+  orphans2025: orphans(2025),
+  orphans2026: orphans(2026),
 };
 
 async function pidOf(session: Session): Promise<number> {

@@ -22,12 +22,13 @@ export function page({ subjects, versions, outcome }: PageParts): string {
   return `# Behaviour, side by side
 
 What an agent should do with MCP servers, tried on real servers of both protocol eras: 2025 (sessions, SDK v1) and
-2026-07-28 (SDK v2, and nothing else: whoever does not speak it has "no" in all its rows); large results, calls at once
-and children on servers of SDK v2 that speak both. Every cell is one process with one set of MCP connections, an agent for
-each run, a scripted model and real sockets or children. A dead server was tried beside one of 2025; after a loss everybody
+2026-07-28 (SDK v2, and nothing else: whoever does not speak it has "no" in all its rows). Only 2025 has sessions to end.
+Every cell is one process with one set of MCP connections, an agent for
+each run, a scripted model and real sockets or children. After a loss everybody
 has three tries. Others are used as their documentation says, with options turned on where a behaviour is an option; what a program has to do itself (leave out a client that failed, call
 \`reconnect()\` before a run, list the tools of a client past the list that the framework keeps, put a trace context into
-the headers of a whole connection) does not count for them.
+the headers of a whole connection) does not count for them. In the rows of \`list_changed\` others are used as in the two before, listing anew where that is how they see new
+tools; whether one of their options makes them heed a notice was not tried.
 
 ${table}
 

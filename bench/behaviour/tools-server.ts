@@ -1,33 +1,20 @@
-// An MCP server of both eras whose tools are too large, too weak, or just right.
-import { setTimeout as pause } from 'node:timers/promises';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { z } from 'zod';
-import { type Host, listen } from '../../packages/pocket-agent/test/fixtures/http-hosts.ts';
+// A server of either era with a few tools that take no arguments: of 2025 on SDK v1, of 2026 on SDK v2.
+import { McpServer as McpServerOf2025 } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { McpServer } from '@modelcontextprotocol/server';
 
-/** So long one waits for the others. */
-const ALONE_MS = 3_000;
-const none = z.object({});
+/** What each tool answers. */
+export type Tools = Record<string, () => string | Promise<string>>;
+
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 
-/** `good` and `weak` answer when three of them are there. */
-export function startToolsServer(): Promise<Host> {
-  const { promise: areThree, resolve } = Promise.withResolvers<boolean>();
-  let begun = 0;
-  const together = () => {
-    if (++begun === 3) resolve(true);
-    return Promise.race([areThree, pause(ALONE_MS, false)]);
-  };
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'tools', version: '1.0.0' });
-    server.registerTool('good', { inputSchema: none }, async () => text((await together()) ? 'all is well' : 'alone'));
-    server.registerTool('large', { inputSchema: none }, () => text('x'.repeat(2_000_000)));
-    server.registerTool('weak', { inputSchema: none }, async () => {
-      await together();
-      throw new Error('the disk is full');
-    });
-    return server;
-  });
-  const node = toNodeHandler(handler);
-  return listen(undefined, (request, response, body) => node(request, response, body));
+export function serverOf2025(tools: Tools): McpServerOf2025 {
+  const server = new McpServerOf2025({ name: 'tools', version: '1.0.0' });
+  for (const [name, answer] of Object.entries(tools)) server.registerTool(name, {}, async () => text(await answer()));
+  return server;
+}
+
+export function serverOf2026(tools: Tools): McpServer {
+  const server = new McpServer({ name: 'tools', version: '1.0.0' });
+  for (const [name, answer] of Object.entries(tools)) server.registerTool(name, {}, async () => text(await answer()));
+  return server;
 }

@@ -1,0 +1,17 @@
+// A server on stdio that tells its process id: `stdio-server.ts <2025|2026> [file]`. With a file it starts a process that
+// does not end by itself, and writes the ids of both there.
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { serverOf2025, serverOf2026 } from './tools-server.ts';
+
+const [era, file] = process.argv.slice(2);
+if (file) {
+  const program = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 60_000)';
+  const { pid } = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
+  writeFileSync(file, JSON.stringify([process.pid, pid]));
+}
+const tools = { pid: () => String(process.pid) };
+if (era === '2025') await serverOf2025(tools).connect(new StdioServerTransport());
+else serveStdio(() => serverOf2026(tools), { legacy: 'reject' });
