@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from './contender.ts';
 import type { Told } from './turn.ts';
+import { works } from './works.ts';
 
 /** For one turn; before its first a contender may fill a large registry. */
 const LIMIT_MS = 900_000;
@@ -24,7 +25,8 @@ interface Measuring {
 }
 
 export async function measureInTurns({ work, names, effort }: Measuring): Promise<Measured[]> {
-  const contenders = names.map((name) => new InTurn({ work, name, effort }));
+  const server = await works[work]?.startServer?.();
+  const contenders = names.map((name) => new InTurn({ work, name, effort, serverUrl: server?.url ?? '' }));
   try {
     await Promise.all(contenders.map((contender) => contender.turnEnded()));
     for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome)) {
@@ -34,7 +36,15 @@ export async function measureInTurns({ work, names, effort }: Measuring): Promis
     return contenders.map(({ name, outcome }) => ({ name, ...outcome }));
   } finally {
     for (const contender of contenders) contender.end();
+    server?.end();
   }
+}
+
+interface Turn {
+  work: string;
+  name: string;
+  effort: Effort;
+  serverUrl: string;
 }
 
 /** One contender in a process whose output is shown only when it fails. */
@@ -46,9 +56,10 @@ class InTurn {
   #turnOver = Promise.withResolvers<void>();
   #errors = '';
 
-  constructor({ work, name, effort }: { work: string; name: string; effort: Effort }) {
+  constructor({ work, name, effort, serverUrl }: Turn) {
     this.name = name;
-    const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [work, name, JSON.stringify(effort)], {
+    const args = [work, name, JSON.stringify(effort), serverUrl];
+    const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), args, {
       execArgv: [...process.execArgv, '--expose-gc'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });

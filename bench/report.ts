@@ -43,9 +43,9 @@ tool of the same server. \`ai\` is the AI SDK by its class, \`generateText\` by 
 
 Steps of items 1 and 2, deltas, model calls and items 10 and 11 are CPU time of the process, garbage collection included;
 items 3, 4, 5 and 12 and the rates of 8 are on the clock. Step 10 is the median of steps 6 to 15, step 200 that of the last
-ten, with ten tools. In item 8 the server of 2026 speaks both eras and makes itself
-anew for every request, the one of 2025 keeps sessions and answers with streams; what is in flight are 32 lines of eight
-calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
+ten, with ten tools. In item 8 everybody calls the same server of HTTP, and one of their
+own over stdio. That of 2026 speaks both eras and makes itself anew for every request, the one of 2025 keeps sessions and
+answers with streams; what is in flight are 32 lines of eight calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
 
 Idle agents share their tools, as those of one program do, but in one row: there each has ten that were made for it, of
 which all is counted but the descriptions and functions that everybody is given. By MCP each has a server of its own, which counts too (not

@@ -6,22 +6,29 @@ export interface Work {
   contenders: readonly string[];
   /** Of a whole run, where they are not as many as for most. */
   rounds?: number;
-  measure(contender: string, effort: Effort): Promise<Figures | undefined>;
+  /** Of every round, called by all. */
+  startServer?(): Promise<SharedServer>;
+  measure(contender: string, effort: Effort, serverUrl: string): Promise<Figures | undefined>;
 }
 
-type Measure = (contender: Contender, effort: Effort) => Promise<Figures | undefined>;
+export interface SharedServer {
+  url: string;
+  end(): void;
+}
+
+type Measure = (contender: Contender, effort: Effort, serverUrl: string) => Promise<Figures | undefined>;
 
 /** Modules are loaded in the child that measures, and none that it does not need. */
 function by(load: () => Promise<Measure>): Work['measure'] {
-  return async (name, effort) => {
+  return async (name, effort, serverUrl) => {
     const { contender }: { contender: Contender } = await import(contenderModule(name));
-    return (await load())(contender, effort);
+    return (await load())(contender, effort, serverUrl);
   };
 }
 
 /** Of most works, in a whole run. */
 export const ROUNDS = 3;
-/** Two servers of one program, warmed up alike, differ by up to a quarter, and every round has its own. */
+/** Two servers of one program, warmed up alike, differ by up to a quarter, and every round has another. */
 const SERVER_ROUNDS = 5;
 
 export const works: Record<string, Work> = {
@@ -44,27 +51,35 @@ export const works: Record<string, Work> = {
   http2026: {
     contenders: [floor, sdk, us, ...peers],
     rounds: SERVER_ROUNDS,
+    startServer: async () => (await import('./tasks/wire.ts')).startHttp('2026'),
     measure: by(async () => (await import('./tasks/wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
     rounds: SERVER_ROUNDS,
+    startServer: async () => (await import('./tasks/wire.ts')).startHttp('2025'),
     measure: by(async () => (await import('./tasks/wire.ts')).http('2025')),
   },
-  router: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/router.ts')).router(...of) },
-  bridge: { contenders: [floor, us], measure: async (...of) => (await import('./tasks/agent3.ts')).bridge(...of) },
+  router: {
+    contenders: [floor, us],
+    measure: async (name, effort) => (await import('./tasks/router.ts')).router(name, effort),
+  },
+  bridge: {
+    contenders: [floor, us],
+    measure: async (name, effort) => (await import('./tasks/agent3.ts')).bridge(name, effort),
+  },
   search: {
     contenders: [floor, us],
     rounds: 1,
-    measure: async (...of) => (await import('./tasks/agent3.ts')).search(...of),
+    measure: async (name, effort) => (await import('./tasks/agent3.ts')).search(name, effort),
   },
   mattermost: {
     contenders: [floor, us],
-    measure: async (...of) => (await import('./tasks/mattermost.ts')).mattermost(...of),
+    measure: async (name, effort) => (await import('./tasks/mattermost.ts')).mattermost(name, effort),
   },
   cold: {
     contenders: [floor, sdk, us, ...peers],
-    measure: async (...of) => (await import('./tasks/cold.ts')).cold(...of),
+    measure: async (name, effort) => (await import('./tasks/cold.ts')).cold(name, effort),
   },
   installed: {
     contenders: [sdk, us, ...peers],

@@ -7,14 +7,17 @@ export type Tools = Record<string, () => string | Promise<string>>;
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 
-export function serverOf2025(tools: Tools): McpServerOf2025 {
-  const server = new McpServerOf2025({ name: 'tools', version: '1.0.0' });
-  for (const [name, answer] of Object.entries(tools)) server.registerTool(name, {}, async () => text(await answer()));
-  return server;
+/** What the servers of both SDKs have. */
+interface Offering {
+  registerTool(name: string, config: object, run: () => Promise<ReturnType<typeof text>>): unknown;
 }
 
-export function serverOf2026(tools: Tools): McpServer {
-  const server = new McpServer({ name: 'tools', version: '1.0.0' });
+const named = { name: 'tools', version: '1.0.0' };
+
+export const serverOf2025 = (tools: Tools) => offer(tools, new McpServerOf2025(named));
+export const serverOf2026 = (tools: Tools) => offer(tools, new McpServer(named));
+
+function offer<Server extends Offering>(tools: Tools, server: Server): Server {
   for (const [name, answer] of Object.entries(tools)) server.registerTool(name, {}, async () => text(await answer()));
   return server;
 }

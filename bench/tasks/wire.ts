@@ -1,9 +1,12 @@
 // Calls of a tool on an MCP server in another process, over stdio and HTTP.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Connection, Contender, Effort, Figures } from '../contender.ts';
 import { timed } from '../timing.ts';
+import type { SharedServer } from '../works.ts';
+
+type Era = '2025' | '2026';
 
 const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.meta.url));
 const IN_FLIGHT = 32;
@@ -18,24 +21,26 @@ export async function stdio(contender: Contender, effort: Effort): Promise<Figur
   return rates && { stdioCalls: rates.oneByOne.rate, stdioCalls32: rates.together.rate };
 }
 
-/** The server of 2026 makes itself anew for every request, that of 2025 keeps sessions. */
-export function http(era: '2025' | '2026') {
-  return async (contender: Contender, effort: Effort): Promise<Figures | undefined> => {
-    const { server, url } = await startHttp(era);
-    try {
-      const rates = await ratesOf(await contender.connect?.({ url }), effort);
-      return (
-        rates && {
-          [`http${era}Calls`]: rates.oneByOne.rate,
-          [`http${era}Calls32`]: rates.together.rate,
-          [`http${era}CallCpu`]: rates.oneByOne.cpu,
-          [`http${era}CallCpu32`]: rates.together.cpu,
-        }
-      );
-    } finally {
-      server.kill();
-    }
+/** All contenders call the same server: two of one program, warmed up alike, differ by up to a quarter. */
+export function http(era: Era) {
+  return async (contender: Contender, effort: Effort, url: string): Promise<Figures | undefined> => {
+    const rates = await ratesOf(await contender.connect?.({ url }), effort);
+    return (
+      rates && {
+        [`http${era}Calls`]: rates.oneByOne.rate,
+        [`http${era}Calls32`]: rates.together.rate,
+        [`http${era}CallCpu`]: rates.oneByOne.cpu,
+        [`http${era}CallCpu32`]: rates.together.cpu,
+      }
+    );
   };
+}
+
+/** The server of 2026 makes itself anew for every request, that of 2025 keeps sessions. */
+export async function startHttp(era: Era): Promise<SharedServer> {
+  const server = spawn(process.execPath, [serverFile, era], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = await once(server.stdout, 'data');
+  return { url: String(line).trim(), end: () => void server.kill() };
 }
 
 async function ratesOf(connection: Connection | undefined, effort: Effort) {
@@ -65,10 +70,4 @@ async function callsPerSecond({ connection, effort, atOnce }: Calling) {
   const calls = () => Promise.all(Array.from({ length: atOnce }, callsInTurn));
   const { cpu, wall } = await timed(calls, effort);
   return { rate: (atOnce * CALLS_EACH * 1e6) / wall, cpu: cpu / (atOnce * CALLS_EACH) };
-}
-
-async function startHttp(era: string): Promise<{ server: ChildProcess; url: string }> {
-  const server = spawn(process.execPath, [serverFile, era], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [line] = await once(server.stdout, 'data');
-  return { server, url: String(line).trim() };
 }

@@ -5,6 +5,7 @@ import { type Connections, hasRested, isSpokenOn, type Target } from './connecti
 import type { FetchOptions } from './fetch.ts';
 import { FetchError } from './fetch-error.ts';
 import { HttpResponse } from './http-response.ts';
+import { rawHeader } from './raw-header.ts';
 import type { RequestParts } from './request-parts.ts';
 import { Body } from './response-body.ts';
 
@@ -106,7 +107,7 @@ export class Exchange {
       return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected });
     }
     const body = new Body(message, {
-      encoding: this.#decodes ? message.headers['content-encoding'] : undefined,
+      encoding: this.#decodes ? rawHeader(message, 'content-encoding') : undefined,
       maxBytes: this.#options.maxBytes,
       over: () => {
         this.release();

@@ -69,8 +69,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
         const message = await exchange.send(target, connections);
         const { url } = target;
         exchange.throwIfEnded();
-        const { location } = message.headers;
-        if (!isRedirect(message.statusCode) || location === undefined) return exchange.respond(message, url);
+        const location = isRedirect(message.statusCode) ? message.headers.location : undefined;
+        if (location === undefined) return exchange.respond(message, url);
         const mode = init.redirect ?? (input instanceof Request ? input.redirect : 'follow');
         if (redirects === 'follow' && mode === 'manual') return exchange.respond(message, url);
         exchange.discard(message);

@@ -1,6 +1,7 @@
 // A Response over an answer of node:http. Headers and web streams of their own cost more than the rest of a small call,
 // so they are made when they are asked for, and `text`, `json` and `bytes` do without.
 import type { IncomingMessage } from 'node:http';
+import { rawHeader } from './raw-header.ts';
 import type { Body } from './response-body.ts';
 
 interface ResponseParts {
@@ -43,7 +44,7 @@ export class HttpResponse implements Response {
 
   /** As the header says, without making Headers for it. */
   get contentType(): string | undefined {
-    return this.#message.headers['content-type'];
+    return rawHeader(this.#message, 'content-type');
   }
 
   /** What has come of the body, once it is more than so many bytes or all of it; it can still be read. */

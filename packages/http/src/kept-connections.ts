@@ -13,6 +13,7 @@ import {
   type Target,
   type TlsOptions,
 } from './connections.ts';
+import { rawHeader } from './raw-header.ts';
 
 /** After so long a connection is made anew: names move, and it holds on to the async context it was made in. */
 const LONGEST_USE_MS = 300_000;
@@ -130,7 +131,7 @@ class Line {
     request.once('finish', () => {
       isSent = true;
     });
-    request.once('response', ({ headers }) => this.#heed(headers['keep-alive']?.toString()));
+    request.once('response', (message) => this.#heed(rawHeader(message, 'keep-alive')));
     // some versions of Node tell twice that a request is over which was answered before it was sent
     request.once('close', () => (isSent ? this.#rest() : this.socket.destroy()));
   }

@@ -1,15 +1,8 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
-import {
-  authorizationNeeded,
-  type Connected,
-  connectTo,
-  finishLogin,
-  isUnauthorized,
-  loginOf,
-  MOST_LOGINS,
-} from './connect.ts';
+import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
+import type { Connected } from './connect-attempt.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { HttpTransport } from './http-transport.ts';

@@ -2,6 +2,8 @@
 import type {
   CallToolResult,
   JsonSchemaType,
+  JsonSchemaValidator,
+  JsonSchemaValidatorResult,
   StandardSchemaV1,
   Tool,
   ToolAnnotations,
@@ -77,12 +79,10 @@ export function tool(
   if (title !== undefined) definition.title = title;
   if (annotations !== undefined) definition.annotations = annotations;
   if (meta !== undefined) definition._meta = meta;
-  let check: Check | undefined;
   return {
     definition,
     async call(args, context) {
-      check ??= isStandardSchema(inputSchema) ? standardCheck(inputSchema) : await jsonSchemaCheck(inputSchema);
-      const checking = check(args);
+      const checking = isStandardSchema(inputSchema) ? byStandard(inputSchema, args) : byJsonSchema(inputSchema, args);
       const checked = checking instanceof Promise ? await checking : checking;
       if ('problem' in checked) {
         throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${name}": ${checked.problem}`);
@@ -159,8 +159,6 @@ function isCallToolResult(value: object): value is CallToolResult {
 }
 
 type Checked = { value: unknown } | { problem: string };
-/** A promise only for a schema that needs one. */
-type Check = (args: unknown) => Checked | Promise<Checked>;
 
 function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
   const mayBe = (typeof schema === 'object' && schema !== null) || typeof schema === 'function';
@@ -228,11 +226,9 @@ function objectSchema(name: string, schema: JsonSchema): Tool['inputSchema'] {
   );
 }
 
-function standardCheck(schema: StandardSchemaV1): Check {
-  return (args) => {
-    const result = schema['~standard'].validate(args);
-    return result instanceof Promise ? result.then(readCheck) : readCheck(result);
-  };
+function byStandard(schema: StandardSchemaV1, args: unknown): Checked | Promise<Checked> {
+  const result = schema['~standard'].validate(args);
+  return result instanceof Promise ? result.then(readCheck) : readCheck(result);
 }
 
 function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
@@ -240,11 +236,21 @@ function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
   return { problem: issuesText(result.issues) };
 }
 
-async function jsonSchemaCheck(schema: JsonSchema): Promise<Check> {
+/** Made at the first call, once for each schema. */
+const validators = new WeakMap<JsonSchema, JsonSchemaValidator<unknown>>();
+
+function byJsonSchema(schema: JsonSchema, args: unknown): Checked | Promise<Checked> {
+  const known = validators.get(schema);
+  return known ? readValidation(known(args)) : makeValidator(schema).then((validate) => readValidation(validate(args)));
+}
+
+async function makeValidator(schema: JsonSchema): Promise<JsonSchemaValidator<unknown>> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  const validate = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
-  return (args) => {
-    const result = validate(args);
-    return result.valid ? { value: args } : { problem: result.errorMessage };
-  };
+  const made = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
+  validators.set(schema, made);
+  return made;
+}
+
+function readValidation(result: JsonSchemaValidatorResult<unknown>): Checked {
+  return result.valid ? { value: result.data } : { problem: result.errorMessage };
 }

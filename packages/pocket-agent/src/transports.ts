@@ -26,7 +26,7 @@ export class OldSseTransport extends SSEClientTransport {
   }
 }
 
-interface ChildCommand {
+export interface ChildCommand {
   command: string;
   args: string[];
   env: Record<string, string>;

@@ -1,0 +1,144 @@
+// Connecting to a server that is started for it: the era it speaks, however long it takes to start, and why it failed.
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import {
+  type ConnectOptions,
+  isSpecType,
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
+import { attempt, type Connected, type ConnectRequest } from './connect-attempt.ts';
+import { errorText, isPocketError, PocketError } from './errors.ts';
+import { expandVariables, type StdioEntry } from './mcp-config.ts';
+import { type ChildCommand, ChildTransport } from './transports.ts';
+
+// A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
+const STDIO_PROBE_MS = 10_000;
+/** At most this part of the timeout, so that there is time to go on. */
+const STDIO_PROBE_PART = 1 / 3;
+/** A child that took longer than this part of it is not started again for the sake of a newer era. */
+const RESTART_PART = 1 / 2;
+
+export async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
+  const { signal, timeoutMs } = request;
+  const begunAt = performance.now();
+  const first = new Start(request, entry);
+  try {
+    const connected = await first.connect(Math.min(STDIO_PROBE_MS, timeoutMs * STDIO_PROBE_PART));
+    if (!first.wasLate || performance.now() - begunAt > timeoutMs * RESTART_PART) return connected;
+    await connected.client.close();
+  } catch (error) {
+    // what the child said explains a timeout better than the timeout does
+    if (signal.aborted || isMissingCommand(error)) throw error;
+  }
+  signal.throwIfAborted();
+  // One of 2026 that was taken for one of 2025, since it took long to start, is waited for this time. Some of 2025 end when
+  // they are asked something before `initialize`.
+  return new Start(request, entry).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
+}
+
+class Start {
+  /** Whether the child told that it is of 2026 when it was taken for one of 2025 already. */
+  wasLate = false;
+  readonly #request: ConnectRequest;
+  readonly #entry: StdioEntry;
+
+  constructor(request: ConnectRequest, entry: StdioEntry) {
+    this.#request = request;
+    this.#entry = entry;
+  }
+
+  async connect(probeMs: number, options: ConnectOptions = {}): Promise<Connected> {
+    const command = commandOf(this.#request.name, this.#entry);
+    const transport = new ChildTransport(command);
+    let isConnecting = true;
+    transport.onmessage = (message) => {
+      if (isConnecting) this.wasLate ||= isDiscovery(message);
+    };
+    try {
+      return await attempt({ ...this.#request, probeMs }, transport, options);
+    } catch (error) {
+      const { name, timeoutMs } = this.#request;
+      const { stderr, brokenOff } = transport;
+      throw childError({ name, entry: this.#entry, ...command, stderr, timeoutMs }, brokenOff ?? error);
+    } finally {
+      isConnecting = false;
+    }
+  }
+}
+
+function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioEntry): ChildCommand {
+  const expand = (text: unknown) => expandVariables(server, String(text));
+  return {
+    command: expand(command),
+    args: args.map(expand),
+    env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expand(value)])),
+    cwd: cwd === undefined ? undefined : expand(cwd),
+  };
+}
+
+/** Answers in time are not shown to who listens while a connection is being made. */
+function isDiscovery(message: JSONRPCMessage): boolean {
+  return 'result' in message && typeof message.id === 'string' && isSpecType.DiscoverResult(message.result);
+}
+
+function isMissingCommand(error: unknown): boolean {
+  return error instanceof PocketError && isMissing(error.cause);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+interface FailedChild {
+  name: string;
+  entry: StdioEntry;
+  /** With its variables filled in. */
+  command: string;
+  cwd: string | undefined;
+  stderr: string;
+  timeoutMs: number;
+}
+
+function childError(child: FailedChild, error: unknown): PocketError {
+  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
+  const said = lastWords(child.stderr);
+  return new PocketError(
+    'MCP_CONNECT_FAILED',
+    `Could not start MCP server "${child.name}" (${basename(child.command)}): ${childReason(child, error)}.${said && ` It said: ${said}`}`,
+    { cause: error },
+  );
+}
+
+function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): string {
+  if (isPocketError(error, 'TIMEOUT')) {
+    return `connecting did not end within ${timeoutMs} ms ("connectTimeoutMs" of its entry). It must answer with MCP messages on stdout; other text there is passed over`;
+  }
+  const isOver =
+    isPocketError(error, 'MCP_CONNECT_FAILED') ||
+    (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed);
+  if (isOver) {
+    return 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why';
+  }
+  // Node says of a missing folder that the program is missing
+  if (cwd && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    return `its "cwd" ${entry.cwd} is not a folder (${errorText(error)})`;
+  }
+  const [program = '', ...args] = entry.command.trim().split(/\s+/);
+  if (isMissing(error) && args.length > 0) {
+    const apart = `"command": ${JSON.stringify(program)}, "args": ${JSON.stringify(args)}`;
+    return `there is no program of the name "${entry.command}" (ENOENT). What follows a program belongs in "args": ${apart}`;
+  }
+  return errorText(error);
+}
+
+/** Of what a child wrote to stderr: the line that names the error and what it adds to it, else the end. */
+function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim());
+  const from = lines.findLastIndex((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b[^:]*: /.test(line));
+  if (from < 0) return lines.slice(-3).join(' / ').trim();
+  // the stack, the fields of the error and the version of Node tell less
+  const telling = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
+  return telling.slice(0, 3).join(' / ').trim();
+}
