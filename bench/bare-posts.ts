@@ -71,7 +71,7 @@ class Posts {
     for (const line of this.#free.splice(0)) line.close();
   }
 
-  /** A server closes those that were idle for some seconds. */
+  /** One that is still open. */
   #line(): Line {
     let line = this.#free.pop();
     while (line?.isClosed) line = this.#free.pop();

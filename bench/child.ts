@@ -1,9 +1,9 @@
-// One measurement in a process of its own: `child.ts <work> <contender> <effort> <url>`, told over the channel to the parent.
+// One measurement in a process of its own: `child.ts <work> <contender> <effort> [url]`, told over the channel to the parent.
 import { spoken } from './contender.ts';
 import { pause, tell } from './turn.ts';
 import { works } from './works.ts';
 
-const [name = '', contender = '', effort = '', serverUrl = ''] = process.argv.slice(2);
+const [name = '', contender = '', effort = '', serverUrl] = process.argv.slice(2);
 const work = works[name];
 if (!work) throw new Error(`There is no work "${name}": ${Object.keys(works).join(', ')}.`);
 process.once('disconnect', () => process.exit()); // whoever measures has ended

@@ -66,6 +66,14 @@ export interface Effort {
   starts: number;
 }
 
+/** A server that all contenders of a round call. */
+export interface SharedServer {
+  url: string;
+  /** Resolves with how it ended. */
+  ended: Promise<string>;
+  end(): void;
+}
+
 /** One number per figure of a work. */
 export type Figures = Record<string, number>;
 

@@ -7,7 +7,7 @@ export const us = 'pocket-agent';
 export const floor = 'floor';
 export const sdk = 'mcp-sdk';
 export const peers = ['ai', 'openai-agents', 'mastra', 'langchain', 'voltagent'];
-/** The AI SDK by its function instead of its class, at the loop only. */
+/** The AI SDK by its function instead of its class, where steps and deltas are measured. */
 const generateText = 'generateText';
 export const loopPeers = peers.toSpliced(1, 0, generateText);
 export const everybody = [floor, sdk, us, ...loopPeers];
@@ -16,9 +16,15 @@ export function peerFolder(peer: string): string {
   return fileURLToPath(new URL(`peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));
 }
 
-/** Those that are no peers come with this repository. */
+/** In the versions that it is measured in. Those that are no peers come with this repository. */
 export function isInstalled(name: string): boolean {
-  return !loopPeers.includes(name) || existsSync(`${peerFolder(name)}node_modules`);
+  return !loopPeers.includes(name) || packagesOf(name).every((wanted) => wanted === installedAt(name, wanted));
+}
+
+function installedAt(peer: string, wanted: string): string | undefined {
+  const name = wanted.slice(0, wanted.lastIndexOf('@'));
+  const file = `${peerFolder(peer)}node_modules/${name}/package.json`;
+  return existsSync(file) ? `${name}@${JSON.parse(readFileSync(file, 'utf8')).version}` : undefined;
 }
 
 export function contenderModule(name: string): string {

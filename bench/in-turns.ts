@@ -25,8 +25,14 @@ interface Measuring {
 }
 
 export async function measureInTurns({ work, names, effort }: Measuring): Promise<Measured[]> {
-  const server = await works[work]?.startServer?.();
-  const contenders = names.map((name) => new InTurn({ work, name, effort, serverUrl: server?.url ?? '' }));
+  if (names.length === 0) return [];
+  const server = await works[work]?.startServer?.().catch((error: Error) => error);
+  if (server instanceof Error) return names.map((name) => ({ name, failure: server.message }));
+  const contenders = names.map((name) => new InTurn({ work, name, effort, serverUrl: server?.url }));
+  // those who have not measured by then have no figures
+  server?.ended.then((failure) => {
+    for (const contender of contenders) contender.fail(failure);
+  });
   try {
     await Promise.all(contenders.map((contender) => contender.turnEnded()));
     for (let left = contenders; left.length > 0; left = left.filter(({ outcome }) => !outcome)) {
@@ -44,7 +50,7 @@ interface Turn {
   work: string;
   name: string;
   effort: Effort;
-  serverUrl: string;
+  serverUrl: string | undefined;
 }
 
 /** One contender in a process whose output is shown only when it fails. */
@@ -58,7 +64,7 @@ class InTurn {
 
   constructor({ work, name, effort, serverUrl }: Turn) {
     this.name = name;
-    const args = [work, name, JSON.stringify(effort), serverUrl];
+    const args = [work, name, JSON.stringify(effort), ...(serverUrl ? [serverUrl] : [])];
     const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), args, {
       execArgv: [...process.execArgv, '--expose-gc'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -81,7 +87,7 @@ class InTurn {
 
   /** Or until it is there and waits for its first. */
   async turnEnded(): Promise<void> {
-    const late = setTimeout(() => this.#giveUp(), LIMIT_MS);
+    const late = setTimeout(() => this.fail(`no turn of it ended within ${LIMIT_MS / 1_000} s`), LIMIT_MS);
     await this.#turnOver.promise;
     clearTimeout(late);
   }
@@ -94,8 +100,8 @@ class InTurn {
     await this.turnEnded();
   }
 
-  #giveUp(): void {
-    this.outcome ??= { failure: `no turn of it ended within ${LIMIT_MS / 1_000} s` };
+  fail(failure: string): void {
+    this.outcome ??= { failure };
     this.end();
   }
 

@@ -56,8 +56,9 @@ for (let round = 0; round < rounds; round++) {
     const doing = names.filter(
       (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
     );
-    // nobody is always first
-    const order = [...doing.slice(round % doing.length), ...doing.slice(0, round % doing.length)];
+    // nobody is always first, or always after the same one
+    const turned = round % 2 === 0 ? doing : doing.toReversed();
+    const order = [...turned.slice(round % turned.length), ...turned.slice(0, round % turned.length)];
     process.stderr.write(`\r\u001b[K${round + 1} of ${rounds}: ${work}`);
     for (const measured of await measureInTurns({ work, names: order, effort })) {
       const { name, figures: values, revision, failure = '' } = measured;

@@ -36,7 +36,7 @@ const TURN_MS = 100;
 
 /**
  * In turns, like what is measured, and short ones: with pauses of more than four seconds quick clients got fewer answers
- * of their servers, with two they did not. So whoever is warm goes on with a moment in every turn until everybody is.
+ * of servers of their own, with two they did not. So whoever is warm goes on with a moment in every turn until everybody is.
  */
 export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void> {
   const { warmMs, warmRuns = WARM_RUNS, measureMs, moments } = effort;

@@ -1,22 +1,17 @@
 // Every work, and who does it.
-import type { Contender, Effort, Figures } from './contender.ts';
+import type { Contender, Effort, Figures, SharedServer } from './contender.ts';
 import { contenderModule, floor, loopPeers, peers, sdk, us } from './contenders.ts';
 
 export interface Work {
   contenders: readonly string[];
   /** Of a whole run, where they are not as many as for most. */
   rounds?: number;
-  /** Of every round, called by all. */
+  /** Starts the one that all of a round call. */
   startServer?(): Promise<SharedServer>;
-  measure(contender: string, effort: Effort, serverUrl: string): Promise<Figures | undefined>;
+  measure(contender: string, effort: Effort, serverUrl?: string): Promise<Figures | undefined>;
 }
 
-export interface SharedServer {
-  url: string;
-  end(): void;
-}
-
-type Measure = (contender: Contender, effort: Effort, serverUrl: string) => Promise<Figures | undefined>;
+type Measure = (contender: Contender, effort: Effort, serverUrl?: string) => Promise<Figures | undefined>;
 
 /** Modules are loaded in the child that measures, and none that it does not need. */
 function by(load: () => Promise<Measure>): Work['measure'] {
@@ -28,8 +23,8 @@ function by(load: () => Promise<Measure>): Work['measure'] {
 
 /** Of most works, in a whole run. */
 export const ROUNDS = 3;
-/** Two servers of one program, warmed up alike, differ by up to a quarter, and every round has another. */
-const SERVER_ROUNDS = 5;
+/** Two servers of one program, warmed up alike, differ by up to a quarter, and here everybody starts their own. */
+const STDIO_ROUNDS = 5;
 
 export const works: Record<string, Work> = {
   loop: { contenders: [floor, us, ...loopPeers], measure: by(async () => (await import('./tasks/loop.ts')).loop) },
@@ -45,18 +40,16 @@ export const works: Record<string, Work> = {
   },
   stdio: {
     contenders: [floor, sdk, us, ...peers],
-    rounds: SERVER_ROUNDS,
+    rounds: STDIO_ROUNDS,
     measure: by(async () => (await import('./tasks/wire.ts')).stdio),
   },
   http2026: {
     contenders: [floor, sdk, us, ...peers],
-    rounds: SERVER_ROUNDS,
     startServer: async () => (await import('./tasks/wire.ts')).startHttp('2026'),
     measure: by(async () => (await import('./tasks/wire.ts')).http('2026')),
   },
   http2025: {
     contenders: [floor, sdk, us, ...peers],
-    rounds: SERVER_ROUNDS,
     startServer: async () => (await import('./tasks/wire.ts')).startHttp('2025'),
     measure: by(async () => (await import('./tasks/wire.ts')).http('2025')),
   },

@@ -12,10 +12,15 @@ interface Offering {
   registerTool(name: string, config: object, run: () => Promise<ReturnType<typeof text>>): unknown;
 }
 
-const named = { name: 'tools', version: '1.0.0' };
+const serverInfo = { name: 'tools', version: '1.0.0' };
 
-export const serverOf2025 = (tools: Tools) => offer(tools, new McpServerOf2025(named));
-export const serverOf2026 = (tools: Tools) => offer(tools, new McpServer(named));
+export function serverOf2025(tools: Tools): McpServerOf2025 {
+  return offer(tools, new McpServerOf2025(serverInfo));
+}
+
+export function serverOf2026(tools: Tools): McpServer {
+  return offer(tools, new McpServer(serverInfo));
+}
 
 function offer<Server extends Offering>(tools: Tools, server: Server): Server {
   for (const [name, answer] of Object.entries(tools)) server.registerTool(name, {}, async () => text(await answer()));

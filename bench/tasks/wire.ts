@@ -2,9 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Connection, Contender, Effort, Figures } from '../contender.ts';
+import type { Connection, Contender, Effort, Figures, SharedServer } from '../contender.ts';
 import { timed } from '../timing.ts';
-import type { SharedServer } from '../works.ts';
 
 type Era = '2025' | '2026';
 
@@ -21,9 +20,9 @@ export async function stdio(contender: Contender, effort: Effort): Promise<Figur
   return rates && { stdioCalls: rates.oneByOne.rate, stdioCalls32: rates.together.rate };
 }
 
-/** All contenders call the same server: two of one program, warmed up alike, differ by up to a quarter. */
+/** All contenders of a round call one server: two of one program, warmed up alike, differ by up to a quarter. */
 export function http(era: Era) {
-  return async (contender: Contender, effort: Effort, url: string): Promise<Figures | undefined> => {
+  return async (contender: Contender, effort: Effort, url = ''): Promise<Figures | undefined> => {
     const rates = await ratesOf(await contender.connect?.({ url }), effort);
     return (
       rates && {
@@ -39,8 +38,13 @@ export function http(era: Era) {
 /** The server of 2026 makes itself anew for every request, that of 2025 keeps sessions. */
 export async function startHttp(era: Era): Promise<SharedServer> {
   const server = spawn(process.execPath, [serverFile, era], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [line] = await once(server.stdout, 'data');
-  return { url: String(line).trim(), end: () => void server.kill() };
+  const ended = once(server, 'exit').then(([code, signal]) => `the server ended with ${signal ?? code}`);
+  const url = await Promise.race([once(server.stdout, 'data').then(([line]) => String(line).trim()), ended.then(fail)]);
+  return { url, ended, end: () => void server.kill() };
+}
+
+function fail(reason: string): never {
+  throw new Error(reason);
 }
 
 async function ratesOf(connection: Connection | undefined, effort: Effort) {
