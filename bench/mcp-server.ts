@@ -21,7 +21,11 @@ export function mcpServer(tools: readonly BenchTool[]): McpServer {
 /** The same over HTTP, without a network. */
 export function mcpHandler(tools: readonly BenchTool[]): (request: Request) => Promise<Response> {
   const handler = createMcpHandler(() => mcpServer(tools));
-  return (request) => handler.fetch(request);
+  return (request) => {
+    // a server that lasts a request has negotiated nothing
+    spoken.revision ??= request.headers.get('mcp-protocol-version') ?? undefined;
+    return handler.fetch(request);
+  };
 }
 
 /** The near end of a connection to a server in this process. */

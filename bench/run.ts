@@ -74,7 +74,10 @@ const shown = figures.filter(({ work, id }) => {
   const isLeftOut = isQuick && names.every((name) => results.value(name, id) === undefined);
   return chosen.names('work').includes(work) && !isLeftOut;
 });
-const isJudged = ({ base }: Figure) => !isQuick && names.includes(us) && names.includes(base);
+const isJudged = ({ base, target }: Figure) => {
+  const beside = [us, base, ...(target?.ofPeers === undefined ? [] : loopPeers)];
+  return !isQuick && beside.every((name) => names.includes(name));
+};
 console.log(table(results, { names, figures: shown, isJudged }));
 for (const note of results.notes) console.log(note);
 

@@ -28,7 +28,7 @@ each run, a scripted model and real sockets or children. After a loss everybody
 has three tries. Others are used as their documentation says, with options turned on where a behaviour is an option; what a program has to do itself (leave out a client that failed, call
 \`reconnect()\` before a run, list the tools of a client past the list that the framework keeps, put a trace context into
 the headers of a whole connection) does not count for them. In the rows of \`list_changed\` others are used as in the two before, listing anew where that is how they see new
-tools; whether one of their options makes them heed a notice was not tried.
+tools; a callback of the program's own in which it lists them anew (LangChain and Mastra have one) does not count either.
 
 ${table}
 

@@ -184,7 +184,7 @@ test.each([
   ['timeout=60', 1],
   ['max=5', 1],
 ])('of a server that says "%s" three calls make %i connections', async (hint, count) => {
-  const { url, ports } = await serve((_request, response) => response.setHeader('keep-alive', hint).end('ok'));
+  const { url, ports } = await serve((_request, response) => response.setHeader('Keep-Alive', hint).end('ok'));
   const fetch = open();
   for (let calls = 0; calls < 3; calls++) await read(fetch, url);
   expect(ports.size).toBe(count);

@@ -663,6 +663,14 @@ test.each<[string, Uint8Array, string]>([
   expect([await response.text(), response.headers.get('content-encoding')]).toEqual([expected, null]);
 });
 
+test('encodings that stand in two headers, however they are written, are undone in reverse', async () => {
+  const base = await serve((_request, response) => {
+    response.writeHead(200, ['Content-Encoding', 'gzip', 'CONTENT-ENCODING', 'br']);
+    response.end(brotliCompressSync(gzipSync('twice')));
+  });
+  expect(await (await open()(base)).text()).toBe('twice');
+});
+
 test('a body in more encodings than anybody needs comes as it was sent', async () => {
   const encoding = Array(1_000).fill('gzip').join();
   const base = await serve((_request, response) =>

@@ -1,4 +1,4 @@
-// One attempt to connect, bounded in time.
+// What is asked of a connection, one attempt at it, and the time that attempts have.
 import type { ClientOptions, ConnectOptions, Transport } from '@modelcontextprotocol/client';
 import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import type { CallingClient } from './calling-client.ts';

@@ -23,7 +23,8 @@ const RESTART_PART = 1 / 2;
 export async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
   const { signal, timeoutMs } = request;
   const begunAt = performance.now();
-  const first = new Start(request, entry);
+  const command = commandOf(request.name, entry);
+  const first = new Start(request, entry, command);
   try {
     const connected = await first.connect(Math.min(STDIO_PROBE_MS, timeoutMs * STDIO_PROBE_PART));
     if (!first.wasLate || performance.now() - begunAt > timeoutMs * RESTART_PART) return connected;
@@ -35,7 +36,7 @@ export async function connectChild(request: ConnectRequest, entry: StdioEntry): 
   signal.throwIfAborted();
   // One of 2026 that was taken for one of 2025, since it took long to start, is waited for this time. Some of 2025 end when
   // they are asked something before `initialize`.
-  return new Start(request, entry).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
+  return new Start(request, entry, command).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
 }
 
 class Start {
@@ -43,15 +44,16 @@ class Start {
   wasLate = false;
   readonly #request: ConnectRequest;
   readonly #entry: StdioEntry;
+  readonly #command: ChildCommand;
 
-  constructor(request: ConnectRequest, entry: StdioEntry) {
+  constructor(request: ConnectRequest, entry: StdioEntry, command: ChildCommand) {
     this.#request = request;
     this.#entry = entry;
+    this.#command = command;
   }
 
   async connect(probeMs: number, options: ConnectOptions = {}): Promise<Connected> {
-    const command = commandOf(this.#request.name, this.#entry);
-    const transport = new ChildTransport(command);
+    const transport = new ChildTransport(this.#command);
     let isConnecting = true;
     transport.onmessage = (message) => {
       if (isConnecting) this.wasLate ||= isDiscovery(message);
@@ -61,7 +63,7 @@ class Start {
     } catch (error) {
       const { name, timeoutMs } = this.#request;
       const { stderr, brokenOff } = transport;
-      throw childError({ name, entry: this.#entry, ...command, stderr, timeoutMs }, brokenOff ?? error);
+      throw childError({ name, entry: this.#entry, ...this.#command, stderr, timeoutMs }, brokenOff ?? error);
     } finally {
       isConnecting = false;
     }
@@ -69,7 +71,7 @@ class Start {
 }
 
 function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioEntry): ChildCommand {
-  const expand = (text: unknown) => expandVariables(server, String(text));
+  const expand = (text: string | number) => expandVariables(server, String(text)); // files have numbers too
   return {
     command: expand(command),
     args: args.map(expand),

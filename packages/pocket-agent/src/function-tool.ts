@@ -82,10 +82,12 @@ export function tool(
   return {
     definition,
     async call(args, context) {
-      const checking = isStandardSchema(inputSchema) ? byStandard(inputSchema, args) : byJsonSchema(inputSchema, args);
+      const checking = isStandardSchema(inputSchema)
+        ? byStandard(inputSchema, args)
+        : byJsonSchema(definition.inputSchema, args);
       const checked = checking instanceof Promise ? await checking : checking;
       if ('problem' in checked) {
-        throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${name}": ${checked.problem}`);
+        throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${definition.name}": ${checked.problem}`);
       }
       return toCallToolResult(await run(checked.value, context));
     },
@@ -236,7 +238,7 @@ function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
   return { problem: issuesText(result.issues) };
 }
 
-/** Made at the first call, once for each schema. */
+/** Made at the first call of a tool. */
 const validators = new WeakMap<JsonSchema, JsonSchemaValidator<unknown>>();
 
 function byJsonSchema(schema: JsonSchema, args: unknown): Checked | Promise<Checked> {
@@ -246,6 +248,8 @@ function byJsonSchema(schema: JsonSchema, args: unknown): Checked | Promise<Chec
 
 async function makeValidator(schema: JsonSchema): Promise<JsonSchemaValidator<unknown>> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
+  const known = validators.get(schema);
+  if (known) return known;
   const made = new AjvJsonSchemaValidator().getValidator(schema as JsonSchemaType);
   validators.set(schema, made);
   return made;

@@ -1,4 +1,4 @@
-import { PocketAgent, type ToolResult, type ToolSource, tool } from 'pocket-agent';
+import { type JsonSchema, PocketAgent, type ToolResult, type ToolSource, tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -172,6 +172,17 @@ describe('plain functions as tools', () => {
     const count = tool({ name: 'count', description: 'Counts', inputSchema, run: ({ n }) => Number(n) + 1 });
     expect((await call(count, { n: 1 })).text).toBe('2');
     expect((await call(count, { n: 0 })).text).toMatch(/Bad arguments for "count".*minimum|>= 1/s);
+  });
+
+  test('JSON Schema: a tool is checked by what it shows, whatever another one of the same object was checked by', async () => {
+    const inputSchema: JsonSchema = { type: 'object', properties: { n: { type: 'integer' } } };
+    const make = () => tool({ name: 'count', description: 'Counts', inputSchema, run: ({ n }) => Number(n ?? 0) + 1 });
+    const before = make();
+    expect((await call(before, {})).text).toBe('1');
+    inputSchema.required = ['n'];
+    const after = make();
+    expect((await call(after, {})).text).toMatch(/Bad arguments for "count".*required/s);
+    expect((await call(before, {})).text).toBe('1');
   });
 
   test('JSON Schema: the type may be left out', () => {
