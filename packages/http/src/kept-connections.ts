@@ -1,6 +1,6 @@
 // Connections that are kept between requests. An Agent of node:http does so too, and much besides, which makes a fifth of
 // what a small request costs (docs/decisions/013).
-import { type ClientRequest, request as requestHttp } from 'node:http';
+import { Agent, type ClientRequest, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
@@ -31,33 +31,34 @@ export class KeptConnections implements Connections {
   /** Free ones by their origins. */
   readonly #free = new Map<string, Line[]>();
   readonly #sessions = new Map<string, Buffer>();
+  readonly #http = new Handover('http:', (target) => this.#lineTo(target));
+  readonly #https = new Handover('https:', (target) => this.#lineTo(target));
 
   constructor(tls: TlsOptions) {
     this.#tls = tls;
   }
 
   request(target: Target, method: string, headers: Readonly<Record<string, string>>): ClientRequest {
-    const { origin, isSecure, authority, host, port, path } = target;
-    const used: { line?: Line } = {};
-    const request = (isSecure ? requestHttps : requestHttp)({
+    const { isSecure, authority, host, port, path } = target;
+    const options: HandoverOptions = {
       host,
       port,
       path,
       method,
       headers: { host: authority, connection: 'keep-alive', ...headers },
-      // asked for when everything else is known to be valid
-      createConnection: () => {
-        used.line = this.#take(origin) ?? this.#open(target);
-        return used.line.socket;
-      },
-    });
-    used.line?.serve(request);
-    return request;
+      agent: isSecure ? this.#https : this.#http,
+      [to]: target,
+    };
+    return (isSecure ? requestHttps : requestHttp)(options);
   }
 
   close(): void {
     this.areClosed = true;
     for (const { socket } of this.#lines) socket.destroy();
+  }
+
+  #lineTo(target: Target): Line {
+    return this.#take(target.origin) ?? this.#open(target);
   }
 
   /** The latest that is still good. */
@@ -95,6 +96,32 @@ export class KeptConnections implements Connections {
     this.#sessions.set(origin, session);
     const [oldest] = this.#sessions.keys();
     if (this.#sessions.size > MOST_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+}
+
+/** An option that node:http passes on to its Agent. */
+const to = Symbol('target');
+
+interface HandoverOptions extends RequestOptions {
+  [to]: Target;
+}
+
+/** An Agent that keeps nothing: it hands a request its connection when everything else is known to be valid. */
+class Handover extends Agent {
+  readonly protocol: string;
+  readonly #lineTo: (target: Target) => Line;
+
+  constructor(protocol: string, lineTo: (target: Target) => Line) {
+    super({ keepAlive: true });
+    this.protocol = protocol;
+    this.#lineTo = lineTo;
+  }
+
+  /** Called by node:http. */
+  addRequest(request: ClientRequest, options: HandoverOptions): void {
+    const line = this.#lineTo(options[to]);
+    line.serve(request);
+    request.onSocket(line.socket);
   }
 }
 
