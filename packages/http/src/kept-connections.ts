@@ -1,6 +1,6 @@
 // Connections that are kept between requests. An Agent of node:http does so too, and much besides, which makes a fifth of
 // what a small request costs (docs/decisions/013).
-import { Agent, type ClientRequest, type RequestOptions, request as requestHttp } from 'node:http';
+import { type Agent, type ClientRequest, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
@@ -31,8 +31,8 @@ export class KeptConnections implements Connections {
   /** Free ones by their origins. */
   readonly #free = new Map<string, Line[]>();
   readonly #sessions = new Map<string, Buffer>();
-  readonly #http = new Handover('http:', (target) => this.#lineTo(target));
-  readonly #https = new Handover('https:', (target) => this.#lineTo(target));
+  readonly #http = new Handover('http:', 80, (target) => this.#lineTo(target));
+  readonly #https = new Handover('https:', 443, (target) => this.#lineTo(target));
 
   constructor(tls: TlsOptions) {
     this.#tls = tls;
@@ -46,7 +46,7 @@ export class KeptConnections implements Connections {
       path,
       method,
       headers: { host: authority, connection: 'keep-alive', ...headers },
-      agent: isSecure ? this.#https : this.#http,
+      agent: (isSecure ? this.#https : this.#http) as unknown as Agent, // node:http asks for no more than this
       [to]: target,
     };
     return (isSecure ? requestHttps : requestHttp)(options);
@@ -57,7 +57,8 @@ export class KeptConnections implements Connections {
     for (const { socket } of this.#lines) socket.destroy();
   }
 
-  #lineTo(target: Target): Line {
+  #lineTo(target: Target | undefined): Line {
+    if (!target) throw new Error('Something between this fetch and node:http has lost where a request goes');
     return this.#take(target.origin) ?? this.#open(target);
   }
 
@@ -106,14 +107,21 @@ interface HandoverOptions extends RequestOptions {
   [to]: Target;
 }
 
-/** An Agent that keeps nothing: it hands a request its connection when everything else is known to be valid. */
-class Handover extends Agent {
+/**
+ * What node:http wants of an Agent, and nothing that keeps connections: it hands a request its own when everything else
+ * is known to be valid. No Agent by class: programs that stand in for them would make connections by it themselves.
+ */
+class Handover {
   readonly protocol: string;
+  readonly defaultPort: number;
+  // so that a request says by its header whether its connection is kept
+  readonly keepAlive = false;
+  readonly maxSockets = Number.POSITIVE_INFINITY;
   readonly #lineTo: (target: Target) => Line;
 
-  constructor(protocol: string, lineTo: (target: Target) => Line) {
-    super({ keepAlive: true });
+  constructor(protocol: string, defaultPort: number, lineTo: (target: Target) => Line) {
     this.protocol = protocol;
+    this.defaultPort = defaultPort;
     this.#lineTo = lineTo;
   }
 

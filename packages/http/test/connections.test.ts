@@ -217,6 +217,14 @@ test('whoever asks for it gets a connection of their own', async () => {
   expect(ports.size).toBe(2);
 });
 
+test('a connection that its request wanted closed is not used again, though the server says nothing of it', async () => {
+  const { url } = await serveNumbers();
+  const fetch = open();
+  const headers = { connection: 'close' };
+  const numbers = [await read(fetch, url, { headers }), await read(fetch, url, { headers })];
+  expect(new Set(numbers).size).toBe(2);
+});
+
 test('calls at the same time have connections of their own, which serve again', async () => {
   const { url, ports } = await serve((_request, response) => void setTimeout(() => response.end('ok'), 20));
   const fetch = open();
