@@ -56,8 +56,6 @@ export interface Effort {
   measureMs: number;
   /** Parts of that time, whose median counts: what comes between hits one of them. */
   moments: number;
-  /** Whether runs of 200 steps are measured too. */
-  longRuns: boolean;
   /** Idle agents to make. */
   agents: number;
   /** Agents in the registry that is searched. */

@@ -17,8 +17,8 @@ import { ROUNDS, works } from './works.ts';
 const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
-  --quick    two minutes, to look at, of code that is hardly warm; where no work is named, without long runs and of peers
-             only loop, cold and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
+  --quick    two minutes, to look at, of code that is hardly warm; where no work is named, of peers only loop, cold
+             and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
   --install  installs the peers first, in folders of their own; a whole run does so by itself
   --work     some of ${allWorks.join(', ')}
   --only     some of ${everybody.join(', ')}`,
@@ -34,8 +34,8 @@ if (chosen.isOn('install') || (isOfAll && !isQuick && lacksPeers)) installPeers(
 const isQuickWhole = isQuick && chosen.names('work').length === allWorks.length;
 const quickWithPeers = ['loop', 'cold', 'installed'];
 const effort: Effort = isQuick
-  ? { warmMs: 50, measureMs: 50, moments: 1, longRuns: !isQuickWhole, agents: 50, registered: 2_000, starts: 1 }
-  : { warmMs: 1_500, measureMs: 700, moments: 7, longRuns: true, agents: 1_000, registered: 100_000, starts: 5 };
+  ? { warmMs: 50, measureMs: 50, moments: 1, agents: 50, registered: 2_000, starts: 1 }
+  : { warmMs: 1_500, measureMs: 700, moments: 7, agents: 1_000, registered: 100_000, starts: 5 };
 const roundsOf = (work: string) => (isQuick ? 1 : (works[work]?.rounds ?? ROUNDS));
 const rounds = Math.max(...chosen.names('work').map(roundsOf));
 

@@ -27,13 +27,15 @@ interface Context {
 type Auth = ReturnType<typeof fileOAuth> | OAuthClientProvider;
 
 const SERVER = 'suite';
+/** The suite starts forty of us at once. */
+const PATIENCE_MS = 90_000;
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
 const context: Context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 const url = process.argv[2] ?? '';
 
 function makeClient(options: PocketAgentClientOptions = {}, auth?: Auth): PocketAgentClient {
   return new PocketAgentClient({
-    mcpConfig: { mcpServers: { [SERVER]: { url, ...(auth ? { auth } : {}) } } },
+    mcpConfig: { mcpServers: { [SERVER]: { url, connectTimeoutMs: PATIENCE_MS, ...(auth ? { auth } : {}) } } },
     clientInfo: { name: 'pocket-agent-conformance', version: '1.0.0' },
     ...options,
   });

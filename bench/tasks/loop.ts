@@ -44,7 +44,7 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
     growthOf40Tools: many.cpu / one.cpu,
     growthOf20Tools: some.cpu / one.cpu,
     atOnce: atOnce.wall / 1_000,
-    ...(effort.longRuns ? await longRuns(inProcess, effort) : {}),
+    ...(await longRuns(inProcess, effort)),
     ...(await streams(inProcess, effort)),
   };
 }
