@@ -4,18 +4,20 @@ import { isIP } from 'node:net';
 import type { Connections, Target, TlsOptions } from './connections.ts';
 import { Exchange } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
+import { isHost } from './host-pattern.ts';
 import { KeptConnections } from './kept-connections.ts';
 import { ProxiedConnections } from './proxied-connections.ts';
 import { isPrivateAddress, lookupPublic, privateAddress } from './public-address.ts';
 import { readRequest } from './request-parts.ts';
 
 export { FetchError, type FetchErrorCode } from './fetch-error.ts';
+export { isHost } from './host-pattern.ts';
 export { HttpResponse } from './http-response.ts';
 
 export interface FetchOptions {
   /** public (default): only addresses that belong to everybody, so that strangers who give URLs reach nothing inside. */
   guard?: 'public' | 'none';
-  /** Hosts that may have a private address: `name`, `name:port` or an address. */
+  /** Hosts that may have a private address: `name`, `name:port`, `*.name` or an address. */
   allowHosts?: readonly string[];
   /** Default refuse. Followed ones are checked like the first; to another origin go only headers that hold no secret. */
   redirects?: 'refuse' | 'follow';
@@ -36,7 +38,6 @@ const MOST_REDIRECTS = 5;
 
 export function makeFetch(options: FetchOptions = {}): HttpFetch {
   const { guard = 'public', allowHosts = [], redirects = 'refuse', tls = {} } = options;
-  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
   const make = (): Connections => (isProxied(guard) ? new ProxiedConnections(tls) : new KeptConnections(tls));
   let connections = make();
 
@@ -45,7 +46,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
       throw new FetchError('SCHEME', `Only http and https are fetched, not ${url.protocol}`);
     if (url.username || url.password) throw new TypeError('A URL with credentials in it is not fetched');
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    const isFree = guard === 'none' || allowed.has(host) || allowed.has(url.host);
+    const isFree = guard === 'none' || allowHosts.some((allowed) => isHost(allowed, url));
     if (!isFree && isIP(host) && isPrivateAddress(host)) throw privateAddress(host);
     const isSecure = url.protocol === 'https:';
     const port = Number(url.port || (isSecure ? 443 : 80));

@@ -64,16 +64,28 @@ function readBody(
     if (!BODILESS.has(method)) headers['content-length'] = '0';
     return undefined;
   }
-  if (typeof body === 'string' || body instanceof Uint8Array) {
+  const whole = wholeOf(body);
+  if (whole !== undefined) {
     if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
-    headers['content-length'] = String(Buffer.byteLength(body));
-    return body;
+    if (body instanceof URLSearchParams) headers['content-type'] ??= 'application/x-www-form-urlencoded;charset=UTF-8';
+    headers['content-length'] = String(Buffer.byteLength(whole));
+    return whole;
   }
-  headers['transfer-encoding'] = 'chunked';
+  if (body instanceof Blob) headers['content-length'] = String(body.size);
+  else headers['transfer-encoding'] = 'chunked';
   if (body instanceof Readable) return body;
-  // forms, blobs and streams: the built-in Response knows how they are written
+  // forms with files, blobs and streams: the built-in Response knows how they are written
   const written = new Response(body);
   const type = written.headers.get('content-type');
   if (type !== null) headers['content-type'] ??= type;
   return written.body ? Readable.fromWeb(written.body) : Readable.from([]);
+}
+
+/** What is in memory: its length can be told, and it can be sent again. */
+function wholeOf(body: NonNullable<RequestInit['body']>): string | Uint8Array | undefined {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  if (body instanceof URLSearchParams) return body.toString();
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  return undefined;
 }

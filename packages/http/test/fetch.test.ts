@@ -90,7 +90,9 @@ test('sends text, bytes, forms and streams as the built-in fetch does', async ()
   const fetch = open();
   const form = new FormData();
   form.set('file', new Blob(['content']), 'name.txt');
-  const bodies = ['plain', new TextEncoder().encode('bytes'), new URLSearchParams({ a: '1 2' }), form];
+  const bytes = new TextEncoder().encode('bytes');
+  const inMemory = ['plain', bytes, bytes.buffer, new DataView(bytes.buffer, 1, 3), new URLSearchParams({ a: '1 2' })];
+  const bodies = [...inMemory, new Blob(['blob'], { type: 'text/x' }), form];
   for (const body of bodies) {
     const ours = JSON.parse(await (await fetch(base, { method: 'POST', body })).text());
     const theirs = JSON.parse(await (await globalThis.fetch(base, { method: 'POST', body })).text());
@@ -98,6 +100,7 @@ test('sends text, bytes, forms and streams as the built-in fetch does', async ()
     expect(type(ours.headers['content-type'])).toBe(type(theirs.headers['content-type']));
     const inside = (sent: { body: string }) => sent.body.replace(/-{4,}[\w-]+/g, '--');
     expect(inside(ours)).toBe(inside(theirs));
+    if (body !== form) expect(ours.headers['content-length']).toBe(theirs.headers['content-length']);
   }
 });
 

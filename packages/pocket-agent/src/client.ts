@@ -15,6 +15,7 @@ import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import { clientOptions, refuseOtherOptions } from './option-keys.ts';
 import { currentFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { whatThereIs } from './suggest.ts';
@@ -57,6 +58,7 @@ export class PocketAgentClient implements ToolSource {
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
+    refuseOtherOptions(clientOptions, 'A PocketAgentClient', options);
     this.#options = { ...options };
     this.#logger = options.logger ?? stderrLogger();
     this.#entries = readMcpConfig(options.mcpConfig);

@@ -2,6 +2,7 @@
 import type { A2aListenOptions, A2aServerOptions } from './a2a/server-options.ts';
 import type { Profile } from './access.ts';
 import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
+import type { PocketAgentClientOptions } from './client.ts';
 import { completionOptions } from './completion-options.ts';
 import { PocketError } from './errors.ts';
 import type { tool } from './function-tool.ts';
@@ -89,17 +90,37 @@ const hookNames: Names<AgentHooks> = {
   onToolResult: aFunction,
 };
 
-const ofAgent: Names<PocketAgentOptions> = {
-  agentConfig: true,
-  mcpClient: orNull('a PocketAgentClient', (value) => can(value, 'listTools', 'callTool')),
+/** Of the client of MCP servers, and of an agent, which hands them on to it. */
+const ofServers = {
   mcpConfig: true,
   mcpServerQueryParams: true,
   toolPrefix: oneOf('auto', 'always', 'never'),
   toolTimeoutMs: positive,
   maxToolTimeoutMs: positive,
   clientInfo: orNull('{ name, version }', (value) => isObject(value) && isText(value.name) && isText(value.version)),
-  router: orNull('an object with languageModel(name)', (value) => can(value, 'languageModel')),
   logger: orNull('an object with debug, info, warn and error', (value) => can(value, 'debug', 'info', 'warn', 'error')),
+  elicitationHandler: aFunction,
+  logHandler: aFunction,
+  progressHandler: aFunction,
+  messageHandler: aFunction,
+  roots: orNull("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
+    Array.isArray(value) ? value.every((root) => isText(root?.uri)) : typeof value === 'function',
+  ),
+} as const;
+
+export const clientOptions: Names<PocketAgentClientOptions> = {
+  ...ofServers,
+  samplingHandler: aFunction,
+  onServerStatus: aFunction,
+  onServerLog: aFunction,
+  onToolRenamed: aFunction,
+};
+
+const ofAgent: Names<PocketAgentOptions> = {
+  ...ofServers,
+  agentConfig: true,
+  mcpClient: orNull('a PocketAgentClient', (value) => can(value, 'listTools', 'callTool')),
+  router: orNull('an object with languageModel(name)', (value) => can(value, 'languageModel')),
   hooks: orNull('an object with hooks', isObject),
   subAgents: listOf('a list of agents, also of one: subAgents: [agent]; tools belong in tools', isAgent),
   tools: listOf(
@@ -115,13 +136,6 @@ const ofAgent: Names<PocketAgentOptions> = {
   samplingHandler: orNull(
     "a function or 'agent-model'",
     (value) => typeof value === 'function' || value === 'agent-model',
-  ),
-  elicitationHandler: aFunction,
-  logHandler: aFunction,
-  progressHandler: aFunction,
-  messageHandler: aFunction,
-  roots: orNull("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
-    Array.isArray(value) ? value.every((root) => isText(root?.uri)) : typeof value === 'function',
   ),
 };
 
@@ -220,6 +234,7 @@ const homes: Readonly<Record<string, object>> = { ...groups, 'access.profile': p
 const inOtherWords = new Map(
   Object.entries({
     mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
+    'A PocketAgentClient.mcpServers': ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
     'agentConfig.mcpServers': ' It belongs inside mcpConfig, beside agentConfig: mcpConfig: { mcpServers: { … } }.',
     model: ' Did you mean "agentConfig.llmModel"?',
     'agentConfig.model': ' Did you mean "llmModel"?',

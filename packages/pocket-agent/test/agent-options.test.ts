@@ -1,6 +1,14 @@
 // An option that does not exist would be ignored in silence, so it is refused, with the one that was meant; and one that
 // is not what it must be would fail late, or open what it should close.
-import { AgentHooks, PocketAgent, type PocketAgentOptions, type RunOptions, tool, toolsFor } from 'pocket-agent';
+import {
+  AgentHooks,
+  PocketAgent,
+  PocketAgentClient,
+  type PocketAgentOptions,
+  type RunOptions,
+  tool,
+  toolsFor,
+} from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { add, scriptedAgent, silent } from './helpers.ts';
@@ -276,6 +284,14 @@ describe('an option that does not exist is refused', () => {
     await expect(agent.run('hi', wrong({ timeout: 5 }))).rejects.toMatchObject(refused);
     await expect(agent.stream('hi', wrong({ timeout: 5 })).next()).rejects.toMatchObject(refused);
     expect(agent.messages).toEqual([]);
+  });
+
+  test('of a client, nor is one taken that is not what it must be', () => {
+    const made = (options: object) => () => new PocketAgentClient(wrong(options));
+    expect(made({ mcpServers: {} })).toThrow('A PocketAgentClient has no option "mcpServers". It belongs inside mcp');
+    expect(made({ onServerState: () => {} })).toThrow('Did you mean "onServerStatus"?');
+    expect(made({ toolPrefix: null })).toThrow('A PocketAgentClient: toolPrefix must be one of auto, always, never');
+    expect(made({ elicitationHandler: null, logger: silent, toolTimeoutMs: undefined })).not.toThrow();
   });
 
   test('of a server, and of where it listens', async () => {

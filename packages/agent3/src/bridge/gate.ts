@@ -1,5 +1,5 @@
 // What stands between a caller and an agent: policy, budget, approval, rate limits, and the right credentials.
-import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import type { CallErrorCode, CallRequest } from '../types.ts';
 import { authorize, secretsOf } from './authorization.ts';
 import type { BridgeOptions } from './bridge-options.ts';
@@ -10,7 +10,7 @@ import { CallFailure } from './failure.ts';
 import { INPUT_SCHEMA_EXTENSION } from './input-schema.ts';
 import { OAuthTokens } from './oauth-tokens.ts';
 import { Peer } from './peer.ts';
-import { checkAgent, checkHost, isHost } from './policy.ts';
+import { checkAgent, checkHost } from './policy.ts';
 import { Budget, checkAgreedPrice, checkMaxCost } from './price.ts';
 import { isRecord, recordsIn } from './wire.ts';
 

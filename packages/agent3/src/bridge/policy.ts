@@ -1,4 +1,5 @@
 // Which agents and hosts may be called at all.
+import { isHost } from '@pocket-agent/http/fetch';
 import { CallFailure } from './failure.ts';
 
 /** A list that is there allows nothing else; a deny goes before an allow. Hosts: `name`, `name:port` or `*.name`. */
@@ -18,9 +19,4 @@ export function checkHost({ allowHosts, denyHosts = [] }: CallPolicy, url: URL):
   const matches = (pattern: string) => isHost(pattern, url);
   if (denyHosts.some(matches) || (allowHosts && !allowHosts.some(matches)))
     throw new CallFailure('REFUSED', `the policy of this hub does not allow calls to the host ${url.host}.`);
-}
-
-export function isHost(pattern: string, { host, hostname }: URL): boolean {
-  const name = pattern.toLowerCase();
-  return name.startsWith('*.') ? hostname.endsWith(name.slice(1)) : name === host || name === hostname;
 }

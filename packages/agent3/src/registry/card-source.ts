@@ -1,5 +1,5 @@
 // Cards and keys from the web: bounded in size and time, asked for again only when they may have changed.
-import { FetchError, type HttpFetch } from '@pocket-agent/http/fetch';
+import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import type { CardJson } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import type { SigningKey } from './signature.ts';
@@ -27,14 +27,14 @@ export interface CardSourceOptions {
 
 export class CardSource {
   readonly #fetch: HttpFetch;
-  readonly #plainHosts: ReadonlySet<string>;
+  readonly #plainHosts: readonly string[];
   readonly #timeoutMs: number;
   readonly #signal: AbortSignal;
 
   constructor({ fetch, allowHosts, timeoutMs = TIMEOUT_MS, signal }: CardSourceOptions) {
     this.#signal = signal;
     this.#fetch = fetch;
-    this.#plainHosts = new Set(allowHosts.map((host) => host.toLowerCase()));
+    this.#plainHosts = allowHosts;
     this.#timeoutMs = timeoutMs;
   }
 
@@ -52,7 +52,7 @@ export class CardSource {
 
   /** Plain http carries cards and credentials where everybody on the way can read and change them. */
   checkScheme(url: URL, what: string): void {
-    if (url.protocol === 'https:' || this.#plainHosts.has(url.hostname) || this.#plainHosts.has(url.host)) return;
+    if (url.protocol === 'https:' || this.#plainHosts.some((host) => isHost(host, url))) return;
     throw new Agent3Error(
       'INPUT_INVALID',
       `${what} must be https (${url.host}); a host that is yours may be named in AGENT3_ALLOW_HOSTS`,

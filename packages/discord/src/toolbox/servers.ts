@@ -1,5 +1,5 @@
 // MCP servers that conversations use: those of the operator and those a guild brings along, connected once for all runs.
-import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import { type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, type McpServerEntry, PocketAgentClient } from 'pocket-agent';
 import { DiscordBotError } from '../errors.ts';
 import type { GuildServer } from '../settings/settings.ts';
@@ -110,8 +110,8 @@ function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string):
 }
 
 /** An address has its host in lower case, whoever wrote it. */
-function isOn(hosts: readonly string[], { host, hostname }: URL): boolean {
-  return hosts.some((allowed) => ['*', host, hostname].includes(allowed.toLowerCase()));
+function isOn(hosts: readonly string[], url: URL): boolean {
+  return hosts.some((allowed) => allowed === '*' || isHost(allowed, url));
 }
 
 interface ServerForm {

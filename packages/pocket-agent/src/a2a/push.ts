@@ -1,7 +1,7 @@
 // Webhooks that hear of the tasks of their owner: guarded, authenticated, tried again a few times.
 import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
-import { FetchError, type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { delay } from '../abort.ts';
 import { errorText } from '../errors.ts';
 import { oldestOfLargest } from '../fair-share.ts';
@@ -53,8 +53,8 @@ export class PushNotifications {
   /** Throws for an address that can never be called. Where it leads to is looked at when it is called. */
   check({ url: text }: PushConfig): void {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    const isKnown = this.#options.allowHosts?.some((host) => host === url?.host || host === url?.hostname);
-    const isSafe = url?.protocol === 'https:' || (isKnown && url?.protocol === 'http:');
+    const isKnown = url && this.#options.allowHosts?.some((host) => isHost(host, url));
+    const isSafe = url?.protocol === 'https:' || (isKnown && url.protocol === 'http:');
     if (!isSafe || url?.username || url?.password)
       throw new RequestMalformedError('The url of a webhook must be an https address without credentials in it.');
   }

@@ -15,7 +15,7 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
-import { makeFetch } from '@pocket-agent/http/fetch';
+import { isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { PocketError, refusalReason } from '../errors.ts';
 import type * as wire from './wire.ts';
 import { CARD_PATH } from './wire.ts';
@@ -105,8 +105,9 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
     maxBytes: MOST_BYTES,
   });
   const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    const { host, hostname } = new URL(input instanceof Request ? input.url : input);
-    const isTrusted = host === own || allowHosts.includes(host) || allowHosts.includes(hostname);
+    const target = new URL(input instanceof Request ? input.url : input);
+    const { host } = target;
+    const isTrusted = host === own || allowHosts.some((allowed) => isHost(allowed, target));
     const sent = new Headers(init.headers);
     if (isTrusted) for (const [name, value] of Object.entries(headers)) sent.set(name, value);
     const response = await guarded(input, { ...init, headers: sent });
