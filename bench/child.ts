@@ -8,7 +8,7 @@ const work = works[name];
 if (!work) throw new Error(`There is no work "${name}": ${Object.keys(works).join(', ')}.`);
 process.once('disconnect', () => process.exit()); // whoever measures has ended
 await pause();
-const figures = (await work.measure(contender, JSON.parse(effort), serverUrl)) ?? {};
+const figures = await work.measure(contender, JSON.parse(effort), serverUrl);
 if (process.send) tell({ figures, revision: spoken.revision }, () => process.exit());
 else {
   console.log(figures);

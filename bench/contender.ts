@@ -26,7 +26,7 @@ export interface Job {
 export interface Running {
   run(): Promise<string>;
   /** Resolves with the number of deltas that were seen. */
-  stream?(): Promise<number>;
+  stream(): Promise<number>;
   close?(): Promise<void>;
 }
 
@@ -38,14 +38,17 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** What is for MCP is imported when it is asked for: an import with a first answer is measured too. */
+/**
+ * Who lacks one of these is left out of the works that need it. What is for MCP is imported when it is asked for: an
+ * import with a first answer is measured too.
+ */
 export interface Contender {
   /** An agent with tools of this process. */
-  inProcess?(job: Job): Running | Promise<Running>;
+  inProcess(job: Job): Running | Promise<Running>;
   /** The same with the tools behind an MCP server of this process. */
-  throughMcp?(job: Job): Promise<Running>;
-  /** The tool `add` of an MCP server elsewhere; undefined where it has no way to it. */
-  connect?(endpoint: Endpoint): Promise<Connection | undefined>;
+  throughMcp(job: Job): Promise<Running>;
+  /** The tool `add` of an MCP server elsewhere. */
+  connect(endpoint: Endpoint): Promise<Connection>;
 }
 
 /** How long a child measures, and how much of what takes memory it makes. */
@@ -89,6 +92,16 @@ export const add: BenchTool = {
 
 /** The revision of MCP that was spoken with a server of this process. */
 export const spoken: { revision?: string } = {};
+
+/** What is made of a tool, once: agents with the same tools share it. */
+export function keptFor<Made extends object>(make: (entry: BenchTool) => Made): (entry: BenchTool) => Made {
+  const kept = new WeakMap<BenchTool, Made>();
+  return (entry) => {
+    const made = kept.get(entry) ?? make(entry);
+    kept.set(entry, made);
+    return made;
+  };
+}
 
 export function textOfResult(result: unknown): string {
   const { content } = result as { content: { type: string; text?: string }[] };

@@ -8,7 +8,7 @@ const [name] = process.argv.slice(2);
 if (name) {
   const { contender }: { contender: Contender } = await import(contenderModule(name));
   const turns = { steps: 1, calls: 1, deltas: 1 };
-  await checked(await contender.inProcess?.({ turns, tools: toolsOf(1) }), turns);
+  await checked(await contender.inProcess({ turns, tools: toolsOf(1) }), turns);
 }
 process.stdout.write(String(process.memoryUsage().rss));
 process.exit();

@@ -46,8 +46,8 @@ tool of the same server. \`ai\` is the AI SDK by its class, \`generateText\` by 
 measured.
 
 Steps of items 1 and 2, deltas, model calls and items 10 and 11 are CPU time of the process, garbage collection included;
-items 3, 4, 5 and 12 and the rates of 8 are on the clock. Step 10 is the median of steps 6 to 15, step 200 that of the last
-ten, with ten tools. The ideal of item 3 is what the floor takes. In item 8 all contenders
+items 3, 4, 5 and 12 and the rates of 8 are on the clock. A step of items 1 and 2 is a twentieth of a run, with its
+beginning and its answer. Step 10 is the median of steps 6 to 15, step 200 that of the last ten, with ten tools. The ideal of item 3 is what the floor takes. In item 8 all contenders
 of a repeat call one HTTP server; over stdio each starts its own, and two of one program, warmed up alike, differ by up to a
 quarter. The HTTP server of 2026 speaks both eras and makes itself anew for every request, the one of 2025 keeps sessions
 and answers with streams; what is in flight are 32 lines of eight calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
@@ -55,8 +55,9 @@ and answers with streams; what is in flight are 32 lines of eight calls each. Ag
 Idle agents share their tools, as those of one program do, but in one row: there each has ten that were made for it
 over one schema, of which all is counted but the descriptions and functions that everybody is given. By MCP each has a server of its own, which counts too (not
 Mastra's and VoltAgent's: over HTTP a server lasts a request). What all
-servers list alike we keep once, and the target of that row rests on it; in the row after it, for which there is no
-target, every server has its own words for its tools. An import alone is a door with nothing behind it, so the row after
+servers list alike we keep once, and the target of that row rests on it; in the row after it every server has its own
+words for its tools. That row and the one of agents after an answer have no target, and would miss those of their
+neighbours. An import alone is a door with nothing behind it, so the row after
 it adds one run with one tool.
 
 The agent behind the bridge and the backend of Mattermost are in processes of their own, over HTTP the client too, and
@@ -65,8 +66,8 @@ registry on disk, checks limits and writes the call down there, while the floor 
 a second of CPU of the server (in process: of client and server), and once on the clock.
 
 What is measured of ours once it is warm are its sources, whose types are stripped; items 5 and 12 take what is published.
-Calls of item 8 go through what a user of each would call: our client, the MCP clients of the SDK and of OpenAI Agents, the
-tools that the others make of what a server lists. LangChain and VoltAgent speak 2025 there, which costs the server less.
+Calls of item 8 go through the MCP client of each; of Mastra, which shows none, through the tool it makes of what a server
+lists. LangChain and VoltAgent speak 2025 there, the others the newest revision that they and the server have.
 
 ![ratios](results.svg)
 
@@ -79,8 +80,8 @@ ${table}
 | machine | ${machine()} |
 | Node | ${process.version} |
 | taken by others | ${stolen === undefined ? 'unknown' : `${percent(stolen)} of the processors' time in this run`} |
-| repeats | ${ROUNDS} (${otherRounds()}), each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; calls to a server up to ten times that, for ${WARM_CALLS.toLocaleString('en')}), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; ${effort.starts} cold starts in each |
-| order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); another one is first in every repeat, and every other repeat has them in reverse |
+| repeats | ${ROUNDS} (${otherRounds()}), each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; runs of 200 steps at least one; calls to a server, with 32 in flight and before those one by one, up to ten times that, for ${WARM_CALLS.toLocaleString('en')}), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; ${effort.starts} cold starts in each |
+| order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); in every repeat another one is first, and as far as there are enough of them everybody comes after someone else |
 | spread | half of the distance from the lowest to the highest repeat, as a part of the median, shown as ±. Typical: ±${percent(results.noise)} |
 
 ## Who is measured
@@ -105,23 +106,22 @@ function otherRounds(): string {
   return [...by].map(text).join('; ');
 }
 
-type Verdict = '' | 'met' | 'met, not in every round' | '**missed**' | '**missed**, not measured';
+type Verdict = '' | 'met' | 'met, not in every round' | '**missed**' | '**missed**, not measured' | 'not judged';
 
-/** The median decides; who fails has not met it. Empty for a figure without a target. */
+/** The median decides; who fails has not met it, and where a peer fails nobody can tell. Empty without a target. */
 export function verdictOf(results: Results, figure: Figure): Verdict {
   const { id, target, work } = figure;
   if (!target) return '';
   const rounds = target.value === undefined ? results.ratios(us, id) : results.values(us, id);
   if (rounds.length === 0) return '**missed**, not measured';
-  if (!meets(figure, median(rounds)) || !isBelowPeers(results, figure)) return '**missed**';
+  const { ofPeers = 0 } = target;
+  const theirs = ofPeers ? loopPeers.map((name) => results.value(name, id)) : [];
+  const ours = results.value(us, id) ?? Number.NaN;
+  const isBelowPeers = theirs.every((value) => value === undefined || ours <= ofPeers * value);
+  if (!meets(figure, median(rounds)) || !isBelowPeers) return '**missed**';
+  if (theirs.includes(undefined)) return 'not judged';
   const isAlways = rounds.every((value) => meets(figure, value)) && !results.hasFailed(us, work);
   return isAlways ? 'met' : 'met, not in every round';
-}
-
-/** Of the least a peer has, where the target says so. */
-function isBelowPeers(results: Results, { id, target: { ofPeers = Number.POSITIVE_INFINITY } = {} }: Figure): boolean {
-  const ours = results.value(us, id) ?? Number.NaN;
-  return loopPeers.every((name) => ours <= ofPeers * (results.value(name, id) ?? Number.POSITIVE_INFINITY));
 }
 
 /** The same, and for what is missed whether anybody could have met it. */

@@ -8,6 +8,7 @@ import { type Figure, figures } from './figures.ts';
 import { measureInTurns } from './in-turns.ts';
 import { installPeers } from './install.ts';
 import { readOptions } from './options.ts';
+import { orderOf } from './order.ts';
 import { report } from './report.ts';
 import { Results } from './results.ts';
 import { stolenSince } from './stolen.ts';
@@ -56,11 +57,8 @@ for (let round = 0; round < rounds; round++) {
     const doing = names.filter(
       (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
     );
-    // nobody is always first, or always after the same one
-    const turned = round % 2 === 0 ? doing : doing.toReversed();
-    const order = [...turned.slice(round % turned.length), ...turned.slice(0, round % turned.length)];
     process.stderr.write(`\r\u001b[K${round + 1} of ${rounds}: ${work}`);
-    for (const measured of await measureInTurns({ work, names: order, effort })) {
+    for (const measured of await measureInTurns({ work, names: orderOf(doing, round), effort })) {
       const { name, figures: values, revision, failure = '' } = measured;
       if (values) results.add({ name, round, measured: values });
       else results.addFailure({ name, round, work, failure });

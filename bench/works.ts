@@ -8,10 +8,10 @@ export interface Work {
   rounds?: number;
   /** Starts the one that all of a round call. */
   startServer?(): Promise<SharedServer>;
-  measure(contender: string, effort: Effort, serverUrl?: string): Promise<Figures | undefined>;
+  measure(contender: string, effort: Effort, serverUrl?: string): Promise<Figures>;
 }
 
-type Measure = (contender: Contender, effort: Effort, serverUrl?: string) => Promise<Figures | undefined>;
+type Measure = (contender: Contender, effort: Effort, serverUrl?: string) => Promise<Figures>;
 
 /** Modules are loaded in the child that measures, and none that it does not need. */
 function by(load: () => Promise<Measure>): Work['measure'] {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { startLegacyHost, startModernHost } from '../../packages/pocket-agent/test/fixtures/http-hosts.ts';
 import { observer } from '../../packages/pocket-agent/test/fixtures/modern-tools.ts';
 import type { Endpoint } from '../contender.ts';
+import { startGrowingHost } from './growing-host.ts';
 import { isAlive, until } from './processes.ts';
 import { Conversation, type Session, type Subject, type WantedCall } from './subject.ts';
 import { startToolsHost } from './tools-host.ts';
@@ -97,12 +98,7 @@ function deadServer(era: Era): Behaviour {
 
 /** A server and how it comes to have another tool, `grown`. */
 async function growing(subject: Subject, era: Era) {
-  if (era === 2025) {
-    const { url, seen } = await startLegacyHost();
-    const session = await opened(subject, { tools: { url } });
-    return { seen, session, grow: () => answer(session, { tool: 'grow' }) };
-  }
-  const { url, seen, grow } = await startModernHost();
+  const { url, seen, grow } = await (era === 2025 ? startGrowingHost() : startModernHost());
   return { seen, session: await opened(subject, { tools: { url } }), grow };
 }
 
@@ -112,7 +108,7 @@ function newTool(era: Era): Behaviour {
     async holds(subject) {
       const { session, grow } = await growing(subject, era);
       await answer(session, echo);
-      await grow();
+      grow();
       return becomesOffered(session, 'grown');
     },
   };
@@ -128,7 +124,7 @@ function listChanged(era: Era): Behaviour {
       const before = lists();
       await answer(session, echo);
       if (lists() > before) return false;
-      await grow();
+      grow();
       return becomesOffered(session, 'grown');
     },
   };
@@ -136,7 +132,7 @@ function listChanged(era: Era): Behaviour {
 
 function largeResult(era: Era): Behaviour {
   return {
-    title: `a result of 2 MB of a ${era} server does not reach the model whole`,
+    title: `a result of 2 MB of a ${era} server reaches the model cut`,
     async holds(subject) {
       const { url } = await startToolsHost(era);
       const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });

@@ -25,10 +25,11 @@ What an agent should do with MCP servers, tried on real servers of both protocol
 2026-07-28 (SDK v2, and nothing else: whoever does not speak it has "no" in all its rows). Only 2025 has sessions to end.
 Every cell is one process with one set of MCP connections, an agent for
 each run, a scripted model and real sockets or children. After a loss everybody
-has three tries. Others are used as their documentation says, with options turned on where a behaviour is an option; what a program has to do itself (leave out a client that failed, call
-\`reconnect()\` before a run, list the tools of a client past the list that the framework keeps, put a trace context into
-the headers of a whole connection) does not count for them. In the rows of \`list_changed\` others are used as in the two before, listing anew where that is how they see new
-tools; a callback of the program's own in which it lists them anew (LangChain and Mastra have one) does not count either.
+has three tries. Others are used as their documentation says, with options turned on where a behaviour is an option; what
+a program has to do itself (leave out a client that failed, call \`reconnect()\` before a run, list the tools of a client
+before a run past the list that the framework keeps, put a trace context into the headers of a whole connection) does not
+count for them. A documented callback for \`list_changed\` counts: LangChain and Mastra have one, in which they list the
+tools anew here, and Mastra refuses it for servers of 2025. The rest have none, and list before every run.
 
 ${table}
 

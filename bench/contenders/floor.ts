@@ -4,7 +4,7 @@ import { barePosts } from '../bare-posts.ts';
 import type { BenchTool, Contender } from '../contender.ts';
 import { type Call, handLoop } from '../hand-loop.ts';
 
-export const contender: Contender = {
+export const contender: Omit<Contender, 'throughMcp'> = {
   inProcess(job) {
     const byName = new Map<string, BenchTool>(job.tools.map((tool) => [tool.name, tool]));
     const definitions = job.tools.map(({ name, description }) => ({ name, description, inputSchema }));

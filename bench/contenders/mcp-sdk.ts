@@ -5,7 +5,7 @@ import { type Contender, textOfResult } from '../contender.ts';
 import { type Call, handLoop } from '../hand-loop.ts';
 import { linkedClient } from '../mcp-server.ts';
 
-export const contender: Contender = {
+export const contender: Omit<Contender, 'inProcess'> = {
   async throughMcp(job) {
     const client = await linkedClient(job.tools);
     const { tools } = await client.listTools();

@@ -2,19 +2,18 @@
 import { PocketAgent, PocketAgentClient, type PocketAgentOptions, tool } from 'pocket-agent';
 import { z } from 'zod';
 import { aiSdkModel } from '../ai-sdk-model.ts';
-import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../contender.ts';
+import { type Contender, type Job, keptFor, type Running, textOfResult } from '../contender.ts';
 import { endlessScript } from '../script.ts';
 
 const numbers = z.object({ a: z.number(), b: z.number() });
-const made = new WeakMap<BenchTool, ReturnType<typeof tool>>();
-
-function own(entry: BenchTool): ReturnType<typeof tool> {
-  const { name, description } = entry;
-  const known =
-    made.get(entry) ?? tool({ name, description, inputSchema: numbers, run: ({ a, b }) => entry.run(a, b) });
-  made.set(entry, known);
-  return known;
-}
+const own = keptFor((entry) =>
+  tool({
+    name: entry.name,
+    description: entry.description,
+    inputSchema: numbers,
+    run: ({ a, b }) => entry.run(a, b),
+  }),
+);
 
 function running(job: Job, options: Pick<PocketAgentOptions, 'tools' | 'mcpConfig'>): Running {
   const agent = new PocketAgent({

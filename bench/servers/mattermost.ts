@@ -3,7 +3,7 @@ import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotoco
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
 import { serveBeside } from '../beside.ts';
-import { connect, getChannel } from '../tasks/mattermost.ts';
+import { connect, getChannel } from '../mattermost-client.ts';
 
 export interface Backend {
   url: string;

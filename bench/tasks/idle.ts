@@ -9,8 +9,7 @@ const shared = toolsOf(TOOLS);
  * As made, after an answer, for which some do most of their work, and with tools that are made for it alone. What those
  * are described by is the same for everybody, kept and not counted.
  */
-export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
-  if (!inProcess) return undefined;
+export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures> {
   const make = async (tools = shared) => inProcess({ turns, tools });
   const makeAndAsk = async () => {
     const running = await make();
@@ -30,21 +29,20 @@ export async function idle({ inProcess }: Contender, effort: Effort): Promise<Fi
 }
 
 /** Each with a connection of its own to a server that lists the same as all others. */
-export async function idleMcp(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+export async function idleMcp(contender: Contender, effort: Effort): Promise<Figures> {
   const connect = connecting(contender, () => shared);
-  return connect && { idleMcp: await kilobytesEach(connect, effort.agents) };
+  return { idleMcp: await kilobytesEach(connect, effort.agents) };
 }
 
 /** Each with a connection of its own to a server that has its own words for what it lists. */
-export async function idleMcpOwn(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+export async function idleMcpOwn(contender: Contender, effort: Effort): Promise<Figures> {
   let servers = 0;
   const connect = connecting(contender, () => toolsOf(TOOLS, ` of server ${++servers}`));
-  return connect && { idleMcpOwn: await kilobytesEach(connect, effort.agents) };
+  return { idleMcpOwn: await kilobytesEach(connect, effort.agents) };
 }
 
-/** How an agent is made whose model has been shown the tools; undefined for who cannot. */
+/** How an agent is made whose model has been shown the tools. */
 function connecting({ throughMcp }: Contender, nextTools: () => BenchTool[]) {
-  if (!throughMcp) return undefined;
   let offered = 0;
   const onTurn = (asked: { offered(): string[] }) => {
     offered = asked.offered().length;

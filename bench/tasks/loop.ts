@@ -22,11 +22,14 @@ const slowAdd = {
 const LONG = 200;
 const DELTAS = 2_000;
 
-export async function loop({ inProcess }: Contender, effort: Effort): Promise<Figures | undefined> {
-  if (!inProcess) return undefined;
+export async function loop({ inProcess }: Contender, effort: Effort): Promise<Figures> {
   const perRun = async (...jobs: Job[]) => {
-    const all = await Promise.all(jobs.map(inProcess));
-    for (const [index, job] of jobs.entries()) await checked(all[index], job.turns);
+    const all: Running[] = [];
+    for (const job of jobs) {
+      const running = await inProcess(job);
+      await checked(running, job.turns);
+      all.push(running);
+    }
     const timings = await timedTogether(
       all.map(({ run }) => run),
       effort,
@@ -50,15 +53,15 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
 }
 
 /** One run, that must make every call it is told to. */
-export async function checked(running: Running | undefined, { steps, calls }: Job['turns']): Promise<void> {
+export async function checked(running: Running, { steps, calls }: Job['turns']): Promise<void> {
   adding.calls = 0;
-  const answer = (await running?.run()) ?? '';
+  const answer = await running.run();
   if (!answer.startsWith('word') || adding.calls !== steps * calls)
     throw new Error(`A run called ${adding.calls} tools and answered "${answer.slice(0, 80)}".`);
 }
 
 /** The cost of a step is the time from one call of the model to the next. */
-async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: Effort): Promise<Figures> {
+async function longRuns(inProcess: Contender['inProcess'], effort: Effort): Promise<Figures> {
   let asked: number[] = [];
   const onTurn = () => void asked.push(performance.now());
   const turns = { steps: LONG, calls: 1, deltas: 1 };
@@ -82,9 +85,8 @@ async function longRuns(inProcess: NonNullable<Contender['inProcess']>, effort: 
   return { stepAt10: median(early) * 1_000, stepAt200: median(late) * 1_000, growth: median(late) / median(early) };
 }
 
-async function streams(inProcess: NonNullable<Contender['inProcess']>, effort: Effort): Promise<Figures> {
+async function streams(inProcess: Contender['inProcess'], effort: Effort): Promise<Figures> {
   const { stream, close } = await inProcess({ turns: { steps: 0, calls: 0, deltas: DELTAS }, tools: toolsOf(1) });
-  if (!stream) return {};
   const seen = await stream();
   if (seen !== DELTAS) throw new Error(`Of ${DELTAS} deltas ${seen} were seen.`);
   const { cpu } = await timed(stream, effort);

@@ -2,7 +2,7 @@
 // server that does one fetch, with our `fetch`.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
+import { InMemoryTransport } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer, type McpServerFactory } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { startBeside } from '../beside.ts';
 import type { Effort, Figures } from '../contender.ts';
 import { us } from '../contenders.ts';
+import { connect, getChannel } from '../mattermost-client.ts';
 import type { Backend, Order } from '../servers/mattermost.ts';
 import { timed } from '../timing.ts';
 
@@ -46,17 +47,6 @@ export async function mattermost(contender: string, effort: Effort): Promise<Fig
     mattermostHttpRate: (AT_ONCE * CALLS_EACH * 1e6) / overHttp.wall,
     mattermostRequests: requests,
   };
-}
-
-export async function connect(transport: Transport): Promise<Client> {
-  const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  await client.connect(transport);
-  return client;
-}
-
-export async function getChannel(client: Client, channel: Backend['channel']): Promise<void> {
-  const { isError } = await client.callTool({ name: 'get_channel', arguments: channel });
-  if (isError) throw new Error('The tool call failed.');
 }
 
 async function ours({ url, token }: Backend): Promise<Served> {

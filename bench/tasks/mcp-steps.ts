@@ -3,8 +3,7 @@ import { type Contender, type Effort, type Figures, toolsOf } from '../contender
 import { timedTogether } from '../timing.ts';
 import { checked } from './loop.ts';
 
-export async function mcpSteps({ throughMcp }: Contender, effort: Effort): Promise<Figures | undefined> {
-  if (!throughMcp) return undefined;
+export async function mcpSteps({ throughMcp }: Contender, effort: Effort): Promise<Figures> {
   const turns = { steps: 20, calls: 1, deltas: 1 };
   const [alone, among] = [
     await throughMcp({ turns, tools: toolsOf(1) }),

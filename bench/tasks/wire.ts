@@ -14,24 +14,22 @@ const CALLS_EACH = 8;
 /** Client and server go through so much code that both are still getting faster after ten thousand calls. */
 export const WARM_CALLS = 12_000;
 
-export async function stdio(contender: Contender, effort: Effort): Promise<Figures | undefined> {
+export async function stdio({ connect }: Contender, effort: Effort): Promise<Figures> {
   const endpoint = { command: process.execPath, args: [serverFile, 'stdio'] };
-  const rates = await ratesOf(await contender.connect?.(endpoint), effort);
-  return rates && { stdioCalls: rates.oneByOne.rate, stdioCalls32: rates.together.rate };
+  const { oneByOne, together } = await ratesOf(await connect(endpoint), effort);
+  return { stdioCalls: oneByOne.rate, stdioCalls32: together.rate };
 }
 
 /** All contenders of a round call one server: two of one program, warmed up alike, differ by up to a quarter. */
 export function http(era: Era) {
-  return async (contender: Contender, effort: Effort, url = ''): Promise<Figures | undefined> => {
-    const rates = await ratesOf(await contender.connect?.({ url }), effort);
-    return (
-      rates && {
-        [`http${era}Calls`]: rates.oneByOne.rate,
-        [`http${era}Calls32`]: rates.together.rate,
-        [`http${era}CallCpu`]: rates.oneByOne.cpu,
-        [`http${era}CallCpu32`]: rates.together.cpu,
-      }
-    );
+  return async ({ connect }: Contender, effort: Effort, url = ''): Promise<Figures> => {
+    const { oneByOne, together } = await ratesOf(await connect({ url }), effort);
+    return {
+      [`http${era}Calls`]: oneByOne.rate,
+      [`http${era}Calls32`]: together.rate,
+      [`http${era}CallCpu`]: oneByOne.cpu,
+      [`http${era}CallCpu32`]: together.cpu,
+    };
   };
 }
 
@@ -47,8 +45,7 @@ function fail(reason: string): never {
   throw new Error(reason);
 }
 
-async function ratesOf(connection: Connection | undefined, effort: Effort) {
-  if (!connection) return undefined;
+async function ratesOf(connection: Connection, effort: Effort) {
   const longer = { ...effort, warmMs: 2.5 * effort.warmMs, warmRuns: WARM_CALLS / (IN_FLIGHT * CALLS_EACH) };
   const together = await callsPerSecond({ connection, effort: longer, atOnce: IN_FLIGHT });
   // what is warm with many in flight is so with one

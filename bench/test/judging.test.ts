@@ -1,5 +1,6 @@
 // Whether a target counts as met, by figures that are made up.
 import { expect, test } from 'vitest';
+import { loopPeers } from '../contenders.ts';
 import { figures } from '../figures.ts';
 import { cell, verdictText } from '../report.ts';
 import { Results } from '../results.ts';
@@ -38,6 +39,16 @@ test.each([
   ['no target', 'packages', { ai: [10], 'pocket-agent': [20] }, ''],
 ])('the verdict on %s', (_what, id, measured, verdict) => {
   expect(judged(id, measured).verdict).toBe(verdict);
+});
+
+test('a target beside every peer is not met while one of them has no value', () => {
+  const base = { floor: [1], 'pocket-agent': [2] };
+  const most = Object.fromEntries(loopPeers.slice(1).map((name) => [name, [4]]));
+  const [first = ''] = loopPeers;
+  expect(judged('delta', { ...base, ...most }).verdict).toBe('not judged');
+  expect(judged('delta', { ...base, ...most, [first]: [4] }).verdict).toBe('met');
+  expect(judged('delta', { ...base, ...most, [first]: [3] }).verdict).toBe('**missed**');
+  expect(judged('delta', { ...base, ai: [3] }).verdict).toBe('**missed**');
 });
 
 test('a round in which we failed keeps a target from being met always', () => {

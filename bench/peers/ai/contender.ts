@@ -24,9 +24,9 @@ export const contender: Contender = {
     const { Experimental_StdioMCPTransport: StdioTransport } = await import('@ai-sdk/mcp/mcp-stdio');
     const transport = 'url' in endpoint ? { type: 'http' as const, url: endpoint.url } : new StdioTransport(endpoint);
     const client = await createMCPClient({ transport });
-    const { add } = await client.tools();
+    await client.listTools();
     return {
-      call: async (a, b) => textOfResult(await add?.execute({ a, b }, { toolCallId: '1', messages: [], context: {} })),
+      call: async (a, b) => textOfResult(await client.callTool({ name: 'add', arguments: { a, b } })),
       close: () => client.close(),
     };
   },

@@ -17,4 +17,4 @@ function running(job: Job, tools: ToolSet): Running {
   };
 }
 
-export const contender: Contender = withTools(running);
+export const contender: Omit<Contender, 'connect'> = withTools(running);

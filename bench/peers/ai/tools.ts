@@ -2,10 +2,12 @@
 import type { MCPTransport } from '@ai-sdk/mcp';
 import { type ToolSet, tool } from 'ai';
 import { z } from 'zod';
-import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
+import { type Contender, type Job, keptFor, type Running } from '../../contender.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
-const made = new WeakMap<BenchTool, ToolSet[string]>();
+const own = keptFor<ToolSet[string]>((entry) =>
+  tool({ description: entry.description, inputSchema, execute: ({ a, b }) => entry.run(a, b) }),
+);
 
 /** The same work with either kind of tools. */
 export function withTools(
@@ -22,13 +24,6 @@ export function withTools(
 
 function ownTools({ tools }: Job): ToolSet {
   return Object.fromEntries(tools.map((entry) => [entry.name, own(entry)]));
-}
-
-function own(entry: BenchTool): ToolSet[string] {
-  const { description } = entry;
-  const known = made.get(entry) ?? tool({ description, inputSchema, execute: ({ a, b }) => entry.run(a, b) });
-  made.set(entry, known);
-  return known;
 }
 
 async function mcpTools({ tools }: Job): Promise<{ tools: ToolSet; close(): Promise<void> }> {

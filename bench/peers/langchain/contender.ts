@@ -3,21 +3,16 @@ import type { StructuredToolInterface } from '@langchain/core/tools';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { createAgent, tool } from 'langchain';
 import { z } from 'zod';
-import type { BenchTool, Contender, Job, Running } from '../../contender.ts';
+import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript } from '../../script.ts';
 import { ScriptModel } from './model.ts';
 
 const schema = z.object({ a: z.number(), b: z.number() });
-const made = new WeakMap<BenchTool, StructuredToolInterface>();
+const own = keptFor<StructuredToolInterface>((entry) =>
+  tool(async ({ a, b }) => entry.run(a, b), { name: entry.name, description: entry.description, schema }),
+);
 const messages = [{ role: 'user', content: 'go' }];
 const settings = { recursionLimit: 10_000 };
-
-function own(entry: BenchTool): StructuredToolInterface {
-  const { name, description } = entry;
-  const known = made.get(entry) ?? tool(async ({ a, b }) => entry.run(a, b), { name, description, schema });
-  made.set(entry, known);
-  return known;
-}
 
 function running(job: Job, tools: StructuredToolInterface[]): Running {
   const agent = createAgent({ model: new ScriptModel(endlessScript(job)), tools });
@@ -47,8 +42,13 @@ export const contender: Contender = {
   async connect(endpoint) {
     const { MultiServerMCPClient } = await import('@langchain/mcp-adapters');
     const bench = 'url' in endpoint ? endpoint : { transport: 'stdio' as const, ...endpoint };
-    const client = new MultiServerMCPClient({ bench });
-    const [add] = await client.getTools();
-    return { call: async (a, b) => String(await add?.invoke({ a, b })), close: () => client.close() };
+    const servers = new MultiServerMCPClient({ bench });
+    const client = await servers.getClient('bench');
+    if (!client) throw new Error('LangChain has not connected.');
+    await client.listTools();
+    return {
+      call: async (a, b) => textOfResult(await client.callTool({ name: 'add', arguments: { a, b } })),
+      close: () => servers.close(),
+    };
   },
 };

@@ -1,6 +1,6 @@
-// LangChain with its MCP adapters, told to go on without servers that fail, to come back to those that were lost, and to
-// send the trace context with calls over HTTP (it refuses headers for child processes).
-import { MultiServerMCPClient } from '@langchain/mcp-adapters';
+// LangChain with its MCP adapters, told to go on without servers that fail, to come back to those that were lost, to
+// send the trace context with calls over HTTP (it refuses headers for child processes), and to load tools again at a notice.
+import { loadMcpTools, MultiServerMCPClient } from '@langchain/mcp-adapters';
 import { createAgent } from 'langchain';
 import type { Subject } from '../../behaviour/subject.ts';
 import { ScriptModel } from './model.ts';
@@ -8,10 +8,20 @@ import { ScriptModel } from './model.ts';
 export const subject: Subject = {
   async open({ servers, traceparent }) {
     const again = { enabled: true, maxAttempts: 3, delayMs: 200 };
-    const client = new MultiServerMCPClient({
-      onConnectionError: 'ignore',
+    const hooks = {
       onProgress: () => {},
-      beforeToolCall: ({ serverName }) => ('url' in (servers[serverName] ?? {}) ? { headers: { traceparent } } : {}),
+      beforeToolCall: ({ serverName }: { serverName: string }) =>
+        'url' in (servers[serverName] ?? {}) ? { headers: { traceparent } } : {},
+    };
+    /** By server; the client itself keeps the first list of a connection. */
+    const changed: Record<string, Awaited<ReturnType<typeof loadMcpTools>>> = {};
+    const client = new MultiServerMCPClient({
+      ...hooks,
+      onConnectionError: 'ignore',
+      onToolsListChanged: async ({ server }) => {
+        const connection = await client.getClient(server);
+        if (connection) changed[server] = await loadMcpTools(server, connection, hooks);
+      },
       mcpServers: Object.fromEntries(
         Object.entries(servers).map(([server, endpoint]) => [
           server,
@@ -24,7 +34,9 @@ export const subject: Subject = {
     await client.initializeConnections();
     return {
       async run(script, signal) {
-        const agent = createAgent({ model: new ScriptModel(script), tools: await client.getTools() });
+        const kept = await client.initializeConnections();
+        const tools = Object.values({ ...kept, ...changed }).flat();
+        const agent = createAgent({ model: new ScriptModel(script), tools });
         return agent.invoke({ messages: [{ role: 'user', content: 'go' }] }, signal ? { signal } : {});
       },
       close: () => client.close(),

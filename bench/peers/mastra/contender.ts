@@ -4,20 +4,19 @@ import type { MastraModelConfig } from '@mastra/core/llm';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
-import { type BenchTool, type Contender, type Running, textOfResult } from '../../contender.ts';
+import { type Contender, keptFor, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript, type Script } from '../../script.ts';
 
 const inputSchema = z.object({ a: z.number(), b: z.number() });
-const made = new WeakMap<BenchTool, ToolsInput[string]>();
+const own = keptFor<ToolsInput[string]>((entry) =>
+  createTool({
+    id: entry.name,
+    description: entry.description,
+    inputSchema,
+    execute: async ({ a, b }) => entry.run(a, b),
+  }),
+);
 let clients = 0;
-
-function own(entry: BenchTool): ToolsInput[string] {
-  const { name: id, description } = entry;
-  const known =
-    made.get(entry) ?? createTool({ id, description, inputSchema, execute: async ({ a, b }) => entry.run(a, b) });
-  made.set(entry, known);
-  return known;
-}
 
 /** It would take ten calls at once and the rest after them. */
 const settings = { maxSteps: 1_000, toolCallConcurrency: 16 };

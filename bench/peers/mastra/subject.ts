@@ -1,4 +1,5 @@
-// Mastra with its MCPClient, with progress, trace context and input requests turned on.
+// Mastra with its MCPClient, with progress, trace context and input requests turned on, and a list of tools that is read
+// again at a notice.
 import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { MCPClient } from '@mastra/mcp';
@@ -21,9 +22,18 @@ export const subject: Subject = {
         ]),
       ),
     });
+    const refresh = async () => {
+      tools = await client.listTools();
+    };
+    const told = await Promise.allSettled(
+      Object.keys(servers).map((server) => client.tools.onListChanged(server, refresh)),
+    );
+    // refused for a server of 2025, or a dead one: tools are then listed before every run
+    const isTold = told.every(({ status }) => status === 'fulfilled');
+    let tools = await client.listTools();
     return {
       async run(script, abortSignal) {
-        const tools = await client.listTools();
+        if (!isTold) await refresh();
         const agent = new Agent({
           id: 'subject',
           name: 'Subject',

@@ -10,22 +10,21 @@ import {
   tool,
 } from '@openai/agents';
 import { z } from 'zod';
-import { type BenchTool, type Contender, type Job, type Running, textOfResult } from '../../contender.ts';
+import { type Contender, type Job, keptFor, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript } from '../../script.ts';
 import { scriptModel } from './model.ts';
 
 setTracingDisabled(true);
 
 const parameters = z.object({ a: z.number(), b: z.number() });
-const made = new WeakMap<BenchTool, Tool>();
-
-function own(entry: BenchTool): Tool {
-  const { name, description } = entry;
-  const known =
-    made.get(entry) ?? tool({ name, description, parameters, execute: async ({ a, b }) => entry.run(a, b) });
-  made.set(entry, known);
-  return known;
-}
+const own = keptFor<Tool>((entry) =>
+  tool({
+    name: entry.name,
+    description: entry.description,
+    parameters,
+    execute: async ({ a, b }) => entry.run(a, b),
+  }),
+);
 
 function running(job: Job, parts: { tools?: Tool[]; mcpServers?: MCPServer[] }): Running {
   const agent = new Agent({ name: 'Bench', model: scriptModel(endlessScript(job)), ...parts });

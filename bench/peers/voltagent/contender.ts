@@ -1,22 +1,21 @@
 // VoltAgent, on the AI SDK 6.
 import { Agent, createTool, MCPConfiguration, type Tool } from '@voltagent/core';
 import { z } from 'zod';
-import { type BenchTool, type Contender, type Running, textOfResult } from '../../contender.ts';
+import { type Contender, keptFor, type Running, textOfResult } from '../../contender.ts';
 import { endlessScript, type Script } from '../../script.ts';
 import { keepingNothing, olderModel } from './model.ts';
 
 const parameters = z.object({ a: z.number(), b: z.number() });
 /** Servers of this process, by their addresses. */
 const handlers = new Map<string, (request: Request) => Promise<Response>>();
-const made = new WeakMap<BenchTool, Tool<typeof parameters>>();
-
-function own(entry: BenchTool): Tool<typeof parameters> {
-  const { name, description } = entry;
-  const known =
-    made.get(entry) ?? createTool({ name, description, parameters, execute: async ({ a, b }) => entry.run(a, b) });
-  made.set(entry, known);
-  return known;
-}
+const own = keptFor<Tool<typeof parameters>>((entry) =>
+  createTool({
+    name: entry.name,
+    description: entry.description,
+    parameters,
+    execute: async ({ a, b }) => entry.run(a, b),
+  }),
+);
 
 function running(script: Script, tools: Tool[]): Running {
   const agent = new Agent({
@@ -55,9 +54,10 @@ export const contender: Contender = {
   async connect(endpoint) {
     const bench = 'url' in endpoint ? { type: 'http' as const, ...endpoint } : { type: 'stdio' as const, ...endpoint };
     const configuration = new MCPConfiguration({ servers: { bench } });
-    const [add] = await configuration.getTools();
+    const { bench: client } = await configuration.getClients();
+    await client.listTools();
     return {
-      call: async (a, b) => textOfResult(await add?.execute?.({ a, b })),
+      call: async (a, b) => textOfResult((await client.callTool({ name: 'add', arguments: { a, b } })).content),
       close: () => configuration.disconnect(),
     };
   },

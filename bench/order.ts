@@ -1,0 +1,17 @@
+// Who comes after whom in a round.
+
+/**
+ * Another one is first in every round, and everybody is after someone else than in the round before: each goes through
+ * the names by another stride.
+ */
+export function orderOf(names: readonly string[], round: number): string[] {
+  const count = names.length;
+  const strides = names.flatMap((_, index) => [index + 1, count - index - 1]).filter((by) => divisor(by, count) === 1);
+  const different = [...new Set(strides)];
+  const stride = different[round % different.length] ?? 1;
+  return names.map((_, index) => names[(round + index * stride) % count] as string);
+}
+
+function divisor(a: number, b: number): number {
+  return b === 0 ? a : divisor(b, a % b);
+}
