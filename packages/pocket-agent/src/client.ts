@@ -16,6 +16,7 @@ import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
 import { clientOptions, refuseOtherOptions } from './option-keys.ts';
+import { checkValue, text } from './option-rules.ts';
 import { currentFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { whatThereIs } from './suggest.ts';
@@ -182,6 +183,10 @@ export class PocketAgentClient implements ToolSource {
     await Promise.all(connections.map((connection) => connection.close()));
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   /** As long as its server is there and lists it. */
   #find(name: string): FoundTool | undefined {
     const connection = this.#names.ownerOf(name);
@@ -192,6 +197,10 @@ export class PocketAgentClient implements ToolSource {
 
   /** One that is not known yet, or that a server has which was away. */
   async #seek(name: string, signal?: AbortSignal): Promise<FoundTool> {
+    checkValue('The first argument of callTool', name, {
+      ...text,
+      text: "the name of a tool: callTool('add', { a: 1 })",
+    });
     let tools = await this.listTools(signal);
     let found = this.#find(name);
     if (!found) {

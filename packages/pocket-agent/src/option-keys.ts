@@ -235,6 +235,8 @@ const inOtherWords = new Map(
   Object.entries({
     mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
     'A PocketAgentClient.mcpServers': ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
+    'A PocketAgentClient.servers': ' It belongs inside mcpConfig: mcpConfig: { servers: { … } }.',
+    'A PocketAgentClient.timeoutMs': ' Did you mean "toolTimeoutMs"?',
     'agentConfig.mcpServers': ' It belongs inside mcpConfig, beside agentConfig: mcpConfig: { mcpServers: { … } }.',
     model: ' Did you mean "agentConfig.llmModel"?',
     'agentConfig.model': ' Did you mean "llmModel"?',

@@ -289,6 +289,10 @@ describe('an option that does not exist is refused', () => {
   test('of a client, nor is one taken that is not what it must be', () => {
     const made = (options: object) => () => new PocketAgentClient(wrong(options));
     expect(made({ mcpServers: {} })).toThrow('A PocketAgentClient has no option "mcpServers". It belongs inside mcp');
+    expect(made({ servers: {} })).toThrow('It belongs inside mcpConfig: mcpConfig: { servers: { … } }.');
+    expect(made({ timeoutMs: 5 })).toThrow(
+      'A PocketAgentClient has no option "timeoutMs". Did you mean "toolTimeoutMs"?',
+    );
     expect(made({ onServerState: () => {} })).toThrow('Did you mean "onServerStatus"?');
     expect(made({ toolPrefix: null })).toThrow('A PocketAgentClient: toolPrefix must be one of auto, always, never');
     expect(made({ elicitationHandler: null, logger: silent, toolTimeoutMs: undefined })).not.toThrow();

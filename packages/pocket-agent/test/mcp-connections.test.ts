@@ -82,6 +82,15 @@ describe('a connection', () => {
     await client.close();
     await expect(client.listTools()).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
   });
+
+  test('is closed after the block that has it by `await using`', async () => {
+    const { client } = testClient({ mcpConfig: () => modernServer() });
+    {
+      await using used = client;
+      await used.listTools();
+    }
+    await expect(client.listTools()).rejects.toMatchObject({ code: 'AGENT_CLOSED' });
+  });
 });
 
 describe('the list of tools', () => {

@@ -118,6 +118,15 @@ test('a server that comes later does not rename the tools of others', async () =
   expect(textOfResult(await client.callTool(both[0] ?? '', { text: 'remote' }))).toBe('remote');
 });
 
+test('a tool that is asked for as the SDK does it is an error that shows how it is done here', async () => {
+  const { client } = testClient({ mcpConfig: { mcpServers: { weather: serverOf('w', 'now') } } });
+  const asSdk = client.callTool as unknown as (call: object) => Promise<unknown>;
+  await expect(asSdk.call(client, { name: 'now', arguments: {} })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: "The first argument of callTool must be the name of a tool: callTool('add', { a: 1 }), got an object.",
+  });
+});
+
 test('an unknown tool is an error that names the others', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { weather: serverOf('w', 'now', 'soon') } } });
   await expect(client.callTool('later', {})).rejects.toMatchObject({
