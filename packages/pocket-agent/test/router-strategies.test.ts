@@ -1,7 +1,7 @@
 // Which deployment gets the next call, with chance held fixed.
 import type { RouterOptions, StrategyName } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Candidate, choose } from '../src/router/strategy.ts';
 import { ask, eventsOf, generated, watchedRouter } from './router-calls.ts';
 
@@ -75,8 +75,8 @@ test('a weighted shuffle shares the work by weight', () => {
 
 type Params = Partial<RouterOptions['models'][number]['params']>;
 
-function answers(count: number, { delayMs = 0, provider = 'scripted', modelId = 'script' } = {}): ScriptedModel {
-  return new ScriptedModel(new Array(count).fill({ text: 'Yes.', delayMs }), { provider, modelId });
+function answers(count: number, { provider = 'scripted', modelId = 'script' } = {}): ScriptedModel {
+  return new ScriptedModel(new Array(count).fill('Yes.'), { provider, modelId });
 }
 
 /** A router of deployments a, b, c … that were given a weight of 1. */
@@ -125,11 +125,19 @@ describe('in a router', () => {
   });
 
   test('lowest latency tries all, then stays with the fastest', async () => {
-    const { call, chosen } = routed('lowest-latency', [
-      { model: answers(9, { delayMs: 300 }) },
-      { model: answers(9, { delayMs: 1 }) },
-      { model: answers(9, { delayMs: 150 }) },
-    ]);
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const taking = (ms: number) => {
+      const inner = answers(9);
+      const model = answers(0);
+      model.doGenerate = (options) => {
+        now += ms;
+        return inner.doGenerate(options);
+      };
+      return { model };
+    };
+    const { call, chosen } = routed('lowest-latency', [taking(300), taking(1), taking(150)]);
     for (let count = 0; count < 6; count++) await call();
     expect(chosen()).toBe('abcbbb');
   });
