@@ -1,9 +1,11 @@
-// Two projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long.
+// Three projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long; `load`
+// measures rates, and has the machine to itself after the others.
 // Limits of time are for what never comes, not for slow machines: a shared one may give a test a tenth of a processor.
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+const load = 'packages/pocket-agent/test/router-load.services.test.ts';
 const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
 
 export default defineConfig({
@@ -22,7 +24,11 @@ export default defineConfig({
       },
       {
         ...shared,
-        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], ...patience },
+        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], exclude: [load], ...patience },
+      },
+      {
+        ...shared,
+        test: { name: 'load', include: [load], sequence: { groupOrder: 1 }, ...patience },
       },
     ],
   },
