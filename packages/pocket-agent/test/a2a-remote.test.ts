@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';
 import { type RemoteAgentOptions, remoteAgent } from 'pocket-agent/a2a';
@@ -6,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ForeignAgent, type Reply } from './fixtures/a2a-foreign-agent.ts';
 import { World } from './fixtures/a2a-world.ts';
+import { listenWithTlsOrNot } from './fixtures/tls-or-not.ts';
 import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
 
 const world = new World();
@@ -273,6 +275,21 @@ describe('an agent of strangers', () => {
     expect(other.calls).toEqual([]);
     await (await call({ url: liar.url, token: 'secret', allowHosts: [host] })).result;
     expect(other.calls[0]?.headers.authorization).toBe('Bearer secret');
+  });
+
+  test('does not get our credentials without TLS where it was named with it', async () => {
+    const heard: string[] = [];
+    const server = await listenWithTlsOrNot(({ headers, socket }, response) => {
+      const isSecure = socket instanceof TLSSocket;
+      heard.push(`${isSecure ? 'https' : 'http'} ${headers.authorization}`);
+      const plain = { url: `http://${headers.host}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' };
+      if (isSecure) response.end(JSON.stringify({ name: 'Plain', supportedInterfaces: [plain], skills: [] }));
+      else response.writeHead(401).end();
+    });
+    const { port } = world.keep(server);
+    const { result } = await call({ url: `https://localhost:${port}`, token: 'secret' });
+    await expect(result).rejects.toThrow(`http://localhost:${port} wants credentials (401), which go to the origin`);
+    expect(heard).toEqual(['https Bearer secret', 'http undefined']);
   });
 
   test('is told to stop when we do, also when it takes too long', async () => {

@@ -20,7 +20,7 @@ export interface RemoteAgentOptions {
   url: string;
   /** Instead of the name in the card. */
   name?: string;
-  /** Sent as a bearer token, to the host of `url` only. */
+  /** Sent as a bearer token, to the origin of `url` only. */
   token?: string;
   headers?: Readonly<Record<string, string>>;
   /** Time for one message and all that comes of it. Default 600,000. */

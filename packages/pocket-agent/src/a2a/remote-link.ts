@@ -95,19 +95,19 @@ async function* updates(events: AsyncIterable<StreamResponse>): AsyncGenerator<w
   for await (const event of events) yield StreamResponse.toJSON(event) as wire.StreamUpdate;
 }
 
-/** Our credentials go to the host they are meant for, whatever addresses a card names. */
+/** Our credentials go where they are meant for, whatever addresses a card names: not to its host without TLS either. */
 function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
-  const own = new URL(url).host;
+  const own = new URL(url);
   const guarded = makeFetch({
     guard: 'public',
-    allowHosts: [own, ...allowHosts],
+    allowHosts: [own.host, ...allowHosts],
     redirects: 'refuse',
     maxBytes: MOST_BYTES,
   });
   const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const target = new URL(input instanceof Request ? input.url : input);
-    const { host } = target;
-    const isTrusted = host === own || allowHosts.some((allowed) => isHost(allowed, target));
+    const { host, origin } = target;
+    const isTrusted = origin === own.origin || allowHosts.some((allowed) => isHost(allowed, target));
     const sent = new Headers(init.headers);
     if (isTrusted) for (const [name, value] of Object.entries(headers)) sent.set(name, value);
     const response = await guarded(input, { ...init, headers: sent });
@@ -115,7 +115,7 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
     if (status !== 401 && status !== 403 && status !== 429) return response;
     await response.body?.cancel();
     if (status === 429) throw new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`);
-    throw new PocketError('TOOL_FAILED', `${host} ${refusalOf(response, sent.get('authorization'), isTrusted)}`);
+    throw new PocketError('TOOL_FAILED', `${origin} ${refusalOf(response, sent.get('authorization'), isTrusted)}`);
   };
   return { fetch, close: () => guarded.close() };
 }
@@ -123,7 +123,7 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
 /** Why a request was refused, told apart by what was sent with it. */
 function refusalOf({ status, headers }: Response, sent: string | null, isTrusted: boolean): string {
   if (!isTrusted)
-    return `wants credentials (${status}), which go to the host of "url" only: name it in "allowHosts" if it may have them.`;
+    return `wants credentials (${status}), which go to the origin of "url" only: name the host in "allowHosts" if it may have them.`;
   if (sent === null) return `wants credentials (${status}): set "token" or "headers".`;
   return `refused the credentials it was sent (${status}).${refusalReason(headers.get('www-authenticate'), sent)}`;
 }
