@@ -125,6 +125,13 @@ function http(era: string): Figure[] {
   ]);
 }
 
+/** Marks what is better when there is more of it. */
+export const more = '▲';
+
+export function titleOf({ title, unit, moreIsBetter = false }: Figure): string {
+  return `${title}${unit ? `, ${unit}` : ''}${moreIsBetter ? ` ${more}` : ''}`;
+}
+
 /** Whether a figure, or a ratio where the target is one, is as good as it should be. */
 export function meets({ target, moreIsBetter = false }: Figure, is: number): boolean {
   const should = target?.value ?? target?.ratio ?? Number.NaN;

@@ -2,7 +2,7 @@
 import { cpus, totalmem } from 'node:os';
 import type { Effort } from './contender.ts';
 import { everybody, floor, isInstalled, loopPeers, us } from './contenders.ts';
-import { type Figure, figures, meets, targetText } from './figures.ts';
+import { type Figure, figures, meets, more, targetText, titleOf } from './figures.ts';
 import { contendersTable } from './reach.ts';
 import { type Results, spreadOf } from './results.ts';
 import { WARM_CALLS } from './tasks/wire.ts';
@@ -22,7 +22,7 @@ export function report(results: Results, { effort, minutes, stolen }: ReportPart
   const shown = everybody.filter(isInstalled);
   const rows = figures.map((figure) => [
     `${figure.item}`,
-    `${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`,
+    titleOf(figure),
     ...shown.map((name) => cell(results, name, figure)),
     targetText(figure),
     verdictText(results, figure),
@@ -36,38 +36,9 @@ export function report(results: Results, { effort, minutes, stolen }: ReportPart
   const notes = results.notes.map((note) => `- ${note}`).join('\n');
   return `# Side by side
 
-Made by \`npm run bench\` in ${minutes.toFixed(0)} minutes. Of ${verdicts.length} targets ${met.length} are met in the median, ${always.length} of them whenever they were
-measured${met.length < verdicts.length ? whyMissed : ''}. A cell is
-the median of the ratios to the base of the row, each in the same round, and in brackets that of the values:
-\`mcp-sdk\` is the bare client of the MCP SDK v2; \`floor\` is a hand-written loop, in items 5 and 12 bare node where nothing
-is answered, in 8 bytes written to a socket or a pipe by hand, in 9 the model itself, in 10 looking through every text and the A2A
-SDK's client, in 11 a bare MCP server. A question on the command line is held against the bare client that calls the same
-tool of the same server. \`ai\` is the AI SDK by its class, \`generateText\` by that function, where steps and deltas are
-measured.
-
-Steps of items 1 and 2, deltas, model calls and items 10 and 11 are CPU time of the process, garbage collection included;
-items 3, 4, 5 and 12 and the rates of 8 are on the clock. A step of items 1 and 2 is a twentieth of a run, with its
-beginning and its answer. Step 10 is the median of steps 6 to 15, step 200 that of the last ten, with ten tools. The ideal of item 3 is what the floor takes. In item 8 all contenders
-of a repeat call one HTTP server; over stdio each starts its own, and two of one program, warmed up alike, differ by up to a
-quarter. The HTTP server of 2026 speaks both eras and makes itself anew for every request, the one of 2025 keeps sessions
-and answers with streams; what is in flight are 32 lines of eight calls each. Agents are sought among ${effort.registered.toLocaleString('en')}.
-
-Idle agents share their tools, as those of one program do, but in one row: there each has ten that were made for it
-over one schema, of which all is counted but the descriptions and functions that everybody is given. By MCP each has a server of its own, which counts too (not
-Mastra's and VoltAgent's: over HTTP a server lasts a request). What all
-servers list alike we keep once, and the target of that row rests on it; in the row after it every server has its own
-words for its tools. That row and the one of agents after an answer have no target, and would miss those of their
-neighbours. An import alone is a door with nothing behind it, so the row after
-it adds one run with one tool.
-
-The agent behind the bridge and the backend of Mattermost are in processes of their own, over HTTP the client too, and
-both floors have our \`fetch\`: a call of another agent is the CPU of its caller, who looks it up in a
-registry on disk, checks limits and writes the call down there, while the floor only calls. Calls of Mattermost are those in
-a second of CPU of the server (in process: of client and server), and once on the clock.
-
-What is measured of ours once it is warm are its sources, whose types are stripped; items 5 and 12 take what is published.
-Calls of item 8 go through the MCP client of each; of Mastra, which shows none, through the tool it makes of what a server
-lists. LangChain and VoltAgent speak 2025 there, the others the newest revision that they and the server have.
+Of ${verdicts.length} targets ${met.length} are met in the median, ${always.length} of them whenever they were measured${met.length < verdicts.length ? whyMissed : ''}.
+A cell is the median of the ratios to the base of the row, and in brackets that of the values; the base has values alone.
+${more} marks the rows where more is better. [What is measured, and beside what floor](README.md).
 
 ![ratios](results.svg)
 
@@ -77,18 +48,19 @@ ${table}
 
 | | |
 |---|---|
+| made by | \`npm run bench\`, in ${minutes.toFixed(0)} minutes |
 | machine | ${machine()} |
 | Node | ${process.version} |
 | taken by others | ${stolen === undefined ? 'unknown' : `${percent(stolen)} of the processors' time in this run`} |
-| repeats | ${ROUNDS} (${otherRounds()}), each in a process of its own, after ${effort.warmMs} ms of warming up (up to four times that, for ${WARM_RUNS.toLocaleString('en')} runs; runs of 200 steps at least one; calls to a server, with 32 in flight and before those one by one, up to ten times that, for ${WARM_CALLS.toLocaleString('en')}), which whoever is done with goes on with until everybody is; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; ${effort.starts} cold starts in each |
-| order | the processes of all contenders are there at the same time, warm up and measure one after the other, a moment each (memory of idle agents: one whole after the other); in every repeat another one is first, and as far as there are enough of them everybody comes after someone else |
+| repeats | ${ROUNDS} (${otherRounds()}), each in a process of its own; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; ${effort.starts} cold starts in each |
+| warming up | ${effort.warmMs} ms, up to four times that for ${WARM_RUNS.toLocaleString('en')} runs (runs of 200 steps: at least one), up to ten times that for ${WARM_CALLS.toLocaleString('en')} calls of a server; whoever is done goes on until everybody is |
 | spread | half of the distance from the lowest to the highest repeat, as a part of the median, shown as ±. Typical: ±${percent(results.noise)} |
 
 ## Who is measured
 
 ${contendersTable(results.revisions)}
 
-The revision is the one that the server was spoken to in; nobody is held to one. The tracing of OpenAI Agents is switched off; VoltAgent's makes its spans, but they are not stored.
+The revision is the one that the server in process was spoken to in; nobody is held to one.
 ${notes ? `\nLeft out:\n\n${notes}\n` : ''}`;
 }
 

@@ -1,7 +1,7 @@
 // The results as a table on the console: ratios, and the values of the base and of ourselves; a whole run writes the
 // others to RESULTS.md.
 import { us } from './contenders.ts';
-import { type Figure, targetText } from './figures.ts';
+import { type Figure, targetText, titleOf } from './figures.ts';
 import { percent, short, verdictText } from './report.ts';
 import { type Results, spreadOf } from './results.ts';
 
@@ -23,7 +23,7 @@ export function table(results: Results, { names: asked, figures, isJudged }: Sho
   const head = ['', '', ...names, 'our ±', 'target', ''];
   const rows = figures.map((figure) => [
     `${figure.item}`,
-    `${figure.title}${figure.unit ? `, ${figure.unit}` : ''}`,
+    titleOf(figure),
     ...names.map((name) => ratioOrValue({ results, name, figure })),
     spread(results.ratios(us, figure.id)),
     targetText(figure),
