@@ -302,7 +302,8 @@ export class PocketAgent<Answer = string> {
       );
     }
     const made = this.createHookContext();
-    const context: HookContext = Object.assign(made instanceof Promise ? await made : made, { signal: frame.signal });
+    const given = made instanceof Promise ? await within(frame.signal, made) : made;
+    const context: HookContext = Object.assign(given, { signal: frame.signal });
     let result: StepResult;
     try {
       result = await this.#step(frame, context, completion);
@@ -325,10 +326,11 @@ export class PocketAgent<Answer = string> {
     const [model, table] =
       this.#model && !(collected instanceof Promise)
         ? [this.#model, collected]
-        : await Promise.all([this.#resolveModel(), collected]);
+        : await within(frame.signal, Promise.all([this.#resolveModel(), collected]));
     const tools = visibleIn(frame, table);
     const priced = this.#ledger.beforeModelCall(frame, model);
     if (priced) await within(frame.signal, priced);
+    const asked = this.#messages;
     const response = await this.#askModel(frame, model, tools, completion);
     const entered = this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
     const usage = entered instanceof Promise ? await entered : entered;
@@ -336,7 +338,8 @@ export class PocketAgent<Answer = string> {
     if (seen) await within(frame.signal, seen);
     const answer = readAnswer(response.content, this.#callIds);
     const { message: llmMessage, requested } = answer;
-    this.#append(llmMessage);
+    // a conversation that was forgotten meanwhile does not begin again with an answer
+    if (this.#messages === asked) this.#append(llmMessage);
     const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
     const finishReason = response.finishReason.unified;
     this.emit({ type: 'step_finished', data: { finishReason, usage } });
@@ -409,6 +412,7 @@ export class PocketAgent<Answer = string> {
       const index = this.#messages.lastIndexOf(before);
       if (index < 0) return;
       this.#messages.splice(index + 1, 0, message);
+      this.#prompt.reset(); // what comes after it may have been shown to the model already
     }
     this.emit({ type: 'new_message', data: message }, meta);
   }

@@ -106,8 +106,9 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
   }
   const { tool, path, arguments: args } = about;
   const hash = callHash(path, tool, args);
+  const copy = structuredClone(args);
   const deadline = startDeadline(`The approval of "${tool}"`, [signal], timeoutMs);
-  const request: ApprovalRequest = { ...about, arguments: structuredClone(args), hash, signal: deadline.signal };
+  const request: ApprovalRequest = { ...about, arguments: copy, hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
     const decision = readAnswer(answer, hash, args);

@@ -136,10 +136,15 @@ export function checkModelName(model: string): void {
   findProvider(model);
 }
 
-function findProvider(model: string): { provider: Provider; modelId: string } {
+/** Undefined for what names none, as "demo". */
+export function providerOf(model: string): string | undefined {
   const slash = model.indexOf('/');
-  const name = slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];
-  const modelId = model.slice(slash + 1);
+  return slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];
+}
+
+function findProvider(model: string): { provider: Provider; modelId: string } {
+  const name = providerOf(model);
+  const modelId = model.slice(model.indexOf('/') + 1);
   const provider = name !== undefined && Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (!provider || !modelId) throw unknownModel(model);
   return { provider, modelId };

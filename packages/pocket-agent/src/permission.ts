@@ -1,4 +1,5 @@
 // Whether a call may be made: the rules first, then the people who must be asked. What was decided goes in its record.
+import { within } from './abort.ts';
 import type { CallRecord } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { refusalIn } from './rights.ts';
@@ -67,7 +68,7 @@ export function enter(
 
 /** A question takes time, in which a server may put another tool in the place of the one that was approved. */
 async function isSame({ frame, tableNow }: CallPlace, entry: ToolEntry): Promise<boolean> {
-  const now = (await tableNow()).find(entry.name);
+  const now = (await within(frame.signal, tableNow())).find(entry.name);
   if (!now || now.source !== entry.source || refusalIn(frame, now) !== undefined) return false;
   return JSON.stringify(now.tool) === JSON.stringify(entry.tool);
 }

@@ -1,7 +1,40 @@
 // What may be seen and called in a run: by the rules of its agent and those above, and what the run was narrowed to.
 import { type JudgedTool, type Profile, refusalBy } from './access.ts';
+import type { Gate } from './gate.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolTable } from './tools.ts';
+
+/** What a run gets from the code that starts it. */
+export interface Inheritance extends Pick<RunFrame, 'approve' | 'approveFallback'> {
+  /** The rules from here up hold. */
+  parent: RunFrame | undefined;
+  /** The run that is going on around it, if one is. */
+  around: RunFrame | undefined;
+}
+
+/** Of runs that are over only rules are left, once for each agent: nothing grows, however often one leads to another. */
+export function inheritanceOf(last: RunFrame | undefined): Inheritance {
+  if (!last?.finished) return { parent: last, around: last, approve: undefined, approveFallback: undefined };
+  const ended = new Map<Gate, RunFrame>();
+  let approve: RunFrame['approve'];
+  let approveFallback: RunFrame['approveFallback'];
+  let around: RunFrame | undefined = last;
+  for (; around?.finished; around = around.parent) {
+    approve = around.approve ?? approve;
+    approveFallback = around.approveFallback ?? approveFallback;
+    const profiles = different([...(ended.get(around.gate)?.profiles ?? []), ...around.profiles]);
+    ended.set(around.gate, { ...around, profiles, approve: undefined, approveFallback: undefined });
+  }
+  const parent = [...ended.values()].reduceRight<RunFrame | undefined>(
+    (above, frame) => ({ ...frame, parent: above }),
+    around,
+  );
+  return { parent, around, approve, approveFallback };
+}
+
+function different(profiles: readonly Profile[]): Profile[] {
+  return [...new Map(profiles.map((profile) => [JSON.stringify(profile), profile])).values()];
+}
 
 /** The frames whose rules hold: from this one up, to the first that is independent. */
 export function gatesOf(frame: RunFrame): RunFrame[] {

@@ -38,6 +38,10 @@ export interface RunFrame {
   readonly toolCallId: string | undefined;
   /** Shared by all frames of one run. */
   readonly count: { steps: number };
+  /** Runs and steps of its agent inside of it that are not over. */
+  open: number;
+  /** Called when the last of them is. */
+  allDone: (() => void) | undefined;
   /** True when the run is over: a timer it left behind no longer belongs to it. */
   finished: boolean;
 }

@@ -30,6 +30,18 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
   };
 }
 
+/** What the tool itself returned; undefined where there was no answer. */
+export function returnedIn({ extra, isError }: ToolResult): CallToolResult | undefined {
+  const { toolResultRawContent, structuredContent, meta } = extra;
+  if (toolResultRawContent === undefined) return undefined;
+  return {
+    content: toolResultRawContent as CallToolResult['content'],
+    ...(structuredContent === undefined ? {} : { structuredContent: structuredContent as Record<string, unknown> }),
+    ...(meta === undefined ? {} : { _meta: meta as Record<string, unknown> }),
+    ...(isError ? { isError } : {}),
+  };
+}
+
 export function errorToolResult(
   call: ToolCall,
   message: string,

@@ -155,7 +155,7 @@ async function callTool(
 ): Promise<Success | Failure> {
   const { frame, table } = run;
   const now = run.tableNow();
-  const entry = (now instanceof Promise ? await now : now).find(call.name);
+  const entry = (now instanceof Promise ? await abortable(now, frame.signal) : now).find(call.name);
   if (!entry) {
     const names = table.entries.map(({ name }) => name);
     enter(record, 'refused', 'profile', 'there is no such tool');

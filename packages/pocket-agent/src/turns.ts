@@ -6,8 +6,10 @@ import { Budget, type BudgetLimits } from './budget.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
 import type { Gate } from './gate.ts';
+import { insideOf, withAllInside } from './inside-run.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
+import { inheritanceOf } from './rights.ts';
 import { currentFrame, inFrame, lastFrame, type RunFrame } from './run-frame.ts';
 import type { ServerHandlers } from './server-requests.ts';
 
@@ -95,12 +97,12 @@ export class Turns {
 
   /** Runs `work` as a turn of this agent: at once within its own turn, otherwise when the turns before are over. */
   take<Value>(options: TurnOptions, work: (frame: RunFrame) => Promise<Value>): Promise<Value> {
-    const parent = lastFrame();
-    return parent && this.isOn && asksForNothing(options) ? work(parent) : this.#begin(parent, options, work);
+    const last = lastFrame();
+    return last && this.isOn && asksForNothing(options) ? insideOf(last, work) : this.#begin(last, options, work);
   }
 
   async #begin<Value>(
-    parent: RunFrame | undefined,
+    last: RunFrame | undefined,
     options: TurnOptions,
     work: (frame: RunFrame) => Promise<Value>,
   ): Promise<Value> {
@@ -119,14 +121,17 @@ export class Turns {
     if (timeoutMs !== undefined && !(timeoutMs > 0)) {
       throw new PocketError('CONFIG_INVALID', `timeoutMs must be a number greater than 0, got ${timeoutMs}.`);
     }
-    const isOwn = parent !== undefined && this.isOn;
-    if (!isOwn) this.#refuseCycle(parent);
+    const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);
+    const own = this.isOn ? last : undefined;
+    const inherited = inheritanceOf(last);
+    const { parent, around } = inherited;
+    if (!own) this.#refuseCycle(parent);
     const { name } = this.#owner;
-    const path = isOwn ? parent.path : [...(parent && !parent.finished ? parent.path : []), name];
+    const path = own ? own.path : [...(around?.path ?? []), name];
     const deadline = startDeadline(
       `The run of ${name}`,
-      [this.#closing.signal, parent?.signal, signal],
-      timeoutMs ?? (isOwn ? undefined : this.#limits.timeoutMs),
+      [this.#closing.signal, around?.signal, signal],
+      timeoutMs ?? (own ? undefined : this.#limits.timeoutMs),
       () => ({ totals: structuredClone(frame.budget.totals) }),
     );
     const frame: RunFrame = {
@@ -135,25 +140,27 @@ export class Turns {
       path,
       place: path.join('/'),
       signal: deadline.signal,
-      budget: isOwn ? parent.budget : new Budget(name, this.#limits, parent?.budget, this.#ledger.lifetime),
+      budget: own?.budget ?? new Budget(name, this.#limits, around?.budget, this.#ledger.lifetime),
       prices: this.#ledger.prices,
       gate: this.#owner.gate,
-      profiles: profile === undefined ? [] : [profile].flat().map(readProfile),
-      approve: approve ?? (isOwn ? undefined : this.#owner.approve),
-      approveFallback,
-      elicit: elicit ?? parent?.elicit,
-      caller: caller ?? parent?.caller,
+      profiles,
+      approve: inherited.approve ?? approve ?? (own ? undefined : this.#owner.approve),
+      approveFallback: inherited.approveFallback ?? approveFallback,
+      elicit: elicit ?? around?.elicit,
+      caller: caller ?? last?.caller,
       listener: onEvent,
-      streaming: streaming || (parent?.streaming ?? false),
-      traceparent: traceparent ?? parent?.traceparent,
+      streaming: streaming || (around?.streaming ?? false),
+      traceparent: traceparent ?? around?.traceparent,
       toolCallId: undefined,
-      count: isOwn ? parent.count : { steps: 0 },
+      count: own?.count ?? { steps: 0 },
+      open: 0,
+      allDone: undefined,
       finished: false,
     };
     try {
       deadline.signal.throwIfAborted();
-      const turn = () => inFrame(frame, () => work(frame));
-      return await (isOwn ? turn() : this.#inLine(frame, turn));
+      const turn = () => inFrame(frame, () => withAllInside(frame, work));
+      return await (own ? insideOf(own, turn) : this.#inLine(frame, turn));
     } finally {
       deadline.release();
     }
@@ -172,6 +179,7 @@ export class Turns {
     this.#show(signed, this.#owner.hooks.onEvent);
     let below: Turns = this;
     for (let above = frame; above; above = above.parent) {
+      if (above.finished) continue; // of those only rules are left
       const { owner } = above;
       owner.#show(signed, above.listener);
       // hooks shared by an agent and its sub-agent hear of an event once
@@ -274,7 +282,7 @@ function ownersAbove(frame: RunFrame): Set<Turns> {
 /** Nothing is made for observers that are not there. */
 function isWatched(frame: RunFrame | undefined): boolean {
   for (let above = frame; above; above = above.parent) {
-    if (above.listener || above.owner.hears) return true;
+    if (!above.finished && (above.listener || above.owner.hears)) return true;
   }
   return false;
 }

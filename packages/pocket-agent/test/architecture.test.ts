@@ -13,7 +13,17 @@ const layers = [
   ['completion-options'],
   ['option-keys'],
   ['abort', 'access', 'prices', 'audit', 'fingerprints', 'provider-errors', 'run-frame'],
-  ['messages', 'mcp-config', 'budget', 'prompt', 'remote-images', 'model-stream', 'demo-model/', 'builtin-server/'],
+  [
+    'messages',
+    'mcp-config',
+    'budget',
+    'prompt',
+    'remote-images',
+    'model-stream',
+    'inside-run',
+    'demo-model/',
+    'builtin-server/',
+  ],
   [
     'json-schema',
     'model',

@@ -59,6 +59,21 @@ describe('--agent', () => {
     providers.reset();
   });
 
+  test('its keys and addresses are for its own provider: a model of another is not sent them', async () => {
+    const modelSettings = { apiKey: 'of-anthropic', baseUrl: 'http://127.0.0.1:9' };
+    const agent = await folder.file('keys.json', { agentConfig: { llmModel: 'claude-x', modelSettings } });
+    const asked = await folder.command(['--agent', agent, '-m', 'openai/gpt-x', 'Hi'], { env: { OPENAI_API_KEY: '' } });
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('"openai/gpt-x" needs a key') });
+    providers.script('Hi.');
+    const other = await folder.command(['--agent', agent, '-m', 'openai-compatible/x', 'Hi'], {
+      env: scriptedBy(providers),
+    });
+    expect(other.stdout).toBe('Hi.\n');
+    providers.reset();
+    const doctor = await folder.command(['doctor', '--agent', agent, '-m', 'anthropic/claude-y']);
+    expect(doctor.stdout).toContain('model anthropic/claude-y: you asked for it');
+  });
+
   test.each([
     [{ agentconfig: {} }, 'has no "agentconfig". Did you mean "agentConfig"?'],
     [{ agentConfig: { llmModel: 'demo', sytemPrompt: 'x' } }, 'Did you mean "systemPrompt"?'],

@@ -107,8 +107,12 @@ describe('a question at the terminal', () => {
     await person.answers('always');
     expect(await first).toEqual({ allow: true, remember: 'conversation' });
     const second = person.approval.approve(request({ changed: true }));
+    await person.answers('y');
+    expect(await second).toBe('allow');
+    const third = person.approval.approve(request({}));
     await person.answers('n');
-    expect(await second).toHaveProperty('deny');
+    expect(await third).toHaveProperty('deny');
+    expect(person.asked).toBe(3);
   });
 
   test('edit calls with what was typed; what is no JSON object leads back to the question', async () => {

@@ -1,4 +1,4 @@
-import { access, cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { access, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
@@ -183,6 +183,25 @@ describe('pocket-agent call', () => {
     expect(byNobody).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody to ask; --yes allows it') });
     expect((await command(['call', '--mcp', file, '--yes', 'one', 'pid'])).stdout).toMatch(/^\d+\n$/);
     expect((await command(['call', '--mcp', file, '--confirm', 'never', 'one', 'pid'])).code).toBe(0);
+  });
+
+  test('a call is judged, asked about and written down as in a run, by the name it has there', async () => {
+    const auditFile = join(folder.path, 'calls.jsonl');
+    const agent = await folder.file('judged.json', {
+      mcpServers: { one: started(stdioServer), two: started(stdioServer) },
+      access: { profile: { capabilities: ['read'], deny: ['two_*'] }, auditFile },
+    });
+    const call = (...args: string[]) => command(['call', '--agent', agent, ...args]);
+    expect((await call('one', 'echo', 'text=hi')).stdout).toBe('hi\n');
+    expect(await call('two', 'echo', 'text=hi')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('"two_echo" may not be called here: it is on the deny list'),
+    });
+    const records = (await readFile(auditFile, 'utf8')).trim().split('\n');
+    expect(records.map((line) => JSON.parse(line))).toMatchObject([
+      { tool: 'one_echo', decision: 'allowed', outcome: 'done' },
+      { tool: 'two_echo', decision: 'refused', outcome: 'not run' },
+    ]);
   });
 
   test.each([

@@ -1,11 +1,14 @@
 // The command `pocket-agent call`: one tool, called once, through the same gate as in a run.
 import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
-import { type JudgedTool, judge, readProfile, refusalBy } from '../access.ts';
-import { type Approve, ask, needsApproval } from '../approval.ts';
+import { PocketAgent } from '../agent.ts';
+import type { PocketAgentOptions } from '../agent-config.ts';
+import { type Approve, NOBODY_TO_ASK } from '../approval.ts';
 import { PocketAgentClient } from '../client.ts';
 import { errorText, PocketError } from '../errors.ts';
-import type { AccessOptions } from '../gate.ts';
+import type { Logger } from '../logger.ts';
 import { didYouMean } from '../suggest.ts';
+import { type ScriptedCall, ScriptedModel } from '../testing.ts';
+import { returnedIn } from '../tool-result.ts';
 import type { ToolSource } from '../tools.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { type Approver, makeApprover } from './approver.ts';
@@ -27,7 +30,8 @@ const callOptions = {
   json: { type: 'boolean', default: false },
 } as const;
 
-const APPROVAL_MS = 300_000;
+/** In the words of the command line. */
+const nobody: Approve = () => ({ deny: `${NOBODY_TO_ASK}; --yes allows it`, by: 'nobody' });
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, callOptions);
@@ -39,29 +43,33 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const request = await readAgentRequest(values);
   const screen = new Screen(process.stdout, process.stderr);
   const approver = makeApprover({ screen, interrupts, yes: values.yes });
-  const source = await findSource(server, { request, approver, signal, tell: (line) => screen.line(line) });
+  const tell = (line: string) => screen.line(line);
+  const logger = screenLogger(tell);
+  const source = await findSource(server, { request, approver, signal, logger, tell });
   try {
     const tools = await source.listTools(signal);
     assertReached(source);
-    const tool = tools.find(({ name }) => name === toolName);
+    const tool = tools.find((each) => ownName(source, each) === toolName);
     if (!tool)
       throw unknown(
         'tool',
         toolName,
-        tools.map(({ name }) => name),
+        tools.map((each) => ownName(source, each)),
       );
-    const judged = { name: toolName, tool, ...(source.judge?.(tool) ?? judge(tool)) };
-    const asked = readToolArguments(words, tool);
-    const toSend = await permitted(judged, asked, { access: request.access, approve: approver.approve, signal });
     const bars = new ProgressBars();
-    const result = await source.callTool(toolName, toSend, {
-      toolCallId: toolName,
-      signal,
-      meta: {},
-      progress: (update) => {
-        bars.update({ ...update, toolCallId: toolName, toolName });
-        screen.status(bars.lines());
+    const called = { name: tool.name, arguments: readToolArguments(words, tool) };
+    const result = await callOnce(called, signal, {
+      tools: [source],
+      access: request.access,
+      approve: approver.approve ?? nobody,
+      hooks: {
+        onEvent(event) {
+          if (event.type !== 'tool_progress') return;
+          bars.update(event.data);
+          screen.status(bars.lines());
+        },
       },
+      logger,
     });
     screen.status([]);
     show(result, values.json, screen);
@@ -72,6 +80,26 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   }
 }
 
+/** By an agent whose model asks for this call and no other: rules, questions and records are those of a run. */
+async function callOnce(
+  call: ScriptedCall,
+  signal: AbortSignal,
+  options: Omit<PocketAgentOptions, 'agentConfig'>,
+): Promise<CallToolResult> {
+  const llmModel = new ScriptedModel([{ toolCalls: [call] }]);
+  await using agent = new PocketAgent({ ...options, agentConfig: { name: 'pocket-agent', llmModel } });
+  const { toolExecutionResults } = await agent.step({ signal });
+  const [result] = toolExecutionResults ?? [];
+  const returned = result && returnedIn(result);
+  if (returned) return returned;
+  throw result?.extra.error ?? new PocketError('TOOL_FAILED', `"${call.name}" has no result.`);
+}
+
+/** The name that a tool has where it comes from, whatever it is called beside those of other servers. */
+function ownName(source: ToolSource, tool: Tool): string {
+  return source.judge?.(tool).ownName ?? tool.name;
+}
+
 /** A server that is away has no tools, which is not what is wrong. */
 function assertReached(source: ToolSource): void {
   if (!(source instanceof PocketAgentClient)) return;
@@ -80,45 +108,22 @@ function assertReached(source: ToolSource): void {
   }
 }
 
-interface Permission {
-  access: AccessOptions;
-  approve: Approve | undefined;
-  signal: AbortSignal;
-}
-
-/** The arguments to call with, which may be others than were asked for; throws when the call is refused. */
-async function permitted(
-  judged: JudgedTool,
-  args: Record<string, unknown>,
-  { access, approve, signal }: Permission,
-): Promise<Record<string, unknown>> {
-  const { name, capability, tool } = judged;
-  const { profile, confirm = 'never' } = access;
-  const refusal = profile === undefined ? undefined : refusalBy(readProfile(profile), judged);
-  if (refusal) throw new PocketError('ACCESS_DENIED', `${name} may not be called here: ${refusal}.`);
-  if (!needsApproval(confirm, judged, args)) return args;
-  const { description, annotations } = tool;
-  const call = { tool: name, capability, arguments: args, toolCallId: name, path: ['pocket-agent'], changed: false };
-  const about = { ...call, description, annotations };
-  const decision = await ask({ about, approve, signal, timeoutMs: APPROVAL_MS });
-  if (decision.allowed) return decision.arguments;
-  throw new PocketError('ACCESS_DENIED', `${name} was not called: ${decision.reason}; --yes allows it.`);
-}
-
 interface Search {
   request: AgentRequest;
   approver: Approver;
   signal: AbortSignal;
+  logger: Logger;
   tell(line: string): void;
 }
 
-/** One server alone, so that its tools have the names it gives them. */
-async function findSource(name: string, { request, approver, signal, tell }: Search): Promise<ToolSource> {
-  const logger = screenLogger(tell);
+/** One server alone: the others need not be there. Its tools have the names that they have in a run. */
+async function findSource(name: string, { request, approver, signal, logger, tell }: Search): Promise<ToolSource> {
   const servers = new Map([['builtin', builtinServer()], ...request.servers]);
   const entry = servers.get(name);
   const elicit = approver.elicit ? { elicitationHandler: approver.elicit } : {};
-  if (entry) return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, ...elicit, logger });
+  const toolPrefix = request.servers.size > 1 ? 'always' : 'never';
+  if (entry)
+    return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, toolPrefix, ...elicit, logger });
   const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
   for (const problem of problems) tell(printable(problem));
   const names = folders.map((folder) => folder.folders.map((state) => state.name));

@@ -6,6 +6,7 @@ import { didYouMean } from '../suggest.ts';
 import type { ChatState } from './chat.ts';
 import { completePath } from './complete-path.ts';
 import { readImage } from './images.ts';
+import { settingsFor } from './model-settings.ts';
 import { Session } from './sessions.ts';
 import { columns, toolRows, toolTable } from './tool-table.ts';
 import { plural, usageLine } from './usage-line.ts';
@@ -92,10 +93,7 @@ async function listTools({ agent, folders, profile, signal, print }: ChatState):
 
 async function switchModel(state: ChatState, name: string): Promise<void> {
   if (name === '') return state.print(state.modelName);
-  const { llmModel, modelSettings } = state.request.config;
-  // keys and addresses of the agent file are those of its own provider
-  const isSameProvider = typeof llmModel === 'string' && llmModel.split('/')[0] === name.split('/')[0];
-  state.model.current = await resolveModel(name, isSameProvider ? modelSettings : {}).catch((error) => {
+  state.model.current = await resolveModel(name, settingsFor(state.request, name)).catch((error) => {
     if (!isPocketError(error, 'MODEL_KEY_MISSING')) throw error;
     // in a chat no key can be passed
     const message = `${error.message.replace(/, or pass .*$/, '')}, and start again.`;

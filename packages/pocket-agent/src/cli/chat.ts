@@ -16,6 +16,7 @@ import { exitCodes } from './exit-codes.ts';
 import { offerFoundConfigs } from './found-configs.ts';
 import type { Interrupts } from './interrupts.ts';
 import { makeAgent } from './make-agent.ts';
+import { settingsFor } from './model-settings.ts';
 import { printable, printableText } from './printable.ts';
 import { commandText } from './report-error.ts';
 import { RunDisplay } from './run-display.ts';
@@ -71,7 +72,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       tell: (line) => screen.answer(`${line}\n`),
     });
     const chosen = await chooseModel(request.model);
-    const model = new SwitchableModel(await resolveModel(chosen.model, request.config.modelSettings));
+    const model = new SwitchableModel(await resolveModel(chosen.model, settingsFor(request, chosen.model)));
     const logger = screenLogger((line) => screen.line(line));
     const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal: interrupts.signal });
     for (const problem of problems) screen.line(printable(problem));

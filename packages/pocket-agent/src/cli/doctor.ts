@@ -13,6 +13,7 @@ import { chooseModel } from './choose-model.ts';
 import { exitCodes } from './exit-codes.ts';
 import { findConfigs } from './found-configs.ts';
 import type { Interrupts } from './interrupts.ts';
+import { settingsFor } from './model-settings.ts';
 import { printable } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
 import { canMoveCursor, hasColour, makeStyle } from './style.ts';
@@ -127,10 +128,10 @@ function isInstalled(name: string): boolean {
   }
 }
 
-async function checkModel({ model, config }: AgentRequest): Promise<Finding> {
-  const chosen = await chooseModel(model);
+async function checkModel(request: AgentRequest): Promise<Finding> {
+  const chosen = await chooseModel(request.model);
   try {
-    await resolveModel(chosen.model, config.modelSettings);
+    await resolveModel(chosen.model, settingsFor(request, chosen.model));
     return { state: 'ok', text: `model ${chosen.model}: ${chosen.because}` };
   } catch (error) {
     return {

@@ -1,20 +1,20 @@
 // Files in which other programs keep their MCP servers: found and offered, never parsed before a yes.
-import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { dataFolder, writePrivately } from '../data-folder.ts';
+import { sha256 } from '../late-node.ts';
 import type { AgentRequest } from './agent-options.ts';
-import { isObject } from './json-file.ts';
+import { isObject, parseJson } from './json-file.ts';
 import { printable } from './printable.ts';
-import { readServerFiles } from './servers.ts';
+import { readServerFiles, readServers } from './servers.ts';
 
 export interface FoundConfig {
   program: string;
   file: string;
-  /** Of the content: a yes is good for what was there when it was said. */
-  digest: string;
+  /** A yes is good for what was there when it was asked for. */
+  content: string;
 }
 
 const LARGEST_BYTES = 1_000_000;
@@ -46,9 +46,8 @@ export async function findConfigs(): Promise<FoundConfig[]> {
     configPlaces().map(async ({ program, file }) => {
       // a pipe would keep us waiting, and what is large is no list of servers
       const { size } = await stat(file).then(onlyFiles, () => ({ size: 0 }));
-      const content = size > 0 && size <= LARGEST_BYTES ? await readFile(file).catch(() => undefined) : undefined;
-      if (!content) return [];
-      return [{ program, file, digest: createHash('sha256').update(content).digest('hex') }];
+      const content = size > 0 && size <= LARGEST_BYTES ? await readFile(file, 'utf8').catch(() => '') : '';
+      return content === '' ? [] : [{ program, file, content }];
     }),
   );
   return found.flat();
@@ -68,11 +67,9 @@ export interface OfferOptions {
 export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: OfferOptions): Promise<AgentRequest> {
   if (!request.isBuiltIn) return request;
   const answers = await readAnswers();
-  const accepted: string[] = [];
-  for (const { program, file, digest } of await findConfigs()) {
-    const key = createHash('sha256')
-      .update(`${resolve(file)}\0${digest}`)
-      .digest('hex');
+  const accepted: Record<string, ReturnType<typeof readServers>> = {};
+  for (const { program, file, content } of await findConfigs()) {
+    const key = sha256(`${resolve(file)}\0${sha256(content)}`);
     let answer = answers[key];
     if (answer === undefined) {
       answer = await ask(`${printable(file)} (${program}) has MCP servers, which are programs to start. Use them?`);
@@ -81,11 +78,12 @@ export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: Of
       await writePrivately(answersFile(), `${JSON.stringify(answers)}\n`);
       if (!answer) tell(`Not used, and not asked about again until it changes. --mcp ${printable(file)} uses it.`);
     }
-    if (answer) accepted.push(file);
+    if (answer) accepted[file] = readServers(file, parseJson(file, content));
   }
-  if (accepted.length === 0) return request;
-  tell(`servers from ${printable(accepted.join(', '))}`);
-  return { ...request, isBuiltIn: false, servers: await readServerFiles(accepted) };
+  const files = Object.keys(accepted);
+  if (files.length === 0) return request;
+  tell(`servers from ${printable(files.join(', '))}`);
+  return { ...request, isBuiltIn: false, servers: await readServerFiles([], accepted) };
 }
 
 function answersFile(): string {

@@ -21,6 +21,10 @@ export async function readJsonFile(file: string, wanted: string): Promise<unknow
       : `Cannot read ${file}: ${errorText(error)}`;
     throw new PocketError('CONFIG_INVALID', message, { cause: error });
   }
+  return parseJson(file, content);
+}
+
+export function parseJson(file: string, content: string): unknown {
   try {
     return JSON.parse(content);
   } catch (error) {

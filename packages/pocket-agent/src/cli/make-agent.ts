@@ -8,6 +8,7 @@ import type { LanguageModel } from '../model.ts';
 import type { ToolSource } from '../tools.ts';
 import type { AgentRequest } from './agent-options.ts';
 import type { Approver } from './approver.ts';
+import { settingsFor } from './model-settings.ts';
 
 export interface AgentParts {
   model: string | LanguageModel;
@@ -25,13 +26,16 @@ const systemPrompt =
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
   const { config, servers, access, limits } = request;
   const { model, folders, messages, approver, logger } = parts;
-  const allowImages = parts.allowImages ?? config.allowImages;
+  const { modelSettings: _ofTheFile, allowImages: mayHaveImages, ...rest } = config;
+  const allowImages = parts.allowImages ?? mayHaveImages;
+  const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
   const options: PocketAgentOptions = {
     agentConfig: {
       name: 'Pocket',
       systemPrompt,
-      ...config,
+      ...rest,
       llmModel: model,
+      ...(modelSettings ? { modelSettings } : {}),
       ...(allowImages === undefined ? {} : { allowImages }),
       ...(messages && messages.length > 0 ? { messages } : {}),
     },

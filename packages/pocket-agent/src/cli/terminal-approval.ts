@@ -33,7 +33,8 @@ export class TerminalApproval {
     request.signal.throwIfAborted();
     // the agent remembers too, but not for calls that were already waiting here
     const key = JSON.stringify([request.path, request.tool]);
-    if (this.#always.has(key) && !request.changed) return always;
+    if (request.changed) this.#always.delete(key); // it was said of the tool as it was
+    if (this.#always.has(key)) return always;
     const answer = await this.#questions.open<ApprovalAnswer>(request.signal, nobody, (question) => {
       question.output.write(describe(request));
       return converse(request, question);
