@@ -1,14 +1,22 @@
 import { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { PushNotificationNotSupportedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
+import { InMemoryTaskStore } from '@a2a-js/sdk/server';
+import { tool } from 'pocket-agent';
 import { afterEach, expect, test } from 'vitest';
 import { type Received, Webhook } from './fixtures/a2a-webhook.ts';
-import { clientOf, message, rpc, send, stateOf, World } from './fixtures/a2a-world.ts';
+import { clientOf, message, questionsOf, rpc, send, stateOf, World } from './fixtures/a2a-world.ts';
 import { silent } from './helpers.ts';
 
 const world = new World();
 afterEach(() => world.close());
 
 const isDone = ({ body }: Received) => JSON.stringify(body).match(/TASK_STATE_COMPLETED|"completed"/) !== null;
+
+const statesIn = (hook: Webhook) =>
+  hook.received.map(({ body }) => Object(body.task).status.state.replace('TASK_STATE_', ''));
+const listOf = (taskId: string) => ({ taskId, tenant: '', pageSize: 0, pageToken: '' });
+/** Nobody is there. */
+const away = { allowHosts: ['127.0.0.1:9'], maxTries: 1 };
 
 async function webhook(): Promise<Webhook> {
   return world.keep(await new Webhook().start());
@@ -27,8 +35,7 @@ test('a webhook hears of every state, with the credentials it was named with', a
   const { id: taskId } = await send(client, message('clean up', {}, { taskPushNotificationConfig }));
   await send(client, message('yes', { taskId }));
   await hook.until(isDone);
-  const states = hook.received.map(({ body }) => Object(body.task).status.state.replace('TASK_STATE_', ''));
-  expect(states).toEqual(['WORKING', 'INPUT_REQUIRED', 'WORKING', 'COMPLETED']);
+  expect(statesIn(hook)).toEqual(['WORKING', 'INPUT_REQUIRED', 'WORKING', 'COMPLETED']);
   const { headers, body } = hook.received.at(-1) ?? {};
   expect(headers).toMatchObject({
     authorization: 'Bearer a-credential',
@@ -78,13 +85,80 @@ test('webhooks are named, read, listed and taken away by the owner of the task o
   const config = TaskPushNotificationConfig.fromJSON({ taskId, url: 'https://hooks.example/1' });
   const { id } = await a.createTaskPushNotificationConfig(config);
   expect((await a.getTaskPushNotificationConfig({ taskId, id, tenant: '' })).url).toBe('https://hooks.example/1');
-  const list = { taskId, tenant: '', pageSize: 0, pageToken: '' };
+  const list = listOf(taskId);
   expect((await a.listTaskPushNotificationConfig(list)).configs).toHaveLength(1);
   await expect(b.listTaskPushNotificationConfig(list)).rejects.toThrow(TaskNotFoundError);
   await expect(b.createTaskPushNotificationConfig(config)).rejects.toThrow(TaskNotFoundError);
   await a.deleteTaskPushNotificationConfig({ taskId, id, tenant: '' });
   expect((await a.listTaskPushNotificationConfig(list)).configs).toEqual([]);
   await expect(a.getTaskPushNotificationConfig({ taskId, id, tenant: '' })).rejects.toThrow(TaskNotFoundError);
+});
+
+test('a webhook that every reply names again is one webhook', async () => {
+  const hook = await webhook();
+  const ids = Array.from({ length: 12 }, (_, id) => ({ id }));
+  const { agent, erased } = world.cleaner(ids);
+  const client = await clientOf((await world.serve(agent, { pushNotifications: { allowHosts: [hook.host] } })).url);
+  const config = { taskPushNotificationConfig: { url: `http://${hook.host}/`, token: 'mine' } };
+  const asked = await send(client, message('clean up', {}, config));
+  for (const question of questionsOf(asked))
+    await send(client, message(`yes ${question}`, { taskId: asked.id }, config));
+  await hook.until(isDone);
+  expect(erased).toHaveLength(12);
+  expect((await client.listTaskPushNotificationConfig(listOf(asked.id))).configs).toHaveLength(1);
+  expect(hook.received.filter(isDone)).toHaveLength(1);
+});
+
+test('a webhook that is named again hears what comes after what it has not taken yet', async () => {
+  const hook = await webhook();
+  hook.statuses.push(200, 500);
+  const { agent } = world.cleaner();
+  const { url } = await world.serve(agent, { pushNotifications: { allowHosts: [hook.host], retryDelayMs: 200 } });
+  const client = await clientOf(url);
+  const config = { taskPushNotificationConfig: { url: `http://${hook.host}/` } };
+  const { id: taskId } = await send(client, message('clean up', {}, config));
+  await send(client, message('yes', { taskId }, config));
+  await hook.until(isDone);
+  expect(statesIn(hook)).toEqual(['WORKING', 'INPUT_REQUIRED', 'INPUT_REQUIRED', 'WORKING', 'COMPLETED']);
+});
+
+test('a reply with a webhook too many is refused before its answer is given', async () => {
+  const { agent, erased } = world.cleaner();
+  const client = await clientOf((await world.serve(agent, { pushNotifications: away })).url);
+  const { id: taskId } = await send(client, message('clean up'));
+  const config = (count: number) => ({ taskId, url: `http://127.0.0.1:9/${count}` });
+  for (let count = 1; count <= 10; count++)
+    await client.createTaskPushNotificationConfig(TaskPushNotificationConfig.fromJSON(config(count)));
+  const answer = message('yes', { taskId }, { taskPushNotificationConfig: config(11) });
+  await expect(send(client, answer)).rejects.toThrow('A task has at most 10 webhooks.');
+  expect(stateOf(await client.getTask({ id: taskId, tenant: '' }))).toBe('TASK_STATE_INPUT_REQUIRED');
+  expect(erased).toEqual([]);
+  expect(stateOf(await send(client, message('yes', { taskId })))).toBe('TASK_STATE_COMPLETED');
+});
+
+test('the webhooks of tasks that are over make room, never those of one that runs', async () => {
+  const hook = await webhook();
+  const erase = { name: 'erase', description: 'Erases', run: () => 'erased' };
+  const agent = world.agent([{ toolCalls: [{ name: 'erase' }] }, '1', '2', '3', '4', 'cleaned up'], {
+    tools: [tool(erase)],
+    access: { confirm: 'destructive' },
+  });
+  const { url } = await world.serve(agent, {
+    maxTasks: 2,
+    taskStore: new InMemoryTaskStore(),
+    pushNotifications: { allowHosts: [hook.host] },
+  });
+  const client = await clientOf(url);
+  const config = { taskPushNotificationConfig: { url: `http://${hook.host}/` } };
+  const { id: taskId } = await send(client, message('clean up', {}, config));
+  const over: string[] = [];
+  for (const text of ['1', '2', '3', '4']) over.push((await send(client, message(text, {}, config))).id);
+  const counts = await Promise.all(
+    over.map(async (id) => (await client.listTaskPushNotificationConfig(listOf(id))).configs.length),
+  );
+  expect(counts).toEqual([0, 1, 1, 1]); // the last one ran when it was named
+  await send(client, message('yes', { taskId }));
+  await hook.until((received) => isDone(received) && Object(received.body.task).id === taskId);
 });
 
 test('a peer of version 0.3 is notified in the shape of 0.3', async () => {

@@ -3,7 +3,7 @@ import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol
 import { PocketAgent } from 'pocket-agent';
 import { type RemoteAgentOptions, remoteAgent } from 'pocket-agent/a2a';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { ForeignAgent, type Reply } from './fixtures/a2a-foreign-agent.ts';
 import { World } from './fixtures/a2a-world.ts';
@@ -11,7 +11,10 @@ import { listenWithTlsOrNot } from './fixtures/tls-or-not.ts';
 import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
 
 const world = new World();
-afterEach(() => world.close());
+afterEach(() => {
+  vi.useRealTimers();
+  return world.close();
+});
 
 async function foreign(...args: ConstructorParameters<typeof ForeignAgent>): Promise<ForeignAgent> {
   return world.keep(await new ForeignAgent(...args).start());
@@ -33,6 +36,26 @@ async function call(options: RemoteAgentOptions, args: object = { message: 'hell
   return { result: again(), again, told, source, found };
 }
 
+let clock = 0;
+
+/** Calls while the clock goes a tenth of a second with every turn of the event loop. */
+async function hurriedCall(options: RemoteAgentOptions) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  // the time for a message would pass as fast
+  const { result } = await call({ timeoutMs: Number.MAX_SAFE_INTEGER, ...options });
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  result.then(end, end);
+  while (!isOver) {
+    vi.advanceTimersByTime(100);
+    clock += 100;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return { result };
+}
+
 const task = (state: string, more: object = {}) => ({ id: 't1', contextId: 'c1', status: { state, ...more } });
 const ofTask = { taskId: 't1', contextId: 'c1' };
 const said = (text: string) => ({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] } });
@@ -45,6 +68,13 @@ const justSays =
     reply.event(said(text));
     reply.end();
   };
+/** Its stream ends before the task does. */
+const begins = {
+  SendStreamingMessage: (_params: object, reply: Reply): void => {
+    reply.event({ task: task('TASK_STATE_WORKING') });
+    reply.end();
+  },
+};
 const status = (state: string, more: object = {}) => ({ statusUpdate: { ...ofTask, status: { state, ...more } } });
 
 test('an agent of ours behind A2A is a tool, which keeps the conversation and shows what it does', async () => {
@@ -186,6 +216,115 @@ describe('an agent of strangers', () => {
       structuredContent: { answer: 42 },
     });
     expect(agent.calls[0]?.params).toMatchObject({ configuration: { returnImmediately: true } });
+  });
+
+  test('that cannot be subscribed to is asked again as well', async () => {
+    const states = ['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'];
+    const agent = await foreign({
+      ...begins,
+      GetTask: (_params, reply) => reply.result(task(states.shift() ?? '', said('done'))),
+      SubscribeToTask: (_params, reply) => reply.error(-32_004, 'not here'),
+    });
+    const { result } = await hurriedCall({ url: agent.url });
+    expect((await result).content).toEqual([{ type: 'text', text: 'done' }]);
+    expect(agent.methods()).toEqual(['SendStreamingMessage', 'GetTask', 'SubscribeToTask', 'GetTask']);
+  });
+
+  test('that has too much to do for a while keeps its task, and is sent nothing twice', async () => {
+    let asked = 0;
+    const agent = await foreign({
+      ...begins,
+      GetTask: (_params, reply) =>
+        ++asked <= 8 ? reply.busy() : reply.result(task(asked < 11 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED')),
+      SubscribeToTask: (_params, reply) => reply.busy(),
+    });
+    const { result } = await hurriedCall({ url: agent.url });
+    expect(await result).not.toHaveProperty('isError');
+    expect(agent.methods().filter((method) => method.startsWith('Send'))).toHaveLength(1);
+    expect(agent.methods().slice(-5)).toEqual(['GetTask', 'SubscribeToTask', 'GetTask', 'SubscribeToTask', 'GetTask']);
+  });
+
+  test('that has too much to do is asked again when it says, at the latest after a minute', async () => {
+    const asked: number[] = [];
+    const waits = [20, 999_999_999];
+    const { url } = await foreign({
+      ...begins,
+      GetTask: (_params, reply) => {
+        asked.push(clock);
+        const wait = waits.shift();
+        if (wait === undefined) reply.result(task('TASK_STATE_COMPLETED'));
+        else reply.busy(wait);
+      },
+    });
+    await (await hurriedCall({ url })).result;
+    const [first = 0, second = 0, third = 0] = asked;
+    expect(second - first).toBeGreaterThanOrEqual(20_000);
+    expect(third - second).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test('that has too much to do until we give up is told to stop', async () => {
+    const controller = new AbortController();
+    const cancelled: unknown[] = [];
+    let asked = 0;
+    const { url } = await foreign({
+      ...begins,
+      GetTask: (_params, reply) => {
+        if (++asked === 2) controller.abort();
+        reply.busy();
+      },
+      CancelTask: ({ id }, reply) => {
+        cancelled.push(id);
+        reply.result(task('TASK_STATE_CANCELED'));
+      },
+    });
+    const { result, source } = await call({ url }, { message: 'x' }, { signal: controller.signal });
+    await expect(result).rejects.toMatchObject({ code: 'ABORTED' });
+    await source.close();
+    expect(cancelled).toEqual(['t1']);
+  });
+
+  test('that has too much to do to take an answer is given it later', async () => {
+    const about = { question: 'q1', 'pocket-agent/approval': { tool: 'erase' } };
+    let sent = 0;
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        reply.event({
+          task: task('TASK_STATE_INPUT_REQUIRED', { message: { ...said('').message, parts: [{ data: about }] } }),
+        });
+        reply.end();
+      },
+      SendMessage: (_params, reply) =>
+        ++sent === 1 ? reply.busy() : reply.result({ task: task('TASK_STATE_WORKING') }),
+      GetTask: (_params, reply) => reply.result(task('TASK_STATE_COMPLETED', said('gone on'))),
+    });
+    const { result } = await hurriedCall({ url: agent.url });
+    expect((await result).content).toEqual([{ type: 'text', text: 'gone on' }]);
+    expect(agent.methods()).toEqual(['SendStreamingMessage', 'SendMessage', 'SendMessage', 'GetTask']);
+  });
+
+  test('that breaks off now and then is followed on, however often it does', async () => {
+    let asked = 0;
+    const { url } = await foreign(
+      {
+        SendMessage: (_params, reply) => reply.result({ task: task('TASK_STATE_WORKING') }),
+        GetTask: (_params, reply) => {
+          if (++asked % 2 === 1) reply.cut();
+          else reply.result(task(asked < 20 ? 'TASK_STATE_WORKING' : 'TASK_STATE_COMPLETED', said('at last')));
+        },
+      },
+      { capabilities: {} },
+    );
+    const { result } = await hurriedCall({ url });
+    expect((await result).content).toEqual([{ type: 'text', text: 'at last' }]);
+  });
+
+  test('that is away for good leaves a task of which nobody knows what it came to', async () => {
+    const { url } = await foreign({ ...begins, GetTask: (_params, reply) => reply.cut() });
+    const { result } = await hurriedCall({ url });
+    await expect(result).rejects.toMatchObject({
+      code: 'TOOL_OUTCOME_UNKNOWN',
+      message: expect.stringContaining('Task t1 was lost'),
+    });
   });
 
   test('of version 0.3 is spoken to in its own way', async () => {

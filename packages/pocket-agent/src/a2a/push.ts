@@ -9,7 +9,6 @@ import type { Logger } from '../logger.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 import type { PushConfig, Task } from './wire.ts';
 
-const MOST_TASKS = 1_000;
 const MOST_PER_TASK = 10;
 const TIMEOUT_MS = 10_000;
 
@@ -20,6 +19,10 @@ export interface Notification {
 
 interface PushNotificationsOptions extends PushOptions {
   logger: Logger;
+  /** Tasks that are over and whose webhooks are still kept. */
+  maxTasks: number;
+  /** Whether a webhook of the task with this key, its scope and id, may have something to hear. */
+  isRunning(key: string): boolean;
   /** What a webhook is sent, in the version of the protocol in which it was named. */
   serialize(task: Task, version: string): Notification;
 }
@@ -59,19 +62,23 @@ export class PushNotifications {
       throw new RequestMalformedError('The url of a webhook must be an https address without credentials in it.');
   }
 
+  /** One without an id is the one with the same address and token, if there is such. */
   add(call: Call, taskId: string, given: PushConfig): PushConfig {
     this.check(given);
     const key = scopeOf(call) + taskId;
-    const config = { ...given, taskId, id: given.id || randomUUID() };
-    const others = this.list(call, taskId).filter(({ id }) => id !== config.id);
-    if (others.length >= MOST_PER_TASK)
-      throw new RequestMalformedError(`A task has at most ${MOST_PER_TASK} webhooks.`);
-    const kept = (this.#webhooks.get(key) ?? []).filter(({ config: { id } }) => id !== config.id);
-    this.#webhooks.set(key, [...kept, { config, owner: call.caller.id, version: call.version }]);
-    if (this.#webhooks.size > MOST_TASKS) {
-      const oldest = oldestOfLargest([...this.#webhooks].map(([id, [first]]) => [id, first?.owner ?? ''] as const));
-      if (oldest !== undefined) this.#webhooks.delete(oldest);
+    const webhooks = this.#webhooks.get(key) ?? [];
+    const known = webhooks.find(({ config }) => isSame(config, given));
+    const config = { ...given, taskId, id: given.id || known?.config.id || randomUUID() };
+    if (known) {
+      // the same object, so that what it hears from now on comes after what is on its way
+      known.config = config;
+      known.version = call.version;
+      return config;
     }
+    if (webhooks.length >= MOST_PER_TASK)
+      throw new RequestMalformedError(`A task has at most ${MOST_PER_TASK} webhooks.`);
+    this.#webhooks.set(key, [...webhooks, { config, owner: call.caller.id, version: call.version }]);
+    this.#makeRoom();
     return config;
   }
 
@@ -111,6 +118,16 @@ export class PushNotifications {
     this.#fetch.close();
   }
 
+  /** Only among tasks that are over: others must be heard of to their end, and are bounded where they are begun. */
+  #makeRoom(): void {
+    const { maxTasks, isRunning } = this.#options;
+    if (this.#webhooks.size <= maxTasks) return;
+    const over = [...this.#webhooks].filter(([key]) => !isRunning(key));
+    if (over.length <= maxTasks) return;
+    const oldest = oldestOfLargest(over.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
+    if (oldest !== undefined) this.#webhooks.delete(oldest);
+  }
+
   async #deliver({ config, version }: Webhook, task: Task): Promise<void> {
     const { maxTries = 3, retryDelayMs = 1_000 } = this.#options;
     const { signal } = this.#closing;
@@ -148,6 +165,10 @@ export class PushNotifications {
     const { host } = new URL(config.url);
     this.#options.logger.warn(`The webhook at ${host} did not hear of task ${task.id}: ${reason}`);
   }
+}
+
+function isSame(known: PushConfig, { id, url, token }: PushConfig): boolean {
+  return id ? known.id === id : known.url === url && known.token === token;
 }
 
 function credentials({ token, authentication }: PushConfig): Record<string, string> {

@@ -1,5 +1,5 @@
 // One message to a remote agent, followed until the agent is done or wants to know something: a stream that is cut is
-// taken up again, so that the task is not lost.
+// taken up again and an agent that is busy asked later, so that the task is not lost.
 import { A2AError } from '@a2a-js/sdk/errors';
 import { delay } from '../abort.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
@@ -17,6 +17,8 @@ import {
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
+/** However long an agent asks us to wait: its task may be over by then. */
+const LONGEST_ASKED_WAIT_MS = 60_000;
 const MOST_FAILURES = 6;
 const CANCEL_MS = 5_000;
 
@@ -68,7 +70,8 @@ export class RemoteCall {
   /** Sends what answers a question of the task. The question may have gone meanwhile, which is no error. */
   async reply(message: Message): Promise<void> {
     try {
-      this.#take(await this.#link.post(message, this.#signal));
+      // it names its question, so that it counts once even if it was taken and the answer to it was lost
+      this.#take(await this.#insist(() => this.#link.post(message, this.#signal)));
     } catch (error) {
       if (!(error instanceof A2AError)) throw error;
       await this.refresh();
@@ -77,34 +80,16 @@ export class RemoteCall {
 
   /** Reads how the task is. */
   async refresh(): Promise<void> {
-    if (this.taskId) this.#take({ task: await this.#link.get(this.taskId, this.#signal) });
+    const { taskId } = this;
+    if (taskId) this.#take({ task: await this.#insist(() => this.#link.get(taskId, this.#signal)) });
   }
 
   /** Waits until the task rests. */
   async follow(): Promise<void> {
-    let wait = FIRST_WAIT_MS;
-    let failures = 0;
-    while (!this.#rests && this.taskId) {
-      try {
-        await this.refresh();
-        if (this.#rests) return;
-        if (this.#link.isStreaming) {
-          for await (const update of this.#link.subscribe(this.taskId, this.#signal)) {
-            this.#take(update);
-            failures = 0;
-          }
-        }
-      } catch (error) {
-        this.#signal.throwIfAborted();
-        if (isFinal(error)) throw error;
-        if (++failures >= MOST_FAILURES)
-          throw new PocketError('TOOL_OUTCOME_UNKNOWN', `Task ${this.taskId} was lost: ${errorText(error)}`, {
-            cause: error,
-          });
-      }
-      if (this.#rests) return;
-      await delay(wait, this.#signal);
-      wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+    for (let wait = FIRST_WAIT_MS; !this.#rests && this.taskId; wait = longer(wait)) {
+      await this.refresh();
+      const problem = await this.#watch(this.taskId);
+      if (!this.#rests) await delay(waitAfter(problem, wait), this.#signal);
     }
   }
 
@@ -112,6 +97,38 @@ export class RemoteCall {
   async cancel(): Promise<void> {
     if (!this.taskId || (this.status && isOver(this.status.state))) return;
     await this.#link.cancel(this.taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
+  }
+
+  /** Takes what the agent streams, if it does. What broke the stream off is returned: whether it matters, reading tells. */
+  async #watch(taskId: string): Promise<unknown> {
+    if (this.#rests || !this.#link.isStreaming) return undefined;
+    try {
+      for await (const update of this.#link.subscribe(taskId, this.#signal)) this.#take(update);
+      return undefined;
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      return error;
+    }
+  }
+
+  /** Asks again until there is an answer: the task goes on, whether it can be reached or not. */
+  async #insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    let failures = 0;
+    for (let wait = FIRST_WAIT_MS; ; wait = longer(wait)) {
+      try {
+        return await ask();
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (isFinal(error)) throw error;
+        // an agent that says "later" is still there; if it says so until our time is over, the task is cancelled
+        if (!isBusy(error) && ++failures >= MOST_FAILURES) throw this.#lost(error);
+        await delay(waitAfter(error, wait), this.#signal);
+      }
+    }
+  }
+
+  #lost(cause: unknown): PocketError {
+    return new PocketError('TOOL_OUTCOME_UNKNOWN', `Task ${this.taskId} was lost: ${errorText(cause)}`, { cause });
   }
 
   get #rests(): boolean {
@@ -143,7 +160,20 @@ export class RemoteCall {
   }
 }
 
-/** What the agent itself has answered will not be another answer the next time. */
+/** What the agent itself has answered will not be another answer the next time, unless it only had too much to do. */
 function isFinal(error: unknown): boolean {
-  return error instanceof A2AError || isPocketError(error);
+  return error instanceof A2AError || (isPocketError(error) && !isBusy(error));
+}
+
+function isBusy(error: unknown): error is PocketError {
+  return isPocketError(error, 'RATE_LIMITED');
+}
+
+function longer(wait: number): number {
+  return Math.min(wait * 2, LONGEST_WAIT_MS);
+}
+
+function waitAfter(problem: unknown, wait: number): number {
+  const asked = isBusy(problem) ? Number(problem.details.retryAfterMs ?? 0) : 0;
+  return Math.max(wait, Math.min(asked, LONGEST_ASKED_WAIT_MS));
 }

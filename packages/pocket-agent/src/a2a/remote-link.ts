@@ -17,6 +17,7 @@ import {
 } from '@a2a-js/sdk/client';
 import { isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { PocketError, refusalReason } from '../errors.ts';
+import { retryAfterMs } from '../provider-errors.ts';
 import type * as wire from './wire.ts';
 import { CARD_PATH } from './wire.ts';
 
@@ -114,10 +115,15 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
     const { status } = response;
     if (status !== 401 && status !== 403 && status !== 429) return response;
     await response.body?.cancel();
-    if (status === 429) throw new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`);
+    if (status === 429) throw busy(host, response);
     throw new PocketError('TOOL_FAILED', `${origin} ${refusalOf(response, sent.get('authorization'), isTrusted)}`);
   };
   return { fetch, close: () => guarded.close() };
+}
+
+function busy(host: string, { headers }: Response): PocketError {
+  const details = { retryAfterMs: retryAfterMs(Object.fromEntries(headers)) };
+  return new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`, { details });
 }
 
 /** Why a request was refused, told apart by what was sent with it. */

@@ -50,7 +50,7 @@ export interface A2aServerOptions extends A2aAccessOptions {
   maxRunningTasks?: number;
   /** Those of one caller. Default: a quarter of all where there are several callers. */
   maxRunningTasksPerCaller?: number;
-  /** Finished tasks that are remembered, unless there is a `taskStore`. Default 1,000. */
+  /** Finished tasks that are remembered, unless there is a `taskStore`, and those whose webhooks are. Default 1,000. */
   maxTasks?: number;
   /** A store of `@a2a-js/sdk` for tasks, for example its `DatabaseTaskStore`. Default: in memory. */
   taskStore?: SdkTaskStore;

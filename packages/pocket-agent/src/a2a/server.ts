@@ -58,7 +58,13 @@ export class A2aServer {
       onError,
     });
     this.#push = pushNotifications
-      ? new PushNotifications({ ...pushNotifications, logger, serialize: serializeNotification })
+      ? new PushNotifications({
+          ...pushNotifications,
+          logger,
+          maxTasks,
+          isRunning: (key) => this.#tasks.isRunning(key),
+          serialize: serializeNotification,
+        })
       : undefined;
     this.#tasks = new Tasks({ ...options, agent, keeper, conversations: this.#conversations, push: this.#push });
     const card = () => this.#card('http://localhost', options);

@@ -62,12 +62,19 @@ export class Tasks {
     const running = message.taskId ? this.#running.get(scope + message.taskId) : undefined;
     if (message.taskId && !running) throw await this.#refusal(call, message.taskId, message);
     // nothing is awaited from here on, so that a message sent twice at the same time is one message
-    if (running) this.#goOn(running, message);
+    const give = running && readAnswer(running, message);
     const task = running ?? this.#begin(call, message);
     if (task.state === 'TASK_STATE_REJECTED') return task;
+    // it may be one too many, and an answer that was given cannot be refused
     if (webhook) this.#options.push?.add(call, task.id, webhook);
+    give?.();
     this.#rememberMessage(key, task.id);
     return task;
+  }
+
+  /** By scope and id. */
+  isRunning(key: string): boolean {
+    return this.#running.has(key);
   }
 
   async find(call: Call, id: string): Promise<FoundTask> {
@@ -149,17 +156,6 @@ export class Tasks {
     else this.#runningOf.delete(id);
   }
 
-  #goOn(task: ServedTask, message: Message): void {
-    checkContext(message, task);
-    if (isOver(task.state)) throw isOverError(task.id);
-    if (!task.questions.areOpen)
-      throw new UnsupportedOperationError(`Task ${task.id} is at work and has asked nothing.`);
-    const give = task.questions.read(message.parts);
-    if (!give) throw new RequestMalformedError(task.questions.howTo);
-    task.remember(message);
-    give();
-  }
-
   /** Why a message to a task that does not run here cannot be taken. */
   async #refusal(call: Call, id: string, message: Message): Promise<Error> {
     const task = (await this.find(call, id)).snapshot();
@@ -215,6 +211,19 @@ export class Tasks {
 function checkContext({ contextId }: Message, task: { id: string; contextId: string }): void {
   if (contextId && contextId !== task.contextId)
     throw new RequestMalformedError(`Task ${task.id} is not of context ${contextId}.`);
+}
+
+/** Throws when the message answers nothing. What is returned gives the answer. */
+function readAnswer(task: ServedTask, message: Message): () => void {
+  checkContext(message, task);
+  if (isOver(task.state)) throw isOverError(task.id);
+  if (!task.questions.areOpen) throw new UnsupportedOperationError(`Task ${task.id} is at work and has asked nothing.`);
+  const give = task.questions.read(message.parts);
+  if (!give) throw new RequestMalformedError(task.questions.howTo);
+  return () => {
+    task.remember(message);
+    give();
+  };
 }
 
 function isOverError(id: string): Error {
