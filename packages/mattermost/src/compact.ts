@@ -9,6 +9,7 @@ import type {
   ThreadRecord,
   UserRecord,
 } from './client/records.ts';
+import { isObject } from './json.ts';
 
 export type Compact = Record<string, unknown>;
 
@@ -112,8 +113,7 @@ export interface PostFacts {
 
 export function compactPost(post: PostRecord, { user, channel, listedLength, isChannelKnown }: PostFacts): Compact {
   const { id, root_id, type } = post;
-  const message = post.message ?? '';
-  const shown = listedLength === undefined ? message : cutText(message, listedLength);
+  const { message, attachments } = textsOf(post, listedLength);
   const user_id = listedLength !== undefined && user !== undefined ? undefined : post.user_id;
   const channel_id = isChannelKnown ? undefined : post.channel_id;
   const files = post.metadata?.files?.map((file) => {
@@ -121,9 +121,9 @@ export function compactPost(post: PostRecord, { user, channel, listedLength, isC
   });
   return {
     ...tidy({ id, time: time(post.create_at), user, user_id, channel, channel_id, root_id }),
-    message: shown,
+    message,
     ...tidy({
-      characters_cut: message.length - shown.length || undefined,
+      characters_cut: textLength(post) - message.length - lengthOf(attachments) || undefined,
       type,
       edited: time(post.edit_at),
       deleted: Boolean(post.delete_at),
@@ -131,9 +131,42 @@ export function compactPost(post: PostRecord, { user, channel, listedLength, isC
       reply_count: root_id ? undefined : post.reply_count || undefined,
       files: files ?? post.file_ids?.map((fileId) => ({ id: fileId })),
       reactions: countReactions(post),
-      attachments: post.props?.attachments,
+      attachments,
     }),
   };
+}
+
+/** Of the message and its attachments together, as they are told. */
+export function textLength({ message, props }: PostRecord): number {
+  return (message?.length ?? 0) + lengthOf(props?.attachments);
+}
+
+function lengthOf(attachments: unknown): number {
+  return attachments === undefined ? 0 : JSON.stringify(attachments).length;
+}
+
+/** Cut to a length together, attachments to what the message leaves of it. */
+function textsOf(post: PostRecord, length = Number.POSITIVE_INFINITY): { message: string; attachments: unknown } {
+  const message = cutText(post.message ?? '', length);
+  const left = length - message.length;
+  const attachments = post.props?.attachments;
+  return { message, attachments: lengthOf(attachments) <= left ? attachments : cutJson(attachments, { left }) };
+}
+
+/** The beginning of some JSON: its texts are cut, and what has no room any more is left out. */
+function cutJson(value: unknown, room: { left: number }): unknown {
+  room.left -= 2; // quotes, brackets or the like
+  if (Array.isArray(value)) return value.flatMap((item) => (room.left > 0 ? [cutJson(item, room)] : []));
+  if (isObject(value)) {
+    const fields = Object.entries(value).flatMap(([name, item]) => {
+      room.left -= name.length;
+      return room.left > 0 ? [[name, cutJson(item, room)]] : [];
+    });
+    return Object.fromEntries(fields);
+  }
+  const shown = typeof value === 'string' ? cutText(value, Math.max(0, room.left)) : value;
+  room.left -= String(shown).length;
+  return shown;
 }
 
 export function compactThread(

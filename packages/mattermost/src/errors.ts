@@ -42,6 +42,19 @@ export function isMattermostError(error: unknown, code?: MattermostErrorCode): e
   return error instanceof MattermostError && (code === undefined || error.code === code);
 }
 
+const PASSING: readonly MattermostErrorCode[] = [
+  'UNREACHABLE',
+  'TIMEOUT',
+  'SERVER_ERROR',
+  'RATE_LIMITED',
+  'ANSWER_INVALID',
+];
+
+/** Whether the same may work after a while. */
+export function isPassing(error: unknown): boolean {
+  return isMattermostError(error) && PASSING.includes(error.code);
+}
+
 /** The text of anything thrown. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

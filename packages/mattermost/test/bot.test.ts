@@ -126,6 +126,30 @@ describe('what is answered', () => {
     expect(asked(model)).toContain('"bob: and now?"');
   });
 
+  test('replies in a thread that it joined with a message of its own', async () => {
+    const model = new ScriptedModel(['Gladly.']);
+    const { fake, texts } = await world({ model });
+    const root = fake.post('plan').id;
+    fake.say('bob', 'town-square', 'not for the bot', { root });
+    await until(() => fake.requests.filter(({ path, status }) => /thread$/.test(path) && status === 200)).toHaveLength(
+      1,
+    );
+    fake.say('helper', 'town-square', 'I have something to add', { root });
+    fake.say('bob', 'town-square', 'tell us', { root });
+    await until(texts).toEqual(['I have something to add', 'Gladly.']);
+  });
+
+  test('what could not be read at first, in its order', async () => {
+    const model = new ScriptedModel(['One.', 'Two.']);
+    const { fake, texts } = await world({ model });
+    const fault = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
+    fake.say('alice', 'alice,helper', 'first');
+    fake.say('alice', 'alice,helper', 'second');
+    await until(texts).toEqual(['One.', 'Two.']);
+    expect(fault.hits).toBe(3);
+    expect(asked(model, 0)).toContain('alice: first');
+  });
+
   test('a thread it took part in before it was started anew, with what was said there', async () => {
     const fake = await startFakeMattermost({ seed });
     endings.push(() => fake.close());
@@ -273,6 +297,43 @@ describe('how it is answered', () => {
     expect(message).toContain(code);
     expect(message.replaceAll('\u200b', '')).toContain('Ask @bob, (@carol)');
     expect(heard[0]).toEqual([fake.user('helper').id]);
+  });
+
+  test('what Mattermost does not take for a code block, or reads as an @, hides no name', async () => {
+    const escaped = (text: string) => text.replace(/\r\n?/g, '\n').replaceAll('@', '@\u200b');
+    const fences = [
+      'So:\n  ```\ncode\n```\n@channel hi',
+      'So:\n      ```\ncode\n```\n@channel hi',
+      '- ```\n  code\n  ```\n@channel hi',
+      '```\r\ncode\r\n```\r\n@channel hi',
+      '```\rcode\r```\r@channel hi',
+      '```\ncode\n``` ```\n@channel hi',
+      '~~~ `x`\n@channel hi',
+      '```\ncode\n```\u00a0\n@channel hi',
+      '```\ncode\n``` x\n```\n@channel hi',
+      '`@channel` and @channel',
+    ].map((text) => [text, escaped(text)] as const);
+    const references = [
+      ['&#64;channel &#x40;all &commat;bob', '&#64;\u200bchannel &#x40;\u200ball &commat;\u200bbob'],
+      ['@&#99;hannel @\\_bob', '@\u200b&#99;hannel @\u200b\\_bob'],
+    ] as const;
+    const cases = [...fences, ...references];
+    const { fake, texts } = await world({ model: new ScriptedModel(cases.map(([text]) => text)) });
+    for (const [index] of cases.entries()) {
+      fake.say('alice', 'alice,helper', 'go on');
+      await until(() => texts().length).toBe(index + 1);
+    }
+    await until(texts).toEqual(cases.map(([, shown]) => shown));
+  });
+
+  test('code stays as it is also after code in a list, and with fences inside', async () => {
+    const blocks = ['```ts\nimport "@all/tools";\n```', '````md\n```\n@all\n```\n``` ```\n````', '~~~\n@all\n```\n~~~'];
+    const answer = `1. Run:\n   \`\`\`sh\n   npm i\n   \`\`\`\n2. Then:\n\n${blocks.join('\n@all\n')}`;
+    const { fake, texts } = await world({ model: new ScriptedModel([answer]) });
+    fake.say('alice', 'alice,helper', 'how?');
+    await until(() => texts().at(-1) ?? '').toMatch(/~~~$/);
+    for (const block of blocks) expect(texts()[0]).toContain(block);
+    expect(texts()[0]?.match(/^@\u200ball$/gm)).toHaveLength(2);
   });
 
   test('an answer that is too long becomes several, none too long, with their code whole', async () => {

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createLog, type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { configFor, connect, type Era, eras, newClient } from './connect.ts';
 import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fake/fake-mattermost.ts';
 import { selfSigned } from './fake/self-signed.ts';
+import { userOf } from './fake/test-client.ts';
 import { caughtUp, listening, open, uriOf, type Watching, watching } from './watching.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
@@ -15,6 +16,7 @@ const endings: (() => Promise<unknown>)[] = [];
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   for (const end of endings.splice(0).reverse()) await end();
 });
 
@@ -163,6 +165,66 @@ describe.each(eras)('a client of the %s era', (era) => {
     fake.say('bob', 'off-topic', 'heard');
     await until(() => watcher.updates).toEqual([uri]);
     expect(caughtUp(fake)).toBe(2);
+  });
+
+  test('what was missed is told though Mattermost could not say it at first', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    const outage = fake.fail({ path: /since=/, status: 500, times: 3 });
+    fake.disconnectSockets();
+    fake.say('bob', 'town-square', 'missed');
+    await until(() => watcher.updates).toEqual([uri]);
+    expect(outage.hits).toBe(3);
+  });
+
+  test('a change is told as soon as it can be found out whether it may be', async () => {
+    const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    // by then, which channel it is has to be asked again
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
+    const outage = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
+    fake.say('bob', 'town-square', 'for alice');
+    await until(() => watcher.updates).toEqual([uri]);
+    expect(outage.hits).toBe(3);
+  });
+
+  test('hears of reactions that come and go', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    const [bob, post_id] = [userOf(fake, 'bob'), fake.post('plan').id];
+    await bob.post('/reactions', { user_id: fake.user('bob').id, post_id, emoji_name: 'rocket' });
+    await until(() => watcher.updates).toEqual([uri]);
+    await bob.remove(`/users/me/posts/${post_id}/reactions/rocket`);
+    await until(() => watcher.updates).toEqual([uri, uri]);
+  });
+
+  test('a public channel is watched by its members only; others are told to join it', async () => {
+    const place = await world();
+    const { fake, logLines } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'open-door');
+    if (era === '2025') await expect(watcher.subscribe(uri)).rejects.toThrow('join_channel');
+    else await watcher.subscribe(uri);
+    if (era === '2026') await until(() => logLines.join('')).toMatch(/subscription_refused.*join_channel/);
+    expect(fake.socketCount).toBe(0);
+    const user_id = fake.user('alice').id;
+    await userOf(fake, 'alice').post(`/channels/${fake.channel('open-door').id}/members`, { user_id });
+    await watcher.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'open-door', 'Come in');
+    await until(() => watcher.updates).toEqual([uri]);
   });
 
   test('a channel that may not be read is neither read nor watched', async () => {

@@ -1,6 +1,8 @@
 // Reading channels and threads to their true ends, and writing what was meant.
 import { afterEach, expect, test } from 'vitest';
 import { type Connection, type ConnectOptions, connect } from './connect.ts';
+import { defaultSeed } from './fake/seed.ts';
+import { storePost } from './fake/store-post.ts';
 
 const open: Connection[] = [];
 afterEach(async () => {
@@ -186,6 +188,73 @@ test('a page of long messages is cut so far that a client takes it, and short on
   expect(data.messages).toHaveLength(101);
   expect(data.messages.at(-1).message).toBe('short');
   expect(text.length).toBeLessThan(80_000);
+});
+
+test('attachments count as text of a list, are cut with it, and are whole with their message', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const attachments = [
+    { title: 'Build', text: 'x'.repeat(8000), fields: [{ title: 'Log', value: 'y'.repeat(8000) }] },
+    { text: 'another' },
+  ];
+  const post = { user: fake.user('bob'), message: 'Red', props: { attachments } };
+  for (let number = 0; number < 100; number++) storePost(fake.world, fake.channel('off-topic'), post);
+  const { id } = storePost(fake.world, fake.channel('off-topic'), post);
+  const channel_id = fake.channel('off-topic').id;
+  const { data, text } = await connection.call('get_channel_messages', { channel_id, per_page: 101 });
+  expect(text.length).toBeLessThan(80_000);
+  const shown = data.messages.at(-1);
+  expect(shown).toMatchObject({ id, message: 'Red', attachments: [{ title: 'Build' }] });
+  expect(shown.attachments[0].text).toMatch(/^x+$/);
+  const cut = JSON.stringify(attachments).length - JSON.stringify(shown.attachments).length;
+  expect(shown.characters_cut).toBe(cut);
+  const whole = await connection.call('get_post', { post_id: id });
+  expect(whole.data.attachments).toEqual(attachments);
+});
+
+test('the inbox of many channels has fewer messages of each, and says so', async () => {
+  const names = Array.from({ length: 50 }, (_, number) => `noise-${number}`);
+  const noise = names.map((name) => ({ name, team: 'main', members: ['alice', 'bob'] }));
+  const connection = await start({ fake: { seed: { channels: [...defaultSeed.channels, ...noise] } } });
+  for (const name of names) {
+    for (let number = 0; number < 50; number++) connection.fake.say('bob', name, 'x'.repeat(1000));
+  }
+  const { data } = await connection.call('get_unread_inbox', { max_channels: 50, messages_per_channel: 50 });
+  const channels: { messages: { message: string }[]; truncated?: boolean }[] = data.channels;
+  const lengths = channels.flatMap(({ messages }) => messages.map(({ message }) => message.length));
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(60_000);
+  expect(Math.min(...lengths.filter((length) => length > 100))).toBeGreaterThanOrEqual(300);
+  expect(channels.filter(({ messages, truncated }) => messages.length > 0 && truncated).length).toBeGreaterThan(40);
+});
+
+test('threads of many teams are shown as far as they fit, and what is left out is told', async () => {
+  const names = Array.from({ length: 9 }, (_, number) => `team-${number}`);
+  const members = ['alice', 'bob'];
+  const teams = names.map((name) => ({ name, displayName: name, members }));
+  const channels = names.map((team) => ({ name: `${team}-talk`, team, members }));
+  const connection = await start({ fake: { seed: { teams, channels, conversations: [], posts: [] } } });
+  for (const { name } of channels) {
+    for (let number = 0; number < 25; number++) {
+      const root = connection.fake.say('alice', name, 'x'.repeat(1000)).id;
+      connection.fake.say('bob', name, 'A reply', { root });
+    }
+  }
+  const { data } = await connection.call('get_unread_inbox', { messages_per_channel: 0 });
+  const threads: { root: { message: string } }[] = data.threads;
+  expect(threads).toHaveLength(200);
+  expect(threads.reduce((sum, { root }) => sum + root.message.length, 0)).toBeLessThanOrEqual(60_000);
+  expect(data.truncated).toBe(true);
+});
+
+test('a thousand long messages since a time still fit', async () => {
+  const connection = await start();
+  const channel_id = connection.fake.channel('off-topic').id;
+  const since = Date.now() - 60_000;
+  for (let number = 0; number < 1000; number++) connection.fake.say('bob', 'off-topic', 'x'.repeat(1000));
+  const { data } = await connection.call('get_channel_messages', { channel_id, since });
+  const messages: { message: string }[] = data.messages;
+  expect(messages).toHaveLength(1000);
+  expect(messages.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThanOrEqual(60_000);
 });
 
 test('names of people are asked for once, not for every call', async () => {

@@ -1,6 +1,7 @@
 // What a server does not allow, however it is asked for: profiles, and lists of channels and teams.
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Connection, type ConnectOptions, connect, eras } from './connect.ts';
+import { defaultSeed } from './fake/seed.ts';
 
 const open: Connection[] = [];
 afterEach(async () => {
@@ -220,6 +221,21 @@ test('an id of something hidden leads neither to its name, nor to its channel, n
   };
   const unknown = [true, expect.stringMatching(/^Resource not found: there is no message ID/)];
   expect([await answer(root), await answer('x'.repeat(26))]).toEqual([unknown, unknown]);
+});
+
+test('a channel that may not be read makes no name ambiguous, and its team is not told', async () => {
+  const channels = ['main', 'other'].map((team) => ({ name: 'news', team, members: ['carol'] }));
+  const fake = { seed: { channels: [...defaultSeed.channels, ...channels] } };
+  const open = await start({}, { user: 'carol', fake });
+  const ask = (connection: Connection) => connection.call('resolve', { reference: '#news' });
+  const [main, other] = ['main', 'other'].map((name) => open.fake.team(name).id);
+  expect((await ask(open)).text).toContain(`several teams (${main}, ${other})`);
+  const half = await start({ MATTERMOST_READ_DENY_CHANNELS: 'other/news' }, { user: 'carol', fake: open.fake });
+  expect((await ask(half)).data).toMatchObject({ kind: 'channel', team_id: main });
+  const none = await start({ MATTERMOST_READ_DENY_CHANNELS: 'news' }, { user: 'carol', fake: open.fake });
+  const { text } = await ask(none);
+  expect(text).toMatch(refused);
+  expect(text).not.toContain(other);
 });
 
 test.each(['Private-Room', '#private-room', '~private-room', 'MAIN / Private-Room', '@Direct', 'main/ID'])(

@@ -4,7 +4,7 @@ import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
-import { isMattermostError } from '../errors.ts';
+import { isMattermostError, isPassing } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { escapeMentions } from './escape-mentions.ts';
 import { LONGEST_MESSAGE, splitMessage } from './split-message.ts';
@@ -33,7 +33,6 @@ interface WrittenPost {
 }
 
 const LAST_ATTEMPTS = 6;
-const PASSING = ['UNREACHABLE', 'TIMEOUT', 'SERVER_ERROR', 'RATE_LIMITED', 'ANSWER_INVALID'];
 
 export class AnswerPost {
   readonly #options: AnswerPostOptions;
@@ -73,7 +72,7 @@ export class AnswerPost {
       } catch (error) {
         if (!isMattermostError(error)) throw error;
         log.warning('answer_not_sent', { code: error.code, attempt });
-        if (attempt === LAST_ATTEMPTS || !PASSING.includes(error.code)) return;
+        if (attempt === LAST_ATTEMPTS || !isPassing(error)) return;
         await delay(backoff(attempt, backoffMs), signal);
       }
     }

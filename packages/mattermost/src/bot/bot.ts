@@ -7,7 +7,7 @@ import { HttpPool } from '../client/http-pool.ts';
 import type { PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
 import { type MattermostConfig, withCheckedLists } from '../config.ts';
-import { errorText, isMattermostError, MattermostError } from '../errors.ts';
+import { errorText, isMattermostError, isPassing, MattermostError } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from '../listener/socket.ts';
 import { createLog, type Log } from '../log.ts';
@@ -57,6 +57,8 @@ const MOST_CONVERSATIONS = 500;
 const FORGOTTEN_MS = 3_600_000;
 const MOST_SEEN = 5000;
 const CLOSING_MS = 10_000;
+/** How long a post is tried to be read; the posts after it in its channel wait. */
+const READING_MS = 3_600_000;
 
 export async function createMattermostBot(options: BotOptions): Promise<MattermostBot> {
   const config = withCheckedLists(options.config);
@@ -168,12 +170,18 @@ class Bot implements MattermostBot {
   }
 
   async #read(post: PostRecord): Promise<void> {
-    const { log } = this.#parts;
-    try {
-      const question = await this.#questions.read(post);
-      if (question && !this.#isClosed) this.#conversationOf(question).ask(question);
-    } catch (error) {
-      log.warning('post_not_read', { post_id: post.id, error: errorText(error).slice(0, 200) });
+    const { log, closing, options } = this.#parts;
+    const latest = Date.now() + READING_MS;
+    for (let attempt = 0; !this.#isClosed; attempt++) {
+      try {
+        const question = await this.#questions.read(post);
+        if (question && !this.#isClosed) this.#conversationOf(question).ask(question);
+        return;
+      } catch (error) {
+        log.warning('post_not_read', { post_id: post.id, error: errorText(error).slice(0, 200) });
+        if (!isPassing(error) || Date.now() > latest) return;
+        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // closing ends the loop
+      }
     }
   }
 

@@ -41,7 +41,12 @@ export class Questions {
   /** Undefined for what the bot leaves alone: its own words, those of other bots, and what is not said to it. */
   async read(post: PostRecord): Promise<Question | undefined> {
     const { id, user_id: userId, channel_id: channelId, props } = post;
-    if (!userId || !channelId || userId === this.#me.id || post.type || post.delete_at) return undefined;
+    if (!userId || !channelId || post.type || post.delete_at) return undefined;
+    if (userId === this.#me.id) {
+      // also what a tool wrote makes the bot a part of the thread
+      this.#threads.set(post.root_id || id, Promise.resolve(true));
+      return undefined;
+    }
     // a bot of ours may have the account of a person
     if (isSet(props?.from_bot) || isSet(props?.from_webhook) || props?.[ANSWER_PROP]) return undefined;
     const { type } = await this.#context.names.channel(channelId);

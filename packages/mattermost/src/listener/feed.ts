@@ -1,9 +1,11 @@
 // What changes in the channels somebody watches, for one Mattermost account. The socket is open while anybody watches.
 import type { Caller, ToolContext } from '../caller.ts';
+import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, PostListRecord } from '../client/records.ts';
+import { backoff } from '../client/retry.ts';
 import type { MattermostConfig } from '../config.ts';
-import { errorText, isMattermostError, MattermostError } from '../errors.ts';
+import { errorText, isMattermostError, isPassing, MattermostError } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import type { Log } from '../log.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from './socket.ts';
@@ -15,10 +17,13 @@ export interface Watcher {
 }
 
 interface Watched {
-  /** The time of the last change that is known, by Mattermost's clock. */
+  /** The time of the last change that was told, by Mattermost's clock. */
   since: number;
+  /** That of the last one that is known. */
+  changedAt: number;
   watchers: Set<Watcher>;
-  isTelling: boolean;
+  /** Under way, and takes along what changes until then. */
+  telling: Promise<void> | undefined;
 }
 
 interface FeedOptions {
@@ -32,7 +37,8 @@ interface FeedOptions {
   onIdle(): void;
 }
 
-const CHANGES = ['posted', 'post_edited', 'post_deleted'];
+const POST_CHANGES = ['posted', 'post_edited', 'post_deleted'];
+const REACTION_CHANGES = ['reaction_added', 'reaction_removed'];
 const MOST_CHANNELS = 200;
 
 export class ChannelFeed {
@@ -42,27 +48,31 @@ export class ChannelFeed {
   #socket: MattermostSocket | undefined;
   /** Watchers that are being let in. */
   #arriving = 0;
-  #caughtUp = Promise.resolve();
+  /** Channels in which something may have been missed. */
+  readonly #missed = new Set<string>();
+  #isCatchingUp = false;
 
   constructor(options: FeedOptions) {
     this.#options = options;
     this.#context = options.caller.context(options.signal, () => {});
   }
 
-  /** Resolves with what ends it; rejects when the channel may not be read. */
+  /** Resolves with what ends it; rejects when the channel may not be read, or nothing would be heard from it. */
   async watch(channelId: string, watcher: Watcher): Promise<() => void> {
     const { policy, api } = this.#context;
     this.#arriving++;
     try {
       await policy.requireChannel(channelId, 'read');
       const { last_post_at } = await api.get<ChannelRecord>(path`/channels/${channelId}`);
+      await this.#requireMember(channelId);
       if (!this.#channels.has(channelId) && this.#channels.size >= MOST_CHANNELS) {
         throw new MattermostError('REFUSED', `Refused: at most ${MOST_CHANNELS} channels can be watched at a time.`);
       }
       const watched = this.#channels.get(channelId) ?? {
         since: last_post_at ?? 0,
+        changedAt: last_post_at ?? 0,
         watchers: new Set(),
-        isTelling: false,
+        telling: undefined,
       };
       this.#channels.set(channelId, watched);
       watched.watchers.add(watcher);
@@ -78,6 +88,19 @@ export class ChannelFeed {
     this.#socket?.close();
     this.#socket = undefined;
     this.#channels.clear();
+    this.#missed.clear();
+  }
+
+  async #requireMember(channelId: string): Promise<void> {
+    try {
+      await this.#context.api.get(path`/channels/${channelId}/members/me`);
+    } catch (error) {
+      const isMissing = isMattermostError(error) && (error.status === 403 || error.status === 404);
+      if (!isMissing) throw error;
+      const text =
+        'Refused: Mattermost tells only the members of a channel what changes in it, and this account is none. Use join_channel, or have the account added, then subscribe again.';
+      throw new MattermostError('REFUSED', text);
+    }
   }
 
   #leave(channelId: string, watcher: Watcher): void {
@@ -101,7 +124,7 @@ export class ChannelFeed {
       token,
       log,
       onEvent: (event) => this.#hear(event),
-      onGap: () => this.#catchUp(),
+      onGap: () => this.#catchUp(this.#channels.keys()),
       isTokenValid: () => isTokenValid(() => api.get('/users/me')),
       onRefused: () => {
         log.warning('socket_refused', { reason: 'the token is not valid any more' });
@@ -113,46 +136,80 @@ export class ChannelFeed {
     });
   }
 
-  #hear({ event, data }: SocketEvent): void {
-    if (!CHANGES.includes(event)) return;
-    const post = parseObject(data.post);
-    if (typeof post?.channel_id === 'string') this.#changed(post.channel_id, Number(post.update_at) || 0);
-  }
-
-  /** Asks each channel what has changed since we last heard of it; one round after the other. */
-  #catchUp(): void {
-    this.#caughtUp = this.#caughtUp.then(() => this.#askAll());
-  }
-
-  async #askAll(): Promise<void> {
-    for (const [id, watched] of [...this.#channels]) {
-      try {
-        const { since } = watched;
-        const list = await this.#context.api.get<PostListRecord>(path`/channels/${id}/posts`, { since });
-        const latest = Math.max(0, ...Object.values(list.posts ?? {}).map(({ update_at }) => update_at ?? 0));
-        if (latest > watched.since) this.#changed(id, latest);
-      } catch (error) {
-        const code = isMattermostError(error) ? error.code : 'UNEXPECTED';
-        this.#options.log.warning('catch_up_failed', { channel_id: id, code });
-      }
+  #hear({ event, data, broadcast }: SocketEvent): void {
+    if (POST_CHANGES.includes(event)) {
+      const post = parseObject(data.post);
+      if (typeof post?.channel_id === 'string') this.#heard(post.channel_id, Number(post.update_at) || 0);
+    } else if (REACTION_CHANGES.includes(event) && typeof broadcast.channel_id === 'string') {
+      this.#heard(broadcast.channel_id, 0); // which time its post has now, it does not say
     }
   }
 
-  #changed(id: string, at: number): void {
+  #heard(id: string, at: number): void {
+    this.#changed(id, at).catch((error) => {
+      this.#options.log.debug('update_not_told', { channel_id: id, error: errorText(error) });
+      this.#catchUp([id]);
+    });
+  }
+
+  /** Asks each channel what has changed since that was last told, again and again while Mattermost cannot say. */
+  #catchUp(ids: Iterable<string>): void {
+    for (const id of ids) this.#missed.add(id);
+    if (!this.#isCatchingUp) void this.#askAll();
+  }
+
+  async #askAll(): Promise<void> {
+    const { config, signal } = this.#options;
+    this.#isCatchingUp = true;
+    for (let attempt = 0; this.#missed.size > 0; attempt++) {
+      if (attempt > 0) await delay(backoff(attempt - 1, config.backoffMs), signal).catch(() => {}); // closing ends the loop
+      for (const id of [...this.#missed]) await this.#ask(id);
+    }
+    this.#isCatchingUp = false;
+  }
+
+  async #ask(id: string): Promise<void> {
+    this.#missed.delete(id);
     const watched = this.#channels.get(id);
     if (!watched) return;
-    watched.since = Math.max(watched.since, at);
-    if (watched.isTelling) return;
-    watched.isTelling = true;
+    try {
+      const { since } = watched;
+      const list = await this.#context.api.get<PostListRecord>(path`/channels/${id}/posts`, { since });
+      const latest = Math.max(0, ...Object.values(list.posts ?? {}).map(({ update_at }) => update_at ?? 0));
+      if (latest > watched.since) await this.#changed(id, latest);
+    } catch (error) {
+      const code = isMattermostError(error) ? error.code : 'UNEXPECTED';
+      this.#options.log.warning('catch_up_failed', { channel_id: id, code });
+      if (isPassing(error)) this.#missed.add(id);
+    }
+  }
+
+  /** Resolves when the watchers know of it, or may not; rejects while that cannot be found out. */
+  async #changed(id: string, at: number): Promise<void> {
+    const watched = this.#channels.get(id);
+    if (!watched) return;
+    watched.changedAt = Math.max(watched.changedAt, at);
+    watched.telling ??= this.#tell(id, watched).finally(() => {
+      watched.telling = undefined;
+    });
+    await watched.telling;
+  }
+
+  async #tell(id: string, watched: Watched): Promise<void> {
     // a channel may have been renamed, and be another one to the lists
-    this.#context.policy
-      .requireChannel(id, 'read')
-      .then(() => {
-        for (const watcher of watched.watchers) watcher.changed();
-      })
-      .catch((error) => this.#options.log.debug('update_withheld', { channel_id: id, error: errorText(error) }))
-      .finally(() => {
-        watched.isTelling = false;
-      });
+    const isReadable = await this.#isReadable(id);
+    watched.since = watched.changedAt;
+    if (isReadable) for (const watcher of watched.watchers) watcher.changed();
+  }
+
+  async #isReadable(id: string): Promise<boolean> {
+    try {
+      await this.#context.policy.requireChannel(id, 'read');
+      return true;
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      this.#options.log.debug('update_withheld', { channel_id: id, error: errorText(error) });
+      return false;
+    }
   }
 }

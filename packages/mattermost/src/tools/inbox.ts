@@ -7,7 +7,7 @@ import { type Compact, tidy, time } from '../compact.ts';
 import { errorText, isMattermostError } from '../errors.ts';
 import { full, id, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
-import { LISTED_CHARACTERS, postsOf, presentPosts } from './present.ts';
+import { LISTED_CHARACTERS, MOST_LISTED, postsOf, presentPosts } from './present.ts';
 import { readMyTeams } from './teams.ts';
 import { presentThreads, readThreads } from './threads.ts';
 import { type MyChannel, readMyChannels, unreadCounts } from './unread.ts';
@@ -47,11 +47,11 @@ export const inboxTools = [
       const teams = team_id ? [team_id] : (await readMyTeams(context)).map((team) => team.id);
       const unread = await readUnreadChannels(context, { teams, collapsed_threads, failures });
       const shown = unread.slice(0, max_channels);
-      const characters = Math.floor(LISTED_CHARACTERS / Math.max(1, shown.length));
+      const share = (total: number) => Math.floor(total / Math.max(1, shown.length));
+      const count = Math.min(messages_per_channel, share(MOST_LISTED));
+      const characters = share(LISTED_CHARACTERS);
       const channels = await Promise.all(
-        shown.map((one) =>
-          presentUnread(context, one, { count: messages_per_channel, collapsed_threads, full, characters, failures }),
-        ),
+        shown.map((one) => presentUnread(context, one, { count, collapsed_threads, full, characters, failures })),
       );
       const threads = await readUnreadThreads(context, { teams, full, failures });
       return {
@@ -149,17 +149,15 @@ async function readUnreadThreads(
   context: ToolContext,
   { teams, full, failures }: { teams: readonly string[]; full: boolean; failures: Failure[] },
 ): Promise<{ items: Compact[]; isTruncated: boolean }> {
+  const request = { unread: true, per_page: THREADS_PER_TEAM };
   const found = await Promise.all(
-    teams.map((team) =>
-      orFailure(failures, `threads of team ${team}`, async () => {
-        const request = { unread: true, per_page: THREADS_PER_TEAM };
-        const { threads, isTruncated, isCut } = await readThreads(context, team, request);
-        return { items: await presentThreads(context, threads, full), isTruncated: isTruncated || isCut };
-      }),
-    ),
+    teams.map((team) => orFailure(failures, `threads of team ${team}`, () => readThreads(context, team, request))),
   );
-  const items = new Map(found.flatMap((one) => one?.items ?? []).map((item) => [item.id, item]));
-  return { items: [...items.values()], isTruncated: found.some((one) => one?.isTruncated === true) };
+  // those of direct channels are listed with every team
+  const threads = [...new Map(found.flatMap((one) => one?.threads ?? []).map((one) => [one.id, one])).values()];
+  const items = await presentThreads(context, threads.slice(0, MOST_LISTED), full);
+  const isLess = found.some((one) => one?.isTruncated || one?.isCut);
+  return { items, isTruncated: isLess || threads.length > MOST_LISTED };
 }
 
 /** A part that cannot be had is told beside those that can; a token that is refused is refused for all. */

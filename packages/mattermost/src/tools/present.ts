@@ -2,7 +2,7 @@
 
 import type { ToolContext } from '../caller.ts';
 import type { ChannelRecord, MemberRecord, PostListRecord, PostRecord, UserRecord } from '../client/records.ts';
-import { type Compact, compactChannel, compactMember, compactPost, compactUser, tidy } from '../compact.ts';
+import { type Compact, compactChannel, compactMember, compactPost, compactUser, textLength, tidy } from '../compact.ts';
 
 interface PostOptions {
   full: boolean;
@@ -16,14 +16,15 @@ interface PostOptions {
 
 /** What clients take as one result is some 25,000 tokens; get_post has a message whole. */
 export const LISTED_CHARACTERS = 60_000;
+/** As many as leave each of them a few lines. */
+export const MOST_LISTED = 200;
 const LONGEST_LISTED = 4000;
-const SHORTEST_LISTED = 300;
 
 /** Messages are cut only as far as it takes for all of them to fit. */
 function listedLength(posts: readonly PostRecord[], characters: number): number {
-  const total = posts.reduce((sum, { message }) => sum + Math.min(message?.length ?? 0, LONGEST_LISTED), 0);
+  const total = posts.reduce((sum, post) => sum + Math.min(textLength(post), LONGEST_LISTED), 0);
   if (total <= characters) return LONGEST_LISTED;
-  return Math.max(SHORTEST_LISTED, Math.min(LONGEST_LISTED, Math.floor(characters / posts.length)));
+  return Math.min(LONGEST_LISTED, Math.floor(characters / posts.length));
 }
 
 export async function presentPosts(

@@ -95,14 +95,16 @@ async function resolveChannel(context: ToolContext, name: string, teamId: string
   const teams = hasTeam ? [await context.team(teamId)] : (await readMyTeams(context)).map(({ id }) => id);
   const found = await Promise.all(teams.map((id) => orUnknown(findChannel(context, id, name))));
   const channels = [...new Map(found.flatMap((one) => one ?? []).map((one) => [one.id, one])).values()];
-  const [channel, ...others] = channels;
-  if (!channel) throw unknown(`No channel "${name}" in ${hasTeam ? 'the team' : 'any team'} of this account`);
-  if (others.length > 0) {
+  const [first] = channels;
+  if (!first) throw unknown(`No channel "${name}" in ${hasTeam ? 'the team' : 'any team'} of this account`);
+  context.names.rememberChannels(channels);
+  const readable = await context.policy.readable(channels, ({ id }) => id);
+  if (readable.length > 1) {
     throw invalid(
-      `"${name}" is a channel of several teams (${channels.map((one) => one.team_id).join(', ')}); give team_id`,
+      `"${name}" is a channel of several teams (${readable.map((one) => one.team_id).join(', ')}); give team_id`,
     );
   }
-  return presentFound(context, channel);
+  return presentFound(context, readable[0] ?? first);
 }
 
 async function resolveUser(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
