@@ -7,7 +7,7 @@ import type { Body } from './response-body.ts';
 interface ResponseParts {
   url: string;
   redirected: boolean;
-  body?: Body;
+  body?: Body | undefined;
 }
 
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -87,7 +87,11 @@ export class HttpResponse implements Response {
   }
 
   clone(): Response {
-    return this.#onStream().clone();
+    const { url, redirected } = this;
+    const copy = new HttpResponse(this.#message, { url, redirected, body: this.#body });
+    copy.#headers = new Headers(this.headers);
+    copy.#streamed = this.#onStream().clone();
+    return copy;
   }
 
   async #read(): Promise<Uint8Array> {
@@ -97,14 +101,10 @@ export class HttpResponse implements Response {
     return this.#body.whole();
   }
 
-  /** The same as a Response of the platform; one that has been read is empty. */
+  /** The body in a Response of the platform, without a status it may refuse; one that has been read is empty. */
   #onStream(): Response {
-    const { status, statusText, headers } = this;
-    this.#streamed ??= new Response(this.#isRead ? null : (this.#body?.stream() ?? null), {
-      status,
-      statusText,
-      headers,
-    });
+    const { headers } = this;
+    this.#streamed ??= new Response(this.#isRead ? null : (this.#body?.stream() ?? null), { headers });
     return this.#streamed;
   }
 

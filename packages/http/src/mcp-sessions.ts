@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AuthInfo,
+  isInitializeRequest,
   type McpServer,
   type McpServerFactory,
   type Server,
@@ -57,6 +58,7 @@ export class HttpSessions {
     const known = id === null ? undefined : this.#sessions.get(id);
     if (id !== null && (!known || known.clientId !== passed.authInfo?.clientId)) return sessionNotFound();
     if (known) return this.#pass(known, request, passed);
+    if (!beginsSession(passed.parsedBody)) return this.#refuse(request, passed);
     if (!this.#hasRoom()) return tooManySessions();
     this.#arriving++;
     try {
@@ -85,13 +87,20 @@ export class HttpSessions {
     };
     try {
       const response = await session.transport.handleRequest(request, passed);
-      // anything but `initialize` without a session was refused, so nobody will come back for this one
+      // an `initialize` that was refused: nobody will come back for this one
       if (session.transport.sessionId === undefined) await session.server.close();
       return untilGone(response, request.signal, over);
     } catch (error) {
       over();
       throw error;
     }
+  }
+
+  /** In the words of the SDK, whose transport lets nothing but `initialize` through without a session. */
+  #refuse(request: Request, passed: Passed): Promise<Response> {
+    const transport = new WebStandardStreamableHTTPServerTransport({ sessionIdGenerator: () => randomUUID() });
+    transport.onerror = this.#options.onError;
+    return transport.handleRequest(request, passed);
   }
 
   /** Ends the session that was idle longest, if it takes that to have room for another. */
@@ -134,6 +143,12 @@ export class HttpSessions {
       if (open === 0 && lastUsed < oldest) server.close().catch(this.#options.onError);
     }
   }
+}
+
+/** Alone, or as the only one of a batch. */
+function beginsSession(body: unknown): boolean {
+  const [message, ...more] = Array.isArray(body) ? body : [body];
+  return more.length === 0 && isInitializeRequest(message);
 }
 
 /**

@@ -25,7 +25,8 @@ interface Reader {
 const MOST_UNREAD_BYTES = 64 * 1_024;
 /** So long a larger one keeps its connection. */
 const UNREAD_MS = 30_000;
-const MOST_ENCODINGS = 5;
+/** We ask for two. Each lets a body grow a thousandfold and more, and `maxBytes` counts only what the last gives. */
+const MOST_ENCODINGS = 2;
 
 const decoders = new Map<string, () => Transform & Zlib>([
   ['gzip', createGunzip],
@@ -49,14 +50,15 @@ export class Body {
     this.#message = message;
     this.#options = options;
     const steps = decodersOf(options.encoding);
-    const [first] = steps;
-    this.#source = first ? decoded(message, steps) : message;
+    const first = steps?.[0];
+    this.#source = steps && first ? decoded(message, steps) : message;
     this.#source.on('data', (chunk: Buffer) => this.#take(chunk));
     this.#source.once('end', () => this.#finish({}));
     this.#source.on('error', (error: NodeJS.ErrnoException) => {
       const isEmpty = error.code === 'Z_BUF_ERROR' && first?.bytesWritten === 0;
-      this.#finish(isEmpty ? {} : { error: new TypeError('terminated', { cause: error }) });
+      this.#finish(isEmpty ? {} : { error: terminated(error) });
     });
+    if (!steps) this.fail(terminated(new Error(`The answer has more than ${MOST_ENCODINGS} encodings`)));
   }
 
   /** Whether what is read is no longer what was sent. */
@@ -111,7 +113,7 @@ export class Body {
   cancel(): void {
     this.#reader = undefined;
     this.#finish({});
-    this.#message.destroy();
+    this.#destroy();
   }
 
   /** The exchange is over: what has come is not all there was, and nobody gets it for the whole. */
@@ -119,6 +121,12 @@ export class Body {
     if (this.#outcome) return;
     this.#unread = [];
     this.#finish({ error });
+    this.#destroy();
+  }
+
+  /** Of a message that has come whole nothing else would stop the decoders; the last one takes the others with it. */
+  #destroy(): void {
+    this.#source.destroy();
     this.#message.destroy();
   }
 
@@ -178,12 +186,19 @@ function settle(reader: Reader, outcome: { error?: unknown }): void {
   else reader.end();
 }
 
-/** In the order in which they undo what was done; none for an encoding that nobody asked for, which is left as it is. */
-function decodersOf(encoding: string | undefined): (Transform & Zlib)[] {
+/**
+ * In the order in which they undo what was done; none for an encoding that nobody asked for, which is left as it is.
+ * Undefined where there are more of them than are undone.
+ */
+function decodersOf(encoding: string | undefined): (Transform & Zlib)[] | undefined {
   if (encoding === undefined) return [];
   const makers = encoding.split(',').map((name) => decoders.get(name.trim().toLowerCase()));
-  const isKnown = makers.length <= MOST_ENCODINGS && makers.every((make) => make !== undefined);
-  return isKnown ? makers.reverse().map((make) => make()) : [];
+  if (!makers.every((make) => make !== undefined)) return [];
+  return makers.length > MOST_ENCODINGS ? undefined : makers.reverse().map((make) => make());
+}
+
+function terminated(cause: Error): TypeError {
+  return new TypeError('terminated', { cause });
 }
 
 /** What it gives back fails when any part does. */

@@ -2,11 +2,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, expect, test, vi } from 'vitest';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type FetchOptions, type HttpFetch, HttpResponse, makeFetch } from '../src/fetch.ts';
 
 const servers: Server[] = [];
@@ -16,6 +16,7 @@ const fetches: HttpFetch[] = [];
 afterEach(async () => {
   vi.unstubAllEnvs();
   vi.useRealTimers();
+  vi.restoreAllMocks();
   for (const server of silentServers.splice(0)) server.close();
   for (const fetch of fetches.splice(0)) fetch.close();
   for (const server of servers.splice(0)) {
@@ -228,6 +229,34 @@ test('refuses private addresses, also behind a name, and says so', async () => {
     await expect(fetch(`http://${host}:${port}`)).rejects.toMatchObject({ code: 'PRIVATE_ADDRESS' });
 });
 
+const notCalled = new Error('it would be called');
+
+/** The address is looked at, and whatever comes of that, nobody is called. */
+function judged(host: string): Promise<Response> {
+  return open({ guard: 'public' })(`http://${host}`, { signal: AbortSignal.abort(notCalled) });
+}
+
+test.each([
+  '168.63.129.16',
+  '[::ffff:168.63.129.16]',
+  '[::8.8.8.8]',
+  '[::ffff:0:8.8.8.8]',
+  '[64:ff9b::8.8.8.8]',
+  '[64:ff9b:1::8.8.8.8]',
+  '[2001::1]',
+  '[2001:0:ffff:ffff::1]',
+  '[2002:808:808::1]',
+])('refuses %s, which a cloud keeps for itself or which holds another address', async (host) => {
+  await expect(judged(host)).rejects.toMatchObject({ code: 'PRIVATE_ADDRESS' });
+});
+
+test.each(['168.63.129.17', '[::ffff:8.8.8.8]', '[2001:1::1]', '[2001:4860:4860::8888]', '[2003::1]'])(
+  'does not refuse %s, which is public',
+  async (host) => {
+    await expect(judged(host)).rejects.toBe(notCalled);
+  },
+);
+
 test('hosts that are allowed may be private, with or without a port', async () => {
   const base = await serve(echoing);
   const { host, port } = new URL(base);
@@ -269,6 +298,71 @@ test('decompresses, and bounds what comes out of a small body', async () => {
   const base = await serve((_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(body));
   expect((await (await open()(base)).text()).length).toBe(10_000_000);
   await expect((await open({ maxBytes: 100_000 })(base)).text()).rejects.toMatchObject({ code: 'TOO_LARGE' });
+});
+
+describe('a small body that grows large', () => {
+  const grown = 16_000_000;
+  const between = gzipSync(Buffer.alloc(grown), { level: 0 }); // so that there is much to do for both decoders
+  const body = brotliCompressSync(between, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+
+  /** An answer that has come whole, the steps that decode it, and how much they have made of it. */
+  async function begin(options: FetchOptions, signal?: AbortSignal) {
+    const push = vi.spyOn(Readable.prototype, 'push');
+    const decoding = () =>
+      push.mock.calls.flatMap(([chunk], index) => {
+        const step = push.mock.contexts[index];
+        return step instanceof Transform ? [{ step, size: chunk?.length ?? 0 }] : [];
+      });
+    const base = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip, br' }).end(body),
+    );
+    const response = await open(options)(base, signal ? { signal } : {});
+    if (!(response instanceof HttpResponse)) expect.fail('it is another kind of response');
+    return {
+      response,
+      steps: () => new Set(decoding().map(({ step }) => step)),
+      size: () => decoding().reduce((sum, { size }) => sum + size, 0),
+    };
+  }
+
+  type Begun = Awaited<ReturnType<typeof begin>>;
+
+  async function expectStopped({ steps, size }: Begun): Promise<void> {
+    await expect.poll(() => [...steps()].map(({ destroyed }) => destroyed)).toEqual([true, true]);
+    expect(size()).toBeLessThan(grown / 10);
+  }
+
+  test('is decoded no further than to its limit', async () => {
+    const begun = await begin({ maxBytes: 100_000 });
+    await expect(begun.response.text()).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    await expectStopped(begun);
+  });
+
+  test('is decoded no further after its time', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const begun = await begin({ timeoutMs: 1_000 });
+    await begun.response.begun();
+    vi.advanceTimersByTime(1_000);
+    vi.useRealTimers();
+    await expect(begun.response.text()).rejects.toMatchObject({ code: 'TIMEOUT' });
+    await expectStopped(begun);
+  });
+
+  test('is decoded no further after an abort', async () => {
+    const controller = new AbortController();
+    const begun = await begin({}, controller.signal);
+    await begun.response.begun();
+    controller.abort(new Error('enough'));
+    await expect(begun.response.text()).rejects.toThrow('enough');
+    await expectStopped(begun);
+  });
+
+  test('is decoded no further when it is cancelled', async () => {
+    const begun = await begin({});
+    await begun.response.begun();
+    await begun.response.body?.cancel();
+    await expectStopped(begun);
+  });
 });
 
 test('a compressed body that is broken or cut off is an error', async () => {
@@ -423,6 +517,21 @@ test('an answer is a Response, however it is read', async () => {
   expect(streamed.body).toBe(streamed.body);
   expect(await new Response(streamed.body).json()).toEqual({ text: 'grüße' });
   expect(streamed.bodyUsed).toBe(true);
+});
+
+test.each([600, 999])('an answer with the status %i can be read in every way', async (status) => {
+  const form = 'a=1';
+  const type = 'content-type: application/x-www-form-urlencoded';
+  const { url } = await serveRaw(`HTTP/1.1 ${status} Odd\r\n${type}\r\ncontent-length: ${form.length}\r\n\r\n${form}`);
+  const get = async () => open()(url);
+  expect(await new Response((await get()).body).text()).toBe(form);
+  expect(await (await (await get()).blob()).text()).toBe(form);
+  expect([...(await (await get()).formData())]).toEqual([['a', '1']]);
+  const response = await get();
+  const copy = response.clone();
+  expect(copy).toMatchObject({ ok: false, status, statusText: 'Odd', url: `${url}/`, redirected: false });
+  expect([...copy.headers]).toEqual([...response.headers]);
+  expect(await Promise.all([copy.clone().text(), copy.text(), response.text()])).toEqual([form, form, form]);
 });
 
 test('a reader that begins late gets every piece once, and no empty ones', async () => {
@@ -674,12 +783,17 @@ test('encodings that stand in two headers, however they are written, are undone 
   expect(await (await open()(base)).text()).toBe('twice');
 });
 
-test('a body in more encodings than anybody needs comes as it was sent', async () => {
-  const encoding = Array(1_000).fill('gzip').join();
+test.each([3, 1_000])('a body in %i encodings, more than anybody needs, is an error that says so', async (count) => {
+  const encoding = Array(count).fill('gzip').join();
   const base = await serve((_request, response) =>
-    response.writeHead(200, { 'content-encoding': encoding }).end('as it is'),
+    response.writeHead(200, { 'content-encoding': encoding }).end(gzipSync(gzipSync(gzipSync('bomb')))),
   );
-  expect(await (await open()(base)).text()).toBe('as it is');
+  const response = await open()(base);
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toMatchObject({
+    message: 'terminated',
+    cause: { message: 'The answer has more than 2 encodings' },
+  });
 });
 
 test('how long a body is does not depend on what headers say, and deflate is not asked for', async () => {

@@ -145,24 +145,61 @@ test('what is no JSON is refused', async () => {
   expect((await post('text/plain')).status).toBeGreaterThanOrEqual(400);
 });
 
+function send(url: string, message: object, headers: Record<string, string> = {}): Promise<Response> {
+  const accept = 'application/json, text/event-stream';
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept, ...headers },
+    body: JSON.stringify(message),
+  });
+}
+
+const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
+};
+
+/** The header that names the session that was begun. */
+async function beginSession(url: string, headers: Record<string, string> = {}): Promise<Record<string, string>> {
+  const begun = await send(url, initialize, headers);
+  await begun.text();
+  return { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
+}
+
 test('a session opens for nobody but the token that began it', async () => {
   const url = await serve({ authorize: bearerTokens([{ token: 'one' }, { token: 'two' }]) });
-  const post = (token: string, session: Record<string, string>, message: object) =>
-    fetch(url, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...session,
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
-    });
-  const clientInfo = { name: 'c', version: '1' };
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-  const begun = await post('one', {}, { method: 'initialize', params });
-  await begun.text();
-  const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' };
-  expect((await post('two', session, { method: 'ping' })).status).toBe(404);
-  expect((await post('one', session, { method: 'ping' })).status).toBe(200);
+  const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
+  const session = await beginSession(url, one);
+  expect((await send(url, ping, { ...session, ...two })).status).toBe(404);
+  expect((await send(url, ping, { ...session, ...one })).status).toBe(200);
+});
+
+test('a request that begins no session ends none, and no server is made for it', async () => {
+  let made = 0;
+  const factory = () => {
+    made++;
+    return new McpServer({ name: 'test', version: '1' });
+  };
+  open = await serveHttp(factory, { maxSessions: 1 });
+  const { url } = open;
+  const session = await beginSession(url);
+  const without = async (method: string, headers: Record<string, string> = {}) =>
+    refusalOf(await fetch(url, { method, headers }));
+  const notInitialized = [400, 'Bad Request: Server not initialized'];
+  expect(await without('GET', { accept: 'text/event-stream' })).toEqual(notInitialized);
+  expect(await without('GET')).toEqual([406, 'Not Acceptable: Client must accept text/event-stream']);
+  expect(await without('DELETE')).toEqual(notInitialized);
+  expect(await without('PUT')).toEqual([405, 'Method not allowed.']);
+  expect(await refusalOf(await send(url, ping))).toEqual(notInitialized);
+  expect(await refusalOf(await send(url, [initialize, ping]))).toEqual([
+    400,
+    'Invalid Request: Only one initialization request is allowed',
+  ]);
+  expect((await send(url, initialize, { 'content-type': 'text/plain' })).status).toBe(415);
+  expect([(await send(url, ping, session)).status, made]).toEqual([200, 1]);
+  const next = await beginSession(url);
+  expect([(await send(url, ping, session)).status, (await send(url, ping, next)).status]).toEqual([404, 200]);
 });
