@@ -36,8 +36,7 @@ export async function askOnce(parts: BotParts, once: Once): Promise<string> {
   try {
     return await agent.run({ text, images }, { signal });
   } finally {
-    await purse.settle(agent.totals.usage);
-    await agent.close();
+    await purse.settleAndClose(agent);
   }
 }
 

@@ -1,12 +1,42 @@
 // What people and guilds may spend in a day.
-import { tool } from 'pocket-agent';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { type Logger, tool, type Usage } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { Purse } from '../src/conversation/purse.ts';
 import { Spending } from '../src/conversation/spending.ts';
 import { Settings } from '../src/settings/settings.ts';
-import { openBotStore } from '../src/store/schema.ts';
-import { answers, lastText, startBot } from './start-bot.ts';
+import { type BotDatabase, openBotStore } from '../src/store/schema.ts';
+import { answers, lastText, quiet, startBot, temporaryFolder } from './start-bot.ts';
+
+const nothing: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  costUsd: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+};
+
+/** Until it is ended, the database does not write down what was spent. */
+async function refuseSpending(db: BotDatabase): Promise<() => Promise<unknown>> {
+  await sql`create trigger refuse before insert on discord_spending
+    begin select raise(abort, 'the disk is full'); end`.execute(db);
+  return () => sql`drop trigger refuse`.execute(db);
+}
+
+async function openPurse() {
+  const { db, close } = await openBotStore({ file: ':memory:' });
+  onTestFinished(close);
+  const spending = new Spending(db);
+  const options = { token: '', database: { file: '' }, models: [], budget: { userUsd: 1 } };
+  const spender = { userId: 'ann', guildId: null };
+  const purse = new Purse({ spending, options }, { spender, settings: await new Settings(db).of(null) });
+  return { db, spending, spender, purse };
+}
 
 test('a daily budget for each person and for the guild ends answers, not the bot', async () => {
   const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
@@ -112,17 +142,64 @@ test('what a summary costs counts before the answer is begun', async () => {
 });
 
 test('what others spend while files of a question are read counts before its first call', async () => {
-  const { db, close } = await openBotStore({ file: ':memory:' });
-  onTestFinished(close);
-  const [spending, settings] = [new Spending(db), await new Settings(db).of(null)];
-  const options = { token: '', database: { file: '' }, models: [], budget: { userUsd: 1 } };
-  const spender = { userId: 'ann', guildId: null };
-  const purse = new Purse({ spending, options }, { spender, settings });
+  const { spending, spender, purse } = await openPurse();
   expect(await purse.limit()).toEqual({ maxCostUsd: 1 });
   await spending.add(spender, { costUsd: 1, tokens: 1, runs: 1 });
-  const tokens = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-  const unused = { ...tokens, costUsd: 0, modelCalls: 0, toolCalls: 0 };
-  await expect(purse.pay(unused)).rejects.toThrow('budget is used up');
+  await expect(purse.pay(nothing)).rejects.toThrow('budget is used up');
+});
+
+test('what could not be written down is counted with the next step, and nothing is counted twice', async () => {
+  const { db, spending, purse } = await openPurse();
+  const used = (steps: number) => ({ ...nothing, costUsd: steps / 4, inputTokens: 10 * steps, modelCalls: steps });
+  const accept = await refuseSpending(db);
+  await expect(purse.pay(used(1))).rejects.toThrow('the disk is full');
+  await accept();
+  // as when a run is stopped while a step is being paid for
+  await Promise.all([purse.pay(used(2)), purse.settle(used(2))]);
+  expect(await spending.ofUser('ann')).toEqual({ costUsd: 0.5, tokens: 20, runs: 1 });
+});
+
+test('answers whose cost cannot be written down let go of their tools and MCP connections all the same', async () => {
+  const [root, database] = [await temporaryFolder(), { file: join(await temporaryFolder(), 'bot.db') }];
+  await mkdir(join(root, 'lamp'));
+  const manifest = 'tool_human_name: Lamp\ntool_list:\n  - { name: lamp, description: Lamp, capability: read }\n';
+  await writeFile(join(root, 'lamp', 'manifest.yaml'), manifest);
+  const code = `export class Tools {
+    constructor({ log }) { this._log = log; }
+    async tool_lamp() {}
+    async close() { this._log('warning', 'is closed'); }
+  }`;
+  await writeFile(join(root, 'lamp', 'tool.mjs'), code);
+  const warnings: string[] = [];
+  const logger: Logger = { ...quiet, warn: (message) => void warnings.push(message) };
+  const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
+  const scripted = await scriptedServer([hello]);
+  let closed = 0;
+  const server = () => {
+    const made = scripted();
+    made.server.onclose = () => void closed++;
+    return made;
+  };
+  // one more than have an idle connection
+  const users = Array.from({ length: 11 }, (_, index) => ({ name: `person-${index}` }));
+  const { discord } = await startBot({
+    world: { users },
+    database,
+    logger,
+    toolDirectories: [root],
+    mcpServers: { a: { server } },
+  });
+  const { db, close } = await openBotStore(database);
+  onTestFinished(close);
+  await refuseSpending(db);
+  for (const { name } of users) {
+    const person = discord.user(name);
+    person.say(person.dm, 'hello');
+    await discord.waitForBotMessage(person.dm, ({ content }) => content.includes('Something went wrong'));
+  }
+  await expect.poll(() => closed).toBe(1);
+  await rm(join(root, 'lamp'), { recursive: true });
+  await expect.poll(() => warnings).toContain('[lamp] is closed');
 });
 
 test('a model without a price is not used where there is a budget', async () => {

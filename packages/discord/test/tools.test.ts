@@ -1,5 +1,5 @@
 // The seven tools that come along, tools of other folders, rights, and questions before something is changed.
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { calls, lastText, quiet, results, runBot, startBot, temporaryFolder } from './start-bot.ts';
@@ -172,6 +172,59 @@ test('a folder of the operator gets Discord under the new and the old names, and
     await discord.waitForBotMessage(thread, ({ content }) => content.includes('done:'));
     expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('look');
   }
+});
+
+const replacement = (text: string) => ({
+  'manifest.yaml': `tool_human_name: Careful files
+tool_list:
+  - { name: file_write, description: Writes little, capability: read }
+`,
+  'tool.mjs': `export class Tools { async tool_file_write() { return '${text}'; } }`,
+});
+
+async function writeFolder(folder: string, files: Record<string, string>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+}
+
+test('a folder that replaces one that comes along does so also when it is broken from the start', async () => {
+  const root = await temporaryFolder();
+  await writeFolder(join(root, 'file_write'), { ...replacement('careful'), 'manifest.yaml': 'tool_list: [' });
+  const model = calls({ name: 'file_write', arguments: { file_name: 'a.txt', file_contents: 'x' } });
+  const { discord } = await startBot({ model, toolDirectories: [root] });
+  discord.user('ann').say('general', `${discord.bot.mention} write a file`);
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
+  const offered = model.calls[0]?.tools?.map(({ name }) => name);
+  expect(offered).toContain('fetch_date_time');
+  expect(offered).not.toContain('file_write');
+  expect(discord.botMessages('general').some(({ files }) => files.length > 0)).toBe(false);
+});
+
+test('a folder that an edit breaks goes on as it was loaded, and what it replaced stays away', async () => {
+  const root = await temporaryFolder();
+  await writeFolder(join(root, 'file_write'), replacement('careful'));
+  const model = calls({ name: 'file_write' });
+  const warnings: string[] = [];
+  const logger = { ...quiet, warn: (message: string) => void warnings.push(message) };
+  const { discord } = await startBot({ model, toolDirectories: [root], logger });
+  const ann = discord.user('ann');
+  const asked = async () => {
+    const { id } = ann.say('general', `${discord.bot.mention} write a file`);
+    const isAnswer = (message: { content: string; replyTo?: { messageId: string } | undefined }) =>
+      message.replyTo?.messageId === id && message.content.includes('done:');
+    return (await discord.waitForBotMessage('general', isAnswer)).content;
+  };
+  expect(await asked()).toContain('careful');
+  // at once, so that nobody sees half of it
+  await writeFile(join(root, 'edited.yaml'), 'tool_list: [');
+  await rename(join(root, 'edited.yaml'), join(root, 'file_write', 'manifest.yaml'));
+  // seen by the catalogue and by the loaded folder
+  await expect.poll(() => warnings.filter((text) => text.includes('file_write/manifest.yaml')).length).toBe(2);
+  expect(await asked()).toContain('careful');
+  const choices = ann.complete('agent', { channel: 'general', options: { name: 'careful' }, focused: 'name' });
+  expect(await choices.choices()).toEqual([{ name: 'Careful files', value: 'file_write' }]);
+  await writeFolder(join(root, 'file_write'), replacement('more careful'));
+  await expect.poll(asked).toContain('more careful');
 });
 
 test('what is too long to be read at once is there to be read before it is allowed, and nothing in it is invisible', async () => {

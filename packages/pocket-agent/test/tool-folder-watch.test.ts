@@ -186,6 +186,38 @@ test('files that a tool imports from its folder are read again with it', async (
   await expect.poll(said).toEqual([{ type: 'text', text: 'two' }]);
 });
 
+test('a file above the folders is one for all of them, and stays as it is when one of them is edited', async () => {
+  const counting = (name: string, word: string) => `import { counter } from '../counter.ts';
+    export class Tools { async ${name}() { return '${word} ' + ++counter.count; } }`;
+  const root = writeFiles({
+    'counter.ts': 'export const counter: { count: number } = { count: 0 };',
+    'A/manifest.yaml': manifestOf('a'),
+    'A/tool.ts': counting('a', 'old'),
+    'B/manifest.yaml': manifestOf('b'),
+    'B/tool.ts': counting('b', 'other'),
+  });
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: { tools: servedOnStdio(root, '--watch') } },
+    logger: silent,
+  });
+  onTestFinished(() => client.close());
+  const told = async (name: string) => {
+    const { content } = await client.callTool(name, {});
+    return content.map((block) => (block.type === 'text' ? block.text : block.type)).join();
+  };
+  expect(await told('a')).toBe('old 1');
+  expect(await told('b')).toBe('other 2');
+  writeInto(root, 'A/tool.ts', counting('a', 'new'));
+  const counts: string[] = [];
+  const next = async () => {
+    const [word, count = ''] = (await told('a')).split(' ');
+    counts.push(count);
+    return word;
+  };
+  await expect.poll(next).toBe('new');
+  expect(counts).toEqual(counts.map((_, index) => String(3 + index)));
+});
+
 test('after close nothing is read again', async () => {
   const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
   const folder = loadToolFolder(root, { logger: silent, watch: true });

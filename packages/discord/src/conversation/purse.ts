@@ -1,5 +1,5 @@
 // What one run may spend. It is written down step by step, so that runs side by side see what the others have spent.
-import type { Usage } from 'pocket-agent';
+import type { PocketAgent, Usage } from 'pocket-agent';
 import { DiscordBotError } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { GuildSettings } from '../settings/settings.ts';
@@ -17,6 +17,7 @@ export class Purse {
   readonly #spender: Spender;
   readonly #settings: GuildSettings;
   #paid: Spent = { costUsd: 0, tokens: 0, runs: 0 };
+  #lastSettled: Promise<void> = Promise.resolve();
 
   constructor(parts: Pick<BotParts, 'spending' | 'options'>, { spender, settings }: Owner) {
     this.#parts = parts;
@@ -49,16 +50,32 @@ export class Purse {
     await this.limit();
   }
 
-  /** Writes down what the run has used since the last time. */
-  async settle({ costUsd = 0, inputTokens, outputTokens, modelCalls }: Usage): Promise<void> {
+  /** Writes down what the run has used since the last time that it could be written down. */
+  settle(usage: Usage): Promise<void> {
+    // a run that is stopped ends while its last step is being paid for; both at once would count that step twice
+    const settled = this.#lastSettled.then(() => this.#add(usage));
+    this.#lastSettled = settled.catch(() => {});
+    return settled;
+  }
+
+  /** At the end of a run; its agent is closed also when what it used cannot be written down. */
+  async settleAndClose(agent: PocketAgent): Promise<void> {
+    try {
+      await this.settle(agent.totals.usage);
+    } finally {
+      await agent.close();
+    }
+  }
+
+  async #add({ costUsd = 0, inputTokens, outputTokens, modelCalls }: Usage): Promise<void> {
     if (modelCalls === 0) return;
     const all: Spent = { costUsd, tokens: inputTokens + outputTokens, runs: 1 };
     const before = this.#paid;
-    this.#paid = all;
     await this.#parts.spending.add(this.#spender, {
       costUsd: all.costUsd - before.costUsd,
       tokens: all.tokens - before.tokens,
       runs: all.runs - before.runs,
     });
+    this.#paid = all;
   }
 }

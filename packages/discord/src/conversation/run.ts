@@ -85,9 +85,7 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
       },
     });
   } finally {
-    await purse.settle(agent.totals.usage);
-    await agent.close();
-    lease?.release();
+    await purse.settleAndClose(agent).finally(() => lease?.release());
   }
 }
 

@@ -2,7 +2,13 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger, ToolSource } from 'pocket-agent';
-import { type HostContext, loadToolFolder, problemText, type ToolFolder } from 'pocket-agent/tool-folder';
+import {
+  type FolderState,
+  type HostContext,
+  loadToolFolder,
+  problemText,
+  type ToolFolder,
+} from 'pocket-agent/tool-folder';
 import { DiscordBotError, messageOf } from '../errors.ts';
 import { failedTool } from './failed-tool.ts';
 
@@ -79,14 +85,19 @@ export class Catalogue {
     await Promise.all([...this.#directories, ...loaded].map((folder) => folder.close()));
   }
 
-  #folders(): Map<string, { name: string; humanName: string; path: string }> {
-    const found = new Map<string, { name: string; humanName: string; path: string }>();
-    for (const { folders } of this.#directories) {
-      for (const folder of folders) {
-        if (folder.problems.length === 0 && !found.has(folder.name)) found.set(folder.name, folder);
-      }
+  /** Of folders with one name the first counts, also when it is broken: it may be there to allow less than the others. */
+  #folders(): Map<string, FolderState> {
+    const first = new Map<string, FolderState>();
+    for (const folder of this.#directories.flatMap(({ folders }) => folders)) {
+      if (!first.has(folder.name)) first.set(folder.name, folder);
     }
-    return found;
+    const usable = [...first.values()].flatMap((folder) => this.#usable(folder) ?? []);
+    return new Map(usable.map((folder) => [folder.name, folder]));
+  }
+
+  /** One that an edit broke is as it was loaded before, which goes on working. */
+  #usable(folder: FolderState): FolderState | undefined {
+    return folder.problems.length === 0 ? folder : this.#loaded.get(folder.path)?.folder.folders[0];
   }
 
   #borrow(path: string): ToolSource {

@@ -1,7 +1,7 @@
 // tool.ts, tool.js or tool.mjs of a folder: imported within a time limit, its class found, its methods matched.
 import { realpath } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
-import { basename, sep } from 'node:path';
+import { basename, dirname, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { errorText } from '../errors.ts';
 
@@ -41,14 +41,14 @@ export async function importTools(
     const found = 'TypeScript inside node_modules, which Node does not load';
     return { line: 1, found, expected: 'tool.js or tool.mjs (compile tool.ts before the package is published)' };
   }
-  const address = pathToFileURL(file).href;
+  const query = version === undefined ? '' : await versionQuery(version, dirname(file));
   if (version !== undefined) followVersions();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, 'late');
   });
   try {
-    const loading: Promise<unknown> = import(version === undefined ? address : `${address}?${VERSION}=${version}`);
+    const loading: Promise<unknown> = import(pathToFileURL(file).href + query);
     const module = await Promise.race([loading, late]);
     if (module === 'late') {
       return { line: 1, found: `a module that was not imported within ${timeoutMs} ms`, expected: 'one that loads' };
@@ -113,16 +113,26 @@ function oneLine(text: string): string {
 const VERSION = 'pocket-agent-version';
 let isFollowing = false;
 
-/** What a module with a version imports from beside it gets the same version: Node never forgets a module. */
+/** Names the folder too, as Node names what is in it: without the links that lead there. */
+async function versionQuery(version: string, folder: string): Promise<string> {
+  const { href } = pathToFileURL((await realpath(folder)) + sep);
+  return `?${VERSION}=${version}&folder=${encodeURIComponent(href)}`;
+}
+
+/**
+ * What a module with a version imports by a relative path from its tool folder gets the same version: Node never
+ * forgets a module. What is outside belongs to others too, and stays one module for all.
+ */
 function followVersions(): void {
   if (isFollowing) return;
   isFollowing = true;
-  const query = new RegExp(`\\?${VERSION}=[^&#]+$`);
+  const query = new RegExp(`\\?${VERSION}=[^&#]+&folder=([^&#]+)$`);
   registerHooks({
     resolve(specifier, context, next) {
       const resolved = next(specifier, context);
-      const version = specifier.startsWith('.') ? query.exec(context.parentURL ?? '') : null;
-      return version ? { ...resolved, url: resolved.url + version[0] } : resolved;
+      const [version, folder] = (specifier.startsWith('.') && query.exec(context.parentURL ?? '')) || [];
+      const isInside = folder !== undefined && resolved.url.startsWith(decodeURIComponent(folder));
+      return isInside ? { ...resolved, url: resolved.url + version } : resolved;
     },
   });
 }
