@@ -2,7 +2,6 @@
 import {
   auth,
   computeScopeUnion,
-  createFetchWithInit,
   extractWWWAuthenticateParams,
   type FetchLike,
   isStrictScopeSuperset,
@@ -55,15 +54,14 @@ class Authorization {
   }
 
   /** For requests to `serverUrl`: a refused one is sent once more when the tokens could be renewed without a person. */
-  fetchFor(serverUrl: URL, fetch: FetchLike, requestInit: RequestInit): FetchLike {
-    const fetchFn = createFetchWithInit(fetch, requestInit);
+  fetchFor(serverUrl: URL, fetch: FetchLike): FetchLike {
     return async (url, init) => {
       const response = await fetch(url, init);
       const challenge = challengeOf(response);
       if (!challenge) return response;
       await discard(response);
       const headers = new Headers(init?.headers);
-      const renewing = this.#renew(headers.get('authorization'), challenge, { serverUrl, fetchFn });
+      const renewing = this.#renew(headers.get('authorization'), challenge, { serverUrl, fetchFn: fetch });
       headers.set('authorization', `Bearer ${await (init?.signal ? abortable(renewing, init.signal) : renewing)}`);
       const second = await fetch(url, { ...init, headers });
       if (!challengeOf(second)) return second;

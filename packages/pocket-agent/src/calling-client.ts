@@ -37,6 +37,9 @@ const method = 'tools/call';
 /** The requests of the SDK count from zero. */
 const FIRST_ID = 1_000_000_000;
 
+/** A call failed after its server had answered with a question: to send it anew would begin a second one. */
+export class BegunCallError extends Error {}
+
 export class CallingClient extends Client {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = FIRST_ID;
@@ -58,6 +61,8 @@ export class CallingClient extends Client {
       options,
       flowStartedAt,
       retry: (next, again) => super.request({ method, params: next }, resultSchema, again),
+    }).catch((cause: unknown) => {
+      throw new BegunCallError('The call had begun', { cause });
     });
     return checkedToolResult(settled);
   }

@@ -2,6 +2,8 @@
 import {
   type AuthProvider,
   type ConnectOptions,
+  createFetchWithInit,
+  type FetchLike,
   type OAuthClientProvider,
   SdkHttpError,
   SseError,
@@ -39,9 +41,11 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const login = loginOf(entry);
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
   const { fetch = httpFetch } = entry;
-  const options = { requestInit: { headers }, fetch, ...(authProvider ? { authProvider } : {}) };
+  const options = authProvider
+    ? { requestInit: { headers: {} }, fetch: fetchWithHeaders({ fetch, headers, url }), authProvider }
+    : { requestInit: { headers }, fetch };
   const renewing = sharesTokens(authProvider)
-    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, fetch, options.requestInit) }
+    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, options.fetch) }
     : {};
   try {
     const overSse = () =>
@@ -68,6 +72,18 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
       },
     );
   }
+}
+
+interface ServerFetch {
+  fetch: FetchLike;
+  headers: Record<string, string>;
+  url: URL;
+}
+
+/** For a server with a login: the headers of its entry are for it alone, not for whoever gives out its tokens. */
+function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
+  const fetchOwn = createFetchWithInit(fetch, { headers });
+  return (to, init) => (new URL(to).origin === url.origin ? fetchOwn : fetch)(to, init);
 }
 
 /** Connects, and as often as the server asks for it takes a person through the login and connects again. */

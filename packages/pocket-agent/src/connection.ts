@@ -1,6 +1,7 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
 import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
+import { BegunCallError } from './calling-client.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import type { Connected } from './connect-attempt.ts';
 import { errorText, PocketError } from './errors.ts';
@@ -10,7 +11,7 @@ import { type Listener, ListeningClient } from './listening-client.ts';
 import type { Logger } from './logger.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { isUnreachable, retrySafety } from './retry-safety.ts';
+import { isHarmlessTwice, isUnreachable, retrySafety } from './retry-safety.ts';
 import { sendCall } from './send-call.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
@@ -62,9 +63,9 @@ export class McpConnection {
   constructor(options: ConnectionOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#listener = { ...options, pending: this.#pending, onToolsChanged: () => this.#tools.changed() };
     const { name, logger } = options;
     this.#tools = new ToolList({ name, logger, timeoutMs: this.#connectTimeoutMs });
+    this.#listener = { ...options, pending: this.#pending, tools: this.#tools };
   }
 
   /** How it went; undefined before the server was reached for. */
@@ -168,26 +169,25 @@ export class McpConnection {
       live.calls++;
       try {
         return await send(live);
-      } catch (error) {
+      } catch (thrown) {
         signal.throwIfAborted();
         this.#closing.signal.throwIfAborted();
+        const hasBegun = thrown instanceof BegunCallError;
+        const error = hasBegun ? thrown.cause : thrown;
         if (isUnauthorized(error)) {
+          if (hasBegun && !isHarmlessTwice(tool))
+            throw outcomeUnknown(`MCP server "${this.name}" wanted a login while "${tool?.name}" ran`, error);
           // it may ask for more rights in the middle of a session, and has not run what it refused
           if (++logins > MOST_LOGINS) throw authorizationNeeded(this.name, this.#options.entry, error);
           await this.#logIn(live, signal, error);
           continue;
         }
-        const safety = retrySafety(error, tool);
+        const safety = retrySafety(thrown, tool);
         if (safety === 'no-loss') throw error;
         const cause = brokenOff(live) ?? error;
         this.#lose(live, errorText(cause));
-        if (safety === 'unsafe') {
-          throw new PocketError(
-            'TOOL_OUTCOME_UNKNOWN',
-            `The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran. It may or may not have taken effect; check before you try again.`,
-            { cause },
-          );
-        }
+        if (safety === 'unsafe')
+          throw outcomeUnknown(`The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran`, cause);
         if (isSecond) throw this.#lost(cause);
         isSecond = true;
       } finally {
@@ -363,6 +363,11 @@ interface Live extends Connected {
   logs: boolean;
   /** Requests under way, which closing would cut off. */
   calls: number;
+}
+
+function outcomeUnknown(what: string, cause: unknown): PocketError {
+  const text = `${what}. It may or may not have taken effect; check before you try again.`;
+  return new PocketError('TOOL_OUTCOME_UNKNOWN', text, { cause });
 }
 
 /** Why we ended a server that could not be listened to any longer. */

@@ -98,6 +98,11 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     await super.close();
   }
 
+  /** Opens the stream again on which a server of 2025 tells what belongs to no request. */
+  listenAgain(): Promise<void> {
+    return this.resumeStream(''); // as of no event: what was missed meanwhile is read anew
+  }
+
   /** The server hears of it first; then the connection of the call ends, which the server may never have done. */
   async #cancel(message: JSONRPCNotification, options: TransportSendOptions | undefined): Promise<void> {
     try {

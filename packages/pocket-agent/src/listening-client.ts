@@ -12,10 +12,13 @@ import {
   tell,
 } from './server-requests.ts';
 import { SparingCache } from './sparing-cache.ts';
+import type { ToolList } from './tool-list.ts';
 import type { ToolProgress } from './tools.ts';
 
 /** How often a server of the 2026 era may ask something in one call; the SDK would stop at ten. */
 const MOST_ROUNDS = 100;
+/** What the SDK says of a stream that it will not open again: in the 2025 era that on which changes are told. */
+const STREAM_GIVEN_UP = /^Maximum reconnection attempts/;
 
 export interface Listener {
   name: string;
@@ -23,8 +26,8 @@ export interface Listener {
   logger: Logger;
   clientInfo: { name: string; version: string };
   pending: PendingCalls;
+  tools: Pick<ToolList, 'changed' | 'unheard'>;
   onLog(log: ServerLog): void;
-  onToolsChanged(): void;
 }
 
 export class ListeningClient extends CallingClient {
@@ -37,7 +40,7 @@ export class ListeningClient extends CallingClient {
       versionNegotiation,
       responseCacheStore: new SparingCache(),
       inputRequired: { maxRounds: MOST_ROUNDS },
-      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() } },
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.tools.changed() } },
     });
     this.#listener = listener;
     registerServerRequests(this, {
@@ -46,7 +49,10 @@ export class ListeningClient extends CallingClient {
       logger,
       whileAsked: (answer) => pending.whileAsked(answer),
     });
-    this.onerror = (error) => logger.debug(`MCP server "${name}": ${errorText(error)}`);
+    this.onerror = (error) => {
+      logger.debug(`MCP server "${name}": ${errorText(error)}`);
+      if (STREAM_GIVEN_UP.test(error.message) && this.getProtocolEra() !== 'modern') listener.tools.unheard(this);
+    };
   }
 
   override async connect(...[transport, options]: Parameters<Client['connect']>): Promise<void> {

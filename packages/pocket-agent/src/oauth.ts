@@ -7,6 +7,7 @@ import type {
   OAuthClientProvider,
   OAuthDiscoveryState,
   OAuthTokens,
+  StoredOAuthClientInformation,
 } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 
@@ -27,19 +28,20 @@ export interface FileOAuthOptions {
   scope?: string;
   /** Address of a document that describes this client, for servers that know clients by it (CIMD). */
   clientMetadataUrl?: string;
-  /** For a client that was registered beforehand. */
+  /** For a client that was registered beforehand, with the authorization server that it is first used with. */
   clientInformation?: OAuthClientInformationMixed;
 }
 
 interface Stored {
   tokens?: OAuthTokens;
-  client?: OAuthClientInformationMixed;
+  client?: StoredOAuthClientInformation;
   verifier?: string;
 }
 
 /** OAuth with dynamic registration, PKCE and refresh, whose tokens outlive the process. */
 export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
   const store = new PrivateFile(options.file);
+  const { clientInformation: given } = options;
   let authorizationUrl: URL | undefined;
   let state = crypto.randomUUID();
   // known from the login page to the tokens, so that both are of the same authorization server; a server may move later
@@ -60,8 +62,7 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
       state = crypto.randomUUID();
       return state;
     },
-    clientInformation: async () => options.clientInformation ?? (await store.read()).client,
-    saveClientInformation: (client) => store.update({ client }),
+    ...(given ? registeredBefore(given, store) : registeredIn(store)),
     tokens: async () => (await store.read()).tokens,
     saveTokens: async (tokens) => {
       await store.update({ tokens });
@@ -82,7 +83,8 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
       return verifier;
     },
     invalidateCredentials: async (scope) => {
-      if (scope === 'all' || scope === 'client') await store.update({ client: undefined });
+      // a client that was given stays with its authorization server
+      if (!given && (scope === 'all' || scope === 'client')) await store.update({ client: undefined });
       if (scope === 'all' || scope === 'tokens') await store.update({ tokens: undefined });
       if (scope === 'all' || scope === 'verifier') await store.update({ verifier: undefined });
       if (scope === 'all' || scope === 'discovery') discovery = undefined;
@@ -105,6 +107,32 @@ export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
         );
       }
       return back;
+    },
+  };
+}
+
+type Registration = Pick<OAuthClientProvider, 'clientInformation' | 'saveClientInformation'>;
+
+function registeredIn(store: PrivateFile): Registration {
+  return {
+    clientInformation: async () => (await store.read()).client,
+    saveClientInformation: (client) => store.update({ client }),
+  };
+}
+
+/**
+ * Its secret is for the authorization server that it is first used with. The SDK refuses to show it to another, and
+ * does not register a new client there either, since that could not be saved.
+ */
+function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile): Registration {
+  return {
+    clientInformation: async (context) => {
+      const { client } = await store.read();
+      if (client?.issuer && client.client_id === given.client_id) return { ...given, issuer: client.issuer };
+      if (!context) return given;
+      const bound = { ...given, issuer: context.issuer };
+      await store.update({ client: bound });
+      return bound;
     },
   };
 }

@@ -1,5 +1,6 @@
 // After a failed request: was the connection lost, and may the same call be sent again?
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client';
+import { BegunCallError } from './calling-client.ts';
 import { errorText, isPocketError } from './errors.ts';
 import { STREAM_ENDED } from './http-transport.ts';
 
@@ -7,10 +8,16 @@ import { STREAM_ENDED } from './http-transport.ts';
 type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';
 
 export function retrySafety(error: unknown, tool: Tool | undefined): RetrySafety {
-  if (wasRefused(error)) return 'repeat';
-  if (!wasCutOff(error)) return 'no-loss';
-  const harmless = !tool || tool.annotations?.readOnlyHint || tool.annotations?.idempotentHint;
-  return harmless ? 'repeat' : 'unsafe';
+  const hasBegun = error instanceof BegunCallError;
+  const reason = hasBegun ? error.cause : error;
+  const isRefused = wasRefused(reason);
+  if (!isRefused && !wasCutOff(reason)) return 'no-loss';
+  return (isRefused && !hasBegun) || isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
+}
+
+/** Other requests than calls of tools only read. */
+export function isHarmlessTwice(tool: Tool | undefined): boolean {
+  return !tool || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
 }
 
 /** The server did not take the request at all: it knows no such session, or nothing listens there. */
@@ -37,8 +44,13 @@ export function isUnreachable(error: unknown): boolean {
 
 function wasCutOff(error: unknown): boolean {
   if (error instanceof ProtocolError) return error.code === STREAM_ENDED;
-  if (error instanceof SdkHttpError) return error.data.status === 502 || error.data.status === 503;
+  if (error instanceof SdkHttpError) return isOfGateway(error.data.status);
   if (error instanceof SdkError)
     return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
   return error instanceof TypeError && /fetch failed|terminated/i.test(error.message);
+}
+
+/** What proxies answer that have lost their server, or waited too long for it. */
+function isOfGateway(status: number): boolean {
+  return (status >= 502 && status <= 504) || (status >= 520 && status <= 527);
 }

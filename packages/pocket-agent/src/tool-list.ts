@@ -2,6 +2,7 @@
 import { type Client, type McpSubscription, SdkError, SdkErrorCode, type Tool } from '@modelcontextprotocol/client';
 import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { errorText, PocketError } from './errors.ts';
+import { HttpTransport } from './http-transport.ts';
 import type { Logger } from './logger.ts';
 import { retrySafety } from './retry-safety.ts';
 import { sharedTool } from './shared-tools.ts';
@@ -62,17 +63,30 @@ export class ToolList {
   }
 
   async read(client: Client, signal: AbortSignal | undefined): Promise<readonly Tool[]> {
-    this.#reading ??= this.#askInTime(client);
+    this.#reading ??= this.#begin(client);
     return signal ? abortable(this.#reading, signal) : this.#reading;
+  }
+
+  /** The server tells of changes no longer, unless it is asked to do so again. */
+  unheard(client: Client): void {
+    this.#unwatched = client;
+    this.changed();
   }
 
   /** In the 2026 era changes come over a subscription, which may end while the server lives on. */
   watch(client: Client, subscription: McpSubscription | undefined = client.autoOpenedSubscription): void {
     subscription?.closed.then((cause) => {
-      if (cause === 'local') return;
-      this.#unwatched = client;
-      this.changed();
+      if (cause !== 'local') this.unheard(client);
     });
+  }
+
+  #begin(client: Client): Promise<readonly Tool[]> {
+    const reading = this.#askInTime(client);
+    // who waited for it may have gone: whoever comes next must not read of an old failure
+    reading.catch(() => {
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    return reading;
   }
 
   #askInTime(client: Client): Promise<readonly Tool[]> {
@@ -83,7 +97,7 @@ export class ToolList {
   /** Nobody waits for it: what changes until then is read as soon as it is there. */
   #watchAgain(client: Client): void {
     this.#unwatched = undefined;
-    this.#inTime('Watching', (signal) => client.listen({ toolsListChanged: true }, { signal })).then(
+    this.#inTime('Watching', (signal) => listenAgain(client, signal)).then(
       (subscription) => {
         this.watch(client, subscription);
         this.changed();
@@ -139,4 +153,12 @@ export class ToolList {
     const text = `MCP server "${this.#options.name}" lists its tools on more than ${MOST_PAGES} pages, the most that are read.`;
     return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
   }
+}
+
+/** In the 2025 era there is a stream for it over HTTP, in place of a subscription. */
+async function listenAgain(client: Client, signal: AbortSignal): Promise<McpSubscription | undefined> {
+  if (client.getProtocolEra() === 'modern') return client.listen({ toolsListChanged: true }, { signal });
+  const { transport } = client;
+  if (transport instanceof HttpTransport) await abortable(transport.listenAgain(), signal);
+  return undefined;
 }

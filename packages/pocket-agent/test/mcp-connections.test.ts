@@ -2,11 +2,13 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
-import { describe, expect, test } from 'vitest';
-import { type Host, startLegacyHost, startModernHost } from './fixtures/http-hosts.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type Host, startGappyHost, startLegacyHost, startModernHost } from './fixtures/http-hosts.ts';
 import { modernServer } from './fixtures/modern-tools.ts';
 import { eventually, folder, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
 import { silent } from './helpers.ts';
+
+afterEach(() => vi.useRealTimers());
 
 const count = (host: Host, method: string) => host.seen.filter((seen) => seen.method === method).length;
 const names = (tools: readonly { name: string }[]) => tools.map((tool) => tool.name);
@@ -93,6 +95,21 @@ describe('a connection', () => {
   });
 });
 
+/** A client of a 2025 server whose stream the SDK has given up. */
+async function withoutStream() {
+  const host = await open(startGappyHost());
+  const world = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
+  const changeAfter = async (what: () => unknown) => {
+    const { revision } = world.client;
+    await what();
+    await eventually(() => expect(world.client.revision).toBeGreaterThan(revision));
+  };
+  await world.client.listTools();
+  await eventually(() => expect(world.lines).toContain('[it] listening'));
+  await changeAfter(() => host.beginGap());
+  return { host, ...world, changeAfter };
+}
+
 describe('the list of tools', () => {
   test.each([
     ['the 2026 era in process', () => ({ server: () => modernServer() })],
@@ -124,6 +141,27 @@ describe('the list of tools', () => {
     const { revision } = client;
     await client.callTool('grow', {});
     await eventually(() => expect(client.revision).toBeGreaterThan(revision));
+    expect(names(await client.listTools())).toContain('grown');
+  });
+
+  test('is read again when a 2025 HTTP server says so, also after the SDK has given up its stream', async () => {
+    const { host, client, statuses, changeAfter } = await withoutStream();
+    host.endGap();
+    await changeAfter(() => client.listTools()); // the stream is open again, and what was missed is looked for
+    expect(names(await client.listTools())).not.toContain('grown');
+    await changeAfter(() => client.callTool('grow', {}));
+    expect(names(await client.listTools())).toContain('grown');
+    expect(statuses).toEqual(['it: connected']);
+  });
+
+  test('is read again after a minute while there is no stream on which a 2025 HTTP server could say so', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { client, lines } = await withoutStream();
+    await client.listTools();
+    await eventually(() => expect(lines.join()).toContain('Changes of tools are looked for'));
+    await client.callTool('grow', {});
+    expect(names(await client.listTools())).not.toContain('grown');
+    vi.setSystemTime(Date.now() + 60_001);
     expect(names(await client.listTools())).toContain('grown');
   });
 

@@ -65,6 +65,12 @@ describe('an answer over HTTP', () => {
     expect(host.seen.filter(({ headers }) => 'last-event-id' in headers)).toEqual([]);
   });
 
+  test.each([502, 503, 504, 520, 524, 527])('that is the %i of a proxy leaves the outcome unknown', async (status) => {
+    const { client, statuses } = await clientOf({ 'tools/call': (response) => refuse(response, status, 'no answer') });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(statuses).toEqual(['it: connected', 'it: lost']);
+  });
+
   test('that is cut off twice is an error that names the server', async () => {
     const cut: Answer = (response) => response.destroy();
     const { client } = await clientOf({ 'tools/list': readOnly, 'tools/call': cut });
@@ -191,6 +197,32 @@ describe('the list of tools', () => {
     await eventually(() => expect(client.revision).toBeGreaterThan(revision));
     expect(await client.listTools()).toMatchObject([{ name: 'it' }]);
     expect([lists.length, statuses]).toEqual([1, ['it: connected', 'it: lost', 'it: failed', 'it: connected']]);
+  });
+
+  test('is read anew when it failed after the only one who waited for it had gone', async () => {
+    const server = new McpServer({ name: 'slow', version: '1' });
+    server.registerTool('it', {}, () => ({ content: [{ type: 'text', text: 'done' }] }));
+    const { client, statuses } = testClient({ mcpConfig: server });
+    const [tool] = await client.listTools();
+    const begun = Promise.withResolvers<void>();
+    const failing = Promise.withResolvers<never>();
+    server.server.setRequestHandler('tools/list', () => {
+      begun.resolve();
+      return failing.promise;
+    });
+    const { revision } = client;
+    server.sendToolListChanged();
+    await eventually(() => expect(client.revision).toBeGreaterThan(revision));
+    const leaving = new AbortController();
+    const left = client.listTools(leaving.signal);
+    await begun.promise;
+    leaving.abort(new Error('no longer wanted'));
+    await expect(left).rejects.toThrow('no longer wanted');
+    failing.reject(new Error('not now'));
+    expect(textOfResult(await client.callTool('it', {}))).toBe('done'); // which is heard after the failure
+    server.server.setRequestHandler('tools/list', () => ({ tools: [tool ?? expect.fail('no tool was listed')] }));
+    expect(await client.listTools()).toEqual([tool]);
+    expect(statuses).toEqual(['local: connected']);
   });
 
   test('comes whoever fails to hear of a tool that was renamed', async () => {

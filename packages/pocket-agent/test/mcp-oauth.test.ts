@@ -1,18 +1,20 @@
 // OAuth for remote servers: a person logs in once, tokens live in a private file and are renewed.
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FileOAuthOptions, fileOAuth } from 'pocket-agent';
+import { type FileOAuthOptions, fileOAuth, type McpServerEntry, type PocketAgentClientOptions } from 'pocket-agent';
 import { expect, test } from 'vitest';
 import { type ProtectedHost, startProtectedHost } from './fixtures/authorization-server.ts';
-import { folder, open, testClient, textOfResult } from './fixtures/world.ts';
+import { folder, open, type TestClient, testClient, textOfResult } from './fixtures/world.ts';
 
 interface World {
   host: ProtectedHost;
   file: string;
   /** Login pages a person was shown. */
   pages: URL[];
-  connect(options?: Partial<FileOAuthOptions> & { connectTimeoutMs?: number }): ReturnType<typeof testClient>;
+  connect(options?: Partial<FileOAuthOptions>, more?: More): TestClient;
 }
+
+type More = Partial<Extract<McpServerEntry, { url: string }>> & Pick<PocketAgentClientOptions, 'elicitationHandler'>;
 
 async function world(): Promise<World> {
   const host = await open(startProtectedHost());
@@ -22,7 +24,7 @@ async function world(): Promise<World> {
     host,
     file,
     pages,
-    connect: ({ connectTimeoutMs = 30_000, ...options } = {}) => {
+    connect: (options = {}, { elicitationHandler, ...entry } = {}) => {
       const auth = fileOAuth({
         file,
         redirectUrl: 'http://localhost:7777/callback',
@@ -32,7 +34,8 @@ async function world(): Promise<World> {
         },
         ...options,
       });
-      return testClient({ mcpConfig: { mcpServers: { it: { url: host.url, auth, connectTimeoutMs } } } });
+      const mcpConfig = { mcpServers: { it: { url: host.url, auth, ...entry } } };
+      return testClient({ mcpConfig, ...(elicitationHandler ? { elicitationHandler } : {}) });
     },
   };
 }
@@ -87,6 +90,72 @@ test('tokens that were taken back lead to a new login in the middle of a session
   expect(pages).toHaveLength(2);
   expect(statuses).toEqual(['it: connected']);
 });
+
+test('a call that has asked something is not begun again after a login', async () => {
+  const { host, pages, connect } = await world();
+  let asked = 0;
+  const { client } = connect(undefined, {
+    elicitationHandler: () => {
+      if (++asked === 1) host.revokeAll();
+      return { action: 'accept', content: { name: 'Ada' } };
+    },
+  });
+  await expect(client.callTool('ask', {})).rejects.toMatchObject({
+    code: 'TOOL_OUTCOME_UNKNOWN',
+    message:
+      'MCP server "it" wanted a login while "ask" ran. It may or may not have taken effect; check before you try again.',
+  });
+  expect([asked, pages.length]).toEqual([1, 1]);
+  expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+  expect([asked, pages.length]).toEqual([2, 2]);
+});
+
+test('a call that has asked something goes on with a renewed token', async () => {
+  const { host, connect } = await world();
+  const asked: string[] = [];
+  const { client } = connect(undefined, {
+    elicitationHandler: ({ message }) => {
+      asked.push(message);
+      host.expireTokens();
+      return { action: 'accept', content: { name: 'Ada' } };
+    },
+  });
+  expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+  expect(asked).toEqual(['Your name?']);
+});
+
+test('a client that was registered beforehand is shown to no other authorization server', async () => {
+  const { host, file, connect } = await world();
+  const clientInformation = { client_id: 'mine', client_secret: 'hush' };
+  const first = connect({ clientInformation });
+  await first.client.listTools();
+  expect(host.registrations).toEqual([]);
+  const other = await open(startProtectedHost());
+  host.revokeAll();
+  host.leaveTokensTo(other);
+  const mismatch = `credentials are bound to "${new URL(host.url).origin}"`;
+  await expect(first.client.callTool('echo', { text: 'a' })).rejects.toThrow(mismatch);
+  await first.client.close();
+  const second = connect({ clientInformation: { ...clientInformation, client_secret: 'hush, hush' } });
+  expect(await second.client.listTools()).toEqual([]);
+  expect(second.reasons.join()).toContain(mismatch);
+  expect([other.grants, other.registrations]).toEqual([[], []]);
+  expect(JSON.parse(readFileSync(file, 'utf8')).client).toMatchObject({ client_id: 'mine' });
+});
+
+test.each(['http', 'sse'] as const)(
+  'what an entry sends to its server is not for whoever gives out the tokens (%s)',
+  async (type) => {
+    const { host, connect } = await world();
+    const other = await open(startProtectedHost());
+    host.leaveTokensTo(other);
+    const url = host.url.replace('//', '//me:hush@');
+    await connect({}, { type, url, headers: { 'X-Api-Key': 'secret' } }).client.listTools();
+    expect(other.grants).toEqual(['authorization_code']);
+    expect(JSON.stringify(other.seen)).not.toMatch(/secret|Basic/);
+    for (const { headers } of host.seen) expect(headers).toMatchObject({ 'x-api-key': 'secret' });
+  },
+);
 
 test.each([
   ['run out are renewed once', 'expireTokens', 1],
@@ -158,13 +227,11 @@ test('a login that was refused is reported, not repeated', async () => {
 
 test('a person may take longer to log in than a server may take to answer', async () => {
   const { host, connect } = await world();
-  const { client } = connect({
-    connectTimeoutMs: 1_000,
-    authorize: async (url) => {
-      await new Promise((resolve) => setTimeout(resolve, 1_300));
-      return host.logIn(url);
-    },
-  });
+  const authorize = async (url: URL) => {
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    return host.logIn(url);
+  };
+  const { client } = connect({ authorize }, { connectTimeoutMs: 1_000 });
   expect(textOfResult(await client.callTool('echo', { text: 'slowly' }))).toBe('slowly');
 });
 

@@ -1,10 +1,21 @@
 // Servers that restart, crash or are killed while they are used: sessions come back, nothing is done twice.
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { PocketAgentClient } from 'pocket-agent';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { acceptedContent, createMcpHandler, inputRequired, McpServer } from '@modelcontextprotocol/server';
+import type { McpServerEntry, PocketAgentClient } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
-import { forward, type Host, listen, refuse, startLegacyHost, startOldSseHost } from './fixtures/http-hosts.ts';
-import { Lives } from './fixtures/lives.ts';
-import { json, listing, plainHost } from './fixtures/plain-host.ts';
+import { z } from 'zod';
+import {
+  forward,
+  type Host,
+  listen,
+  refuse,
+  startLegacyHost,
+  startModernHost,
+  startOldSseHost,
+} from './fixtures/http-hosts.ts';
+import { Lives, text } from './fixtures/lives.ts';
+import { type Answer, json, listing, plainHost } from './fixtures/plain-host.ts';
 import { eventually, folder, hostProcess, isAlive, open, stdio, testClient, textOfResult } from './fixtures/world.ts';
 import { resultText, scriptedAgent } from './helpers.ts';
 
@@ -122,6 +133,89 @@ describe('a stdio server killed -9 in the middle of a call', () => {
     const pids = await Promise.all(Array.from({ length: 6 }, () => client.callTool('pid', {})));
     expect(new Set(pids.map(textOfResult)).size).toBe(1);
     expect(statuses).toEqual(['it: connected', 'it: lost', 'it: connected']);
+  });
+});
+
+describe('a call of 2026 whose server has asked something', () => {
+  /** A client whose user answers; `before` happens first. */
+  const answering = (entry: McpServerEntry, before: () => unknown = () => {}) => {
+    const asked: string[] = [];
+    const world = testClient({
+      mcpConfig: { mcpServers: { it: entry } },
+      elicitationHandler: async ({ message }) => {
+        asked.push(message);
+        await before();
+        return { action: 'accept', content: { name: 'Ada' } };
+      },
+    });
+    return { ...world, asked };
+  };
+
+  const gone: Answer = (response) => refuse(response, 404, 'Session not found');
+
+  /** Its one tool `ask` wants a name; the request that brings the first one is not let through. */
+  const forgetful = (annotations: object, instead: Answer = gone) => {
+    const person = z.object({ name: z.string() });
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: 'asking', version: '1' });
+      server.registerTool(
+        'ask',
+        { inputSchema: z.object({}), annotations },
+        (_args, { mcpReq: { inputResponses } }) => {
+          const given = acceptedContent(inputResponses, 'who', person);
+          const who = inputRequired.elicit({ message: 'Your name?', requestedSchema: person });
+          return given ? text(`hello ${given.name}`) : inputRequired({ inputRequests: { who } });
+        },
+      );
+      return server;
+    });
+    const node = toNodeHandler(handler);
+    let answers = 0;
+    return listen(undefined, (request, response, body) => {
+      const isAnswer = JSON.stringify(body ?? '').includes('"inputResponses"');
+      if (isAnswer && ++answers === 1) return instead(response, (body as { id: number }).id);
+      return node(request, response, body);
+    });
+  };
+
+  test('is not begun again for an answer that was refused: part of it has run', async () => {
+    const { client, asked } = answering({ url: (await open(forgetful({}))).url });
+    await expect(client.callTool('ask', {})).rejects.toMatchObject({
+      code: 'TOOL_OUTCOME_UNKNOWN',
+      message: expect.stringContaining('It may or may not have taken effect'),
+    });
+    expect(asked).toEqual(['Your name?']);
+    expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+  });
+
+  test.each(['readOnlyHint', 'idempotentHint'])('is begun again where %s says that it can do no harm', async (hint) => {
+    const { client, asked } = answering({ url: (await open(forgetful({ [hint]: true }))).url });
+    expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each(['ask', 'ask_for_person'])('is not begun again when nothing listens any more (%s)', async (tool) => {
+    const host = await startModernHost();
+    const { client, asked } = answering({ url: host.url }, () => host.close());
+    await expect(client.callTool(tool, {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('is not begun again by a child that was started again', async () => {
+    const { client, asked, statuses } = answering(stdio('stdio-server.ts'), async () => {
+      process.kill(pid, 'SIGKILL');
+      await eventually(() => expect(statuses).toContain('it: lost'));
+    });
+    const pid = Number(textOfResult(await client.callTool('pid', {})));
+    await expect(client.callTool('ask', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('is not begun again with other headers', async () => {
+    const mismatch = json({ error: { code: -32_020, message: 'a header is missing' } });
+    const { client, asked } = answering({ url: (await open(forgetful({}, mismatch))).url });
+    await expect(client.callTool('ask', {})).rejects.toThrow('a header is missing');
+    expect(asked).toHaveLength(1);
   });
 });
 

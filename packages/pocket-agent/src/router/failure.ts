@@ -23,10 +23,13 @@ export function isWorthAnotherTry(kind: FailureKind): boolean {
   return kind !== 'request' && kind !== 'context-window';
 }
 
-/** A wrong key or a missing model does not mend itself by trying again. */
+/** A wrong key, wrong settings or a missing model do not mend themselves by trying again. */
 export function isLasting(kind: FailureKind): boolean {
   return kind === 'key' || kind === 'not-found';
 }
+
+/** Google and Anthropic answer 400 where others answer 401 and 402. */
+const REFUSED_ACCOUNT = /API key (not valid|expired)|credit balance is too low/i;
 
 export function failureOf(error: unknown): Failure {
   const headers = headersOf(error);
@@ -35,11 +38,12 @@ export function failureOf(error: unknown): Failure {
 
 function kindOf(error: unknown): FailureKind {
   if (isPocketError(error, 'TIMEOUT')) return 'timeout';
-  if (isPocketError(error, 'MODEL_KEY_MISSING')) return 'key';
+  if (isPocketError(error, 'MODEL_KEY_MISSING') || isPocketError(error, 'CONFIG_INVALID')) return 'key';
   if (isPocketError(error, 'MODEL_PACKAGE_MISSING')) return 'not-found';
   const text = errorText(error);
   const status = numberIn(error, 'statusCode');
   if (isContextWindow(error, status, text)) return 'context-window';
+  if (status === 400 && REFUSED_ACCOUNT.test(text)) return 'key';
   return status === undefined ? kindOfText(error, text) : kindOfStatus(status);
 }
 
