@@ -1,9 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import type { Credential } from '../src/types.ts';
-import { setUp } from './fixtures/bridge-setup.ts';
-import { cardOf, type Json, messageOf, rpcServer, sendJson, serve } from './fixtures/local-server.ts';
+import type { CallProgress, Credential } from '../src/types.ts';
+import { me, setUp } from './fixtures/bridge-setup.ts';
+import {
+  cardOf,
+  type Json,
+  messageOf,
+  rpcServer,
+  sendJson,
+  serve,
+  startStream,
+  taskOf,
+} from './fixtures/local-server.ts';
 
 const SECRET = 'planted/secret+123';
 
@@ -261,4 +270,85 @@ test('credentials that are refused are an error of their own', async () => {
   const response = await say('hello');
   expect(response).toMatchObject({ errorCode: 'AUTH_FAILED', metadata: { statusCode: 403, retryCount: 0 } });
   expect(JSON.stringify(response)).not.toContain(SECRET);
+});
+
+/** An agent with a credential that streams the texts as the pieces of artifacts, then ends its task. */
+async function startStreaming(pieces: readonly { artifactId?: string; texts: string[]; append?: boolean }[]) {
+  const url = await rpcServer(({ id }, response) => {
+    const send = startStream(response, id);
+    send({ task: taskOf('t1', 'WORKING') });
+    for (const { artifactId = 'a', texts, append = true } of pieces) {
+      const artifact = { artifactId, parts: texts.map((text) => ({ text })) };
+      send({ artifactUpdate: { taskId: 't1', artifact, append } });
+    }
+    send({ statusUpdate: { taskId: 't1', status: { state: 'TASK_STATE_COMPLETED' } } });
+    response.end();
+  });
+  const security = { securitySchemes: http('bearer'), securityRequirements: requires };
+  return { card: cardOf(url, { capabilities: { streaming: true }, ...security }), credentials: [bearer] };
+}
+
+const bearer = { type: 'bearer', token: SECRET } as const;
+
+async function piecesOf(listing: Awaited<ReturnType<typeof startStreaming>>): Promise<CallProgress[]> {
+  const progress: CallProgress[] = [];
+  const { bridge } = setUp(listing);
+  const onProgress = (update: CallProgress) => void progress.push(update);
+  expect((await bridge.call({ agentId: 'echo', message: 'hello' }, me, { onProgress })).success).toBe(true);
+  expect(progress.at(-1)).toMatchObject({ state: 'completed', message: '' });
+  return progress.filter(({ continues }) => continues !== undefined);
+}
+
+test('a secret that comes back in pieces is told in none of them', async () => {
+  const pieces = await piecesOf(
+    await startStreaming([
+      { texts: ['You sent planted/se'], append: false },
+      { texts: ['cret'] },
+      { texts: ['+1', '23. Then I '] },
+      { texts: ['planted a tree, and p'] },
+    ]),
+  );
+  expect(pieces.map(({ message }) => message)).toEqual([
+    'You sent ',
+    '[secret removed]. Then I ',
+    'planted a tree, and ',
+    'p',
+  ]);
+  expect(pieces.map(({ continues }) => continues)).toEqual([false, true, true, true]);
+});
+
+test('a secret that comes back in pieces of two artifacts by turns is told in none of them', async () => {
+  const pieces = await piecesOf(
+    await startStreaming([
+      { texts: ['one planted/'], append: false },
+      { artifactId: 'b', texts: ['two planted/sec'], append: false },
+      { texts: [`${'x'.repeat(5_000)}${SECRET.slice(0, 5)}`], append: false },
+      { artifactId: 'b', texts: ['ret+123'] },
+      { texts: [`${SECRET.slice(5)}!`] },
+    ]),
+  );
+  expect(pieces).toMatchObject([
+    { message: 'one ', continues: false },
+    { message: 'two ', continues: false },
+    { message: 'x'.repeat(2_000), continues: false },
+    { message: '[secret removed]', continues: false },
+    { message: '[secret removed]!', continues: false },
+  ]);
+});
+
+test('what is too long is cut where no half of a secret is left', async () => {
+  const filename = `${'x'.repeat(195)}${SECRET}`;
+  const url = await rpcServer(({ id, params }, response) => {
+    const error = { code: -32_000, message: `${'x'.repeat(290)}${SECRET}` };
+    if (params.message?.parts[0]?.text === 'break') return sendJson(response, { jsonrpc: '2.0', id, error });
+    const parts = [{ raw: 'aGk=', filename }, { text: `${'\u200b'.repeat(150)}${SECRET}` }];
+    return { message: { messageId: 'm', parts } };
+  });
+  const card = cardOf(url, { securitySchemes: http('bearer'), securityRequirements: requires });
+  const { say } = setUp({ card, credentials: [bearer] }, { limits: { bytes: 40 } });
+  const broken = await say('break');
+  expect(broken).toMatchObject({ errorCode: 'AGENT_ERROR' });
+  const { result } = await say('hello');
+  expect(result).toMatchObject({ text: '', truncated: true, files: [{ name: expect.stringMatching(/^x+\[/) }] });
+  expect(JSON.stringify([broken, result])).not.toContain('plan');
 });

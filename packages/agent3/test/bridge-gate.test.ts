@@ -107,6 +107,20 @@ test.each<[string, Price, RegExp]>([
   expect((await say('hello')).success).toBe(true);
 });
 
+test('where its cost is limited, no task of an agent that charges by the minute is only started', async () => {
+  const { url, messages } = await startCounter();
+  const listing = { card: cardOf(url), price: { perMinute: 0.1, currency: 'USD' } };
+  const refused = { errorCode: 'BUDGET', error: expect.stringContaining('without mode "start"') };
+  const free = setUp(listing);
+  expect(await free.say('hello', { mode: 'start', metadata: { maxCost: 1 } })).toMatchObject(refused);
+  const limited = setUp(listing, { budget: { perDay: 1 } });
+  expect(await limited.say('hello', { mode: 'start' })).toMatchObject(refused);
+  expect(messages).toEqual([]);
+  expect(limited.directory.spent.size).toBe(0);
+  expect(await limited.say('hello')).toMatchObject({ success: true });
+  expect(await free.say('hello', { mode: 'start' })).toMatchObject({ success: true });
+});
+
 test('what was set aside for a call that was never sent is given back', async () => {
   const price = { perCall: 0.9, currency: 'USD' };
   const { say, directory } = setUp({ card: cardOf('http://127.0.0.1:1'), price }, { budget: { perDay: 1 } });

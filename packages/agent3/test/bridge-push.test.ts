@@ -125,3 +125,28 @@ test('what is not from the agent is not taken in', async () => {
   expect((await bridge.receivePush(late)).status).toBe(204);
   expect(directory.tasks.get(taskHandle)?.state).toBe('completed');
 });
+
+test('every message to a task names the same address for notifications, by the same id', async () => {
+  const offered: unknown[] = [];
+  const url = await rpcServer(({ params }) => {
+    offered.push(params.configuration?.taskPushNotificationConfig);
+    return { task: taskOf('t1', 'INPUT_REQUIRED') };
+  });
+  const { bridge, say } = setUp({ card: cardOf(url, { capabilities }) }, { pushUrl: 'https://hub.example.com/push' });
+  const taskHandle = (await say('hello')).task?.taskHandle ?? '';
+  for (const message of ['large', 'thin']) await bridge.task({ action: 'reply', taskHandle, message }, me);
+  const address = { id: taskHandle, url: `https://hub.example.com/push/${taskHandle}`, token: expect.any(String) };
+  expect(offered).toEqual([address, address, address]);
+});
+
+test('an address without https is not offered, since agents refuse it, and that is told', async () => {
+  const { state, card } = await startQuiet();
+  const strange = setUp({ card }, { pushUrl: 'http://hub.example.com/push' });
+  expect((await strange.say('hello', { mode: 'start' })).success).toBe(true);
+  expect(state.push).toBeUndefined();
+  expect(strange.logged()).toContain('AGENT3_PUBLIC_URL must be https');
+  const known = setUp({ card }, { pushUrl: 'http://127.0.0.1:8333/push' });
+  await known.say('hello', { mode: 'start' });
+  expect(state.push.url).toContain('http://127.0.0.1:8333/push/');
+  expect(known.logged()).toBe('');
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { BridgeOptions } from '../src/bridge/bridge-options.ts';
 import { me, setUp } from './fixtures/bridge-setup.ts';
 import { cardOf, messageOf, rpcServer, taskOf } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
@@ -24,6 +25,59 @@ test('a deadline leaves the task running, with a handle to wait for it', async (
   });
   expect(directory.tasks.get(taskHandle)?.state).toBe('completed');
   expect(directory.records).toHaveLength(1);
+});
+
+const byTheMinute = { perMinute: 60, currency: 'USD' };
+
+/** An agent whose task has no end but to be canceled. */
+async function startEndless() {
+  const canceled: unknown[] = [];
+  const url = await rpcServer(({ method, params }) => {
+    if (method === 'SendMessage') return { task: taskOf('t1', 'WORKING') };
+    if (method === 'CancelTask') canceled.push(params.id);
+    return taskOf('t1', canceled.length > 0 ? 'CANCELED' : 'WORKING');
+  });
+  return { card: cardOf(url), price: byTheMinute, canceled };
+}
+
+test.each<[string, Partial<BridgeOptions>, { maxCost?: number }]>([
+  ['maxCost', {}, { maxCost: 1 }],
+  ['a budget', { budget: { perDay: 1 } }, {}],
+  ['a budget for each caller', { budget: { perCallerPerDay: 1 } }, {}],
+])('with %s the task of an agent that charges by the minute ends with the call', async (_limit, options, limit) => {
+  const agent = await startEndless();
+  const { say, directory } = setUp(agent, options);
+  const late = await say('hello', { metadata: { timeout: 500, ...limit } });
+  expect(late).toMatchObject({ errorCode: 'TIMEOUT', error: expect.stringContaining('Its task was canceled') });
+  expect(late.task).toBeUndefined();
+  expect(agent.canceled).toEqual(['t1']);
+  expect(late.metadata.cost).toBe(0.5);
+  for (const spent of directory.spent.values()) expect(spent).toBe(0.5);
+});
+
+test('without a limit the task of an agent that charges by the minute goes on', async () => {
+  const agent = await startEndless();
+  const { say } = setUp(agent);
+  const late = await say('hello', { metadata: { timeout: 500 } });
+  expect(late).toMatchObject({ errorCode: 'TIMEOUT', task: { state: 'working' } });
+  expect(agent.canceled).toEqual([]);
+});
+
+test('a reply that is not answered in time ends the task it was for, where its minutes are limited', async () => {
+  const canceled: unknown[] = [];
+  const url = await rpcServer(({ method, params }) => {
+    if (method !== 'CancelTask') return params.message?.taskId ? undefined : { task: taskOf('t1', 'INPUT_REQUIRED') };
+    canceled.push(params.id);
+    return taskOf('t1', 'CANCELED');
+  });
+  const { bridge, say, directory } = setUp({ card: cardOf(url), price: byTheMinute });
+  const taskHandle = (await say('hello')).task?.taskHandle ?? '';
+  const reply = { action: 'reply', taskHandle, message: 'large', timeout: 200 } as const;
+  expect(await bridge.task({ ...reply, maxCost: 0.1 }, me)).toMatchObject({ errorCode: 'BUDGET' });
+  expect(canceled).toEqual([]);
+  expect(await bridge.task({ ...reply, maxCost: 1 }, me)).toMatchObject({ errorCode: 'TIMEOUT' });
+  expect(canceled).toEqual(['t1']);
+  expect(directory.tasks.get(taskHandle)?.state).toBe('canceled');
 });
 
 test('a task that is started is looked at, waited for in vain, and canceled', async () => {

@@ -19,6 +19,24 @@ async function cardServer(card = v1Card()): Promise<{ server: CardServer; base: 
   return { server, base, url: `${base}/.well-known/agent-card.json` };
 }
 
+/** A server of one card that answers its next request when it is told to. */
+async function holdingServer(): Promise<{ server: CardServer; url: string; hold(): Promise<() => void> }> {
+  const server = new CardServer(v1Card());
+  const held = Promise.withResolvers<() => void>();
+  let isHolding = false;
+  const base = await setup.serve((request, response) => {
+    const answer = () => server.listener(request, response);
+    if (!isHolding) return answer();
+    isHolding = false;
+    return held.resolve(answer);
+  });
+  const hold = () => {
+    isHolding = true;
+    return held.promise;
+  };
+  return { server, url: `${base}/card`, hold };
+}
+
 test('an agent is registered by the address of its card and shown with what the card says', async () => {
   const { url, base } = await cardServer(v1Card({ provider: { organization: 'Sky Inc', url: 'https://sky.example' } }));
   const details = await registry.register(
@@ -228,6 +246,112 @@ test('only its owner or an admin may change or remove an agent', async () => {
   expect((await registry.search({ query: 'weather' })).agents).toEqual([]);
 });
 
+test.each<[string, (server: CardServer) => void]>([
+  [
+    'another card',
+    (server) => {
+      server.etag = '"two"';
+      server.card = v1Card({ name: 'Evil' });
+    },
+  ],
+  ['that its card is the same', () => {}],
+  ['an error', (server) => Object.assign(server, { etag: undefined, status: 500 })],
+])(
+  'a server that answers (%s) when its agent is gone changes nothing of one that came since',
+  async (_what, change) => {
+    let now = Date.now();
+    const clocked = await setup.registry({ now: () => now });
+    const slow = await holdingServer();
+    slow.server.etag = '"one"';
+    const { id } = await clocked.register({ cardUrl: slow.url }, alice);
+    now += 600_000;
+    const held = slow.hold();
+    const refreshing = clocked.fresh(id);
+    const answer = await held;
+    await clocked.unregister(id, alice);
+    const good = await cardServer(v1Card({ name: 'Good' }));
+    good.server.headers = { 'cache-control': 'max-age=120' };
+    const bobs = await clocked.register({ cardUrl: good.url }, bob);
+    slow.server.headers = { 'cache-control': 'max-age=86400' };
+    change(slow.server);
+    now += 1_000;
+    answer();
+    await refreshing;
+    expect(await clocked.find(id)).toBeUndefined();
+    expect(await clocked.select(bobs.id)).toEqual(bobs);
+    expect((await clocked.find(bobs.id))?.card.name).toBe('Good');
+    expect((await clocked.search({ query: 'evil' })).totalFound).toBe(0);
+    now += 100_000;
+    await clocked.fresh(bobs.id);
+    expect(good.server.requests).toHaveLength(1);
+    now += 20_000;
+    await clocked.fresh(bobs.id);
+    expect(good.server.requests).toHaveLength(2);
+  },
+);
+
+test('an answer for an agent that another owner has brought back since is not taken', async () => {
+  let now = Date.now();
+  const clocked = await setup.registry({ now: () => now });
+  const slow = await holdingServer();
+  const { id } = await clocked.register({ cardUrl: slow.url }, alice);
+  await clocked.record(callRecord(id));
+  now += 600_000;
+  const held = slow.hold();
+  const refreshing = clocked.fresh(id);
+  const answer = await held;
+  await clocked.unregister(id, alice);
+  const bobs = await clocked.register({ cardUrl: slow.url }, bob);
+  expect(bobs.id).toBe(id);
+  slow.server.card = v1Card({ name: 'Evil' });
+  answer();
+  expect((await refreshing)?.card.name).toBe('Weather');
+  expect(await clocked.select(id)).toEqual(bobs);
+});
+
+test('the check of an agent that is gone is not one of the agent that came since', async () => {
+  let now = Date.now();
+  const clocked = await setup.registry({ now: () => now });
+  const slow = await holdingServer();
+  const { id } = await clocked.register({ cardUrl: slow.url }, alice);
+  const held = slow.hold();
+  const checking = clocked.checkHealth();
+  const answer = await held;
+  await clocked.unregister(id, alice);
+  now += 1_000;
+  const { url } = await cardServer();
+  const bobs = await clocked.register({ cardUrl: url }, bob);
+  answer();
+  expect(await checking).toBe(1);
+  expect((await clocked.select(bobs.id)).health).toBe('unknown');
+  expect(await clocked.checkHealth()).toBe(1);
+});
+
+test('who removes an agent that is gone removes nobody else’s in its place', async () => {
+  const { id } = await registry.register({ card: v1Card() }, alice);
+  await setup.between(
+    () => registry.unregister(id, alice),
+    (transaction) =>
+      transaction
+        .updateTable('agent3_agents')
+        .set({ id: 'of-bob', identity: 'of bob', owner: 'bob' })
+        .where('id', '=', id)
+        .execute(),
+  );
+  expect(await registry.find(id)).toBeUndefined();
+  expect(await registry.select('of-bob')).toMatchObject({ owner: 'bob' });
+});
+
+test('who removes an agent that somebody else has brought back since is not its owner', async () => {
+  const { id } = await registry.register({ card: v1Card() }, alice);
+  const removing = setup.between(
+    () => registry.unregister(id, alice),
+    (transaction) => transaction.updateTable('agent3_agents').set({ owner: 'bob' }).where('id', '=', id).execute(),
+  );
+  await expect(removing).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  expect(await registry.select(id)).toMatchObject({ owner: 'bob' });
+});
+
 test('cards handed in are told apart by owner, address and name', async () => {
   const one = await registry.register({ card: v1Card() }, alice);
   const again = await registry.register({ card: v1Card({ description: 'new' }) }, alice);
@@ -297,6 +421,26 @@ test('while a card cannot be fetched again the old one is good for a while, and 
     code: 'CARD_UNAVAILABLE',
     message: expect.stringMatching(/"Weather" is too old.*A2A 1\.0/),
   });
+  now += 59_000;
+  await expect(clocked.fresh(id)).rejects.toThrow(/"Weather" is too old.*in a minute/);
+  expect(server.requests).toHaveLength(3);
+  server.card = v1Card({ name: 'Back' });
+  now += 1_000;
+  expect((await clocked.fresh(id))?.card.name).toBe('Back');
+});
+
+test('a card that is as old as it may be is asked for again, whatever its server says', async () => {
+  let now = Date.now();
+  const clocked = await setup.registry({ now: () => now, maxStaleMs: 3_600_000 });
+  const { server, url } = await cardServer();
+  server.headers = { 'cache-control': 'max-age=86400' };
+  const { id } = await clocked.register({ cardUrl: url }, alice);
+  now += 3_599_000;
+  await clocked.fresh(id);
+  expect(server.requests).toHaveLength(1);
+  now += 1_000;
+  await clocked.fresh(id);
+  expect(server.requests).toHaveLength(2);
 });
 
 test('who gives up waiting for a card leaves the others to it', async () => {
@@ -382,4 +526,32 @@ test('health checks go on by themselves until the registry is closed', async () 
   const { length } = server.requests;
   await passed(60);
   expect(server.requests).toHaveLength(length);
+});
+
+test('a round of checks ends, also when agents are due again before it has', async () => {
+  let now = Date.now();
+  const concurrency = 1;
+  const clocked = await setup.registry({ now: () => now, healthChecks: { intervalMs: 300_000, concurrency } });
+  const server = new CardServer(v1Card());
+  const base = await setup.serve((request, response) => {
+    if (server.requests.length < 20) now += 400_000; // this long does each of them take
+    server.listener(request, response);
+  });
+  for (const name of ['one', 'two', 'three']) await clocked.register({ cardUrl: `${base}/${name}` }, alice);
+  now += 400_000;
+  expect(await clocked.checkHealth()).toBe(3);
+});
+
+test('what is past its time goes while an agent keeps the checks waiting', async () => {
+  const { url, hold } = await holdingServer();
+  await registry.register({ cardUrl: url }, alice);
+  const held = hold();
+  let now = Date.now();
+  const busy = await setup.registry({ now: () => now, healthChecks: { intervalMs: 20 }, cardTimeoutMs: 60_000 });
+  const task = { taskHandle: 'h', agentId: 'a', caller: 'bob', taskId: 't', state: 'working', updatedAt: now } as const;
+  await busy.saveTask(task);
+  await held;
+  now += 8 * 86_400_000;
+  const { db } = await setup.store();
+  await expect.poll(() => db.selectFrom('agent3_tasks').selectAll().execute()).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { localEmbedder } from '../src/registry/local-embedder.ts';
 import type { Registry } from '../src/registry/registry.ts';
 import type { CardJson, Registration, SearchQuery } from '../src/types.ts';
 import { manyCards, v1Card, v03Card, wordAt } from './registry-cards.ts';
-import { alice, callRecord, Setup } from './registry-setup.ts';
+import { alice, CardServer, callRecord, Setup } from './registry-setup.ts';
 
 const setup = new Setup();
 let registry: Registry;
@@ -198,6 +198,44 @@ test('with an embedding model agents are found by meaning too, and without it by
   expect(await names('radar')).toEqual(['Flight radar']);
   await add('Broken radar');
   expect(await names('radar')).toHaveLength(2);
+});
+
+test('what an agent means is not learnt of another that came in its place', async () => {
+  const held = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const embedder = async (texts: readonly string[]) => {
+    const isTravel = texts.map((text) => /journey|travel/i.test(text));
+    if (texts[0]?.startsWith('Travel')) {
+      asked.resolve();
+      await held.promise;
+    }
+    return isTravel.map((travels) => new Float32Array(travels ? [1, 0] : [0, 1]));
+  };
+  registry = await setup.registry({ embedder });
+  const adding = add('Travel desk');
+  await asked.promise;
+  const [travel] = (await registry.search({ query: 'desk' })).agents;
+  await registry.unregister(travel?.id ?? '', alice);
+  await add('Recipes');
+  held.resolve();
+  await adding.catch(() => {}); // it is gone
+  expect(await names('journey')).toEqual([]);
+});
+
+test('so many words are kept to correct others by and no more, however often a card has new ones', async () => {
+  let now = Date.now();
+  registry = await setup.registry({ now: () => now, mostWords: 10 });
+  const server = new CardServer(v1Card({ name: 'Weather', description: 'Forecasts', skills: [] }));
+  const { id } = await registry.register({ cardUrl: `${await setup.serve(server.listener)}/card` }, alice);
+  for (let round = 0; round < 5; round++) {
+    server.card = v1Card({ description: Array.from({ length: 50 }, (_, rank) => wordAt(round * 50 + rank)).join(' ') });
+    now += 600_000;
+    await registry.fresh(id);
+  }
+  const { db } = await setup.store();
+  expect(await db.selectFrom('agent3_words').selectAll().execute()).toHaveLength(10);
+  expect(await names('wether')).toEqual(['Weather']);
+  expect(await names(wordAt(249))).toEqual(['Weather']);
 });
 
 test('a rare word beside a common one finds its agent first, also misspelt', async () => {

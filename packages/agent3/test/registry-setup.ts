@@ -5,8 +5,10 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
-import { openStore } from '@pocket-agent/store';
+import { openStore, type Store } from '@pocket-agent/store';
+import type { Transaction } from 'kysely';
 import { expect } from 'vitest';
 import { migrations } from '../src/registry/migrations.ts';
 import { openRegistry, type Registry, type RegistryOptions } from '../src/registry/registry.ts';
@@ -52,6 +54,29 @@ export class Setup {
       await once(server, 'close');
     });
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  /** Another connection to the file of the registries. */
+  async store(): Promise<Store<RegistrySchema>> {
+    const file = join(await this.folder(), 'registry.db');
+    const store = await openStore<RegistrySchema>({ file, name: 'agent3', migrations });
+    this.#ends.push(() => store.close());
+    return store;
+  }
+
+  /** Of something that reads and then writes: what another writer does comes between the two. */
+  async between<Value>(
+    begin: () => Promise<Value>,
+    change: (transaction: Transaction<RegistrySchema>) => Promise<unknown>,
+  ): Promise<Value> {
+    const { db } = await this.store();
+    const begun = await db.transaction().execute(async (transaction) => {
+      const ended = begin();
+      await turn(); // by then it has read, and waits for this transaction to end
+      await change(transaction);
+      return { ended };
+    });
+    return begun.ended;
   }
 
   async folder(): Promise<string> {

@@ -105,6 +105,18 @@ test('a new key opens what an old one closed, and closes it again', async () => 
   expect(await (await setup.registry({ secretKey: fresh })).credentials(id)).toEqual(credentials);
 });
 
+test('credentials that are taken away while they are closed with a new key do not come back', async () => {
+  const [old, fresh] = [key(), key()];
+  const before = await setup.registry({ secretKey: old });
+  const { id } = await before.register({ card: at('a.example'), credentials }, alice);
+  const rotating = await setup.registry({ secretKey: fresh, oldSecretKeys: [old] });
+  await setup.between(
+    () => rotating.credentials(id),
+    (transaction) => transaction.deleteFrom('agent3_credentials').execute(),
+  );
+  expect(await rotating.credentials(id)).toEqual([]);
+});
+
 test('credentials are not for a host the card did not name when they were given', async () => {
   let now = Date.now();
   const registry = await setup.registry({ secretKey: key(), now: () => now });

@@ -110,6 +110,19 @@ test('calls and ratings of all hubs count together, and every call is rated once
   expect(agents).toMatchObject([{ name: 'Busy', calls: 60 }]);
 });
 
+test('ratings that somebody gives at the same moment weigh as those one after the other', async () => {
+  const id = await add('Praised');
+  const rate = async (rater: string, rating: number, index = 0) => {
+    const receipt = await hub(index).record(callRecord(id, { caller: rater }));
+    return () => hub(index).feedback({ agentId: id, rating, feedback: '', receipt }, { id: rater });
+  };
+  const fan = await Promise.all(Array.from({ length: 12 }, (_, index) => rate('fan', 5, index)));
+  await Promise.all(fan.map((give) => give()));
+  const weight = fan.reduce((sum, _give, index) => sum + 1 / (index + 1), 0);
+  const critic = await rate('critic', 1);
+  expect((await critic()).reputation).toBeCloseTo((5 * weight + 1) / (weight + 1), 2);
+});
+
 test('an agent that is removed and brought back everywhere at once is one agent with its record', async () => {
   const server = new CardServer(v1Card());
   const cardUrl = `${await setup.serve(server.listener)}/card`;

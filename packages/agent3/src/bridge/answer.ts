@@ -67,17 +67,19 @@ export function recordOf(errand: Errand, response: CallResponse, request: unknow
 }
 
 function describe(errand: Errand, failure: CallFailure): { text: string; code: CallErrorCode } {
-  const { collected, redactor, label, isSent } = errand;
-  const { code } = failure;
-  const isWaiting = collected.taskId !== undefined && !collected.isOver;
-  const isLost = isSent && !isWaiting && (code === 'TIMEOUT' || code === 'UNREACHABLE') && !failure.isUntouched;
-  const more =
-    isWaiting && code !== 'CANCELED'
-      ? ' Its task goes on: use the taskHandle to wait for it or to cancel it.'
-      : isLost
-        ? ' Whether it has done anything is not known.'
-        : '';
-  return { code, text: redactor.redact(`${label === '' ? '' : `Agent "${label}": `}${failure.message}${more}`) };
+  const { redactor, label } = errand;
+  const text = `${label === '' ? '' : `Agent "${label}": `}${failure.message}${outcome(errand, failure)}`;
+  return { code: failure.code, text: redactor.redact(text) };
+}
+
+/** What has become of the task, where the reason does not say it. */
+function outcome({ collected, isSent, mustEnd }: Errand, { code, isUntouched }: CallFailure): string {
+  if (code === 'CANCELED') return '';
+  if (collected.taskId !== undefined && !collected.isOver)
+    return ' Its task goes on: use the taskHandle to wait for it or to cancel it.';
+  if (mustEnd && collected.state === 'canceled') return ' Its task was canceled, since it charges by the minute.';
+  const isLost = isSent && (code === 'TIMEOUT' || code === 'UNREACHABLE') && !isUntouched;
+  return isLost ? ' Whether it has done anything is not known.' : '';
 }
 
 /** A task that ended without what was asked for. */
@@ -93,11 +95,13 @@ function ended(
   return { code: state === 'canceled' ? 'CANCELED' : 'TASK_FAILED', text };
 }
 
-function finalCost({ agent, collected, elapsedMs }: Errand, tokens: number | undefined): number | undefined {
+function finalCost(errand: Errand, tokens: number | undefined): number | undefined {
+  const { agent, collected, deadline } = errand;
   const price = agent?.price;
   if (collected.state === undefined && collected.message === undefined) return undefined;
   const isStillCounting = !collected.isOver && (price?.perMinute || price?.perToken);
-  return isStillCounting ? undefined : costOf(price, { ms: elapsedMs, tokens });
+  const ms = Math.min(errand.elapsedMs, deadline.timeoutMs); // the moment in which it was canceled is not counted
+  return isStillCounting ? undefined : costOf(price, { ms, tokens });
 }
 
 function digest(value: unknown): string {

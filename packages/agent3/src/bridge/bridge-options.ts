@@ -34,7 +34,7 @@ export interface BridgeOptions {
   /** Asked before every message that goes out. */
   approve?: (question: ApprovalQuestion) => 'allow' | 'deny' | Promise<'allow' | 'deny'>;
   budget?: BudgetLimits;
-  /** Where agents send push notifications, which go to `receivePush`. */
+  /** Where agents send push notifications, which go to `receivePush`; https, or a host of `network.allowHosts`. */
   pushUrl?: string;
   /** Proves contexts and push notifications; the same in all hubs side by side. Default: made up for this process. */
   key?: string | Uint8Array;

@@ -50,7 +50,7 @@ class A2aBridge implements Bridge {
     this.#tickets = new Tickets(key);
     this.#tasks = new TaskBook({ directory, tickets: this.#tickets, now });
     this.#pushes = new Pushes({
-      url: pushUrl,
+      url: this.#offered(pushUrl),
       directory,
       tickets: this.#tickets,
       now,
@@ -79,6 +79,17 @@ class A2aBridge implements Bridge {
     this.#fetch.close();
   }
 
+  /** Agents refuse a whole message for an address that is not https. */
+  #offered(pushUrl: string | undefined): string | undefined {
+    if (pushUrl === undefined) return undefined;
+    const url = URL.parse(pushUrl);
+    if (url && this.#gate.isSafe(url)) return pushUrl;
+    this.#options.logger.warn(
+      'agents are asked for no push notifications: AGENT3_PUBLIC_URL must be https, or its host one of AGENT3_ALLOW_HOSTS',
+    );
+    return undefined;
+  }
+
   #during(answer: Promise<CallResponse>): Promise<CallResponse> {
     const answered = answer.finally(() => this.#underWay.delete(answered));
     this.#underWay.add(answered);
@@ -89,7 +100,7 @@ class A2aBridge implements Bridge {
     const { agentId, metadata = {} } = request;
     const errand = this.#start({ agentId, caller, timeoutMs: metadata.timeout, options });
     const failure = await this.#attempt(errand, () => this.#call(errand, request));
-    if (failure?.code === 'CANCELED') await this.#cancel(errand);
+    if (failure && (failure.code === 'CANCELED' || errand.mustEnd)) await this.#cancel(errand);
     const response = await this.#answer(errand, failure);
     try {
       const receipt = await this.#options.directory.record(recordOf(errand, response, request));
@@ -210,6 +221,7 @@ class A2aBridge implements Bridge {
       if (!(error instanceof CallFailure)) this.#complain('a call failed for a reason of ours', errand, error);
       return toFailure(error);
     } finally {
+      errand.tellRest();
       errand.deadline.release();
     }
   }
@@ -227,10 +239,10 @@ class A2aBridge implements Bridge {
     return response;
   }
 
-  /** Who called does not want it any more: the agent is told, and waited for a moment only. */
+  /** Nobody wants it any more, or may pay for more of it: the agent is told, and waited for a moment only. */
   async #cancel(errand: Errand): Promise<void> {
-    const { peer, collected } = errand;
-    const { taskId } = collected;
+    const { peer, collected, known, isSent } = errand;
+    const taskId = collected.taskId ?? (isSent ? known?.taskId : undefined);
     if (!peer || taskId === undefined || collected.isOver || this.#closing.signal.aborted) return;
     try {
       const task = await peer.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS));

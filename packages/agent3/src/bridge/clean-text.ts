@@ -14,9 +14,10 @@ export function cleanText(text: string): string {
   return text.replace(commands, '').replace(lineBreaks, '\n').replace(unseen, '').toWellFormed();
 }
 
-/** One line of at most so many characters. */
-export function cleanLine(text: string, most: number): string {
-  const line = cleanText(text.slice(0, most * 4))
+/** One line of at most so many characters, without the secrets that a redactor knows. */
+export function cleanLine(text: string, most: number, redactor = new Redactor()): string {
+  const line = redactor
+    .beginning(text, most * 4)
     .replace(/\s+/g, ' ')
     .trim();
   return line.length <= most ? line : `${line.slice(0, most)}…`;
@@ -43,7 +44,27 @@ export class Redactor {
     return this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, REMOVED), text);
   }
 
+  /** Of a text that goes on: what can be told of it, and its end if that may be the beginning of a secret. */
+  divide(text: string): { told: string; held: string } {
+    const redacted = this.redact(text);
+    const end = redacted.length - Math.max(0, ...this.#secrets.map((secret) => begunIn(redacted, secret)));
+    return { told: redacted.slice(0, end), held: redacted.slice(end) };
+  }
+
+  /** What can be told of so many characters of a text, cleaned: no half of a secret is left where it is cut. */
+  beginning(text: string, most: number): string {
+    const cleaned = cleanText(text.slice(0, most));
+    return text.length <= most ? this.redact(cleaned) : this.divide(cleaned).told;
+  }
+
   holdsSecret(bytes: Buffer): boolean {
     return this.#secrets.some((secret) => bytes.includes(secret));
   }
+}
+
+/** How many characters at the end of a text are the beginning of a secret. */
+function begunIn(text: string, secret: string): number {
+  for (let length = Math.min(text.length, secret.length - 1); length > 0; length--)
+    if (text.endsWith(secret.slice(0, length))) return length;
+  return 0;
 }

@@ -1,7 +1,7 @@
 // One call, or one look at a task, under way: its time, its agent, and what came so far.
 import { randomUUID } from 'node:crypto';
 import type { Caller, CallProgress, KnownTask, ListedAgent } from '../types.ts';
-import { cleanLine, Redactor } from './clean-text.ts';
+import { cleanLine, cleanText, Redactor } from './clean-text.ts';
 import { Collected } from './collected.ts';
 import type { Deadline } from './deadline.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -9,6 +9,9 @@ import type { CallFailure } from './failure.ts';
 import type { Peer } from './peer.ts';
 import { textOf } from './result.ts';
 import { isRecord, type Update } from './wire.ts';
+
+/** Characters of one progress. */
+const LONGEST_TOLD = 2000;
 
 interface ErrandOptions {
   agentId: string;
@@ -46,8 +49,14 @@ export class Errand {
   /** From here on the message may have reached the agent. */
   isSent = false;
   isTaskSaved = false;
+  /** Its task ends with the call: by the minute it would cost more and more, and what it may cost is limited. */
+  mustEnd = false;
   settle: (cost: number | undefined) => Promise<void> | void = () => {};
   readonly #begun = performance.now();
+  /** Of each artifact, the end that was not told yet. */
+  readonly #held = new Map<string, string>();
+  /** The artifact of which a piece was told last. */
+  #lastPiece: string | undefined;
   readonly #onProgress: ((update: CallProgress) => void) | undefined;
 
   constructor({ agentId, caller, deadline, startedAt, taskHandle, onProgress }: ErrandOptions) {
@@ -92,21 +101,46 @@ export class Errand {
   take(update: Update): void {
     this.collected.take(update);
     if (!this.#onProgress) return;
+    if (update.kind === 'artifact') return this.#takePiece(update);
+    if (this.collected.isAnswered) this.tellRest();
+    this.#tell({ message: textOf(partsOf(update), this.redactor, LONGEST_TOLD).trim() });
+  }
+
+  /** What was held back of the answer: no more of it comes. */
+  tellRest(): void {
+    for (const [artifactId, text] of this.#held) this.#tellPiece(artifactId, text);
+    this.#held.clear();
+  }
+
+  /** A secret may come in pieces, so an end that looks like the beginning of one waits for what follows it. */
+  #takePiece({ artifact, append }: Extract<Update, { kind: 'artifact' }>): void {
+    const { artifactId, parts } = artifact;
+    const before = append ? this.#held.get(artifactId) : undefined;
+    if (!append) this.#lastPiece = undefined;
+    const text = [before, ...parts.map((part) => part.text)].join('');
+    const { told, held } = this.redactor.divide(cleanText(text));
+    this.#tellPiece(artifactId, told.slice(0, LONGEST_TOLD));
+    this.#held.set(artifactId, held);
+  }
+
+  /** The spaces between pieces belong to the answer. */
+  #tellPiece(artifactId: string, message: string): void {
+    if (message === '') return;
+    this.#tell({ message, continues: this.#lastPiece === artifactId });
+    this.#lastPiece = artifactId;
+  }
+
+  #tell(told: CallProgress): void {
     const { state } = this.collected;
-    const text = textOf(partsOf(update), this.redactor, 2000);
-    const isPiece = update.kind === 'artifact';
-    if (text === '' && isPiece) return;
-    // the spaces between pieces belong to the answer
-    const told = isPiece ? { message: text, continues: update.append } : { message: text.trim() };
     try {
-      this.#onProgress({ ...told, ...(state ? { state } : {}) });
+      this.#onProgress?.({ ...told, ...(state ? { state } : {}) });
     } catch {
       // whoever listens does not break the call
     }
   }
 }
 
-function partsOf(update: Update) {
+function partsOf(update: Exclude<Update, { kind: 'artifact' }>) {
   switch (update.kind) {
     case 'message':
       return update.message.parts;
@@ -114,7 +148,5 @@ function partsOf(update: Update) {
       return update.task.status.message?.parts ?? [];
     case 'status':
       return update.status.message?.parts ?? [];
-    case 'artifact':
-      return update.artifact.parts;
   }
 }

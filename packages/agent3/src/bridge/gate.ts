@@ -16,6 +16,8 @@ import { isRecord, recordsIn } from './wire.ts';
 
 /** For those who call by a tool, and those who call in a terminal. */
 const UNKNOWN = 'there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.';
+const ONLY_STARTED =
+  'it charges by the minute, so a task that is only started can cost more than is allowed. Call it without mode "start", with a timeout.';
 
 export class Gate {
   readonly #options: BridgeOptions;
@@ -49,12 +51,20 @@ export class Gate {
   }
 
   /** Whether this message may go out: it can be paid for, is approved, and not one too many. */
-  async admit(errand: Errand, { agent, endpoint }: Found, { message, metadata = {} }: CallRequest): Promise<void> {
+  async admit(
+    errand: Errand,
+    { agent, endpoint }: Found,
+    { message, mode, metadata = {} }: CallRequest,
+  ): Promise<void> {
     const { caller, deadline } = errand;
     const { timeoutMs } = deadline;
-    checkAgreedPrice(agent.price, metadata.agreedPrice);
-    checkMaxCost(agent.price, { maxCost: metadata.maxCost, timeoutMs });
-    errand.settle = await this.#budget.reserve(caller.id, agent.price, timeoutMs);
+    const { price } = agent;
+    const { maxCost } = metadata;
+    checkAgreedPrice(price, metadata.agreedPrice);
+    checkMaxCost(price, { maxCost, timeoutMs });
+    errand.mustEnd = Boolean(price?.perMinute) && (maxCost !== undefined || this.#budget.isLimited);
+    if (errand.mustEnd && mode === 'start') throw new CallFailure('BUDGET', ONLY_STARTED);
+    errand.settle = await this.#budget.reserve(caller.id, price, timeoutMs);
     await this.#approve(errand, endpoint, message);
     const wait = await deadline.race(this.#options.directory.admit(agent, caller.id));
     if (wait === undefined) return;
@@ -72,7 +82,7 @@ export class Gate {
     const vault = { credentials, tokens: this.#tokens, isTrustedHost: this.#isTrustedHost };
     const conceal = (secrets: string[]) => redactor.add(secrets);
     const authorization = await authorize({ agent, endpoint, skillId, signal, conceal, ...vault });
-    errand.peer = new Peer({ endpoint, authorization, extensions, fetch: this.#fetch });
+    errand.peer = new Peer({ endpoint, authorization, extensions, fetch: this.#fetch, redactor });
     return { agent, endpoint, peer: errand.peer };
   }
 
@@ -81,6 +91,11 @@ export class Gate {
     const reading = this.#options.directory.credentials(agentId);
     const credentials = await orElse(reading, 'AUTH_MISSING', 'its credentials cannot be read by this hub.');
     redactor.add([...credentials.flatMap(secretsOf), ...this.#tokens.values]);
+  }
+
+  /** Nobody on the way reads or changes what goes there, or whoever runs the bridge trusts in it all the same. */
+  isSafe(url: URL): boolean {
+    return url.protocol === 'https:' || this.#isTrustedHost(url);
   }
 
   async #approve(errand: Errand, { url }: Endpoint, message: string): Promise<void> {

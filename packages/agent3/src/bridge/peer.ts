@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import type { Authorization } from './authorization.ts';
-import { cleanLine } from './clean-text.ts';
+import { cleanLine, type Redactor } from './clean-text.ts';
 import type { Endpoint } from './endpoint.ts';
 import { readEvents } from './event-stream.ts';
 import { CallFailure, toFailure } from './failure.ts';
@@ -17,6 +17,8 @@ interface PeerOptions {
   /** URIs of the extensions in use. */
   extensions: readonly string[];
   fetch: HttpFetch;
+  /** Knows what the agent is sent and may echo. */
+  redactor: Redactor;
 }
 
 const RPC = { taskNotFound: -32001, unsupported: -32004, contentType: -32005, version: -32009, noMethod: -32601 };
@@ -86,7 +88,7 @@ export class Peer {
       if (!response.body) return;
       for await (const { type, data } of readEvents(response.body)) {
         const value = parse(data);
-        if (type === 'error') throw failureOf(errorIn(value), response.status);
+        if (type === 'error') throw this.#failureOf(errorIn(value), response.status);
         yield readUpdate(this.#unwrap(value, id), dialect);
       }
     } catch (error) {
@@ -134,7 +136,7 @@ export class Peer {
   #unwrap(value: unknown, id: string): unknown {
     if (this.#options.endpoint.binding === 'HTTP+JSON') return value;
     if (!isRecord(value) || value.jsonrpc !== '2.0') throw notA2a('its answer is no JSON-RPC');
-    if (isRecord(value.error)) throw failureOf(value.error, this.statusCode);
+    if (isRecord(value.error)) throw this.#failureOf(value.error, this.statusCode);
     if (value.id !== id) throw notA2a('it answered another question than the one asked');
     return value.result;
   }
@@ -159,11 +161,27 @@ export class Peer {
       });
     if (status === 404 && 'taskId' in operation)
       return new CallFailure('TASK_UNKNOWN', 'it does not know this task any more (404).', details);
-    if (error) return failureOf(error, status);
+    if (error) return this.#failureOf(error, status);
     if (status >= 500)
       return new CallFailure('AGENT_ERROR', `it failed (${status}). Try again later, or another agent.`, details);
     if (status === 413) return new CallFailure('INPUT_INVALID', 'the message is too large for it (413).', details);
     return new CallFailure('PROTOCOL', `nothing speaks A2A where its card says (${status}).`, details);
+  }
+
+  /** An error of A2A: JSON-RPC has its number as `code`, REST the HTTP status there and a reason in the details. */
+  #failureOf(error: Record<string, unknown> | undefined, statusCode: number | undefined): CallFailure {
+    const details = [...recordsIn(error?.details), ...recordsIn(error?.data)];
+    const reasons = details.map(({ reason }) => rpcByReason[String(reason)]);
+    const rpcCode = reasons.find((code) => code !== undefined) ?? (typeof error?.code === 'number' ? error.code : 0);
+    const said = cleanLine(textIn(error?.message) ?? 'no reason given', 300, this.#options.redactor);
+    const about = { statusCode, rpcCode };
+    if (rpcCode === RPC.taskNotFound)
+      return new CallFailure('TASK_UNKNOWN', 'it does not know this task any more.', about);
+    if (rpcCode === RPC.contentType)
+      return new CallFailure('INPUT_INVALID', `it does not take this kind of input. It says: ${said}`, about);
+    if (protocolErrors.includes(rpcCode))
+      return new CallFailure('PROTOCOL', `it does not speak what its card says (${rpcCode}). It says: ${said}`, about);
+    return new CallFailure('AGENT_ERROR', `it answered with an error (${rpcCode}). It says: ${said}`, about);
   }
 }
 
@@ -208,20 +226,4 @@ function errorIn(value: unknown): Record<string, unknown> | undefined {
   if (!isRecord(value)) return undefined;
   if (isRecord(value.error)) return value.error;
   return typeof value.code === 'number' && typeof value.message === 'string' ? value : undefined; // REST in 0.3
-}
-
-/** An error of A2A: JSON-RPC has its number as `code`, REST the HTTP status there and a reason in the details. */
-function failureOf(error: Record<string, unknown> | undefined, statusCode: number | undefined): CallFailure {
-  const details = [...recordsIn(error?.details), ...recordsIn(error?.data)];
-  const reasons = details.map(({ reason }) => rpcByReason[String(reason)]);
-  const rpcCode = reasons.find((code) => code !== undefined) ?? (typeof error?.code === 'number' ? error.code : 0);
-  const said = cleanLine(textIn(error?.message) ?? 'no reason given', 300);
-  const about = { statusCode, rpcCode };
-  if (rpcCode === RPC.taskNotFound)
-    return new CallFailure('TASK_UNKNOWN', 'it does not know this task any more.', about);
-  if (rpcCode === RPC.contentType)
-    return new CallFailure('INPUT_INVALID', `it does not take this kind of input. It says: ${said}`, about);
-  if (protocolErrors.includes(rpcCode))
-    return new CallFailure('PROTOCOL', `it does not speak what its card says (${rpcCode}). It says: ${said}`, about);
-  return new CallFailure('AGENT_ERROR', `it answered with an error (${rpcCode}). It says: ${said}`, about);
 }

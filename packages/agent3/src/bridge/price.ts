@@ -68,6 +68,11 @@ export class Budget {
     this.#options = options;
   }
 
+  get isLimited(): boolean {
+    const { perDay, perCallerPerDay } = this.#options.limits;
+    return perDay !== undefined || perCallerPerDay !== undefined;
+  }
+
   /** Sets the most a call can cost aside; whoever gets the function tells what it did cost. */
   async reserve(
     caller: string,
@@ -75,7 +80,7 @@ export class Budget {
     timeoutMs: number,
   ): Promise<(cost: number | undefined) => Promise<void> | void> {
     const { limits, directory, now } = this.#options;
-    if (limits.perDay === undefined && limits.perCallerPerDay === undefined) return () => {};
+    if (!this.isLimited) return () => {};
     if (price && !isInDollars(price))
       throw new CallFailure('BUDGET', 'its price is not in US dollars, which the budget counts. Call another agent.');
     if (!isPaid(price)) return () => {};

@@ -5,6 +5,7 @@ import { toFailure } from './failure.ts';
 import { readUpdate } from './read-wire.ts';
 import type { Tickets } from './tickets.ts';
 import { isOver, type Task, type Update } from './wire.ts';
+import type { PushAddress } from './write-wire.ts';
 
 interface PushesOptions {
   /** Where agents reach `receive`; the handle of the task is put behind it. */
@@ -30,12 +31,15 @@ export class Pushes {
     this.#options = options;
   }
 
-  /** For the message that begins a task; `opened` says that the task is saved, or will not be. */
-  open(taskHandle: string): { url: string; token: string } | undefined {
+  /**
+   * For a message to a task; `opened` says that the task is saved, or will not be. By its id the agent knows that it is
+   * the address of before, not one more.
+   */
+  open(taskHandle: string): PushAddress | undefined {
     const { url, tickets } = this.#options;
     if (url === undefined) return undefined;
     this.#opening.set(taskHandle, Promise.withResolvers());
-    return { url: `${url.replace(/\/+$/, '')}/${taskHandle}`, token: tickets.pushToken(taskHandle) };
+    return { id: taskHandle, url: `${url.replace(/\/+$/, '')}/${taskHandle}`, token: tickets.pushToken(taskHandle) };
   }
 
   opened(taskHandle: string): void {

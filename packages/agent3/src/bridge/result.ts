@@ -31,8 +31,8 @@ export function statusText(collected: Collected, redactor: Redactor): string | u
 }
 
 export function textOf(parts: readonly Part[], redactor: Redactor, most: number): string {
-  const text = parts.flatMap(({ text }) => (text ? [text.slice(0, most * 2)] : [])).join('\n');
-  return redactor.redact(cleanText(text)).slice(0, most);
+  const text = parts.flatMap(({ text }) => text || []).join('\n');
+  return redactor.beginning(text, most * 2).slice(0, most);
 }
 
 /** Tokens, when the agent tells them: A2A has no place for it, so the usual names are looked for. */
@@ -89,9 +89,9 @@ class ResultBuilder {
   }
 
   #text(text: string): string {
-    const near = text.slice(0, this.#room * 4);
-    if (near.length < text.length) this.#isTruncated = true;
-    const cleaned = this.#clean(near);
+    const near = this.#room * 4;
+    if (near < text.length) this.#isTruncated = true;
+    const cleaned = this.#redactor.beginning(text, near);
     const bytes = Buffer.byteLength(cleaned);
     if (bytes <= this.#room) {
       this.#room -= bytes;
@@ -149,7 +149,7 @@ class ResultBuilder {
   }
 
   #line(text: string): string {
-    return this.#redactor.redact(cleanLine(text, 200));
+    return cleanLine(text, 200, this.#redactor);
   }
 }
 

@@ -9,7 +9,14 @@ export interface OutgoingMessage {
   contextId?: string;
   metadata?: Record<string, unknown>;
   /** Where the agent may tell how its task goes on. */
-  push?: { url: string; token: string };
+  push?: PushAddress;
+}
+
+/** As all versions write it. */
+export interface PushAddress {
+  id: string;
+  url: string;
+  token: string;
 }
 
 export type Operation =

@@ -30,7 +30,8 @@ Environment
   AGENT3_HUB_URL           a hub to work with, instead of a registry of its own; AGENT3_HUB_TOKEN for it
   AGENT3_LOG_LEVEL         debug, info, warn (default), error or silent
 For the hub
-  AGENT3_HOST, AGENT3_PORT, AGENT3_PUBLIC_URL (where others reach it), AGENT3_ALLOWED_HOSTS
+  AGENT3_HOST, AGENT3_PORT, AGENT3_ALLOWED_HOSTS
+  AGENT3_PUBLIC_URL        where others reach it; agents send push notifications there if it is https
   AGENT3_PRIVATE=1         nobody reads without a token
   AGENT3_ADMINS            owners who may change what others registered
   AGENT3_REVOKED           owners whose tokens no longer count

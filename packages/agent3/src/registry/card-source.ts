@@ -21,6 +21,8 @@ export interface CardSourceOptions {
   /** Hosts that may be spoken to without TLS: those that are allowed to be private. */
   allowHosts: readonly string[];
   timeoutMs?: number | undefined;
+  /** No card is fresh for longer, whatever its server says. */
+  maxStaleMs: number;
   /** Ends what is under way. */
   signal: AbortSignal;
 }
@@ -29,13 +31,15 @@ export class CardSource {
   readonly #fetch: HttpFetch;
   readonly #plainHosts: readonly string[];
   readonly #timeoutMs: number;
+  readonly #maxStaleMs: number;
   readonly #signal: AbortSignal;
 
-  constructor({ fetch, allowHosts, timeoutMs = TIMEOUT_MS, signal }: CardSourceOptions) {
+  constructor({ fetch, allowHosts, timeoutMs = TIMEOUT_MS, maxStaleMs, signal }: CardSourceOptions) {
     this.#signal = signal;
     this.#fetch = fetch;
     this.#plainHosts = allowHosts;
     this.#timeoutMs = timeoutMs;
+    this.#maxStaleMs = maxStaleMs;
   }
 
   /** The address of a card; a folder or bare host means the well-known place in it. */
@@ -67,7 +71,10 @@ export class CardSource {
       ...(etag === undefined ? {} : { 'if-none-match': etag }),
     };
     const { response, text } = await this.#read(url, headers);
-    const caching = { freshMs: freshMs(response.headers), etag: response.headers.get('etag') ?? undefined };
+    const caching = {
+      freshMs: Math.min(freshMs(response.headers), this.#maxStaleMs),
+      etag: response.headers.get('etag') ?? undefined,
+    };
     if (response.status === 304 && etag !== undefined)
       return { isChanged: false, ...caching, etag: caching.etag ?? etag };
     if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);

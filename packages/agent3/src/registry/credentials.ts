@@ -35,8 +35,21 @@ export class CredentialStore {
       .executeTakeFirst();
     if (!row) return [];
     const { content, isOld } = this.#vault.open(agentId, row.sealed);
-    if (isOld) await this.put(this.#db, row, content);
+    if (isOld) await this.#sealAgain(row, content);
     const isKnown = hostsOf(readCard(parse(row.card))).every((host) => content.hosts.includes(host));
     return isKnown ? content.credentials : [];
+  }
+
+  /** With the key of today; only what was read, since somebody may have changed or removed it. */
+  async #sealAgain(
+    { id, number, sealed }: { id: string; number: number; sealed: string },
+    content: Sealed,
+  ): Promise<void> {
+    await this.#db
+      .updateTable('agent3_credentials')
+      .set({ sealed: this.#vault.seal(id, content) })
+      .where('agent_number', '=', number)
+      .where('sealed', '=', sealed)
+      .execute();
   }
 }

@@ -32,6 +32,7 @@ export async function giveFeedback(
     if (!call) throw invalidReceipt('is of a call too long ago');
     if (!tellsOfAgent(call.error_code, call.response_time))
       throw invalidReceipt('is of a call that never reached the agent, or gave it no time');
+    await holdAgent(transaction, agentId);
     const counts = (await isOwn(transaction, caller, agentId)) ? 0 : 1;
     const raterRecord = await recordOfRater(transaction, caller.id, agentId);
     const { numInsertedOrUpdatedRows } = await transaction
@@ -74,6 +75,15 @@ export async function giveFeedback(
 
 function invalidReceipt(why: string): Agent3Error {
   return new Agent3Error('RECEIPT_INVALID', `The receipt ${why}; call the agent and give the receipt of that answer`);
+}
+
+/** Until the transaction ends, so that of ratings at the same moment each counts those before it. */
+async function holdAgent(db: Database, agentId: string): Promise<void> {
+  await db
+    .updateTable('agent3_agents')
+    .set(({ ref }) => ({ rating_count: ref('rating_count') }))
+    .where('id', '=', agentId)
+    .execute();
 }
 
 async function recordOfRater(db: Database, rater: string, agentId: string): Promise<Parameters<typeof raterWeight>[0]> {

@@ -19,7 +19,7 @@ export interface FreshnessOptions {
   checks: CardChecks;
   registrations: Registrations;
   now: () => number;
-  /** For how long a card that cannot be fetched again is still good. */
+  /** The age at which a card that cannot be fetched again is too old to call by. */
   maxStaleMs: number;
 }
 
@@ -37,22 +37,26 @@ export class Freshness {
   }
 
   async fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
-    const { now, maxStaleMs } = this.#options;
     const row = await this.row(agentId);
-    if (!row || row.card_url === null || row.fresh_until > now()) return row && listedAgent(row);
+    if (!row || row.card_url === null) return row && listedAgent(row);
+    if (row.fresh_until > this.#options.now()) return this.#asItIs(row);
     try {
       // one who gives up waiting leaves the work to the others
       const refreshing = this.refresh(row);
       await (signal ? abortable(refreshing, signal) : refreshing);
     } catch (cause) {
       signal?.throwIfAborted();
-      if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new Agent3Error('CARD_UNAVAILABLE', `The card of "${row.name}" is too old to call by. ${reason}`, {
-        cause,
-      });
+      return this.#asItIs(row, cause);
     }
     return this.find(agentId);
+  }
+
+  /** The card we have, unless it is too old to call by: asking for it again was in vain, now or a moment ago. */
+  #asItIs(row: AgentRow & { card: string }, cause?: unknown): ListedAgent {
+    const { now, maxStaleMs } = this.#options;
+    if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);
+    const reason = cause instanceof Error ? cause.message : 'Try again in a minute.';
+    throw new Agent3Error('CARD_UNAVAILABLE', `The card of "${row.name}" is too old to call by. ${reason}`, { cause });
   }
 
   /** Throws when the card cannot be had or is not what it should be; the old one stays. */
@@ -67,7 +71,8 @@ export class Freshness {
   async #refresh(row: AgentRow): Promise<void> {
     const { db, source, checks, registrations, now } = this.#options;
     if (row.card_url === null) return;
-    const update = db.updateTable('agent3_agents').where('number', '=', row.number);
+    // it may be gone when the card is there, or somebody else's
+    const update = db.updateTable('agent3_agents').where('id', '=', row.id).where('owner', '=', row.owner);
     try {
       const fetched = await source.fetchCard(row.card_url, row.etag ?? undefined);
       if (fetched.isChanged) {

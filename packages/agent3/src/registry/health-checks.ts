@@ -4,7 +4,7 @@ import { updateRecord } from './calls.ts';
 import { readCard } from './card.ts';
 import type { CardSource } from './card-source.ts';
 import type { Freshness } from './freshness.ts';
-import { type AgentRow, parse } from './listing.ts';
+import type { AgentRow } from './listing.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const LEASE_MS = 60_000;
@@ -19,12 +19,13 @@ export interface HealthCheckOptions {
   concurrency: number;
 }
 
-/** Checks all that are due; tells how many that were. */
+/** Checks all that are due by now, so that it ends also where agents are due again before it; tells how many that were. */
 export async function checkHealth(options: HealthCheckOptions, signal: AbortSignal): Promise<number> {
+  const due = options.now();
   let checked = 0;
   const work = async () => {
     while (!signal.aborted) {
-      const row = await claim(options);
+      const row = await claim(options, due);
       if (!row) return;
       checked += 1;
       await check(options, row);
@@ -35,11 +36,11 @@ export async function checkHealth(options: HealthCheckOptions, signal: AbortSign
 }
 
 /** The one that waits longest, for us alone until the lease is over. */
-async function claim({ db, kind, now }: HealthCheckOptions): Promise<AgentRow | undefined> {
+async function claim({ db, kind, now }: HealthCheckOptions, due: number): Promise<AgentRow | undefined> {
   const time = now();
   const { rows } = await sql<AgentRow>`
     update agent3_agents set health_leased_until = ${time + LEASE_MS} where number = (
-      select number from agent3_agents where health_due <= ${time} and health_leased_until <= ${time}
+      select number from agent3_agents where health_due <= ${due} and health_leased_until <= ${time}
       order by health_due limit 1 ${kind === 'postgres' ? sql`for update skip locked` : sql``})
     returning *`.execute(db);
   return rows[0];
@@ -56,22 +57,18 @@ async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> 
     await transaction
       .updateTable('agent3_agents')
       .set({ health_due: due, health_leased_until: 0 })
-      .where('number', '=', row.number)
+      .where('id', '=', row.id)
       .execute();
   });
 }
 
-async function answers({ db, source, freshness }: HealthCheckOptions, row: AgentRow): Promise<boolean> {
+async function answers({ source, freshness }: HealthCheckOptions, row: AgentRow): Promise<boolean> {
   if (row.card_url !== null) {
     await freshness.refresh(row);
     return true;
   }
-  const { card } = await db
-    .selectFrom('agent3_cards')
-    .select('card')
-    .where('agent_number', '=', row.number)
-    .executeTakeFirstOrThrow();
+  const agent = await freshness.find(row.id);
   // gRPC has addresses of another kind
-  const found = readCard(parse(card)).supportedInterfaces.find(({ url }) => /^https?:/i.test(url));
+  const found = agent && readCard(agent.card).supportedInterfaces.find(({ url }) => /^https?:/i.test(url));
   return found !== undefined && source.answers(found.url);
 }

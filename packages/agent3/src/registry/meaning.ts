@@ -1,5 +1,5 @@
 // Likeness of meaning, when an embedding model is given. It only helps: where it fails, words alone decide.
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { RegistrySchema } from './schema.ts';
 
 /** One vector for each text, all of one length. */
@@ -18,15 +18,22 @@ export class Meaning {
     this.#embed = embed;
   }
 
-  async learn(agents: readonly { number: number; text: string }[]): Promise<void> {
+  /** One that has been removed in the meantime is left out. */
+  async learn(agents: readonly { id: string; text: string }[]): Promise<void> {
     const vectors = await this.#vectors(agents.map(({ text }) => text));
-    for (const [index, { number }] of agents.entries()) {
+    for (const [index, { id }] of agents.entries()) {
       const vector = vectors[index];
       if (!vector) continue;
       const encoded = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64');
       await this.#db
         .insertInto('agent3_vectors')
-        .values({ agent_number: number, vector: encoded })
+        .columns(['agent_number', 'vector'])
+        .expression((query) =>
+          query
+            .selectFrom('agent3_agents')
+            .select(['number', sql<string>`${encoded}`.as('vector')])
+            .where('id', '=', id),
+        )
         .onConflict((conflict) => conflict.column('agent_number').doUpdateSet({ vector: encoded }))
         .execute();
     }

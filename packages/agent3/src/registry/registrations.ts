@@ -25,7 +25,7 @@ interface Envelope {
 }
 
 interface WrittenCard {
-  number: number;
+  id: string;
   card: Card;
 }
 
@@ -66,10 +66,17 @@ export class Registrations {
   }
 
   /** Its record stays, for when it comes back: nobody gets rid of bad ratings by registering anew. */
-  async unregister(row: AgentRow, caller: Caller): Promise<void> {
-    checkOwner(row.owner, caller);
+  async unregister({ id }: AgentRow, caller: Caller): Promise<void> {
     const { db, index } = this.#options;
     await db.transaction().execute(async (transaction) => {
+      // read again: SQLite gives the number of a row that is gone to the next one, which may be somebody else's
+      const row = await transaction
+        .selectFrom('agent3_agents')
+        .select(['number', 'owner'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (!row) return;
+      checkOwner(row.owner, caller);
       await index.remove(transaction, row.number);
       const former = await transaction
         .deleteFrom('agent3_agents')
@@ -85,21 +92,32 @@ export class Registrations {
     });
   }
 
-  /** A card that was fetched again; the envelope stays. */
-  async replaceCard(row: AgentRow, checked: CheckedCard): Promise<void> {
-    await this.#options.db.transaction().execute(async (transaction) => {
+  /** A card that was fetched again; the envelope stays. Nothing happens when its owner has removed the agent since. */
+  async replaceCard({ id, owner }: AgentRow, checked: CheckedCard): Promise<void> {
+    const { db, now } = this.#options;
+    const isReplaced = await db.transaction().execute(async (transaction) => {
+      // written to at once, so that nobody removes it before the end
+      const row = await transaction
+        .updateTable('agent3_agents')
+        .set({ refreshed_at: now() })
+        .where('id', '=', id)
+        .where('owner', '=', owner)
+        .returning(['number', 'own_tags'])
+        .executeTakeFirst();
+      if (!row) return false;
       const { changedRow, tags } = this.#cardColumns(checked, parse<string[]>(row.own_tags));
       await transaction.updateTable('agent3_agents').set(changedRow).where('number', '=', row.number).execute();
       await this.#putParts(transaction, { number: row.number, checked, tags });
+      return true;
     });
-    await this.#learn([{ number: row.number, card: checked.card }]);
+    if (isReplaced) await this.#learn([{ id, card: checked.card }]);
   }
 
   async #write(checked: CheckedCard, envelope: Envelope, caller: Caller): Promise<string> {
     const { db } = this.#options;
     const put = { checked, envelope, caller };
-    const { id, number } = await db.transaction().execute((transaction) => this.#put(transaction, put));
-    await this.#learn([{ number, card: checked.card }]);
+    const { id } = await db.transaction().execute((transaction) => this.#put(transaction, put));
+    await this.#learn([{ id, card: checked.card }]);
     return id;
   }
 
@@ -107,13 +125,13 @@ export class Registrations {
   async #learn(written: readonly WrittenCard[]): Promise<void> {
     const { vocabulary, meaning } = this.#options;
     await vocabulary.learn(written.map(({ card }) => textsOf(card, tagsOf(card))));
-    await meaning?.learn(written.map(({ number, card }) => ({ number, text: meaningOf(card) })));
+    await meaning?.learn(written.map(({ id, card }) => ({ id, text: meaningOf(card) })));
   }
 
   async #put(
     transaction: Transaction<RegistrySchema>,
     { checked, envelope, caller }: { checked: CheckedCard; envelope: Envelope; caller: Caller },
-  ): Promise<{ id: string; number: number }> {
+  ): Promise<{ id: string }> {
     const { credentials, now } = this.#options;
     const identity = identityOf(checked, caller);
     const known = await transaction

@@ -24,8 +24,10 @@ export interface RegistryOptions {
   healthChecks?: { intervalMs?: number; concurrency?: number } | false;
   /** Ranks by meaning beside words, for example with a local embedding model. */
   embedder?: Embedder;
+  /** Of those that agents wrote, how many are kept to correct misspelt ones by. Default 200,000. */
+  mostWords?: number;
   cardTimeoutMs?: number;
-  /** For how long a card that cannot be fetched again is still good. Default a day. */
+  /** How old a card may be that an agent is called by, whatever its server says. Default a day. */
   maxStaleMs?: number;
   now?: () => number;
 }

@@ -54,6 +54,7 @@ const DAY_MS = 86_400_000;
 const MAX_STALE_MS = DAY_MS;
 const CALLS_KEPT_MS = 90 * DAY_MS;
 const ROUND_MS = 15_000;
+const MOST_WORDS = 200_000;
 
 export type { RegistryOptions } from './registry-options.ts';
 
@@ -91,20 +92,22 @@ export class Registry implements Directory {
   readonly #callerRate: RateLimit | undefined;
   readonly #healthOptions: HealthCheckOptions;
   readonly #timer: NodeJS.Timeout | undefined;
-  #round: Promise<unknown> = Promise.resolve();
+  /** Apart, so that agents that are slow to answer do not keep what is past its time. */
+  readonly #chores = [new Chore(() => this.checkHealth()), new Chore(() => this.tidy())];
   #searchLatency: number | undefined;
 
   constructor(options: RegistryOptions, { store, vault, receipts }: RegistryParts) {
     const { fetch, allowHosts = [], trustedKeys = [], callerRateLimit = CALLER_RATE, healthChecks = {} } = options;
-    const { now = Date.now, maxStaleMs = MAX_STALE_MS, cardTimeoutMs, embedder } = options;
+    const { now = Date.now, maxStaleMs = MAX_STALE_MS, mostWords = MOST_WORDS, cardTimeoutMs, embedder } = options;
     const { db, kind } = store;
     this.#store = store;
     this.#credentials = new CredentialStore(db, vault);
     this.#receipts = receipts;
     this.#now = now;
-    const source = new CardSource({ fetch, allowHosts, timeoutMs: cardTimeoutMs, signal: this.#closing.signal });
+    const { signal } = this.#closing;
+    const source = new CardSource({ fetch, allowHosts, timeoutMs: cardTimeoutMs, maxStaleMs, signal });
     const index = kind === 'sqlite' ? sqliteIndex : postgresIndex;
-    const vocabulary = new Vocabulary(db);
+    const vocabulary = new Vocabulary(db, mostWords);
     const meaning = embedder && new Meaning(db, embedder);
     this.#search = new Search({ db, index, vocabulary, meaning, now });
     const checks = new CardChecks({ source, trustedKeys });
@@ -116,7 +119,7 @@ export class Registry implements Directory {
     this.#callerRate = callerRateLimit || undefined;
     const { intervalMs = HEALTH_INTERVAL_MS, concurrency = HEALTH_CONCURRENCY } = healthChecks || {};
     this.#healthOptions = { db, kind, source, freshness: this.#freshness, now, intervalMs, concurrency };
-    if (healthChecks) this.#timer = setInterval(() => this.#nextRound(), Math.min(ROUND_MS, intervalMs)).unref();
+    if (healthChecks) this.#timer = setInterval(() => this.#beginChores(), Math.min(ROUND_MS, intervalMs)).unref();
   }
 
   async search(query: SearchQuery): Promise<SearchPage> {
@@ -226,19 +229,47 @@ export class Registry implements Directory {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closing.abort(new Agent3Error('CARD_UNAVAILABLE', 'The registry was closed'));
-    await this.#round;
+    for (const chore of this.#chores) await chore.end();
     await this.#store.close();
   }
 
-  #nextRound(): void {
-    // one that fails shows in health(); the next may not
-    this.#round = this.#round.then(() => Promise.all([this.checkHealth(), this.tidy()])).catch(() => {});
+  #beginChores(): void {
+    for (const chore of this.#chores) chore.begin();
   }
 
   async #row(agentId: string): Promise<AgentRow & { card: string }> {
     const row = await this.#freshness.row(agentId);
     if (!row) throw unknownAgent(agentId);
     return row;
+  }
+}
+
+/** Work that is done again and again, one time after the other. */
+class Chore {
+  readonly #work: () => Promise<unknown>;
+  #underWay: Promise<void> | undefined;
+
+  constructor(work: () => Promise<unknown>) {
+    this.#work = work;
+  }
+
+  /** Nothing happens while it is still at it. */
+  begin(): void {
+    this.#underWay ??= this.#once().finally(() => {
+      this.#underWay = undefined;
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#underWay;
+  }
+
+  async #once(): Promise<void> {
+    try {
+      await this.#work();
+    } catch {
+      // a database that is away shows in health(), and may be back the next time
+    }
   }
 }
 

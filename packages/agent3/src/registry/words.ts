@@ -46,13 +46,20 @@ export function queryWords(text: string): string[] {
   return (telling.length > 0 ? telling : all).slice(0, MOST_QUERY_WORDS);
 }
 
-/** All words that agents ever wrote, to tell which one a misspelt word may be. It only helps, so it may lag behind. */
+/**
+ * Words that agents wrote, to tell which one a misspelt word may be. It only helps, so it may lag behind, and no more are
+ * learnt when there are many: whoever serves a card can make up others each time it is fetched.
+ */
 export class Vocabulary {
   readonly #db: Kysely<RegistrySchema>;
+  readonly #most: number;
   readonly #known = new Set<string>();
+  /** Counted once, and then on by what is learnt here. */
+  #size: number | undefined;
 
-  constructor(db: Kysely<RegistrySchema>) {
+  constructor(db: Kysely<RegistrySchema>, most: number) {
     this.#db = db;
+    this.#most = most;
   }
 
   async learn(texts: readonly IndexedText[]): Promise<void> {
@@ -61,14 +68,18 @@ export class Vocabulary {
       .join(' ')
       .split(' ');
     const fresh = new Set(all.filter((word) => mostEdits(word) > 0 && !this.#known.has(word)));
+    if (fresh.size === 0) return;
+    this.#size ??= await this.#count();
+    const room = Math.max(0, this.#most - this.#size);
     // in one order everywhere, so that two hubs never wait for each other
-    for (const words of chunks([...fresh].sort())) {
+    for (const words of chunks([...fresh].slice(0, room).sort())) {
       const added = await this.#db
         .insertInto('agent3_words')
         .values(words.map((word) => ({ word })))
         .onConflict((conflict) => conflict.doNothing())
         .returning('word')
         .execute();
+      this.#size += added.length;
       for (const grams of chunks(added.flatMap(({ word }) => gramsOf(word).map((gram) => ({ gram, word })))))
         await this.#db
           .insertInto('agent3_word_grams')
@@ -78,6 +89,14 @@ export class Vocabulary {
       if (this.#known.size > MOST_REMEMBERED) this.#known.clear();
       for (const word of words) this.#known.add(word);
     }
+  }
+
+  async #count(): Promise<number> {
+    const { total } = await this.#db
+      .selectFrom('agent3_words')
+      .select(({ fn }) => fn.countAll<number>().as('total'))
+      .executeTakeFirstOrThrow();
+    return total;
   }
 
   /** For each word itself and, if nobody ever wrote it so, the known word it is nearest to. */
