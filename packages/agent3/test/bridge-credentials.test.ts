@@ -341,7 +341,7 @@ test('what is too long is cut where no half of a secret is left', async () => {
   const url = await rpcServer(({ id, params }, response) => {
     const error = { code: -32_000, message: `${'x'.repeat(290)}${SECRET}` };
     if (params.message?.parts[0]?.text === 'break') return sendJson(response, { jsonrpc: '2.0', id, error });
-    const parts = [{ raw: 'aGk=', filename }, { text: `${'\u200b'.repeat(150)}${SECRET}` }];
+    const parts = [{ raw: 'aGk=', filename }, { text: `${'\u200b'.repeat(135)}${SECRET}` }];
     return { message: { messageId: 'm', parts } };
   });
   const card = cardOf(url, { securitySchemes: http('bearer'), securityRequirements: requires });

@@ -101,7 +101,10 @@ export class Errand {
   take(update: Update): void {
     this.collected.take(update);
     if (!this.#onProgress) return;
-    if (update.kind === 'artifact') return this.#takePiece(update);
+    if (update.kind === 'artifact') {
+      this.#takePiece(update);
+      return;
+    }
     if (this.collected.isAnswered) this.tellRest();
     this.#tell({ message: textOf(partsOf(update), this.redactor, LONGEST_TOLD).trim() });
   }
