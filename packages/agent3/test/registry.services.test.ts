@@ -180,6 +180,22 @@ test('search: words by where they stand, forms, typos, filters, and no query lan
     await hub().search({ query });
 });
 
+test('what an agent means is learnt, and of one that was removed meanwhile nothing', async () => {
+  const removing = Promise.withResolvers<void>();
+  let remove = () => Promise.resolve();
+  const embedder = async (texts: readonly string[]) => {
+    if (texts[0]?.startsWith('Gone')) await remove().then(removing.resolve);
+    return texts.map((text) => new Float32Array(/journey|travel/i.test(text) ? [1, 0] : [0, 1]));
+  };
+  hubs = [await setup.registry({ url, embedder })];
+  await add('Travel desk');
+  await add('Recipes');
+  expect(await names('journey')).toEqual(['Travel desk']);
+  remove = async () => hub().unregister((await hub().search({ query: 'gone' })).agents[0]?.id ?? '', alice);
+  await expect(add('Gone')).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
+  await removing.promise;
+});
+
 test('many agents are imported, paged through, and found by what is rare in them', async () => {
   for (const cards of manyCards(150)) await hub().importCards(cards, alice);
   await add('Zeppelin', { description: wordAt(0) });
