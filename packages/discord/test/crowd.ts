@@ -42,7 +42,7 @@ export async function expectAllAnswered(discord: LocalDiscord, people: number, q
       }
       return places.every(isWhole);
     },
-    { what: 'all answers', seen: () => '' },
+    { what: 'all answers', timeoutMs: 150_000, seen: () => '' },
   );
   for (const { name, dm } of places) {
     const said = discord.messages(dm).filter(({ author }) => !author.bot);
