@@ -1,6 +1,7 @@
 // Three projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long; `load`
 // measures rates, and has the machine to itself after the others.
 // Limits of time are for what never comes, not for slow machines: a shared one may give a test a tenth of a processor.
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
@@ -11,6 +12,8 @@ const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: {
 export default defineConfig({
   test: {
     maxWorkers: 3, // on two cores: many tests wait for a clock or a child, and hardly work
+    // programs that tests start share what Node has compiled
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url)) },
     coverage: { provider: 'v8', include: ['packages/*/src/**'] },
     projects: [
       {

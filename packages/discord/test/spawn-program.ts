@@ -17,7 +17,8 @@ interface How {
 export function spawnProgram(env: Record<string, string>, { args = [], options = [], shell = false }: How = {}) {
   const command = [process.execPath, ...options, '-C', 'pocket-agent/source', program, ...args];
   const [file = '', ...rest] = shell ? ['/bin/sh', '-c', `"$@"; exit $?`, 'sh', ...command] : command;
-  const child = spawn(file, rest, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const child = spawn(file, rest, { env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (text) => {

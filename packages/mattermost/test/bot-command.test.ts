@@ -10,6 +10,7 @@ import { startFakeMattermost } from './fake/fake-mattermost.ts';
 import { defaultSeed } from './fake/seed.ts';
 
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/bot/main.ts', import.meta.url))];
+const { NODE_COMPILE_CACHE = '' } = process.env;
 const endings: (() => unknown)[] = [];
 /** Waits for something to become true, however busy the machine is. */
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
@@ -39,7 +40,7 @@ async function start(args: string[], { model = 'demo', files = {} }: Started = {
   const content = { agentConfig: { llmModel: model, name: 'Helper' }, mcpServers: {}, tools, limits: { maxSteps: 5 } };
   await writeFile(file, JSON.stringify(content));
   const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
-  const child = spawn(process.execPath, [...main, ...args], { env, cwd: folder });
+  const child = spawn(process.execPath, [...main, ...args], { env: { NODE_COMPILE_CACHE, ...env }, cwd: folder });
   let errors = '';
   let output = '';
   child.stderr.on('data', (chunk) => {

@@ -13,6 +13,7 @@ import { startFakeMattermost } from './fake/fake-mattermost.ts';
 import { listening, open, uriOf, watching } from './watching.ts';
 
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../src/main.ts', import.meta.url))];
+const { NODE_COMPILE_CACHE = '' } = process.env;
 
 const endings: (() => unknown)[] = [];
 afterEach(async () => {
@@ -27,7 +28,7 @@ interface Run {
 }
 
 function run(args: string[], environment: Record<string, string> = {}, cwd = tmpdir()): Run {
-  const child = spawn(process.execPath, [...main, ...args], { env: { ...environment }, cwd });
+  const child = spawn(process.execPath, [...main, ...args], { env: { NODE_COMPILE_CACHE, ...environment }, cwd });
   let output = '';
   let errors = '';
   child.stdout.on('data', (chunk) => {
@@ -63,7 +64,7 @@ test.each(eras)('a client of %s starts it, asks it, watches a channel, and ends 
     // no file may be larger than some 64 kB, as on a disk that is full
     command: 'sh',
     args: ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, ...main],
-    env: { ...environment, MATTERMOST_FILE_ROOTS: folder },
+    env: { NODE_COMPILE_CACHE, ...environment, MATTERMOST_FILE_ROOTS: folder },
     cwd: tmpdir(),
     stderr: 'pipe',
   });
@@ -178,7 +179,10 @@ test('a token that Mattermost refuses is told at the start and by /ready', async
 test('started by hand in a terminal, it says what it waits for', async () => {
   const { environment } = await startFake();
   const asInTerminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
-  const child = spawn(process.execPath, [...asInTerminal, ...main], { env: environment, cwd: tmpdir() });
+  const child = spawn(process.execPath, [...asInTerminal, ...main], {
+    env: { NODE_COMPILE_CACHE, ...environment },
+    cwd: tmpdir(),
+  });
   let errors = '';
   child.stderr.on('data', (chunk) => {
     errors += chunk;

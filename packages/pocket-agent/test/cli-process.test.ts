@@ -17,7 +17,7 @@ afterEach(() => {
 function start(...more: string[]) {
   const [node = '', ...args] = [...commandLine, ...more];
   const child: ChildProcessByStdio<null, Readable, Readable> = spawn(node, args, {
-    env: folder.cachedEnv,
+    env: folder.env,
     cwd: folder.path,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -94,7 +94,7 @@ test.each([
 test.runIf(existsSync('/dev/full'))('an answer that cannot be written is told, with the code 1', async () => {
   const full = openSync('/dev/full', 'w');
   const [node = '', ...args] = [...commandLine, '-m', 'demo', 'What is 6 * 7?'];
-  const child = spawn(node, args, { env: folder.cachedEnv, cwd: folder.path, stdio: ['ignore', full, 'pipe'] });
+  const child = spawn(node, args, { env: folder.env, cwd: folder.path, stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
   const [stderr, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
   expect([code, stderr]).toEqual([1, expect.stringContaining('pocket-agent: the output cannot be written: ENOSPC')]);

@@ -27,7 +27,7 @@ async function overStdio(...args: string[]): Promise<Client> {
     new StdioClientTransport({
       command: node,
       args: [...start, ...args],
-      env: folder.cachedEnv,
+      env: folder.env,
       cwd: folder.path,
       stderr: 'ignore',
     }),
@@ -38,7 +38,7 @@ async function overStdio(...args: string[]): Promise<Client> {
 /** The command as an HTTP server: its process, the address it tells, and how it ends. */
 async function overHttp(...args: string[]) {
   const child: ChildProcess = spawn(node, [...start, ...args], {
-    env: folder.cachedEnv,
+    env: folder.env,
     cwd: folder.path,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

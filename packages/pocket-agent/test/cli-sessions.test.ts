@@ -46,7 +46,7 @@ describe('--session', () => {
     expect((await ask('--session', 'failed', 'One')).code).toBe(1);
     providers.script({ hang: 'at-once' });
     const [node = '', ...rest] = [...commandLine, ...args('--session', 'failed', 'Two')];
-    const child = spawn(node, rest, { env: { ...folder.cachedEnv, ...scriptedBy(providers) }, stdio: 'ignore' });
+    const child = spawn(node, rest, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     await providers.arrived;
     child.kill('SIGINT');
@@ -59,7 +59,7 @@ describe('--session', () => {
   test('cannot be had by two at once, and the lock of a process that was killed is taken over', async () => {
     providers.script({ hang: 'at-once' });
     const [node = '', ...rest] = [...commandLine, ...args('--session', 'locked', 'Wait')];
-    const child = spawn(node, rest, { env: { ...folder.cachedEnv, ...scriptedBy(providers) }, stdio: 'ignore' });
+    const child = spawn(node, rest, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise((resolve) => child.once('exit', resolve));
     await providers.arrived;
     const other = await ask('--session', 'locked', 'Me too');
@@ -95,7 +95,7 @@ describe('--session', () => {
   );
 
   test('one that was written by a newer version, or is broken, is refused and left as it is', async () => {
-    vi.stubEnv('XDG_DATA_HOME', folder.cachedEnv.XDG_DATA_HOME);
+    vi.stubEnv('XDG_DATA_HOME', folder.env.XDG_DATA_HOME);
     onTestFinished(() => void vi.unstubAllEnvs());
     const session = await Session.open('newer');
     await session.save([]);

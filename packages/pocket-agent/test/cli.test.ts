@@ -167,7 +167,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
   ] as const)('%s ends it at once with %i', async (signal, code) => {
     providers.script({ hang: 'at-once' });
     const [node = '', ...args] = [...commandLine, ...SCRIPTED, 'Hi'];
-    const child = spawn(node, args, { env: { ...folder.cachedEnv, ...scriptedBy(providers) }, stdio: 'ignore' });
+    const child = spawn(node, args, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     await providers.arrived;
     child.kill(signal);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pocket-agent';
 import { onTestFinished } from 'vitest';
+import { quickStart } from './fixtures/quick-start.ts';
 
 export const fixtures = fileURLToPath(new URL('fixtures/tool-folders', import.meta.url));
 
@@ -35,7 +36,7 @@ export function recordLog(): { logger: Logger; lines: string[] } {
 }
 
 /** The command that serves the tool folders of a directory on stdio, in a Node without a test runner around it. */
-export function servedOnStdio(path: string, ...more: string[]): { command: string; args: string[] } {
+export function servedOnStdio(path: string, ...more: string[]) {
   const program = fileURLToPath(new URL('fixtures/served-tool-folders.ts', import.meta.url));
-  return { command: process.execPath, args: ['-C', 'pocket-agent/source', program, path, ...more] };
+  return { command: process.execPath, args: ['-C', 'pocket-agent/source', program, path, ...more], env: quickStart };
 }
