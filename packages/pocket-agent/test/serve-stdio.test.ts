@@ -2,15 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, type TestContext, test } from 'vitest';
+import { stdio } from './fixtures/world.ts';
 import { clientKinds, connect, textOf } from './serve-clients.ts';
 
-const fixture = (name: string) => ({
-  command: process.execPath,
-  args: ['-C', 'pocket-agent/source', fileURLToPath(new URL(`fixtures/${name}`, import.meta.url))],
-});
-const servedAgent = fixture('served-agent.ts');
+const servedAgent = stdio('served-agent.ts');
 
 describe.concurrent.each(clientKinds)('with %s', (kind) => {
   test('a connection is a conversation, tells its progress and can be cancelled', async ({ expect }) => {
