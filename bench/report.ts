@@ -1,4 +1,5 @@
 // The results as a table in Markdown.
+import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import type { Effort } from './contender.ts';
 import { everybody, floor, isInstalled, loopPeers, us } from './contenders.ts';
@@ -49,6 +50,7 @@ ${table}
 | | |
 |---|---|
 | made by | \`npm run bench\`, in ${minutes.toFixed(0)} minutes |
+| of | commit ${commit()} |
 | machine | ${machine()} |
 | Node | ${process.version} |
 | taken by others | ${stolen === undefined ? 'unknown' : `${percent(stolen)} of the processors' time in this run`} |
@@ -60,8 +62,13 @@ ${table}
 
 ${contendersTable(results.revisions)}
 
-The revision is the one that the server in process was spoken to in; nobody is held to one.
+The revision is the one that the server in process was spoken to in: linked in memory it speaks 2025 alone, over HTTP both.
 ${notes ? `\nLeft out:\n\n${notes}\n` : ''}`;
+}
+
+/** With -dirty after it where something was not committed. */
+function commit(): string {
+  return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
 }
 
 export function machine(): string {

@@ -63,7 +63,6 @@ export const works: Record<string, Work> = {
   },
   search: {
     contenders: [floor, us],
-    rounds: 1,
     measure: async (name, effort) => (await import('./tasks/agent3.ts')).search(name, effort),
   },
   mattermost: {

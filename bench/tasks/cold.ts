@@ -20,11 +20,14 @@ const firstAnswer = fileURLToPath(new URL('../first-answer.ts', import.meta.url)
 const built = new URL('../../packages/pocket-agent/dist/', import.meta.url);
 const command = fileURLToPath(new URL('cli/main.js', built));
 
-/** The same with the bare client and no model: it starts the built-in server, lists its tools and calls one. */
+/**
+ * The same with the bare client and no model: it starts the built-in server, lists its tools and calls one. It speaks
+ * 2025, for to ask a server what it speaks the SDK starts a second one.
+ */
 const bareQuestion = `
   import { Client } from '@modelcontextprotocol/client';
   import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-  const client = new Client({ name: 'bench', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  const client = new Client({ name: 'bench', version: '1' });
   const args = ['${fileURLToPath(new URL('builtin-server/main.js', built))}'];
   await client.connect(new StdioClientTransport({ command: process.execPath, args }));
   await client.listTools();
