@@ -33,7 +33,7 @@ export function readOptions({ usage, switches, choices }: Options): Chosen {
 }
 
 function namesIn(given: string, choice: string, known: readonly string[]): string[] {
-  const names = given.split(',');
+  const names = given.split(',').filter((name) => name !== '');
   const strangers = names.filter((name) => !known.includes(name));
   if (strangers.length > 0)
     throw new Error(`--${choice}: there is no ${strangers.join(', ')}; there are ${known.join(', ')}.`);

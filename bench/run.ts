@@ -43,9 +43,14 @@ const rounds = Math.max(...chosen.names('work').map(roundsOf));
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
   if (isInstalled(name)) return true;
-  console.log(`${name} is not installed: \`npm run bench -- --install\``);
+  console.log(`${name} is not installed, and left out; with --install it is installed first`);
   return false;
 });
+const isAnyMeasured = chosen.names('work').some((work) => names.some((name) => works[work]?.contenders.includes(name)));
+if (!isAnyMeasured) {
+  console.error('Nobody of those does any of these works.');
+  process.exit(2);
+}
 const begun = performance.now();
 const stolen = stolenSince();
 for (let round = 0; round < rounds; round++) {

@@ -132,7 +132,7 @@ function listChanged(era: Era): Behaviour {
 
 function largeResult(era: Era): Behaviour {
   return {
-    title: `a result of 2 MB of a ${era} server reaches the model cut`,
+    title: `a result of 2 MB of a ${era} server reaches the model cut, to at most ${LARGEST_RESULT.toLocaleString('en')} characters`,
     async holds(subject) {
       const { url } = await startToolsHost(era);
       const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
@@ -173,7 +173,7 @@ function crashedChild(era: Era): Behaviour {
 
 function orphans(era: Era): Behaviour {
   return {
-    title: `nothing that a stdio server of ${era} started is left at close`,
+    title: `nothing that a stdio server of ${era} started is left at close, though it ignores SIGTERM`,
     async holds(subject) {
       const folder = mkdtempSync(join(tmpdir(), 'behaviour-'));
       const file = join(folder, 'pids');

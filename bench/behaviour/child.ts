@@ -3,6 +3,8 @@ import { peers } from '../contenders.ts';
 import { behaviours } from './behaviours.ts';
 import type { Subject } from './subject.ts';
 
+// whoever asked has ended: it leads a group, which goes with it
+process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 const [name = '', id = ''] = process.argv.slice(2);
 const file = peers.includes(name) ? `../peers/${name}/subject.ts` : `./${name}.ts`;
 const { subject }: { subject: Subject } = await import(new URL(file, import.meta.url).href);

@@ -44,6 +44,7 @@ if (isWhole) {
   console.log('\nwritten: docs/behaviour.md');
 } else if (subjects.length === everybody.length)
   console.log('\nnot written: docs/behaviour.md, since not all have run');
+if ([...outcomes.values()].every(({ verdict }) => verdict === 'not run')) process.exitCode = 2;
 const ours = subjects.includes(us) ? Object.keys(behaviours) : [];
 const failed = ours.filter((id) => outcomes.get(`${us} ${id}`)?.verdict !== 'yes');
 if (failed.length > 0) {
@@ -53,7 +54,7 @@ if (failed.length > 0) {
 
 async function tried(subject: string, id: string): Promise<Outcome> {
   if (peers.includes(subject) && !isInstalled(subject))
-    return { verdict: 'not run', reason: 'not installed: npm run behaviour -- --install' };
+    return { verdict: 'not run', reason: 'not installed; with --install it is installed first' };
   const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [subject, id], {
     execArgv: process.execArgv,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
