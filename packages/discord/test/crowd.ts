@@ -33,6 +33,13 @@ export async function expectAllAnswered(discord: LocalDiscord, people: number, q
     return answered.length === questions && answered.at(-1)?.content === whole;
   };
   const open = new Set(places);
+  const seen = () => {
+    const lacking = places.filter((place) => !isWhole(place));
+    const said = (dm: Parameters<LocalDiscord['botMessages']>[0]) =>
+      discord.botMessages(dm).map(({ content }) => JSON.stringify(content));
+    const shown = lacking.slice(0, 5).map(({ name, dm }) => `${name} got ${said(dm).join(', ') || 'nothing'}`);
+    return [`${lacking.length} of ${people} lack something`, ...shown].join('\n');
+  };
   await discord.waitFor(
     () => {
       // looked at again and again, so all of them only when nothing seems to be missing
@@ -42,7 +49,7 @@ export async function expectAllAnswered(discord: LocalDiscord, people: number, q
       }
       return places.every(isWhole);
     },
-    { what: 'all answers', timeoutMs: 150_000, seen: () => '' },
+    { what: 'all answers', timeoutMs: 150_000, seen },
   );
   for (const { name, dm } of places) {
     const said = discord.messages(dm).filter(({ author }) => !author.bot);
