@@ -29,6 +29,8 @@ export class Connection {
       partials: [Partials.Channel],
       // whatever a model writes, nobody is pinged by it
       allowedMentions: { parse: [], repliedUser: false },
+      // a request whose answer does not come in time is sent again, and must not be a second message
+      enforceNonce: true,
       ...options.client,
       ws,
       rest: { ...(options.apiUrl ? { api: options.apiUrl } : {}), ...rest },

@@ -58,6 +58,19 @@ test('a notice that cannot be taken back is told in the log, and the answer come
   expect(notice.deletedAt).toBeUndefined();
 });
 
+test('a notice that Discord took is not there twice when the answer to it was lost on the way', async () => {
+  const { model, discord, endFirst } = await busyChannel({ client: { rest: { timeout: 500 } } });
+  discord.failNext({ request: /POST .*messages$/, status: 'lost' });
+  discord.user('bob').say('general', `${discord.bot.mention} second`);
+  await discord.waitFor(() => discord.requests.filter(({ body }) => body.includes('this is next')).length === 2);
+  await endFirst();
+  await model.called(2);
+  model.say('two', 1);
+  model.end(1);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'two');
+  expect(discord.botMessages('general').map(({ content }) => content)).toEqual(['one', 'two']);
+});
+
 test('a question that waits can be stopped by whoever asked, and is never begun', async () => {
   const { model, discord, endFirst } = await busyChannel();
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];

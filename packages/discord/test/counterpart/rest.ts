@@ -15,11 +15,11 @@ export interface SeenRequest {
   body: string;
 }
 
-/** A failure that is played on purpose: an HTTP status, or `'cut'` to hang up without an answer. */
+/** A failure that is played on purpose: an HTTP status, `'cut'` to hang up, or `'lost'` to do it and never say so. */
 export interface PlayedFailure {
   /** Which requests: matched against `METHOD /path`. */
   request: RegExp;
-  status: number | 'cut';
+  status: number | 'cut' | 'lost';
   times?: number;
   /** With 429: when to ask again. */
   retryAfterMs?: number;
@@ -84,7 +84,8 @@ export class Rest {
     let result: object | undefined;
     try {
       if (failure?.retryAfterMs !== undefined) headers = { 'Retry-After': String(failure.retryAfterMs / 1000) };
-      if (failure) throw new ApiError(Number(failure.status), 0, { message: `${failure.status}: played on purpose` });
+      if (failure && failure.status !== 'lost')
+        throw new ApiError(Number(failure.status), 0, { message: `${failure.status}: played on purpose` });
       const { route, params } = this.#find(method, path);
       seen.route = route.name;
       if (!isOpen(route) && request.headers.authorization !== `Bot ${this.#token}`) throw unauthorized();
@@ -104,7 +105,7 @@ export class Rest {
       result = refused.toJSON();
     }
     if (result) headers = { ...headers, 'Content-Type': 'application/json' };
-    response.writeHead(seen.status, headers).end(result && JSON.stringify(result));
+    if (failure?.status !== 'lost') response.writeHead(seen.status, headers).end(result && JSON.stringify(result));
     this.#world.changed();
   }
 
