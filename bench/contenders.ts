@@ -18,13 +18,15 @@ export function peerFolder(peer: string): string {
 
 /** In the versions that it is measured in. Those that are no peers come with this repository. */
 export function isInstalled(name: string): boolean {
-  return !loopPeers.includes(name) || packagesOf(name).every((wanted) => wanted === installedAt(name, wanted));
+  if (!loopPeers.includes(name)) return true;
+  const nameOf = (wanted: string) => wanted.slice(0, wanted.lastIndexOf('@'));
+  return packagesOf(name).every((wanted) => wanted === installedIn(peerFolder(name), nameOf(wanted)));
 }
 
-function installedAt(peer: string, wanted: string): string | undefined {
-  const name = wanted.slice(0, wanted.lastIndexOf('@'));
-  const file = `${peerFolder(peer)}node_modules/${name}/package.json`;
-  return existsSync(file) ? `${name}@${JSON.parse(readFileSync(file, 'utf8')).version}` : undefined;
+/** `name@version`; the name alone where it is not installed. */
+export function installedIn(folder: string, name: string): string {
+  const file = `${folder}node_modules/${name}/package.json`;
+  return existsSync(file) ? `${name}@${JSON.parse(readFileSync(file, 'utf8')).version}` : name;
 }
 
 export function contenderModule(name: string): string {

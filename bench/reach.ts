@@ -1,7 +1,6 @@
 // Who the contenders are: their versions, and how each reaches an MCP server of its own process.
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { everybody, isInstalled, loopPeers, packagesOf, peerFolder, us } from './contenders.ts';
+import { everybody, installedIn, isInstalled, loopPeers, packagesOf, peerFolder, sdk, us } from './contenders.ts';
 
 interface Reach {
   transport: string;
@@ -9,28 +8,28 @@ interface Reach {
 }
 
 const root = fileURLToPath(new URL('../', import.meta.url));
-const sdk = () => installedAt(root, '@modelcontextprotocol/client');
+const bareClient = () => installedIn(root, '@modelcontextprotocol/client');
 
 const reaches: Record<string, () => Reach> = {
-  'mcp-sdk': () => ({ transport: 'linked in memory', client: sdk() }),
-  [us]: () => ({ transport: 'linked in memory', client: `its own, over ${sdk()}` }),
+  [sdk]: () => ({ transport: 'linked in memory', client: bareClient() }),
+  [us]: () => ({ transport: 'linked in memory', client: `its own, over ${bareClient()}` }),
   ai: () => ({ transport: 'linked in memory', client: 'its own (@ai-sdk/mcp)' }),
   generateText: () => ({ transport: 'linked in memory', client: 'its own (@ai-sdk/mcp)' }),
   'openai-agents': () => ({
     transport: 'linked in memory, behind its `MCPServer` (it has no such transport)',
-    client: sdk(),
+    client: bareClient(),
   }),
   mastra: () => ({
     transport: 'HTTP whose `fetch` is the server (it has no other in process)',
-    client: `its own, over ${installedAt(peerFolder('mastra'), '@modelcontextprotocol/client')}`,
+    client: `its own, over ${installedIn(peerFolder('mastra'), '@modelcontextprotocol/client')}`,
   }),
   langchain: () => ({
     transport: 'linked in memory',
-    client: `its adapters, over ${installedAt(peerFolder('langchain'), '@modelcontextprotocol/sdk')}`,
+    client: `its adapters, over ${installedIn(peerFolder('langchain'), '@modelcontextprotocol/sdk')}`,
   }),
   voltagent: () => ({
     transport: 'HTTP by a global `fetch` that is the server (it has no other in process)',
-    client: `its own, over ${installedAt(peerFolder('voltagent'), '@modelcontextprotocol/sdk')}`,
+    client: `its own, over ${installedIn(peerFolder('voltagent'), '@modelcontextprotocol/sdk')}`,
   }),
 };
 
@@ -46,11 +45,6 @@ export function contendersTable(revisions: ReadonlyMap<string, string>): string 
 
 export function versionsOf(name: string): string {
   if (loopPeers.includes(name)) return packagesOf(name).join(', ');
-  if (name === us) return installedAt(root, 'pocket-agent');
-  return name === 'mcp-sdk' ? sdk() : 'a hand-written loop';
-}
-
-function installedAt(folder: string, name: string): string {
-  const { version } = JSON.parse(readFileSync(`${folder}node_modules/${name}/package.json`, 'utf8'));
-  return `${name}@${version}`;
+  if (name === us) return installedIn(root, 'pocket-agent');
+  return name === sdk ? bareClient() : 'a hand-written loop';
 }
