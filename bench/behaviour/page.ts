@@ -29,10 +29,10 @@ What an agent should do with MCP servers, tried on real servers of both protocol
 Every cell is one process with one set of MCP connections, an agent for each run, a scripted model and real sockets or
 children. After a loss everybody has three tries. Others are used as their documentation says, with options turned on where
 a behaviour is an option; what a program has to do itself (leave out a client that failed, call \`reconnect()\` before a
-run, list the tools of a client before a run past the list that the framework keeps, put a trace context into the headers
-of a whole connection) does not count for them. A documented callback for \`list_changed\` counts: LangChain and Mastra
-have one, in which they list the tools anew here, and Mastra refuses it for servers of 2025. The rest have none, and list
-before every run.
+run, go past a list of tools that the framework keeps, put a trace context into the headers of a whole connection) does
+not count for them. A documented callback for \`list_changed\` counts: LangChain and Mastra have one, in which they list the
+tools anew here, and Mastra refuses it for servers of 2025. The rest have none: they are asked for their tools before
+every run.
 
 ${table}
 
