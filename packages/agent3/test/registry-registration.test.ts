@@ -528,6 +528,19 @@ test('health checks go on by themselves until the registry is closed', async () 
   expect(server.requests).toHaveLength(length);
 });
 
+test('an agent that was being asked when the registry was closed is not taken for down, and is asked by the next', async () => {
+  const slow = await holdingServer();
+  const { id } = await registry.register({ cardUrl: slow.url }, alice);
+  expect(await registry.checkHealth()).toBe(1);
+  const now = () => Date.now() + 86_400_000;
+  const held = slow.hold();
+  const closed = await setup.registry({ now, healthChecks: { intervalMs: 20 } });
+  await held;
+  await closed.close();
+  expect((await registry.select(id)).health).toBe('up');
+  expect(await (await setup.registry({ now })).checkHealth()).toBe(1);
+});
+
 test('a round of checks ends, also when agents are due again before it has', async () => {
   let now = Date.now();
   const concurrency = 1;

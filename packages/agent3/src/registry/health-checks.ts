@@ -17,14 +17,16 @@ export interface HealthCheckOptions {
   now: () => number;
   intervalMs: number;
   concurrency: number;
+  /** Ends it after those that are being asked. */
+  signal: AbortSignal;
 }
 
 /** Checks all that are due by now, so that it ends also where agents are due again before it; tells how many that were. */
-export async function checkHealth(options: HealthCheckOptions, signal: AbortSignal): Promise<number> {
+export async function checkHealth(options: HealthCheckOptions): Promise<number> {
   const due = options.now();
   let checked = 0;
   const work = async () => {
-    while (!signal.aborted) {
+    while (!options.signal.aborted) {
       const row = await claim(options, due);
       if (!row) return;
       checked += 1;
@@ -47,8 +49,13 @@ async function claim({ db, kind, now }: HealthCheckOptions, due: number): Promis
 }
 
 async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> {
-  const { db, now, intervalMs } = options;
+  const { db, now, intervalMs, signal } = options;
   const isUp = await answers(options, row).catch(() => false);
+  if (!isUp && signal.aborted) {
+    // it was not given the time to answer: another hub may ask it at once
+    await db.updateTable('agent3_agents').set({ health_leased_until: 0 }).where('id', '=', row.id).execute();
+    return;
+  }
   await db.transaction().execute(async (transaction) => {
     const health = isUp ? 'up' : 'down';
     await updateRecord(transaction, { agentId: row.id, now: now(), change: () => ({ health }) });

@@ -118,7 +118,7 @@ export class Registry implements Directory {
     this.#rateLimits = new RateLimits(db, { kind, now: options.now });
     this.#callerRate = callerRateLimit || undefined;
     const { intervalMs = HEALTH_INTERVAL_MS, concurrency = HEALTH_CONCURRENCY } = healthChecks || {};
-    this.#healthOptions = { db, kind, source, freshness: this.#freshness, now, intervalMs, concurrency };
+    this.#healthOptions = { db, kind, source, freshness: this.#freshness, now, intervalMs, concurrency, signal };
     if (healthChecks) this.#timer = setInterval(() => this.#beginChores(), Math.min(ROUND_MS, intervalMs)).unref();
   }
 
@@ -205,7 +205,7 @@ export class Registry implements Directory {
 
   /** Checks the agents that are due, and tells how many that were. Happens by itself unless it is switched off. */
   checkHealth(): Promise<number> {
-    return checkHealth(this.#healthOptions, this.#closing.signal);
+    return checkHealth(this.#healthOptions);
   }
 
   /** Forgets what is past its time. Happens by itself with the health checks. */
