@@ -1,5 +1,6 @@
 // Waiting that ends when it must: signals joined without leaving listeners behind, and time limits.
 import { PocketError } from './errors.ts';
+import { Numbered } from './numbered.ts';
 
 /** Node fires a timer at once that is set for longer; whoever asks for that wants none. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -54,7 +55,7 @@ function abortError(what: string, reason: unknown): PocketError {
 }
 
 /** Who waits for a signal. One listener serves them all: adding and removing one for every wait is slow. */
-const waiting = new WeakMap<AbortSignal, Set<(reason: unknown) => void>>();
+const waiting = new WeakMap<AbortSignal, Numbered<(reason: unknown) => void>>();
 
 /** The promise, or the signal's reason as soon as it is aborted, even if whoever made the promise ignores it. */
 export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
@@ -65,14 +66,14 @@ export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSigna
       return;
     }
     const others = waitersOf(signal);
-    others.add(reject);
+    const number = others.add(reject);
     promise.then(
       (value) => {
-        others.delete(reject);
+        others.take(number);
         resolve(value);
       },
       (error) => {
-        others.delete(reject);
+        others.take(number);
         reject(error);
       },
     );
@@ -86,8 +87,8 @@ export function onAbort(signal: AbortSignal, listener: (reason: unknown) => void
     return () => {};
   }
   const others = waitersOf(signal);
-  others.add(listener);
-  return () => void others.delete(listener);
+  const number = others.add(listener);
+  return () => void others.take(number);
 }
 
 /** For hooks, which may wait for somebody but not beyond the end of the run; one that is not async costs nothing. */
@@ -95,12 +96,14 @@ export function within<Value>(signal: AbortSignal, value: Value | Promise<Value>
   return value instanceof Promise ? abortable(value, signal) : value;
 }
 
-function waitersOf(signal: AbortSignal): Set<(reason: unknown) => void> {
+function waitersOf(signal: AbortSignal): Numbered<(reason: unknown) => void> {
   const known = waiting.get(signal);
   if (known) return known;
-  const waiters = new Set<(reason: unknown) => void>();
+  const waiters = new Numbered<(reason: unknown) => void>();
   waiting.set(signal, waiters);
-  signal.addEventListener('abort', () => waiters.forEach((reject) => void reject(signal.reason)), { once: true });
+  signal.addEventListener('abort', () => waiters.list().forEach((reject) => void reject(signal.reason)), {
+    once: true,
+  });
   return waiters;
 }
 

@@ -16,6 +16,7 @@ import {
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
 import { checkedToolResult, textResultOf } from './call-result.ts';
+import { Numbered } from './numbered.ts';
 
 type Params = CallToolRequest['params'];
 type Result = JSONRPCResultResponse['result'];
@@ -41,8 +42,7 @@ const FIRST_ID = 1_000_000_000;
 export class BegunCallError extends Error {}
 
 export class CallingClient extends Client {
-  readonly #waiting = new Map<number, Waiting>();
-  #nextId = FIRST_ID;
+  readonly #waiting = new Numbered<Waiting>(FIRST_ID);
 
   async call(params: Params, options: CallOptions): Promise<CallToolResult> {
     const flowStartedAt = Date.now();
@@ -86,10 +86,8 @@ export class CallingClient extends Client {
   /** Whether it was the answer to one of these calls. Some servers write the number of a request as text. */
   protected answer(message: JSONRPCMessage): boolean {
     if ('method' in message) return false;
-    const id = Number(message.id);
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#waiting.take(Number(message.id));
     if (!waiting) return false;
-    this.#waiting.delete(id);
     if ('result' in message) waiting.resolve(message.result);
     else waiting.reject(ProtocolError.fromError(message.error.code, message.error.message, message.error.data));
     return true;
@@ -97,7 +95,7 @@ export class CallingClient extends Client {
 
   protected override _onclose(): void {
     const closed = new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed');
-    for (const { reject } of this.#waiting.values()) reject(closed);
+    for (const { reject } of this.#waiting.list()) reject(closed);
     this.#waiting.clear();
     super._onclose();
   }
@@ -106,22 +104,21 @@ export class CallingClient extends Client {
     const { transport } = this;
     if (!transport) return Promise.reject(new Error('Not connected'));
     if (signal.aborted) return Promise.reject(signal.reason);
-    const id = this.#nextId++;
     const envelope = this._outboundMetaEnvelope();
     // where a call has a stream of its own, ending that tells the server
     const isToldByStream = envelope !== undefined && transport.hasPerRequestStream === true;
     const sent = envelope ? { ...params, _meta: { ...envelope, ...params._meta } } : params;
     return new Promise((resolve, reject) => {
+      const id = this.#waiting.add({ resolve, reject });
       const fail = (reason: unknown) => {
-        this.#waiting.delete(id);
+        this.#waiting.take(id);
         reject(reason);
       };
       const cancel = () => {
-        if (!this.#waiting.has(id)) return;
-        fail(signal.reason);
+        if (!this.#waiting.take(id)) return;
+        reject(signal.reason);
         if (!isToldByStream) this.#tellCancelled(id, signal.reason);
       };
-      this.#waiting.set(id, { resolve, reject });
       signal.addEventListener('abort', cancel, { once: true });
       const options = { ...(headers ? { headers } : {}), ...(isToldByStream ? { requestSignal: signal } : {}) };
       transport.send({ jsonrpc: '2.0', id, method, params: sent }, options).catch(fail);

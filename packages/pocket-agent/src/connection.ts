@@ -57,7 +57,6 @@ export class McpConnection {
   /** Why its tools could not be listed, and have not been since. */
   #unlisted: unknown;
   #retryAt = 0;
-  #callCount = 0;
   #status: { status: ServerStatus; reason?: string } | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -270,13 +269,9 @@ export class McpConnection {
     const { toolCallId, signal, meta, progress } = context;
     const begunAt = performance.now() - spentMs;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
-    const progressToken = `${toolCallId}:${++this.#callCount}`;
-    const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
-    const params = { name: tool.name, arguments: args, _meta };
     const answer = this.#pending.run({
       tool: tool.name,
       server: this.name,
-      progressToken,
       signal,
       timeoutMs,
       maxTimeoutMs,
@@ -286,9 +281,13 @@ export class McpConnection {
         tell(logger, 'The progress of a call', () => progress(update));
         tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
       },
-      // the SDK's own timer only has to be out of the way
-      send: (cancelled) =>
-        sendCall({ client: live.client, tool, params, options: { signal: cancelled, timeout: LONGEST_TIMER_MS } }),
+      send: (cancelled, progressToken) => {
+        const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
+        const params = { name: tool.name, arguments: args, _meta };
+        // the SDK's own timer only has to be out of the way
+        const options = { signal: cancelled, timeout: LONGEST_TIMER_MS };
+        return sendCall({ client: live.client, tool, params, options });
+      },
     });
     return answer.catch((error) => {
       call.spentMs = performance.now() - begunAt;

@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LONGEST_TIMER_MS, onAbort } from './abort.ts';
 import { PocketError } from './errors.ts';
+import { Numbered } from './numbered.ts';
 import { asPartOf, currentFrame, type RunFrame } from './run-frame.ts';
 import type { ToolProgress } from './tools.ts';
 import type { Turns } from './turns.ts';
@@ -11,14 +12,13 @@ interface PendingCall<Result> {
   /** For the text of an error. */
   tool: string;
   server: string;
-  progressToken: string;
   signal: AbortSignal;
   timeoutMs: number;
   maxTimeoutMs: number;
   /** By `performance.now()`, default now: a call that is sent again has only what is left of its time. */
   begunAt?: number;
   onProgress(update: ToolProgress): void;
-  send(signal: AbortSignal): Promise<Result>;
+  send(signal: AbortSignal, progressToken: string): Promise<Result>;
 }
 
 /** So long a server that was told to stop may still ask something about a call. */
@@ -28,7 +28,8 @@ const HEARD_OF_MS = 60_000;
 const callHere = new AsyncLocalStorage<Clock>();
 
 export class PendingCalls {
-  readonly #clocks = new Map<string | number, Clock>();
+  /** By their progress tokens. */
+  readonly #clocks = new Numbered<Clock>();
   /** Given up before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<Turns> | undefined; isForOther: boolean; until: number }[] = [];
   /** What the server waits for from us at the moment. */
@@ -38,13 +39,12 @@ export class PendingCalls {
   #looksAt = Number.POSITIVE_INFINITY;
 
   async run<Result>(call: PendingCall<Result>): Promise<Result> {
-    const { progressToken, signal } = call;
     const clock = new Clock(call, this);
-    const release = onAbort(signal, (reason) => clock.controller.abort(reason));
-    this.#clocks.set(progressToken, clock);
+    const release = onAbort(call.signal, (reason) => clock.controller.abort(reason));
+    const token = this.#clocks.add(clock);
     this.#lookAt(clock.dueAt);
     try {
-      return await callHere.run(clock, call.send, clock.controller.signal);
+      return await callHere.run(clock, call.send, clock.controller.signal, String(token));
     } catch (error) {
       if (clock.controller.signal.aborted) {
         this.#abandon(clock);
@@ -53,13 +53,13 @@ export class PendingCalls {
       throw error;
     } finally {
       release();
-      this.#clocks.delete(progressToken);
+      this.#clocks.take(token);
       if (this.#clocks.size === 0) this.#timer?.unref();
     }
   }
 
   progress(progressToken: string | number, update: ToolProgress | undefined): void {
-    const clock = this.#clocks.get(progressToken);
+    const clock = this.#clocks.get(Number(progressToken));
     clock?.extend();
     if (update) clock?.call.onProgress(update);
   }
@@ -68,7 +68,7 @@ export class PendingCalls {
   get areForOthers(): boolean {
     this.#forgetOld();
     const isOne = ({ frame }: Clock) => frame?.elicit !== undefined;
-    return [...this.#clocks.values()].some(isOne) || this.#abandoned.some(({ isForOther }) => isForOther);
+    return this.#clocks.list().some(isOne) || this.#abandoned.some(({ isForOther }) => isForOther);
   }
 
   /** No call will follow. The timer would keep the run it was started in, with all its history. */
@@ -96,16 +96,13 @@ export class PendingCalls {
    */
   #asker(): RunFrame | undefined {
     const here = callHere.getStore();
-    if (here?.calls === this) return this.#isPending(here) ? here.frame : undefined;
+    const clocks = this.#clocks.list();
+    if (here?.calls === this) return clocks.includes(here) && !here.controller.signal.aborted ? here.frame : undefined;
     this.#forgetOld();
-    const frames = [...this.#clocks.values()].map(({ frame }) => frame);
+    const frames = clocks.map(({ frame }) => frame);
     const owners = new Set(frames.map(rootOf));
     for (const { owner } of this.#abandoned) owners.add(owner?.deref());
     return owners.size === 1 ? frames.at(-1) : undefined;
-  }
-
-  #isPending(clock: Clock): boolean {
-    return this.#clocks.get(clock.call.progressToken) === clock && !clock.controller.signal.aborted;
   }
 
   #abandon({ frame }: Clock): void {
@@ -121,7 +118,7 @@ export class PendingCalls {
   }
 
   #extendAll(): void {
-    for (const clock of this.#clocks.values()) clock.extend();
+    for (const clock of this.#clocks.list()) clock.extend();
   }
 
   #lookAt(time: number): void {
@@ -140,7 +137,7 @@ export class PendingCalls {
     // a server that waits for an answer of ours is not the one that is late
     if (this.#questions > 0) this.#extendAll();
     const now = performance.now();
-    for (const clock of this.#clocks.values()) {
+    for (const clock of this.#clocks.list()) {
       if (clock.dueAt > now) this.#lookAt(clock.dueAt);
       else clock.giveUp(now);
     }

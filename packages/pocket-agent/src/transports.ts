@@ -6,6 +6,7 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { McpServerFactory } from '@modelcontextprotocol/server';
 import spawn from 'cross-spawn';
 import { PocketError } from './errors.ts';
+import { Linger } from './linger.ts';
 import type { InProcessServer } from './mcp-config.ts';
 import { MessageLines, readMessage } from './message-lines.ts';
 
@@ -86,6 +87,7 @@ export class ChildTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #command: ChildCommand;
   readonly #lines = new MessageLines();
+  readonly #linger = new Linger();
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
@@ -144,8 +146,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
-    if (stdin.write(serializeMessage(message))) return;
-    await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.#exited]);
+    stdin.write(serializeMessage(message)); // whoever sends waits for an answer, not for the pipe
   }
 
   async close(): Promise<void> {
@@ -168,6 +169,7 @@ export class ChildTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
+    this.#linger.heard();
     let lines: string[];
     try {
       lines = this.#lines.push(chunk);

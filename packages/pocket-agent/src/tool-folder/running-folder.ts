@@ -42,7 +42,6 @@ export class RunningFolder {
   readonly #pending = new PendingCalls();
   readonly #instance: object | undefined;
   readonly #underWay = new Set<Promise<unknown>>();
-  #count = 0;
 
   /** Throws what the constructor of `Tools` throws. */
   constructor(folder: ReadFolder, options: RunningOptions) {
@@ -116,18 +115,16 @@ export class RunningFolder {
     }
     const { signal, release } = startDeadline(`Tool "${name}"`, [context.signal, this.#unloaded.signal]);
     const { timeoutMs, maxTimeoutMs, maxResultBytes } = this.#options;
-    const progressToken = String(++this.#count);
     try {
       signal.throwIfAborted();
       const returned = await this.#pending.run({
         tool: name,
         server: this.folder.name,
-        progressToken,
         signal,
         timeoutMs,
         maxTimeoutMs,
         onProgress: (update) => context.progress(update),
-        send: (ending) => {
+        send: (ending, progressToken) => {
           const own = this.#callContext(name, { ...context, signal: ending }, progressToken);
           const running = this.#calls.run(own, async () => tool.method.call(this.#instance, checked.value, own));
           return abortable(running, ending);
