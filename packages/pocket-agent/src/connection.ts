@@ -270,6 +270,7 @@ export class McpConnection {
     const begunAt = performance.now() - spentMs;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
     const answer = this.#pending.run({
+      toolCallId,
       tool: tool.name,
       server: this.name,
       signal,

@@ -12,7 +12,10 @@ const FEWEST_SLOTS = 8;
  * collector takes for old keeps all that follow, and what was in them, until the whole heap is searched.
  */
 export class Numbered<Thing extends object> {
-  /** The slot of an entry is the rest of its number. A number whose slot is taken is passed over. */
+  /**
+   * The slot of an entry is the remainder of its number by their count. A number whose slot is taken is passed over.
+   * There are fewer again only when all are empty: in fewer slots two entries could meet.
+   */
   #slots: (Entry<Thing> | undefined)[] = empty(FEWEST_SLOTS);
   #size = 0;
   #next: number;
@@ -39,7 +42,7 @@ export class Numbered<Thing extends object> {
     return entry?.number === number ? entry.thing : undefined;
   }
 
-  /** What has that number, which is free of it from now on. */
+  /** Takes out what has that number. */
   take(number: number): Thing | undefined {
     const thing = this.get(number);
     if (thing === undefined) return undefined;

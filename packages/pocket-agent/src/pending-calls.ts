@@ -9,6 +9,8 @@ import type { ToolProgress } from './tools.ts';
 import type { Turns } from './turns.ts';
 
 interface PendingCall<Result> {
+  /** The progress token begins with it. */
+  toolCallId: string;
   /** For the text of an error. */
   tool: string;
   server: string;
@@ -28,7 +30,6 @@ const HEARD_OF_MS = 60_000;
 const callHere = new AsyncLocalStorage<Clock>();
 
 export class PendingCalls {
-  /** By their progress tokens. */
   readonly #clocks = new Numbered<Clock>();
   /** Given up before the server answered: it may still ask something about them. */
   #abandoned: { owner: WeakRef<Turns> | undefined; isForOther: boolean; until: number }[] = [];
@@ -41,10 +42,10 @@ export class PendingCalls {
   async run<Result>(call: PendingCall<Result>): Promise<Result> {
     const clock = new Clock(call, this);
     const release = onAbort(call.signal, (reason) => clock.controller.abort(reason));
-    const token = this.#clocks.add(clock);
+    clock.number = this.#clocks.add(clock);
     this.#lookAt(clock.dueAt);
     try {
-      return await callHere.run(clock, call.send, clock.controller.signal, String(token));
+      return await callHere.run(clock, call.send, clock.controller.signal, clock.progressToken);
     } catch (error) {
       if (clock.controller.signal.aborted) {
         this.#abandon(clock);
@@ -53,15 +54,17 @@ export class PendingCalls {
       throw error;
     } finally {
       release();
-      this.#clocks.take(token);
+      this.#clocks.take(clock.number);
       if (this.#clocks.size === 0) this.#timer?.unref();
     }
   }
 
   progress(progressToken: string | number, update: ToolProgress | undefined): void {
-    const clock = this.#clocks.get(Number(progressToken));
-    clock?.extend();
-    if (update) clock?.call.onProgress(update);
+    const text = String(progressToken);
+    const clock = this.#clocks.get(Number(text.slice(text.lastIndexOf(':') + 1)));
+    if (clock?.progressToken !== progressToken) return;
+    clock.extend();
+    if (update) clock.call.onProgress(update);
   }
 
   /** Whether there are calls of runs that answer questions by themselves. */
@@ -96,13 +99,16 @@ export class PendingCalls {
    */
   #asker(): RunFrame | undefined {
     const here = callHere.getStore();
-    const clocks = this.#clocks.list();
-    if (here?.calls === this) return clocks.includes(here) && !here.controller.signal.aborted ? here.frame : undefined;
+    if (here?.calls === this) return this.#isPending(here) ? here.frame : undefined;
     this.#forgetOld();
-    const frames = clocks.map(({ frame }) => frame);
+    const frames = this.#clocks.list().map(({ frame }) => frame);
     const owners = new Set(frames.map(rootOf));
     for (const { owner } of this.#abandoned) owners.add(owner?.deref());
     return owners.size === 1 ? frames.at(-1) : undefined;
+  }
+
+  #isPending(clock: Clock): boolean {
+    return this.#clocks.get(clock.number) === clock && !clock.controller.signal.aborted;
   }
 
   #abandon({ frame }: Clock): void {
@@ -148,6 +154,8 @@ export class PendingCalls {
 class Clock {
   readonly call: Omit<PendingCall<never>, 'send'>;
   readonly calls: PendingCalls;
+  /** Among the calls; the progress token ends with it. */
+  number = Number.NaN;
   /** The run that made it. */
   readonly frame = currentFrame();
   readonly controller = new AbortController();
@@ -161,6 +169,10 @@ class Clock {
     this.#latest = (call.begunAt ?? this.#heardAt) + call.maxTimeoutMs;
     // so that it is heard within the run of this call, not of the one that happened to start the timer
     this.#expired.promise.then((error) => this.controller.abort(error));
+  }
+
+  get progressToken(): string {
+    return `${this.call.toolCallId}:${this.number}`;
   }
 
   get dueAt(): number {

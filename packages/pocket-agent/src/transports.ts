@@ -146,7 +146,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
-    stdin.write(serializeMessage(message)); // whoever sends waits for an answer, not for the pipe
+    stdin.write(serializeMessage(message)); // what the pipe has no room for is kept by the stream
   }
 
   async close(): Promise<void> {
@@ -169,7 +169,6 @@ export class ChildTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
-    this.#linger.heard();
     let lines: string[];
     try {
       lines = this.#lines.push(chunk);
@@ -179,6 +178,7 @@ export class ChildTransport implements Transport {
       this.kill();
       return;
     }
+    if (lines.length > 0) this.#linger.heard();
     for (const line of lines) {
       try {
         const message = readMessage(line);

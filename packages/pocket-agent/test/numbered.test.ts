@@ -1,3 +1,4 @@
+// Numbers and their things.
 import { expect, test } from 'vitest';
 import { Numbered } from '../src/numbered.ts';
 

@@ -118,6 +118,7 @@ export class RunningFolder {
     try {
       signal.throwIfAborted();
       const returned = await this.#pending.run({
+        toolCallId: context.toolCallId,
         tool: name,
         server: this.folder.name,
         signal,
