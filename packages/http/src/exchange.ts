@@ -28,6 +28,7 @@ export class Exchange {
   #body: Body | undefined;
   #isRedirected = false;
   #isRepeated = false;
+  #isOver = false;
   #ended: { reason: unknown } | undefined;
 
   constructor(parts: RequestParts, options: FetchOptions) {
@@ -41,11 +42,11 @@ export class Exchange {
     if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // what "deflate" means servers do not agree on
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) {
-      const late = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
+      const late = () => this.end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
       this.#timer = setTimeout(late, timeoutMs);
     }
     signal?.addEventListener('abort', this.#abort, { once: true });
-    if (body instanceof Readable) body.on('error', (error) => this.#end(networkError(error)));
+    if (body instanceof Readable) body.on('error', (error) => this.end(networkError(error)));
   }
 
   /** Connects once more when a kept connection turns out to have ended and nothing can happen twice. */
@@ -74,7 +75,7 @@ export class Exchange {
         if (body instanceof Readable) {
           request.once('close', () => body.destroy());
           body.pipe(request);
-        } else request.end(body);
+        } else request.end(body, isPlain(body, this.headers) ? 'latin1' : 'utf8');
       };
       request.on('error', fail); // after the answer the body tells
       request.on('close', () => {
@@ -152,15 +153,17 @@ export class Exchange {
 
   /** Nothing will be sent again. */
   release(): void {
+    this.#isOver = true;
     this.#sent = undefined; // a kept connection remembers its latest request
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener('abort', this.#abort);
   }
 
-  readonly #abort = () => this.#end(this.#signal?.reason);
+  readonly #abort = () => this.end(this.#signal?.reason);
 
-  #end(reason: unknown): void {
-    this.#ended ??= { reason };
+  end(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#ended = { reason };
     this.release();
     this.#reject?.(reason);
     this.#body?.fail(reason); // before the request is destroyed, which ends a message that has come as if it were read
@@ -179,6 +182,11 @@ export class Exchange {
 /** What is answered before it is sent would keep its connection for ever. Over TLS it is heard late that it was sent. */
 function breakOffUnsent(request: ClientRequest | undefined): void {
   if (request?.writableFinished === false) setImmediate(() => void (request.writableFinished || request.destroy()));
+}
+
+/** Text with a byte for every letter: it need not be looked through for longer ones once more. */
+function isPlain(body: string | Uint8Array | undefined, headers: Record<string, string>): boolean {
+  return typeof body === 'string' && body.length === Number(headers['content-length']);
 }
 
 function tooEarly(): Error {

@@ -61,13 +61,11 @@ export class HttpResponse implements Response {
   }
 
   async text(): Promise<string> {
-    if (this.#streamed) return this.#streamed.text();
-    const text = (await this.#read()).toString();
-    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+    return this.#streamed ? this.#streamed.text() : decoded(await this.#read());
   }
 
   async json(): Promise<unknown> {
-    return JSON.parse(await this.text());
+    return JSON.parse(this.#streamed ? await this.#streamed.text() : decoded(await this.#read()));
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
@@ -94,9 +92,9 @@ export class HttpResponse implements Response {
     return copy;
   }
 
-  async #read(): Promise<Uint8Array> {
-    if (!this.#body) return Buffer.alloc(0);
-    if (this.#isRead) throw new TypeError('Body is unusable: it has been read already');
+  #read(): Promise<Buffer> {
+    if (!this.#body) return Promise.resolve(Buffer.alloc(0));
+    if (this.#isRead) return Promise.reject(new TypeError('Body is unusable: it has been read already'));
     this.#isRead = true;
     return this.#body.whole();
   }
@@ -119,6 +117,11 @@ export class HttpResponse implements Response {
     }
     return headers;
   }
+}
+
+function decoded(bytes: Buffer): string {
+  const text = bytes.toString();
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
 // for those who ask `instanceof Response`

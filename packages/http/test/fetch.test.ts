@@ -92,7 +92,16 @@ test('sends text, bytes, forms and streams as the built-in fetch does', async ()
   const form = new FormData();
   form.set('file', new Blob(['content']), 'name.txt');
   const bytes = new TextEncoder().encode('bytes');
-  const inMemory = ['plain', bytes, bytes.buffer, new DataView(bytes.buffer, 1, 3), new URLSearchParams({ a: '1 2' })];
+  const inMemory = [
+    'plain',
+    'ä',
+    'ß€😀',
+    '\ud800',
+    bytes,
+    bytes.buffer,
+    new DataView(bytes.buffer, 1, 3),
+    new URLSearchParams({ a: '1 2' }),
+  ];
   const bodies = [...inMemory, new Blob(['blob'], { type: 'text/x' }), form];
   for (const body of bodies) {
     const ours = JSON.parse(await (await fetch(base, { method: 'POST', body })).text());
@@ -406,6 +415,50 @@ test('an abort ends the call with its reason, before the answer and in the middl
   late.abort(reason);
   await expect(body).rejects.toBe(reason);
   await gone.promise;
+});
+
+test('what is begun is ended by a function too, before the answer and in the middle of it', async () => {
+  const reason = new Error('enough');
+  const { url, asked } = await serveRaw();
+  const atOnce = open().begin(url);
+  atOnce.end(reason);
+  await expect(atOnce.response).rejects.toBe(reason);
+  const waiting = open().begin(url);
+  await vi.waitUntil(() => asked.length === 1);
+  waiting.end(reason);
+  await expect(waiting.response).rejects.toBe(reason);
+  const gone = Promise.withResolvers<void>();
+  const endless = await serve((_request, response) => {
+    response.on('close', gone.resolve);
+    response.writeHead(200).write('a');
+  });
+  const begun = open().begin(endless);
+  const body = (await begun.response).text();
+  begun.end(reason);
+  await expect(body).rejects.toBe(reason);
+  await gone.promise;
+  expect(asked).toHaveLength(1);
+});
+
+test('to end what is over changes nothing: its connection serves the next, which goes on', async () => {
+  const ports = new Set<number | undefined>();
+  const base = await serve((request, response) => {
+    ports.add(request.socket.remotePort);
+    setTimeout(() => response.end('ok'), 20);
+  });
+  const fetch = open();
+  const first = fetch.begin(base);
+  expect(await (await first.response).text()).toBe('ok');
+  first.end(new Error('late'));
+  const second = fetch.begin(base);
+  first.end(new Error('later'));
+  expect(await (await second.response).text()).toBe('ok');
+  expect(ports.size).toBe(1);
+});
+
+test('what cannot be sent is not begun', async () => {
+  expect(() => open().begin('ftp://localhost')).toThrow('Only http and https');
+  await expect(open()('ftp://localhost')).rejects.toThrow('Only http and https');
 });
 
 test('a connection cut off in the body is an error, not a short answer', async () => {

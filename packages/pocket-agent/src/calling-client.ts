@@ -16,17 +16,18 @@ import {
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
 import { checkedToolResult, textResultOf } from './call-result.ts';
+import { Cancellation } from './cancellation.ts';
 import { Numbered } from './numbered.ts';
 
 type Params = CallToolRequest['params'];
 type Result = JSONRPCResultResponse['result'];
 
-export interface CallOptions extends RequestOptions {
+export interface CallOptions extends Omit<RequestOptions, 'signal'> {
   /**
-   * Of this call alone: who listens to it is not taken away again. The caller watches the time, and ends it by this; of
-   * the other options only `headers` count before the SDK takes over.
+   * The caller watches the time, and ends the call by this; of the other options only `headers` count before the SDK
+   * takes over.
    */
-  signal: AbortSignal;
+  cancellation: Cancellation;
 }
 
 interface Waiting {
@@ -54,11 +55,12 @@ export class CallingClient extends Client {
     if (decoded.kind === 'invalid') throw decoded.error;
     if (decoded.kind === 'complete') return checkedToolResult(decoded.result);
     const resultSchema = specTypeSchemas.CallToolResult;
+    const { cancellation, ...others } = options;
     const settled = await this._resolveNonCompleteResult(decoded, {
       codec,
       request: { method, params },
       resultSchema,
-      options,
+      options: { ...others, signal: cancellation.signal },
       flowStartedAt,
       retry: (next, again) => super.request({ method, params: next }, resultSchema, again),
     }).catch((cause: unknown) => {
@@ -78,9 +80,10 @@ export class CallingClient extends Client {
     options?: RequestOptions,
   ): Promise<StandardSchemaV1.InferOutput<Schema>>;
   override request(request: Request, given?: StandardSchemaV1 | RequestOptions, options?: RequestOptions) {
-    return isCall(request) && given && 'signal' in given && given.signal
-      ? this.call(request.params, { ...given, signal: given.signal })
-      : super.request(request, given as StandardSchemaV1, options); // which of the two it is given it finds out itself
+    if (!isCall(request) || !given || !('signal' in given) || !given.signal)
+      return super.request(request, given as StandardSchemaV1, options); // which of the two it is given it finds out itself
+    const { signal, ...others } = given;
+    return this.call(request.params, { ...others, cancellation: Cancellation.by(signal) });
   }
 
   /** Whether it was the answer to one of these calls. Some servers write the number of a request as text. */
@@ -100,10 +103,10 @@ export class CallingClient extends Client {
     super._onclose();
   }
 
-  #exchange(params: Params, { signal, headers }: CallOptions): Promise<Result> {
+  #exchange(params: Params, { cancellation, headers }: CallOptions): Promise<Result> {
     const { transport } = this;
     if (!transport) return Promise.reject(new Error('Not connected'));
-    if (signal.aborted) return Promise.reject(signal.reason);
+    if (cancellation.isCancelled) return Promise.reject(cancellation.reason);
     const envelope = this._outboundMetaEnvelope();
     // where a call has a stream of its own, ending that tells the server
     const isToldByStream = envelope !== undefined && transport.hasPerRequestStream === true;
@@ -114,13 +117,12 @@ export class CallingClient extends Client {
         this.#waiting.take(id);
         reject(reason);
       };
-      const cancel = () => {
+      cancellation.onCancel((reason) => {
         if (!this.#waiting.take(id)) return;
-        reject(signal.reason);
-        if (!isToldByStream) this.#tellCancelled(id, signal.reason);
-      };
-      signal.addEventListener('abort', cancel, { once: true });
-      const options = { ...(headers ? { headers } : {}), ...(isToldByStream ? { requestSignal: signal } : {}) };
+        reject(reason);
+        if (!isToldByStream) this.#tellCancelled(id, reason);
+      });
+      const options = { ...(headers ? { headers } : {}), ...(isToldByStream ? { cancellation } : {}) };
       transport.send({ jsonrpc: '2.0', id, method, params: sent }, options).catch(fail);
     });
   }

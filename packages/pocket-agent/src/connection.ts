@@ -282,11 +282,11 @@ export class McpConnection {
         tell(logger, 'The progress of a call', () => progress(update));
         tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
       },
-      send: (cancelled, progressToken) => {
+      send: (cancellation, progressToken) => {
         const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
         const params = { name: tool.name, arguments: args, _meta };
         // the SDK's own timer only has to be out of the way
-        const options = { signal: cancelled, timeout: LONGEST_TIMER_MS };
+        const options = { cancellation, timeout: LONGEST_TIMER_MS };
         return sendCall({ client: live.client, tool, params, options });
       },
     });

@@ -9,7 +9,8 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { HttpResponse } from '@pocket-agent/http/fetch';
+import { type HttpFetch, HttpResponse } from '@pocket-agent/http/fetch';
+import { Cancellation } from './cancellation.ts';
 import { checkedMessage } from './message-lines.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
@@ -27,10 +28,15 @@ interface KeptAnswer {
   response: Response;
 }
 
+interface SendOptions extends TransportSendOptions {
+  /** In place of `requestSignal`. */
+  cancellation?: Cancellation;
+}
+
 interface Post {
   message: JSONRPCRequest;
   headers: Record<string, string>;
-  signal: AbortSignal;
+  ending: Cancellation;
 }
 
 /** A stream that is nothing but the answer, as servers send it that have nothing to say in between. */
@@ -47,7 +53,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #options: HttpTransportOptions;
   readonly #unanswered = new Set<unknown>();
   /** Requests of which something may still arrive, by their ids: what ends them. */
-  readonly #open = new Map<unknown, AbortController>();
+  readonly #open = new Map<unknown, Cancellation>();
   readonly #kept: Map<unknown, KeptAnswer>;
   /** Whoever brings tokens needs the SDK to look after them. */
   readonly #takesShortWay: boolean;
@@ -70,18 +76,18 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     };
   }
 
-  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  override async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
     if (!('method' in message)) return super.send(message, options);
     if (message.method === 'notifications/cancelled') return this.#cancel(message, options);
     if (!('id' in message)) return super.send(message, options);
     const { id } = message;
-    const signal = this.#begin(id, options?.requestSignal);
+    const ending = this.#begin(id, options);
     try {
       const headers = this.#takesShortWay && this.#headersOf(message, options);
-      const left = headers ? await this.#post({ message, headers, signal }) : 'everything';
+      const left = headers ? await this.#post({ message, headers, ending }) : 'everything';
       if (left !== 'nothing') {
         const onRequestStreamEnd = () => this.#streamEnded(id, options);
-        await super.send(message, { ...options, requestSignal: signal, onRequestStreamEnd });
+        await super.send(message, { ...options, requestSignal: ending.signal, onRequestStreamEnd });
       }
       if (left === 'nothing' || left === 'an answer') this.#ended(id);
       else if (left === 'everything' && !this.#unanswered.has(id)) this.#drop(id);
@@ -94,7 +100,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async close(): Promise<void> {
-    for (const controller of this.#open.values()) controller.abort();
+    for (const ending of this.#open.values()) ending.cancel();
     await super.close();
   }
 
@@ -128,7 +134,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   /** Nobody waits for it any longer. The SDK, which knows the signal, does not take up its stream again. */
   #giveUp(id: unknown): void {
-    this.#open.get(id)?.abort();
+    this.#open.get(id)?.cancel();
     this.#drop(id);
   }
 
@@ -161,24 +167,25 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   /** The signal that is given is that of one request, or of the call it is made for, and goes away with that. */
-  #begin(id: string | number, given: AbortSignal | undefined): AbortSignal {
-    const controller = new AbortController();
+  #begin(id: string | number, { cancellation, requestSignal }: SendOptions = {}): Cancellation {
+    const ending = new Cancellation();
     this.#unanswered.add(id);
-    this.#open.set(id, controller);
-    given?.addEventListener('abort', () => {
-      controller.abort(given.reason);
+    this.#open.set(id, ending);
+    const given = cancellation ?? (requestSignal && Cancellation.by(requestSignal));
+    given?.onCancel((reason) => {
+      ending.cancel(reason);
       this.#drop(id); // of a stream that was broken off the SDK tells nothing
     });
-    return controller.signal;
+    return ending;
   }
 
   /** Posts a call and reads an answer that comes in one piece. What is left is kept for the SDK. */
-  async #post({ message, headers, signal }: Post): Promise<'nothing' | 'an answer' | 'a stream'> {
+  async #post({ message, headers, ending }: Post): Promise<'nothing' | 'an answer' | 'a stream'> {
     const body = JSON.stringify(message);
     try {
       // where a redirect may lead is for the SDK to say
-      const init = { method: 'POST', headers, body, signal, redirect: 'manual' } as const;
-      const response = await this.#options.fetch(this.#url, init);
+      const init = { method: 'POST', headers, body, redirect: 'manual' } as const;
+      const response = await this.#fetch(init, ending);
       const type = response.status === 200 ? contentType(response) : '';
       if (/^application\/json\s*(;|$)/i.test(type)) {
         const answer = await response.json();
@@ -190,9 +197,17 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       this.#kept.set(message.id, { body, response });
       return isStream ? 'a stream' : 'an answer';
     } catch (error) {
-      if (!signal.aborted) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      if (!ending.isCancelled) this.onerror?.(error instanceof Error ? error : new Error(String(error)));
       throw error;
     }
+  }
+
+  #fetch(init: RequestInit, ending: Cancellation): Promise<Response> {
+    const { fetch } = this.#options;
+    if (!isOwn(fetch)) return fetch(this.#url, { ...init, signal: ending.signal });
+    const begun = fetch.begin(this.#url, init);
+    ending.onCancel((reason) => begun.end(reason));
+    return begun.response;
   }
 
   /** Whether a stream was its answer and nothing else. One that goes on the SDK reads from the beginning. */
@@ -215,6 +230,10 @@ function take(kept: Map<unknown, KeptAnswer>, body: unknown): Response | undefin
   kept.delete(id);
   if (answer.body !== body) throw new Error(`Request ${id} is not the one that was sent and answered under this id`);
   return answer.response;
+}
+
+function isOwn(fetch: FetchLike): fetch is HttpFetch {
+  return 'begin' in fetch;
 }
 
 function contentType(response: Response): string {

@@ -2,6 +2,7 @@
 // and found again when the server asks something.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { LONGEST_TIMER_MS, onAbort } from './abort.ts';
+import { Cancellation } from './cancellation.ts';
 import { PocketError } from './errors.ts';
 import { Numbered } from './numbered.ts';
 import { asPartOf, currentFrame, type RunFrame } from './run-frame.ts';
@@ -20,7 +21,7 @@ interface PendingCall<Result> {
   /** By `performance.now()`, default now: a call that is sent again has only what is left of its time. */
   begunAt?: number;
   onProgress(update: ToolProgress): void;
-  send(signal: AbortSignal, progressToken: string): Promise<Result>;
+  send(cancellation: Cancellation, progressToken: string): Promise<Result>;
 }
 
 /** So long a server that was told to stop may still ask something about a call. */
@@ -41,15 +42,15 @@ export class PendingCalls {
 
   async run<Result>(call: PendingCall<Result>): Promise<Result> {
     const clock = new Clock(call, this);
-    const release = onAbort(call.signal, (reason) => clock.controller.abort(reason));
+    const release = onAbort(call.signal, (reason) => clock.cancellation.cancel(reason));
     clock.number = this.#clocks.add(clock);
     this.#lookAt(clock.dueAt);
     try {
-      return await callHere.run(clock, call.send, clock.controller.signal, clock.progressToken);
+      return await callHere.run(clock, call.send, clock.cancellation, clock.progressToken);
     } catch (error) {
-      if (clock.controller.signal.aborted) {
+      if (clock.cancellation.isCancelled) {
         this.#abandon(clock);
-        throw clock.controller.signal.reason;
+        throw clock.cancellation.reason;
       }
       throw error;
     } finally {
@@ -108,7 +109,7 @@ export class PendingCalls {
   }
 
   #isPending(clock: Clock): boolean {
-    return this.#clocks.get(clock.number) === clock && !clock.controller.signal.aborted;
+    return this.#clocks.get(clock.number) === clock && !clock.cancellation.isCancelled;
   }
 
   #abandon({ frame }: Clock): void {
@@ -158,7 +159,7 @@ class Clock {
   number = Number.NaN;
   /** The run that made it. */
   readonly frame = currentFrame();
-  readonly controller = new AbortController();
+  readonly cancellation = new Cancellation();
   readonly #expired = Promise.withResolvers<PocketError>();
   readonly #latest: number;
   #heardAt = performance.now();
@@ -168,7 +169,7 @@ class Clock {
     this.calls = calls;
     this.#latest = (call.begunAt ?? this.#heardAt) + call.maxTimeoutMs;
     // so that it is heard within the run of this call, not of the one that happened to start the timer
-    this.#expired.promise.then((error) => this.controller.abort(error));
+    this.#expired.promise.then((error) => this.cancellation.cancel(error));
   }
 
   get progressToken(): string {

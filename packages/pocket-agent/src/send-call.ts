@@ -12,14 +12,19 @@ interface ToolCall {
   options: CallOptions;
 }
 
-export function sendCall({ client, tool, params, options }: ToolCall): Promise<CallToolResult> {
-  if (!isPlain(tool)) return client.callTool(params, options);
+export function sendCall(call: ToolCall): Promise<CallToolResult> {
+  const { client, tool, params, options } = call;
+  if (!isPlain(tool)) return sendBySdk(call);
   const answer = client.call(params, options);
   if (client.getProtocolEra() !== 'modern') return answer;
   return answer.catch((error: unknown) => {
     if (!(error instanceof ProtocolError) || error.code !== HEADER_MISMATCH) throw error;
-    return client.callTool(params, options);
+    return sendBySdk(call);
   });
+}
+
+function sendBySdk({ client, params, options: { cancellation, ...others } }: ToolCall): Promise<CallToolResult> {
+  return client.callTool(params, { ...others, signal: cancellation.signal });
 }
 
 const plain = new WeakMap<Tool, boolean>();

@@ -125,7 +125,7 @@ export class RunningFolder {
         timeoutMs,
         maxTimeoutMs,
         onProgress: (update) => context.progress(update),
-        send: (ending, progressToken) => {
+        send: ({ signal: ending }, progressToken) => {
           const own = this.#callContext(name, { ...context, signal: ending }, progressToken);
           const running = this.#calls.run(own, async () => tool.method.call(this.#instance, checked.value, own));
           return abortable(running, ending);
