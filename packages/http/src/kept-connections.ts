@@ -140,19 +140,17 @@ class Line {
   readonly #madeAt = performance.now();
   #freeSince: number | undefined;
   #keptMs = IDLE_MS;
-  /** Its timer ran out while it was in use, and may not run any more. */
-  #wasSilent = false;
+  /** Bytes that were heard when it became free. */
+  #heard = 0;
+  /** Runs also while it is in use: a timer of the socket would be set anew with everything that is read or written. */
+  #timer: NodeJS.Timeout | undefined;
   /** The header by which the server said how long it keeps it. */
   #hint: string | undefined;
 
   constructor(socket: Socket, onFree: () => void) {
     this.socket = socket;
     this.#onFree = onFree;
-    socket.setTimeout(IDLE_MS);
-    socket.on('timeout', () => {
-      if (this.#freeSince === undefined) this.#wasSilent = true;
-      else socket.destroy();
-    });
+    socket.on('close', () => clearTimeout(this.#timer));
     socket.on('error', () => {}); // its request is told, and a free one only closes
   }
 
@@ -162,20 +160,21 @@ class Line {
       noteRest(request, this.socket, this.#freeSince);
       this.#freeSince = undefined;
     }
-    let isSent = false;
-    request.once('finish', () => {
-      isSent = true;
+    let isOver = false;
+    request.on('response', (message) => this.#heed(rawHeader(message, 'keep-alive')));
+    request.on('close', () => {
+      if (isOver) return; // some versions of Node tell it twice of one that was answered before it was sent
+      isOver = true;
+      if (request.writableFinished) this.#rest();
+      else this.socket.destroy();
     });
-    request.once('response', (message) => this.#heed(rawHeader(message, 'keep-alive')));
-    // some versions of Node tell twice that a request is over which was answered before it was sent
-    request.once('close', () => (isSent ? this.#rest() : this.socket.destroy()));
   }
 
-  /** False for one that has been free for too long. */
+  /** False for one that has been free for too long, or on which something came unasked: it would pass for an answer. */
   wake(): boolean {
     const { socket } = this;
-    socket.off('data', this.#startled);
-    if (!this.#isOpen || performance.now() - (this.#freeSince ?? 0) > this.#keptMs) {
+    const isSilent = socket.bytesRead === this.#heard;
+    if (!this.#isOpen || !isSilent || this.#leftMs <= 0) {
       socket.destroy();
       return false;
     }
@@ -190,26 +189,32 @@ class Line {
       return;
     }
     this.#freeSince = performance.now();
-    if (this.#wasSilent) socket.setTimeout(this.#keptMs);
-    this.#wasSilent = false;
-    socket.on('data', this.#startled);
+    this.#heard = socket.bytesRead;
+    this.#timer ??= setTimeout(this.#look, this.#keptMs).unref();
     socket.unref();
     this.#onFree();
+  }
+
+  readonly #look = () => {
+    this.#timer = undefined;
+    if (this.#freeSince === undefined) return;
+    if (this.#leftMs > 0) this.#timer = setTimeout(this.#look, this.#leftMs).unref();
+    else this.socket.destroy();
+  };
+
+  get #leftMs(): number {
+    return (this.#freeSince ?? 0) + this.#keptMs - performance.now();
   }
 
   get #isOpen(): boolean {
     return this.socket.readable && this.socket.writable;
   }
 
-  /** What comes unasked would be taken for the answer to the next request. */
-  readonly #startled = () => this.socket.destroy();
-
   #heed(hint: string | undefined): void {
     if (hint === this.#hint) return;
     this.#hint = hint;
     const seconds = /^timeout=(\d+)/.exec(hint ?? '')?.[1];
     this.#keptMs = Math.min(IDLE_MS, seconds === undefined ? IDLE_MS : Number(seconds) * 1_000 - NOT_TO_THE_LAST_MS);
-    if (this.#keptMs > 0) this.socket.setTimeout(this.#keptMs);
   }
 }
 

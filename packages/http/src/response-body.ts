@@ -53,7 +53,7 @@ export class Body {
     const first = steps?.[0];
     this.#source = steps && first ? decoded(message, steps) : message;
     this.#source.on('data', (chunk: Buffer) => this.#take(chunk));
-    this.#source.once('end', () => this.#finish({}));
+    this.#source.on('end', () => this.#finish({}));
     this.#source.on('error', (error: NodeJS.ErrnoException) => {
       const isEmpty = error.code === 'Z_BUF_ERROR' && first?.bytesWritten === 0;
       this.#finish(isEmpty ? {} : { error: terminated(error) });

@@ -27,7 +27,10 @@ function open(options: FetchOptions = {}): HttpFetch {
   return fetch;
 }
 
+const servers: Server[] = [];
+
 async function listening(server: Server): Promise<number> {
+  servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   endings.push(() => {
@@ -207,6 +210,26 @@ test('a connection is not used again after the time its server keeps it, or when
   for (let seconds = 0; seconds < 300; seconds += 20) expect(await connectionsAfter(20_000)).toBe(2);
   await connectionsAfter(1_000); // answered over the old one, which is given up then
   expect(await connectionsAfter(1_000)).toBe(3);
+});
+
+test('a free connection is given up by itself before its server does so, and one in use is not', async () => {
+  let waitMs = 0;
+  const { url, ports } = await serve((_request, response) => {
+    response.setHeader('keep-alive', 'timeout=3');
+    setTimeout(() => response.end('ok'), waitMs);
+  });
+  const gone = Promise.withResolvers<void>();
+  servers.at(-1)?.once('connection', (socket) => socket.once('close', gone.resolve));
+  const fetch = open();
+  await read(fetch, url);
+  const since = performance.now();
+  waitMs = 1_200;
+  await read(fetch, url);
+  waitMs = 0;
+  await read(fetch, url);
+  expect(ports.size).toBe(1);
+  await gone.promise;
+  expect(performance.now() - since).toBeLessThan(2_900);
 });
 
 test('whoever asks for it gets a connection of their own', async () => {
