@@ -75,7 +75,7 @@ export class Exchange {
         if (body instanceof Readable) {
           request.once('close', () => body.destroy());
           body.pipe(request);
-        } else request.end(body, isPlain(body, this.headers) ? 'latin1' : 'utf8');
+        } else request.end(body, 'latin1'); // as the headers are, which are written together with text
       };
       request.on('error', fail); // after the answer the body tells
       request.on('close', () => {
@@ -155,18 +155,21 @@ export class Exchange {
   release(): void {
     this.#isOver = true;
     this.#sent = undefined; // a kept connection remembers its latest request
+    this.#body = undefined;
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener('abort', this.#abort);
   }
 
   readonly #abort = () => this.end(this.#signal?.reason);
 
+  /** Breaks it off, wherever it is; nothing when it is over. */
   end(reason: unknown): void {
     if (this.#isOver) return;
     this.#ended = { reason };
+    const body = this.#body;
     this.release();
     this.#reject?.(reason);
-    this.#body?.fail(reason); // before the request is destroyed, which ends a message that has come as if it were read
+    body?.fail(reason); // before the request is destroyed, which ends a message that has come as if it were read
     this.#request?.destroy();
   }
 
@@ -182,11 +185,6 @@ export class Exchange {
 /** What is answered before it is sent would keep its connection for ever. Over TLS it is heard late that it was sent. */
 function breakOffUnsent(request: ClientRequest | undefined): void {
   if (request?.writableFinished === false) setImmediate(() => void (request.writableFinished || request.destroy()));
-}
-
-/** Text with a byte for every letter: it need not be looked through for longer ones once more. */
-function isPlain(body: string | Uint8Array | undefined, headers: Record<string, string>): boolean {
-  return typeof body === 'string' && body.length === Number(headers['content-length']);
 }
 
 function tooEarly(): Error {

@@ -30,16 +30,27 @@ export interface FetchOptions {
 
 export interface HttpFetch {
   (input: string | URL | Request, init?: RequestInit): Promise<Response>;
-  /** For who ends it by a function: to watch a signal costs a tenth of a small call. Throws for what cannot be sent. */
-  begin(input: string | URL | Request, init?: RequestInit): BegunFetch;
   /** Ends all connections. */
   close(): void;
 }
 
+/** Throws for an address that is not fetched. */
+type Begin = (input: string | URL | Request, init?: RequestInit) => BegunFetch;
+
 export interface BegunFetch {
   response: Promise<Response>;
-  /** Also the reading of a body, and nothing when it is over. */
+  /** Also the reading of the body. Nothing happens when it is over. */
   end(reason: unknown): void;
+}
+
+const begins = new WeakMap<object, Begin>();
+
+/**
+ * For who ends a call by a function, as a signal for each is dear. Undefined for a `fetch` that was not made here, also
+ * for one that only looks like it: whoever put something around one of ours wants to see what is fetched.
+ */
+export function beginOf(fetch: object): Begin | undefined {
+  return begins.get(fetch);
 }
 
 const MOST_REDIRECTS = 5;
@@ -94,7 +105,7 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
       throw error;
     }
   };
-  const begin = (input: string | URL | Request, init: RequestInit = {}): BegunFetch => {
+  const begin: Begin = (input, init = {}) => {
     const given = input instanceof Request ? input : undefined;
     const target = read(given ? given.url : String(input));
     const exchange = new Exchange(readRequest(input, init), options);
@@ -102,8 +113,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
     return { response, end: (reason) => exchange.end(reason) };
   };
   const fetch = async (input: string | URL | Request, init?: RequestInit) => begin(input, init).response;
+  begins.set(fetch, begin);
   return Object.assign(fetch, {
-    begin,
     close() {
       connections.close();
       connections = make();

@@ -61,11 +61,13 @@ export class HttpResponse implements Response {
   }
 
   async text(): Promise<string> {
-    return this.#streamed ? this.#streamed.text() : decoded(await this.#read());
+    if (this.#streamed) return this.#streamed.text();
+    const text = (await this.#read()).toString();
+    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
   }
 
   async json(): Promise<unknown> {
-    return JSON.parse(this.#streamed ? await this.#streamed.text() : decoded(await this.#read()));
+    return JSON.parse(await this.text());
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
@@ -117,11 +119,6 @@ export class HttpResponse implements Response {
     }
     return headers;
   }
-}
-
-function decoded(bytes: Buffer): string {
-  const text = bytes.toString();
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
 // for those who ask `instanceof Response`

@@ -140,8 +140,6 @@ class Line {
   readonly #madeAt = performance.now();
   #freeSince: number | undefined;
   #keptMs = IDLE_MS;
-  /** Bytes that were heard when it became free. */
-  #heard = 0;
   /** Runs also while it is in use: a timer of the socket would be set anew with everything that is read or written. */
   #timer: NodeJS.Timeout | undefined;
   /** The header by which the server said how long it keeps it. */
@@ -150,6 +148,10 @@ class Line {
   constructor(socket: Socket, onFree: () => void) {
     this.socket = socket;
     this.#onFree = onFree;
+    // what comes unasked would be taken for the answer to the next request
+    socket.on('data', () => {
+      if (this.#freeSince !== undefined) socket.destroy();
+    });
     socket.on('close', () => clearTimeout(this.#timer));
     socket.on('error', () => {}); // its request is told, and a free one only closes
   }
@@ -170,11 +172,10 @@ class Line {
     });
   }
 
-  /** False for one that has been free for too long, or on which something came unasked: it would pass for an answer. */
+  /** False for one that has been free for too long. */
   wake(): boolean {
     const { socket } = this;
-    const isSilent = socket.bytesRead === this.#heard;
-    if (!this.#isOpen || !isSilent || this.#leftMs <= 0) {
+    if (!this.#isOpen || this.#leftMs <= 0) {
       socket.destroy();
       return false;
     }
@@ -189,7 +190,6 @@ class Line {
       return;
     }
     this.#freeSince = performance.now();
-    this.#heard = socket.bytesRead;
     this.#timer ??= setTimeout(this.#look, this.#keptMs).unref();
     socket.unref();
     this.#onFree();
@@ -213,6 +213,8 @@ class Line {
   #heed(hint: string | undefined): void {
     if (hint === this.#hint) return;
     this.#hint = hint;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const seconds = /^timeout=(\d+)/.exec(hint ?? '')?.[1];
     this.#keptMs = Math.min(IDLE_MS, seconds === undefined ? IDLE_MS : Number(seconds) * 1_000 - NOT_TO_THE_LAST_MS);
   }

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 export interface RequestParts {
   method: string;
   headers: Record<string, string>;
+  /** Text is ASCII. */
   body: string | Uint8Array | Readable | undefined;
   signal: AbortSignal | undefined;
 }
@@ -68,8 +69,9 @@ function readBody(
   if (whole !== undefined) {
     if (typeof body === 'string') headers['content-type'] ??= 'text/plain;charset=UTF-8';
     if (body instanceof URLSearchParams) headers['content-type'] ??= 'application/x-www-form-urlencoded;charset=UTF-8';
-    headers['content-length'] = String(Buffer.byteLength(whole));
-    return whole;
+    const bytes = Buffer.byteLength(whole);
+    headers['content-length'] = String(bytes);
+    return bytes === whole.length ? whole : Buffer.from(whole);
   }
   if (body instanceof Blob) headers['content-length'] = String(body.size);
   else headers['transfer-encoding'] = 'chunked';

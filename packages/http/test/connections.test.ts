@@ -91,6 +91,19 @@ test('what a server says unasked on a free connection is nobody’s answer', asy
   expect(await read(fetch, url, { method: 'POST', body: 'x' })).toBe('2');
 });
 
+test('a server that goes on talking on a free connection is not listened to', async () => {
+  const { url } = await serveNumbers();
+  const fetch = open();
+  await read(fetch, url);
+  const [socket] = sockets;
+  const gone = socket && once(socket, 'close');
+  const talk = () => socket?.write(Buffer.alloc(65_536));
+  socket?.on('drain', talk);
+  talk();
+  await gone;
+  expect(socket?.bytesWritten).toBeLessThan(20_000_000);
+});
+
 /** Right after an event of that kind, when nothing else has been read yet. */
 const moments: Record<string, (then: () => void) => void> = {
   'a timer': (then) => void setTimeout(then, 1),
@@ -214,13 +227,16 @@ test('a connection is not used again after the time its server keeps it, or when
 
 test('a free connection is given up by itself before its server does so, and one in use is not', async () => {
   let waitMs = 0;
+  let hint = 'timeout=60';
   const { url, ports } = await serve((_request, response) => {
-    response.setHeader('keep-alive', 'timeout=3');
+    response.setHeader('keep-alive', hint);
     setTimeout(() => response.end('ok'), waitMs);
   });
   const gone = Promise.withResolvers<void>();
   servers.at(-1)?.once('connection', (socket) => socket.once('close', gone.resolve));
   const fetch = open();
+  await read(fetch, url);
+  hint = 'timeout=3';
   await read(fetch, url);
   const since = performance.now();
   waitMs = 1_200;

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type FetchOptions, type HttpFetch, HttpResponse, makeFetch } from '../src/fetch.ts';
+import { type BegunFetch, beginOf, type FetchOptions, type HttpFetch, HttpResponse, makeFetch } from '../src/fetch.ts';
 
 const servers: Server[] = [];
 const silentServers: ReturnType<typeof createTcpServer>[] = [];
@@ -80,6 +80,12 @@ function open(options: FetchOptions = {}): HttpFetch {
   return fetch;
 }
 
+function begin(fetch: HttpFetch, url: string): BegunFetch {
+  const begun = beginOf(fetch)?.(url);
+  if (!begun) throw new Error('Not a fetch of ours');
+  return begun;
+}
+
 async function echo(request: IncomingMessage): Promise<string> {
   return JSON.stringify({ method: request.method, headers: request.headers, body: await text(request) });
 }
@@ -112,6 +118,14 @@ test('sends text, bytes, forms and streams as the built-in fetch does', async ()
     expect(inside(ours)).toBe(inside(theirs));
     if (body !== form) expect(ours.headers['content-length']).toBe(theirs.headers['content-length']);
   }
+});
+
+test.each([undefined, 'plain', 'größer'])('headers are the same bytes with every body: %j', async (body) => {
+  const base = await serve(echoing);
+  const init = { method: 'POST', headers: { 'x-name': 'Jürgen' }, ...(body === undefined ? {} : { body }) };
+  const ours = await (await open()(base, init)).json();
+  expect(ours).toMatchObject({ headers: { 'x-name': 'Jürgen' }, body: body ?? '' });
+  expect(await (await globalThis.fetch(base, init)).json()).toMatchObject({ headers: { 'x-name': 'Jürgen' } });
 });
 
 test('takes a Request, and header pairs in any form', async () => {
@@ -420,10 +434,10 @@ test('an abort ends the call with its reason, before the answer and in the middl
 test('what is begun is ended by a function too, before the answer and in the middle of it', async () => {
   const reason = new Error('enough');
   const { url, asked } = await serveRaw();
-  const atOnce = open().begin(url);
+  const atOnce = begin(open(), url);
   atOnce.end(reason);
   await expect(atOnce.response).rejects.toBe(reason);
-  const waiting = open().begin(url);
+  const waiting = begin(open(), url);
   await vi.waitUntil(() => asked.length === 1);
   waiting.end(reason);
   await expect(waiting.response).rejects.toBe(reason);
@@ -432,7 +446,7 @@ test('what is begun is ended by a function too, before the answer and in the mid
     response.on('close', gone.resolve);
     response.writeHead(200).write('a');
   });
-  const begun = open().begin(endless);
+  const begun = begin(open(), endless);
   const body = (await begun.response).text();
   begun.end(reason);
   await expect(body).rejects.toBe(reason);
@@ -447,17 +461,23 @@ test('to end what is over changes nothing: its connection serves the next, which
     setTimeout(() => response.end('ok'), 20);
   });
   const fetch = open();
-  const first = fetch.begin(base);
+  const first = begin(fetch, base);
   expect(await (await first.response).text()).toBe('ok');
   first.end(new Error('late'));
-  const second = fetch.begin(base);
+  const second = begin(fetch, base);
   first.end(new Error('later'));
   expect(await (await second.response).text()).toBe('ok');
   expect(ports.size).toBe(1);
 });
 
+test('whoever put something around a fetch of ours sees everything that is fetched', () => {
+  const fetch = open();
+  expect(beginOf(Object.assign((url: string) => fetch(url), fetch))).toBeUndefined();
+  expect(beginOf(new Proxy(fetch, {}))).toBeUndefined();
+});
+
 test('what cannot be sent is not begun', async () => {
-  expect(() => open().begin('ftp://localhost')).toThrow('Only http and https');
+  expect(() => begin(open(), 'ftp://localhost')).toThrow('Only http and https');
   await expect(open()('ftp://localhost')).rejects.toThrow('Only http and https');
 });
 

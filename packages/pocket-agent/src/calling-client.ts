@@ -17,6 +17,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { checkedToolResult, textResultOf } from './call-result.ts';
 import { Cancellation } from './cancellation.ts';
+import { errorText } from './errors.ts';
 import { Numbered } from './numbered.ts';
 
 type Params = CallToolRequest['params'];
@@ -122,13 +123,14 @@ export class CallingClient extends Client {
         reject(reason);
         if (!isToldByStream) this.#tellCancelled(id, reason);
       });
+      // of our transports only that over HTTP has streams for calls, and knows this option
       const options = { ...(headers ? { headers } : {}), ...(isToldByStream ? { cancellation } : {}) };
       transport.send({ jsonrpc: '2.0', id, method, params: sent }, options).catch(fail);
     });
   }
 
   #tellCancelled(requestId: number, reason: unknown): void {
-    const params = { requestId, reason: String(reason) };
+    const params = { requestId, reason: errorText(reason) };
     this.notification({ method: 'notifications/cancelled', params }).catch((error) => this.onerror?.(error));
   }
 }

@@ -1,4 +1,4 @@
-// What ends one call early. A signal costs as much as the rest of a small call, so one is made only for who asks for it.
+// What ends one call early. Signals are dear where there are several for every call, so one is made only when asked for.
 
 export class Cancellation {
   #cancelled: { reason: unknown } | undefined;
@@ -37,7 +37,7 @@ export class Cancellation {
     for (const listener of this.#listeners.splice(0)) listener(reason);
   }
 
-  /** At once when it is cancelled already. */
+  /** At once when it is cancelled already. The listener must not throw: the others would not hear of it. */
   onCancel(listener: (reason: unknown) => void): void {
     if (this.#cancelled) listener(this.#cancelled.reason);
     else this.#listeners.push(listener);

@@ -9,7 +9,7 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { type HttpFetch, HttpResponse } from '@pocket-agent/http/fetch';
+import { beginOf, HttpResponse } from '@pocket-agent/http/fetch';
 import { Cancellation } from './cancellation.ts';
 import { checkedMessage } from './message-lines.ts';
 
@@ -29,7 +29,7 @@ interface KeptAnswer {
 }
 
 interface SendOptions extends TransportSendOptions {
-  /** In place of `requestSignal`. */
+  /** In place of `requestSignal`, by `CallingClient`. */
   cancellation?: Cancellation;
 }
 
@@ -204,8 +204,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
 
   #fetch(init: RequestInit, ending: Cancellation): Promise<Response> {
     const { fetch } = this.#options;
-    if (!isOwn(fetch)) return fetch(this.#url, { ...init, signal: ending.signal });
-    const begun = fetch.begin(this.#url, init);
+    const begin = beginOf(fetch);
+    if (!begin) return fetch(this.#url, { ...init, signal: ending.signal });
+    const begun = begin(this.#url, init);
     ending.onCancel((reason) => begun.end(reason));
     return begun.response;
   }
@@ -230,10 +231,6 @@ function take(kept: Map<unknown, KeptAnswer>, body: unknown): Response | undefin
   kept.delete(id);
   if (answer.body !== body) throw new Error(`Request ${id} is not the one that was sent and answered under this id`);
   return answer.response;
-}
-
-function isOwn(fetch: FetchLike): fetch is HttpFetch {
-  return 'begin' in fetch;
 }
 
 function contentType(response: Response): string {
