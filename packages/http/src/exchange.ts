@@ -28,7 +28,6 @@ export class Exchange {
   #body: Body | undefined;
   #isRedirected = false;
   #isRepeated = false;
-  #isOver = false;
   #ended: { reason: unknown } | undefined;
 
   constructor(parts: RequestParts, options: FetchOptions) {
@@ -153,7 +152,6 @@ export class Exchange {
 
   /** Nothing will be sent again. */
   release(): void {
-    this.#isOver = true;
     this.#sent = undefined; // a kept connection remembers its latest request
     this.#body = undefined;
     clearTimeout(this.#timer);
@@ -164,8 +162,7 @@ export class Exchange {
 
   /** Breaks it off, wherever it is; nothing when it is over. */
   end(reason: unknown): void {
-    if (this.#isOver) return;
-    this.#ended = { reason };
+    this.#ended ??= { reason };
     const body = this.#body;
     this.release();
     this.#reject?.(reason);
