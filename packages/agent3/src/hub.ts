@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { type Logger, stderrLogger } from 'pocket-agent';
 import { makeApi } from './api/api.ts';
 import { Callers, mcpCaller, mcpGate } from './api/callers.ts';
-import type { ConfirmCalls } from './front/consent.ts';
+import type { ConfirmCalls, SpendingLimit } from './front/consent.ts';
 import { mcpServerFactory } from './front/mcp-server.ts';
 import type { OwnerTokens } from './owner-tokens.ts';
 import { makePages } from './page/pages.ts';
@@ -18,6 +18,8 @@ export interface HubOptions {
   /** Nobody reads without a token. Default false. */
   isPrivate?: boolean;
   confirm?: ConfirmCalls;
+  /** What a call over MCP may cost without a question. Default: nothing. */
+  spendingLimit?: SpendingLimit;
   /** Default 127.0.0.1: only this machine. */
   host?: string;
   /** Default 0: any free port, see `url`. */
@@ -37,7 +39,7 @@ const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 
 export async function serveHub(options: HubOptions): Promise<Hub> {
   const { agent3, tokens, isPrivate = false, confirm, host = '127.0.0.1', port, allowedHosts = [] } = options;
-  const { logger = stderrLogger() } = options;
+  const { logger = stderrLogger(), spendingLimit } = options;
   const callers = new Callers({ tokens, isPrivate });
   const receivePush = agent3.receivePush?.bind(agent3);
   const app = new Hono();
@@ -48,6 +50,7 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
     agent3,
     callerOf: ({ http }) => mcpCaller(http?.authInfo),
     ...(confirm ? { confirm } : {}),
+    ...(spendingLimit ? { spendingLimit } : {}),
     logger,
   });
   const server: HttpServer = await serveHttp(factory, {

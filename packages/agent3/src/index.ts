@@ -1,5 +1,5 @@
 // The public names of `@pocket-agent/agent3`.
-export type { ConfirmCalls } from './front/consent.ts';
+export type { ConfirmCalls, SpendingLimit } from './front/consent.ts';
 export { type McpFrontOptions, mcpServerFactory } from './front/mcp-server.ts';
 export { type Hub, type HubOptions, serveHub } from './hub.ts';
 export { LocalAgent3, type LocalAgent3Options, openAgent3 } from './local.ts';
@@ -12,6 +12,7 @@ export type {
   AgentDetails,
   AgentMetrics,
   AgentSummary,
+  Budgets,
   CallErrorCode,
   Caller,
   CallOptions,

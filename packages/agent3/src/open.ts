@@ -1,5 +1,6 @@
 // Agent3 as the settings say: in this process, or a hub elsewhere.
 import { stderrLogger } from 'pocket-agent';
+import type { SpendingLimit } from './front/consent.ts';
 import { hubKey, keyFor } from './hub-key.ts';
 import type { LocalAgent3 } from './local.ts';
 import type { Agent3Settings } from './options.ts';
@@ -27,9 +28,17 @@ export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> 
     key: keyFor('tickets', await mainKey(settings)),
     logger: stderrLogger(settings.logLevel),
     ...(embedder ? { embedder } : {}),
-    ...(dollarsPerDay === undefined ? {} : { budget: { perDay: dollarsPerDay } }),
+    budget: {
+      ...(dollarsPerDay.forAll === undefined ? {} : { perDay: dollarsPerDay.forAll }),
+      byCaller: dollarsPerDay.byOwner,
+    },
     ...(publicUrl ? { pushUrl: `${publicUrl}/api/push` } : {}),
   });
+}
+
+/** What a person has allowed in the settings. */
+export function spendingLimitOf({ dollarsPerCall }: Agent3Settings): SpendingLimit {
+  return ({ id }) => dollarsPerCall.byOwner.get(id) ?? dollarsPerCall.forAll;
 }
 
 export async function ownerTokens(settings: Agent3Settings): Promise<OwnerTokens> {

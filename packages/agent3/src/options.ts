@@ -23,7 +23,10 @@ export interface Agent3Settings {
   /** Rank by meaning, too. */
   embeddings: boolean;
   confirm: ConfirmCalls;
-  dollarsPerDay: number | undefined;
+  /** What one call may cost over MCP without a question. */
+  dollarsPerCall: Amounts;
+  /** `forAll` is the sum of all callers. */
+  dollarsPerDay: Amounts;
   host: string;
   port: number;
   publicUrl: string | undefined;
@@ -34,8 +37,15 @@ export interface Agent3Settings {
   logLevel: (typeof logLevels)[number];
 }
 
+/** US dollars, as in `5,alice=1`. */
+export interface Amounts {
+  forAll: number | undefined;
+  byOwner: ReadonlyMap<string, number>;
+}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+const MOST_DOLLARS = 1_000_000;
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const list = z
@@ -58,6 +68,20 @@ const numberIn = (least: number, most: number) =>
         .max(most, `must be at most ${most}`),
     );
 
+const amounts = list.transform((parts, context): Amounts => {
+  const byOwner = new Map<string, number>();
+  for (const part of parts) {
+    const [, owner = '', amount = ''] = /^(?:([^=]+)=)?([\d.]+)$/.exec(part) ?? [];
+    const dollars = amount === '' ? Number.NaN : Number(amount);
+    if (Number.isFinite(dollars) && dollars <= MOST_DOLLARS && !byOwner.has(owner)) byOwner.set(owner, dollars);
+    else
+      context.addIssue({ code: 'custom', message: 'must be US dollars such as 5, or 5,alice=1 with one for an owner' });
+  }
+  const forAll = byOwner.get('');
+  byOwner.delete('');
+  return { forAll, byOwner };
+});
+
 const environmentSchema = z.object({
   AGENT3_HUB_URL: webUrl.optional(),
   AGENT3_HUB_TOKEN: z.string().optional(),
@@ -76,7 +100,8 @@ const environmentSchema = z.object({
   AGENT3_TRUSTED_KEYS: z.string().optional(),
   AGENT3_EMBEDDINGS: flag,
   AGENT3_CONFIRM: z.enum(['never', 'paid', 'always'], { error: 'must be never, paid or always' }).default('paid'),
-  AGENT3_DOLLARS_PER_DAY: numberIn(0, 1_000_000).optional(),
+  AGENT3_DOLLARS_PER_CALL: amounts,
+  AGENT3_DOLLARS_PER_DAY: amounts,
   AGENT3_HOST: z.string().default('127.0.0.1'),
   AGENT3_PORT: z
     .string()
@@ -103,6 +128,8 @@ export function readSettings(environment: Environment): Agent3Settings {
   const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
   if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
     faults.push('AGENT3_HUB_TOKEN is of no use without AGENT3_HUB_URL');
+  if (success && !data.AGENT3_HUB_URL && !isBounded(data.AGENT3_DOLLARS_PER_CALL, data.AGENT3_DOLLARS_PER_DAY))
+    faults.push('AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY, or nothing bounds how often it is spent');
   if (!success || faults.length > 0)
     throw new Agent3Error(
       'CONFIG_INVALID',
@@ -122,6 +149,7 @@ export function readSettings(environment: Environment): Agent3Settings {
     trustedKeys,
     embeddings: data.AGENT3_EMBEDDINGS,
     confirm: data.AGENT3_CONFIRM,
+    dollarsPerCall: data.AGENT3_DOLLARS_PER_CALL,
     dollarsPerDay: data.AGENT3_DOLLARS_PER_DAY,
     host: data.AGENT3_HOST,
     port: data.AGENT3_PORT,
@@ -132,6 +160,12 @@ export function readSettings(environment: Environment): Agent3Settings {
     revoked: data.AGENT3_REVOKED,
     logLevel: data.AGENT3_LOG_LEVEL,
   };
+}
+
+/** With a hub elsewhere its budget counts. */
+function isBounded(perCall: Amounts, perDay: Amounts): boolean {
+  if (perDay.forAll !== undefined) return true;
+  return perCall.forAll === undefined && [...perCall.byOwner.keys()].every((owner) => perDay.byOwner.has(owner));
 }
 
 /** By the part of a name that is not the same in all of them. */

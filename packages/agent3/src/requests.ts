@@ -6,6 +6,11 @@ import type { TaskRequest } from './types.ts';
 /** Of base64, so that a call with files and a message fits into one request to a hub. */
 const MOST_FILE_CHARACTERS = 3_000_000;
 
+const RETRIES =
+  'Default 1. Sent again after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
+const MAX_COST =
+  'the most US dollars it may cost. It only lowers what a person agreed to; by itself it is no consent to pay';
+
 const agentId = z.string().min(1).max(200).describe('The id of an agent, from agent3_search');
 const dollars = z.number().min(0);
 
@@ -72,8 +77,8 @@ export const callRequest = z.strictObject({
       userAgentId: z.string().max(200).optional(),
       timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds over everything, default 30,000'),
       streaming: z.boolean().optional(),
-      retries: z.int().min(0).max(10).optional().describe('Default 1'),
-      maxCost: dollars.optional().describe('US dollars: your consent to pay so much for this call'),
+      retries: z.int().min(0).max(10).optional().describe(RETRIES),
+      maxCost: dollars.optional().describe(MAX_COST),
       agreedPrice,
     })
     .optional(),
@@ -88,7 +93,7 @@ export const taskRequest = z.strictObject({
   taskHandle: z.string().min(1).max(500).describe('From the answer of agent3_call'),
   message: z.string().min(1).max(200_000).optional().describe('For reply: the answer to the question of the agent'),
   timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
-  maxCost: dollars.optional().describe('For reply, in US dollars: your consent to pay so much for it'),
+  maxCost: dollars.optional().describe(`For reply: ${MAX_COST}`),
   agreedPrice,
 });
 
@@ -127,43 +132,51 @@ export const ratedCall = feedbackRequest.required({ receipt: true });
 const scheme = { scheme: z.string().optional(), host: z.string().optional() };
 const secret = z.string().min(1).max(10_000);
 
-export const registerRequest = z
-  .strictObject({
-    cardUrl: z
-      .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
-      .max(2_000)
-      .optional()
-      .describe('Where the A2A card of the agent is'),
-    card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that serve none'),
-    price: price.optional(),
-    rateLimit: z
-      .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
-      .optional(),
-    tags: z.array(z.string().min(1).max(50)).max(20).optional(),
-    idempotent: z.boolean().optional().describe('A call whose outcome is unknown may be sent again'),
-    credentials: z
-      .array(
-        z.discriminatedUnion('type', [
-          z.strictObject({ ...scheme, type: z.literal('bearer'), token: secret }),
-          z.strictObject({ ...scheme, type: z.literal('apiKey'), key: secret }),
-          z.strictObject({ ...scheme, type: z.literal('basic'), username: secret, password: secret }),
-          z.strictObject({
-            ...scheme,
-            type: z.literal('oauth2'),
-            clientId: secret,
-            clientSecret: secret,
-            tokenUrl: z.url().optional(),
-            scopes: z.array(z.string()).optional(),
-          }),
-        ]),
-      )
-      .max(10)
-      .optional()
-      .describe('Kept encrypted and never shown again'),
-  })
-  .refine(({ cardUrl, card }) => (cardUrl === undefined) !== (card === undefined), {
-    error: 'give either cardUrl or card',
-  });
+const registration = z.strictObject({
+  cardUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .max(2_000)
+    .optional()
+    .describe('Where the A2A card of the agent is'),
+  card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that serve none'),
+  price: price.optional(),
+  rateLimit: z
+    .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
+    .optional(),
+  tags: z.array(z.string().min(1).max(50)).max(20).optional(),
+  idempotent: z.boolean().optional().describe('A call whose outcome is unknown may be sent again'),
+  credentials: z
+    .array(
+      z.discriminatedUnion('type', [
+        z.strictObject({ ...scheme, type: z.literal('bearer'), token: secret }),
+        z.strictObject({ ...scheme, type: z.literal('apiKey'), key: secret }),
+        z.strictObject({ ...scheme, type: z.literal('basic'), username: secret, password: secret }),
+        z.strictObject({
+          ...scheme,
+          type: z.literal('oauth2'),
+          clientId: secret,
+          clientSecret: secret,
+          tokenUrl: z.url().optional(),
+          scopes: z.array(z.string()).optional(),
+        }),
+      ]),
+    )
+    .max(10)
+    .optional()
+    .describe('Kept encrypted and never shown again'),
+});
+
+const oneCard = [
+  ({ cardUrl, card }: { cardUrl?: string; card?: object }) => (cardUrl === undefined) !== (card === undefined),
+  { error: 'give either cardUrl or card' },
+] as const;
+
+/** What a model may register. */
+export const agentRegistration = registration.refine(...oneCard);
+
+export const registerRequest = registration
+  .extend({ mayLowerPrice: z.boolean().optional().describe('Default true') })
+  .refine(...oneCard);
 
 export function toTaskRequest({
   action,

@@ -159,7 +159,7 @@ export interface CallRequest {
     streaming?: boolean;
     /** Default 1; 0 is allowed. */
     retries?: number;
-    /** US dollars; a call whose declared price is more, or unknown, is refused. */
+    /** US dollars; a call that can cost more, or whose price is unknown, is refused. By the token it is stopped there. */
     maxCost?: number;
     /** What somebody said yes to; a call is refused when the declared price is higher by now. */
     agreedPrice?: Price;
@@ -210,6 +210,8 @@ export interface CallResponse {
   metadata: {
     responseTime: number;
     tokensUsed?: number;
+    /** The agent reports no usage: `tokensUsed`, and a cost by the token, are estimated from the text. */
+    tokensEstimated?: boolean;
     /** US dollars by the declared price; absent when there is none. */
     cost?: number;
     statusCode?: number;
@@ -218,7 +220,7 @@ export interface CallResponse {
     retryAfter?: number;
   };
   /** To continue, wait, reply or cancel with `task`; also when a deadline passed. */
-  task?: { taskHandle: string; state: TaskStateName; question?: string };
+  task?: { taskHandle: string; agentId?: string; state: TaskStateName; question?: string };
   /** To go on in the same conversation; good for this caller and agent only. */
   contextId?: string;
   /** Proof of the call, for `feedback`. */
@@ -272,6 +274,8 @@ export interface Registration {
   cardUrl?: string;
   card?: CardJson;
   price?: Price;
+  /** Default true. False for what a model asks for: paid calls need the consent of a person. */
+  mayLowerPrice?: boolean;
   rateLimit?: RateLimit;
   tags?: readonly string[];
   idempotent?: boolean;
@@ -302,6 +306,7 @@ export interface CallRecord {
   retryCount: number;
   cost?: number;
   tokensUsed?: number;
+  tokensEstimated?: boolean | undefined;
   state?: TaskStateName;
   requestDigest: string;
   responseDigest?: string;
@@ -313,6 +318,11 @@ export interface BudgetLimits {
   perDay?: number;
   /** The same, of each caller. */
   perCallerPerDay?: number;
+}
+
+export interface Budgets extends BudgetLimits {
+  /** US dollars in a day for one caller, by id; goes before `perCallerPerDay`. */
+  byCaller?: ReadonlyMap<string, number>;
 }
 
 export interface Spending {

@@ -107,6 +107,25 @@ test.each<[string, Price, RegExp]>([
   expect((await say('hello')).success).toBe(true);
 });
 
+test('with a budget an agent that charges by the token is called within maxCost, and only its real cost is counted', async () => {
+  const { url } = await startCounter();
+  const price = { perToken: 0.01, currency: 'USD' };
+  const { say, directory } = setUp({ card: cardOf(url), price }, { budget: { perDay: 1 } });
+  expect(await say('hello', { metadata: { maxCost: 2 } })).toMatchObject({ errorCode: 'BUDGET' });
+  expect(await say('hello', { metadata: { maxCost: 0.5 } })).toMatchObject({ success: true, metadata: { cost: 0.03 } });
+  for (const spent of directory.spent.values()) expect(spent).toBeCloseTo(0.03);
+});
+
+test('a budget for one caller goes before that of each', async () => {
+  const { url } = await startCounter();
+  const budget = { perCallerPerDay: 1, byCaller: new Map([['alice', 3]]) };
+  const { bridge } = setUp({ card: cardOf(url), price: { perCall: 2, currency: 'USD' } }, { budget });
+  const call = (id: string) => bridge.call({ agentId: 'echo', message: 'hi' }, { id });
+  expect((await call('bob')).errorCode).toBe('BUDGET');
+  expect((await call('alice')).success).toBe(true);
+  expect(await call('alice')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$3 a day') });
+});
+
 test('where its cost is limited, no task of an agent that charges by the minute is only started', async () => {
   const { url, messages } = await startCounter();
   const listing = { card: cardOf(url), price: { perMinute: 0.1, currency: 'USD' } };
@@ -137,7 +156,8 @@ test.each<[string, Price | undefined, number | undefined, CallErrorCode | undefi
   ['no price', undefined, 0.1, 'BUDGET'],
   ['no price, when nothing may be paid', undefined, 0, undefined],
   ['a price by time that can become too much', { perMinute: 1, currency: 'USD' }, 0.1, 'BUDGET'],
-  ['a price by tokens nobody knows yet', { perToken: 0.001, currency: 'USD' }, 10, 'BUDGET'],
+  ['a price by the token', { perToken: 0.001, currency: 'USD' }, 10, undefined],
+  ['a price by the token that the message alone exceeds', { perToken: 1, currency: 'USD' }, 1, 'BUDGET'],
   ['a price in another currency', { perCall: 0.01, currency: 'EUR' }, 0.1, 'BUDGET'],
 ])('maxCost with %s', async (_case, price, maxCost, code) => {
   const { url, messages } = await startCounter();
@@ -156,8 +176,8 @@ test.each<[string, Price | undefined, Json, number | undefined]>([
     { usage: { inputTokens: 3, outputTokens: 4 } },
     0.07,
   ],
-  ['is unknown when tokens are', { perToken: 0.01, currency: 'USD' }, {}, undefined],
-  ['is unknown with tokens nobody can count', { perToken: 1, currency: 'USD' }, { tokensUsed: 1e300 }, undefined],
+  ['is estimated when the agent reports no tokens', { perToken: 0.01, currency: 'USD' }, {}, 0.03],
+  ['is estimated when the agent reports nonsense', { perToken: 1, currency: 'USD' }, { tokensUsed: 1e300 }, 3],
   ['is unknown without a price', undefined, { tokensUsed: 7 }, undefined],
   ['is unknown in another currency', { perCall: 1, currency: 'EUR' }, {}, undefined],
 ])('the cost %s', async (_case, price, metadata, cost) => {
@@ -166,7 +186,12 @@ test.each<[string, Price | undefined, Json, number | undefined]>([
   const response = await say('hello');
   expect(response.metadata.cost).toBe(cost);
   const isCounted = Object.keys(metadata).length > 0 && metadata.tokensUsed !== 1e300;
-  expect(response.metadata.tokensUsed).toBe(isCounted ? 7 : undefined);
+  expect(response.metadata.tokensUsed).toBe(isCounted ? 7 : 3);
+  expect(response.metadata.tokensEstimated).toBe(isCounted ? undefined : true);
+  expect(directory.records[0]).toMatchObject({
+    tokensUsed: isCounted ? 7 : 3,
+    tokensEstimated: isCounted ? undefined : true,
+  });
   expect(directory.records[0]?.cost).toBe(cost);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { BridgeOptions } from '../src/bridge/bridge-options.ts';
 import { me, setUp } from './fixtures/bridge-setup.ts';
-import { cardOf, messageOf, rpcServer, taskOf } from './fixtures/local-server.ts';
+import { cardOf, messageOf, rpcServer, startStream, taskOf } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
 
 test('a deadline leaves the task running, with a handle to wait for it', async () => {
@@ -61,6 +61,32 @@ test('without a limit the task of an agent that charges by the minute goes on', 
   const late = await say('hello', { metadata: { timeout: 500 } });
   expect(late).toMatchObject({ errorCode: 'TIMEOUT', task: { state: 'working' } });
   expect(agent.canceled).toEqual([]);
+});
+
+test('an answer that streams in is stopped, and its task canceled, when its tokens reach maxCost', async () => {
+  const canceled: unknown[] = [];
+  const url = await rpcServer(({ id, method, params }, response) => {
+    if (method === 'CancelTask') {
+      canceled.push(params.id);
+      return taskOf('t1', 'CANCELED');
+    }
+    const send = startStream(response, id);
+    send({ task: taskOf('t1', 'WORKING') });
+    const artifact = { artifactId: 'a', parts: [{ text: 'x'.repeat(400) }] };
+    for (let sent = 0; sent < 5; sent++)
+      send({ artifactUpdate: { taskId: 't1', contextId: 'context-1', artifact, append: sent > 0 } });
+    return undefined;
+  });
+  const card = cardOf(url, { capabilities: { streaming: true } });
+  const { say } = setUp({ card, price: { perToken: 0.01, currency: 'USD' } });
+  const response = await say('hello', { metadata: { maxCost: 2.5 } });
+  expect(response).toMatchObject({
+    errorCode: 'BUDGET',
+    error:
+      'Agent "Echo": it used about 302 tokens; its maximum cost pays for 250. Its task was canceled, since its cost is limited.',
+  });
+  expect(canceled).toEqual(['t1']);
+  expect(await say('hello', { mode: 'start', metadata: { maxCost: 2.5 } })).toMatchObject({ errorCode: 'BUDGET' });
 });
 
 test('a reply that is not answered in time ends the task it was for, where its minutes are limited', async () => {

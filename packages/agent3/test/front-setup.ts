@@ -131,8 +131,9 @@ export interface McpClient {
   call(name: string, args?: Record<string, unknown>, options?: Parameters<Client['callTool']>[1]): Promise<ToolAnswer>;
 }
 
-/** Who is asked, and says yes, no or nothing. */
-type Elicit = (message: string) => boolean | undefined | Promise<boolean | undefined>;
+/** A person who is asked, and says yes, no, nothing, or how much it may cost. */
+type Said = boolean | undefined | { approve: boolean; maxCost?: number };
+type Elicit = (message: string) => Said | Promise<Said>;
 
 function newClient(era: Era, elicit?: Elicit): Client {
   const versionNegotiation =
@@ -143,8 +144,9 @@ function newClient(era: Era, elicit?: Elicit): Client {
   );
   if (elicit)
     client.setRequestHandler('elicitation/create', async ({ params }) => {
-      const approve = await elicit(params.message);
-      return approve === undefined ? { action: 'cancel' } : { action: 'accept', content: { approve } };
+      const said = await elicit(params.message);
+      if (said === undefined) return { action: 'cancel' };
+      return { action: 'accept', content: typeof said === 'boolean' ? { approve: said } : said };
     });
   return client;
 }

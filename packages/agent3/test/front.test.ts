@@ -129,17 +129,120 @@ test('several agents are called at once, and one that is not there fails alone',
   ]);
 });
 
-test('a call that costs money needs maxCost where nobody can be asked', async () => {
+const perCall = (amount: number): Price => ({ perCall: amount, currency: 'USD' });
+
+test.each(eras)('%s: a model cannot agree to a payment with arguments of its own', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
-  const price = { perCall: 0.02, currency: 'USD' };
-  const { id: agentId } = await agent3.register({ card, price }, alice);
-  const { call } = await connect({ agent3 });
-  const refused = await call('agent3_call', { agentId, message: 'hi' });
-  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('metadata.maxCost') });
+  const { id: agentId } = await agent3.register({ card, price: perCall(0.02) }, alice);
+  const { call } = await connect({ agent3, era });
+  for (const metadata of [{}, { maxCost: 0.05 }, { agreedPrice: { perCall: 0.02 } }]) {
+    const calling = { agentId, message: 'hi', metadata };
+    for (const [tool, args] of [
+      ['agent3_call', calling],
+      ['agent3_call_batch', { calls: [calling] }],
+    ] as const) {
+      const { isError, text } = await call(tool, args);
+      expect(isError).toBe(true);
+      expect(text).toContain('Echo charges $0.02 a call. A person must agree to that');
+      expect(text).toContain('sets AGENT3_DOLLARS_PER_CALL (for example 0.05) and AGENT3_DOLLARS_PER_DAY');
+    }
+  }
   expect(messageIds).toEqual([]);
-  const { data } = await call('agent3_call', { agentId, message: 'hi', metadata: { maxCost: 0.05 } });
-  expect(data).toMatchObject({ success: true, metadata: { cost: 0.02 } });
+});
+
+test('a person is asked even if the model gives maxCost, which stays the bound of the call', async () => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: perCall(0.02) }, alice);
+  const questions: string[] = [];
+  const { call } = await connect({
+    agent3,
+    elicit: (question) => {
+      questions.push(question);
+      return true;
+    },
+  });
+  const ask = async (maxCost: number) =>
+    (await call('agent3_call', { agentId, message: 'hi', metadata: { maxCost } })).data;
+  expect(await ask(0.01)).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('maxCost') });
+  expect(messageIds).toEqual([]);
+  expect(await ask(0.05)).toMatchObject({ success: true, metadata: { cost: 0.02 } });
+  expect(questions).toEqual([expect.stringContaining('at most $0.01'), expect.stringContaining('at most $0.05')]);
+});
+
+test.each<[string, Price]>([
+  ['by the call', perCall(0.02)],
+  ['by the minute', { perMinute: 0.04, currency: 'USD' }],
+  ['by the token', { perToken: 0.0001, currency: 'USD' }],
+  ['by the call and the token', { perCall: 0.02, perToken: 0.0001, currency: 'USD' }],
+])(
+  'within the spending limit a person has set, an agent that charges %s is called without a question',
+  async (_case, price) => {
+    const { card, messageIds } = await startSdkAgent();
+    const agent3 = await open();
+    const { id: agentId } = await agent3.register({ card, price }, alice);
+    const limited = (limit: number) =>
+      connect({ agent3, spendingLimit: ({ id }) => (id === 'local' ? limit : undefined) });
+    const refused = await (await limited(0.01)).call('agent3_call', {
+      agentId,
+      message: 'hi',
+      metadata: { maxCost: 9 },
+    });
+    if (price.perCall || price.perMinute) {
+      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('One call may cost $0.01 here') });
+      expect(messageIds).toEqual([]);
+    }
+    const { call } = await limited(0.05);
+    const { data } = await call('agent3_call', { agentId, message: 'hi', metadata: { maxCost: 9 } });
+    expect(data.success).toBe(true);
+    expect(data.metadata.cost).toBeGreaterThan(0);
+    expect(data.metadata.cost).toBeLessThanOrEqual(0.05);
+    const lowered = await call('agent3_call', { agentId, message: 'hi', metadata: { maxCost: 0.000001 } });
+    expect(lowered.data).toMatchObject({ errorCode: 'BUDGET' });
+    const stranger = await connect({
+      agent3,
+      spendingLimit: ({ id }) => (id === 'local' ? 1 : undefined),
+      callerOf: () => ({ id: 'bob' }),
+    });
+    expect(await stranger.call('agent3_call', { agentId, message: 'hi' })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('AGENT3_DOLLARS_PER_CALL (for example bob=0.05)'),
+    });
+  },
+);
+
+test.each(eras)(
+  '%s: the person who is asked says how much an agent that charges by the token may cost',
+  async (era) => {
+    const { card, messageIds } = await startSdkAgent();
+    const agent3 = await open();
+    const { id: agentId } = await agent3.register({ card, price: { perToken: 0.01, currency: 'USD' } }, alice);
+    let most = 0.001;
+    const { call } = await connect({ agent3, era, elicit: () => ({ approve: true, maxCost: most }) });
+    const { data: refused } = await call('agent3_call', { agentId, message: 'hello', metadata: { maxCost: 5 } });
+    expect(refused).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('maxCost $0.001') });
+    expect(messageIds).toEqual([]);
+    most = 1;
+    const { data } = await call('agent3_call', { agentId, message: 'hello' });
+    expect(data).toMatchObject({ success: true, metadata: { tokensUsed: 6, tokensEstimated: true, cost: 0.06 } });
+  },
+);
+
+test('a model cannot make a call free by registering its agent with a lower price', async () => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const { call } = await connect({ agent3 });
+  const { data: agent } = await call('agent3_register', { card, price: { perCall: 0.02 } });
+  for (const price of [{ perCall: 0 }, { perMinute: 0.01 }, { perCall: 0.02, currency: 'EUR' }])
+    expect(await call('agent3_register', { card, price })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('Only a person lowers the price of an agent'),
+    });
+  expect((await call('agent3_register', { card, price: { perCall: 0.03 } })).data.price.perCall).toBe(0.03);
+  expect((await call('agent3_register', { card, tags: ['parrot'] })).data.price.perCall).toBe(0.03);
+  expect((await call('agent3_call', { agentId: agent.id, message: 'hi' })).isError).toBe(true);
+  expect(messageIds).toEqual([]);
 });
 
 test.each(eras)('%s: a person is asked before a paid call, and what they say counts', async (era) => {
@@ -273,19 +376,23 @@ test.each(['paid', 'always'] as const)(
   },
 );
 
-test('a reply in a task of another server is told the way out that there is', async () => {
+test('after a restart a person is asked about a reply to an agent that charges', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
-  const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
+  const { id: agentId } = await agent3.register({ card, price: perCall(1) }, alice);
   const first = await connect({ agent3, confirm: 'never' });
   const { data: asked } = await first.call('agent3_call', { agentId, message: 'ask' });
-  const { call } = await connect({ agent3, confirm: 'always', elicit: () => true });
   const reply = { action: 'reply', taskHandle: asked.task.taskHandle, message: 'large' };
-  expect((await call('agent3_task', reply)).data).toMatchObject({
-    errorCode: 'BUDGET',
-    error: expect.stringMatching(/Call it again with maxCost, and no agreedPrice\.$/),
+  const questions: string[] = [];
+  const { call } = await connect({
+    agent3,
+    elicit: (question) => {
+      questions.push(question);
+      return true;
+    },
   });
-  expect((await call('agent3_task', { ...reply, maxCost: 1 })).data).toMatchObject({ success: true });
+  expect((await call('agent3_task', reply)).data).toMatchObject({ success: true });
+  expect(questions).toEqual([expect.stringContaining('$1 a call: large')]);
 });
 
 test('what became cheaper than agreed to is called', async () => {
@@ -315,32 +422,28 @@ test('with confirm "always" replies are asked for as well, and with "never" noth
   const reply = { action: 'reply', taskHandle, message: 'large' };
   expect(await careful.call('agent3_task', reply)).toMatchObject({
     isError: true,
-    text: expect.stringContaining('must be approved'),
+    text: expect.stringContaining('must approve every call'),
   });
   expect((await careful.call('agent3_task', { action: 'get', taskHandle })).data.task.state).toBe('input-required');
   expect(await careful.call('agent3_call', { agentId, message: 'x' })).toMatchObject({ isError: true });
 });
 
-test('a reply to an agent that charges needs consent like a call, also by a server that does not know the task', async () => {
+test('a reply to an agent that charges needs consent like a call, also after a restart', async () => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
-  const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
-  const first = await connect({ agent3 });
-  const { data: asked } = await first.call('agent3_call', { agentId, message: 'ask', metadata: { maxCost: 1 } });
+  const { id: agentId } = await agent3.register({ card, price: perCall(1) }, alice);
+  const free = await connect({ agent3, confirm: 'never' });
+  const { data: asked } = await free.call('agent3_call', { agentId, message: 'ask' });
   const reply = { action: 'reply', taskHandle: asked.task.taskHandle, message: 'large' };
-  expect(await first.call('agent3_task', reply)).toMatchObject({
-    isError: true,
-    text: expect.stringContaining('maxCost'),
-  });
   const second = await connect({ agent3 });
-  expect((await second.call('agent3_task', reply)).data).toMatchObject({
-    errorCode: 'BUDGET',
-    error: expect.stringContaining('maxCost'),
+  expect(await second.call('agent3_task', { ...reply, maxCost: 1 })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('AGENT3_DOLLARS_PER_CALL'),
   });
-  expect((await first.call('agent3_task', { ...reply, maxCost: 0.5 })).data.errorCode).toBe('BUDGET');
   expect(messageIds).toHaveLength(1);
-  expect((await first.call('agent3_task', { ...reply, maxCost: 1 })).data).toMatchObject({ success: true });
-  expect((await first.call('agent3_feedback', { agentId, rating: 4, feedback: 'asked back' })).isError).toBe(false);
+  const limited = await connect({ agent3, spendingLimit: () => 1 });
+  expect((await limited.call('agent3_task', { ...reply, maxCost: 0.5 })).data.errorCode).toBe('BUDGET');
+  expect((await limited.call('agent3_task', { ...reply, maxCost: 1 })).data).toMatchObject({ success: true });
 });
 
 test('calls that are under way when it is closed are ended and written down', async () => {

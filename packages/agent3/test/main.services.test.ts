@@ -241,7 +241,8 @@ test('settings are read with what is usual for the rest', async () => {
       AGENT3_PUBLIC_URL: 'https://hub.example/',
       AGENT3_PRIVATE: '1',
       AGENT3_TRUSTED_KEYS: keys,
-      AGENT3_DOLLARS_PER_DAY: '2.5',
+      AGENT3_DOLLARS_PER_DAY: '2.5,alice=1',
+      AGENT3_DOLLARS_PER_CALL: 'alice=0.1, bob=0.2',
     }),
   ).toMatchObject({
     file: 'x.db',
@@ -251,8 +252,27 @@ test('settings are read with what is usual for the rest', async () => {
     allowedHosts: ['hub.example'],
     isPrivate: true,
     trustedKeys: [{ kid: 'one' }],
-    dollarsPerDay: 2.5,
+    dollarsPerDay: { forAll: 2.5, byOwner: new Map([['alice', 1]]) },
+    dollarsPerCall: {
+      forAll: undefined,
+      byOwner: new Map([
+        ['alice', 0.1],
+        ['bob', 0.2],
+      ]),
+    },
   });
+});
+
+test('a spending limit for each call needs one for the day', () => {
+  const settings = (perCall: string, perDay: string) =>
+    readSettings({ AGENT3_DOLLARS_PER_CALL: perCall, AGENT3_DOLLARS_PER_DAY: perDay });
+  const refused = /AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY/;
+  expect(() => settings('0.05', '')).toThrow(refused);
+  expect(() => settings('0.05', 'alice=1')).toThrow(refused);
+  expect(() => settings('alice=0.05,bob=1', 'alice=1')).toThrow(refused);
+  expect(settings('0.05', '5').dollarsPerCall.forAll).toBe(0.05);
+  expect(settings('alice=0.05', 'alice=1').dollarsPerCall.byOwner.get('alice')).toBe(0.05);
+  expect(() => settings('1,2', '5')).toThrow('AGENT3_DOLLARS_PER_CALL must be US dollars');
 });
 
 function fails(work: () => unknown): unknown {

@@ -131,12 +131,20 @@ export const callResponse: z.ZodType<CallResponse> = z.looseObject({
   metadata: z.looseObject({
     responseTime: z.number(),
     tokensUsed: z.number().optional(),
+    tokensEstimated: z.boolean().optional(),
     cost: z.number().optional(),
     statusCode: z.number().optional(),
     retryCount: count,
     retryAfter: z.number().optional(),
   }),
-  task: z.looseObject({ taskHandle: z.string(), state: taskState, question: z.string().optional() }).optional(),
+  task: z
+    .looseObject({
+      taskHandle: z.string(),
+      agentId: z.string().optional(),
+      state: taskState,
+      question: z.string().optional(),
+    })
+    .optional(),
   contextId: z.string().optional(),
   receipt: z.string().optional(),
 });

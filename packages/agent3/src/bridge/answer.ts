@@ -4,8 +4,9 @@ import type { CallErrorCode, CallRecord, CallResponse, TaskRequest } from '../ty
 import type { Errand } from './errand.ts';
 import type { CallFailure } from './failure.ts';
 import { costOf } from './price.ts';
-import { type ResultLimits, resultOf, statusText, tokensIn } from './result.ts';
+import { type ResultLimits, resultOf, statusText } from './result.ts';
 import type { Tickets } from './tickets.ts';
+import { tokensOf } from './tokens.ts';
 
 interface AnswerOptions {
   limits: ResultLimits;
@@ -19,8 +20,9 @@ export function answerOf(errand: Errand, failure: CallFailure | undefined, optio
   const { state, contextId, taskId } = collected;
   const problem = failure ? describe(errand, failure) : ended(errand, options);
   const result = failure && collected.isOver ? undefined : resultOf(collected, options.limits, redactor);
-  const tokensUsed = tokensIn(collected.metadata);
-  const cost = options.action === undefined ? finalCost(errand, tokensUsed) : undefined; // a look costs nothing
+  const isCall = options.action === undefined; // looking at a task costs nothing
+  const tokens = isCall ? tokensOf(collected, errand.inputTokens) : undefined;
+  const cost = isCall ? finalCost(errand, tokens?.count) : undefined;
   const statusCode = failure?.statusCode ?? errand.peer?.statusCode;
   const question =
     state === 'input-required' || state === 'auth-required' ? statusText(collected, redactor) : undefined;
@@ -32,13 +34,15 @@ export function answerOf(errand: Errand, failure: CallFailure | undefined, optio
     ...(problem ? { error: problem.text, errorCode: problem.code } : {}),
     metadata: {
       responseTime: Math.round(errand.elapsedMs),
-      ...(tokensUsed === undefined ? {} : { tokensUsed }),
+      ...(tokens ? { tokensUsed: tokens.count, ...(tokens.isEstimate ? { tokensEstimated: true } : {}) } : {}),
       ...(cost === undefined ? {} : { cost }),
       ...(statusCode === undefined ? {} : { statusCode }),
       retryCount: errand.retryCount,
       ...(failure?.retryAfterMs === undefined ? {} : { retryAfter: Math.ceil(failure.retryAfterMs / 1000) }),
     },
-    ...(hasTask ? { task: { taskHandle, state: state ?? 'submitted', ...(question ? { question } : {}) } } : {}),
+    ...(hasTask
+      ? { task: { taskHandle, agentId, state: state ?? 'submitted', ...(question ? { question } : {}) } }
+      : {}),
     ...(contextId !== undefined && /^[!-~]{1,256}$/.test(contextId) && redactor.redact(contextId) === contextId
       ? { contextId: options.tickets.sealContext(contextId, { caller: caller.id, agentId }) }
       : {}),
@@ -47,7 +51,7 @@ export function answerOf(errand: Errand, failure: CallFailure | undefined, optio
 
 export function recordOf(errand: Errand, response: CallResponse, request: unknown): CallRecord {
   const { success, result, errorCode, metadata } = response;
-  const { responseTime, retryCount, statusCode, cost, tokensUsed } = metadata;
+  const { responseTime, retryCount, statusCode, cost, tokensUsed, tokensEstimated } = metadata;
   return {
     callId: errand.callId,
     agentId: errand.agentId,
@@ -60,6 +64,7 @@ export function recordOf(errand: Errand, response: CallResponse, request: unknow
     retryCount,
     cost,
     tokensUsed,
+    tokensEstimated,
     state: errand.collected.state,
     requestDigest: digest(request),
     ...(result ? { responseDigest: digest(result) } : {}),
@@ -77,7 +82,7 @@ function outcome({ collected, isSent, mustEnd }: Errand, { code, isUntouched }: 
   if (code === 'CANCELED') return '';
   if (collected.taskId !== undefined && !collected.isOver)
     return ' Its task goes on: use the taskHandle to wait for it or to cancel it.';
-  if (mustEnd && collected.state === 'canceled') return ' Its task was canceled, since it charges by the minute.';
+  if (mustEnd && collected.state === 'canceled') return ' Its task was canceled, since its cost is limited.';
   const isLost = isSent && (code === 'TIMEOUT' || code === 'UNREACHABLE') && !isUntouched;
   return isLost ? ' Whether it has done anything is not known.' : '';
 }

@@ -2,7 +2,7 @@
 import type { FetchOptions } from '@pocket-agent/http/fetch';
 import type { Logger } from 'pocket-agent';
 import type {
-  BudgetLimits,
+  Budgets,
   Caller,
   CallOptions,
   CallRequest,
@@ -33,7 +33,7 @@ export interface BridgeOptions {
   policy?: CallPolicy;
   /** Asked before every message that goes out. */
   approve?: (question: ApprovalQuestion) => 'allow' | 'deny' | Promise<'allow' | 'deny'>;
-  budget?: BudgetLimits;
+  budget?: Budgets;
   /** Where agents send push notifications, which go to `receivePush`; https, or a host of `network.allowHosts`. */
   pushUrl?: string;
   /** Proves contexts and push notifications; the same in all hubs side by side. Default: made up for this process. */

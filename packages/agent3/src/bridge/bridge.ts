@@ -4,7 +4,7 @@ import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../types.ts';
 import { answerOf, recordOf } from './answer.ts';
 import type { Bridge, BridgeOptions } from './bridge-options.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline, USUAL_TIMEOUT_MS } from './deadline.ts';
 import { type DeliveryOptions, deliver, follow } from './delivery.ts';
 import { Errand, type Reached } from './errand.ts';
 import { CallFailure, toFailure } from './failure.ts';
@@ -14,12 +14,12 @@ import { makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
 import { Pushes, pushedTask } from './pushes.ts';
 import { TaskBook, unknownTask } from './task-book.ts';
 import { Tickets } from './tickets.ts';
+import { estimatedTokens } from './tokens.ts';
 
 export type { ApprovalQuestion, Bridge, BridgeOptions } from './bridge-options.ts';
 
 type Look = Exclude<TaskRequest['action'], 'reply'>;
 
-const USUAL_TIMEOUT_MS = 30_000;
 const USUAL_RETRIES = 1;
 const USUAL_RETRY_DELAY_MS = 500;
 const USUAL_LIMITS = { bytes: 256 * 1024, parts: 100 };
@@ -136,6 +136,7 @@ class A2aBridge implements Bridge {
     const given = request.contextId === undefined ? undefined : this.#tickets.openContext(request.contextId, whose);
     const found = await this.#gate.find(errand);
     const parts = await readInput(request, found.agent.card, this.#checkSchema);
+    errand.inputTokens = estimatedTokens(parts);
     await this.#gate.admit(errand, found, request);
     const reached = await this.#gate.reach(errand, found, skillId);
     const delivery = {

@@ -2,6 +2,9 @@
 import { abortable } from './abortable.ts';
 import { CallFailure } from './failure.ts';
 
+/** Of a call that gives no timeout. */
+export const USUAL_TIMEOUT_MS = 30_000;
+
 interface DeadlineOptions {
   timeoutMs: number;
   /** Of the caller. */

@@ -96,7 +96,7 @@ async function takeAll(errand: Errand, updates: AsyncGenerator<Update>): Promise
   } catch (error) {
     const failure = toFailure(error);
     if (errand.collected.taskId === undefined || errand.deadline.signal.aborted) throw failure;
-    if (failure.code === 'TOO_LARGE' || failure.code === 'PROTOCOL') throw failure;
+    if (failure.code === 'TOO_LARGE' || failure.code === 'PROTOCOL' || failure.code === 'BUDGET') throw failure;
     return failure.code === 'UNREACHABLE';
   }
 }

@@ -5,9 +5,10 @@ import { cleanLine, cleanText, Redactor } from './clean-text.ts';
 import { Collected } from './collected.ts';
 import type { Deadline } from './deadline.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { CallFailure } from './failure.ts';
+import { CallFailure } from './failure.ts';
 import type { Peer } from './peer.ts';
 import { textOf } from './result.ts';
+import { OutputTokens } from './tokens.ts';
 import { isRecord, type Update } from './wire.ts';
 
 /** Characters of one progress. */
@@ -49,8 +50,13 @@ export class Errand {
   /** From here on the message may have reached the agent. */
   isSent = false;
   isTaskSaved = false;
-  /** Its task ends with the call: by the minute it would cost more and more, and what it may cost is limited. */
+  /** Its task ends with the call: it is charged by time or by tokens, and its cost is limited. */
   mustEnd = false;
+  /** Estimated. */
+  inputTokens = 0;
+  /** Tokens of both messages together that the agreed cost pays for. */
+  tokenLimit: number | undefined;
+  readonly #outputTokens = new OutputTokens();
   settle: (cost: number | undefined) => Promise<void> | void = () => {};
   readonly #begun = performance.now();
   /** Of each artifact, the end that was not told yet. */
@@ -100,6 +106,7 @@ export class Errand {
 
   take(update: Update): void {
     this.collected.take(update);
+    this.#checkTokens(update);
     if (!this.#onProgress) return;
     if (update.kind === 'artifact') {
       this.#takePiece(update);
@@ -107,6 +114,15 @@ export class Errand {
     }
     if (this.collected.isAnswered) this.tellRest();
     this.#tell({ message: textOf(partsOf(update), this.redactor, LONGEST_TOLD).trim() });
+  }
+
+  /** An answer that is complete has been charged for, so it is kept. */
+  #checkTokens(update: Update): void {
+    if (this.tokenLimit === undefined) return;
+    this.#outputTokens.add(update);
+    const used = this.inputTokens + this.#outputTokens.count;
+    if (used <= this.tokenLimit || this.collected.isOver) return;
+    throw new CallFailure('BUDGET', `it used about ${used} tokens; its maximum cost pays for ${this.tokenLimit}.`);
   }
 
   /** What was held back of the answer: no more of it comes. */

@@ -11,13 +11,13 @@ import { INPUT_SCHEMA_EXTENSION } from './input-schema.ts';
 import { OAuthTokens } from './oauth-tokens.ts';
 import { Peer } from './peer.ts';
 import { checkAgent, checkHost } from './policy.ts';
-import { Budget, checkAgreedPrice, checkMaxCost } from './price.ts';
+import { Budget, checkAgreedPrice, checkMaxCost, tokenLimitOf } from './price.ts';
 import { isRecord, recordsIn } from './wire.ts';
 
 /** For those who call by a tool, and those who call in a terminal. */
 const UNKNOWN = 'there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.';
 const ONLY_STARTED =
-  'it charges by the minute, so a task that is only started can cost more than is allowed. Call it without mode "start", with a timeout.';
+  'it charges by time or by the token, so a task that is only started can cost more than is allowed. Call it without mode "start", with a timeout.';
 
 export class Gate {
   readonly #options: BridgeOptions;
@@ -61,10 +61,13 @@ export class Gate {
     const { price } = agent;
     const { maxCost } = metadata;
     checkAgreedPrice(price, metadata.agreedPrice);
-    checkMaxCost(price, { maxCost, timeoutMs });
-    errand.mustEnd = Boolean(price?.perMinute) && (maxCost !== undefined || this.#budget.isLimited);
+    const limit = { maxCost, timeoutMs };
+    checkMaxCost(price, { ...limit, inputTokens: errand.inputTokens });
+    errand.tokenLimit = tokenLimitOf(price, limit);
+    const isLimited = maxCost !== undefined || this.#budget.isLimited(caller.id);
+    errand.mustEnd = isLimited && Boolean(price?.perMinute || price?.perToken);
     if (errand.mustEnd && mode === 'start') throw new CallFailure('BUDGET', ONLY_STARTED);
-    errand.settle = await this.#budget.reserve(caller.id, price, timeoutMs);
+    errand.settle = await this.#budget.reserve(caller.id, price, limit);
     await this.#approve(errand, endpoint, message);
     const wait = await deadline.race(this.#options.directory.admit(agent, caller.id));
     if (wait === undefined) return;

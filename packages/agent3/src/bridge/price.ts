@@ -1,7 +1,10 @@
 // What a call costs by the declared price, and how much may be spent in a day.
 import { isPaid, priceText } from '../price-text.ts';
-import type { BudgetLimits, Directory, Price } from '../types.ts';
+import type { BudgetLimits, Budgets, Directory, Price } from '../types.ts';
 import { CallFailure } from './failure.ts';
+
+/** Keeps 0.3 / 0.1 from being 2 tokens. */
+const ROUNDING = 1e-6;
 
 interface Measured {
   ms: number;
@@ -17,9 +20,29 @@ export function costOf(price: Price | undefined, { ms, tokens }: Measured): numb
   return Math.round(cost * 1e9) / 1e9;
 }
 
-/** The most a call can cost; undefined when that cannot be said. */
-function mostOf(price: Price | undefined, timeoutMs: number): number | undefined {
-  return costOf(price, { ms: timeoutMs, tokens: undefined });
+export interface CostLimit {
+  /** US dollars. */
+  maxCost?: number | undefined;
+  timeoutMs: number;
+}
+
+/** The most a call can cost; undefined when that is unknown. A call charged by the token is stopped at `maxCost`. */
+export function mostOf(price: Price | undefined, { maxCost, timeoutMs }: CostLimit): number | undefined {
+  const most = costOf(price, { ms: timeoutMs, tokens: price?.perToken ? 0 : undefined });
+  return most !== undefined && price?.perToken ? maxCost : most;
+}
+
+/** A call charged by the token is covered by any limit above what it costs anyway, since it is stopped there. */
+export function isCovered(price: Price, { maxCost = 0, timeoutMs }: CostLimit): boolean {
+  const most = costOf(price, { ms: timeoutMs, tokens: 0 });
+  return most !== undefined && most <= maxCost && maxCost > 0;
+}
+
+/** How many tokens `maxCost` pays for, beside what the call costs anyway. */
+export function tokenLimitOf(price: Price | undefined, { maxCost, timeoutMs }: CostLimit): number | undefined {
+  if (!price?.perToken || maxCost === undefined) return undefined;
+  const rest = maxCost - (costOf(price, { ms: timeoutMs, tokens: 0 }) ?? 0);
+  return Math.floor(rest / price.perToken + ROUNDING);
 }
 
 /** A price that was agreed to holds in each of its parts. */
@@ -29,7 +52,7 @@ export function checkAgreedPrice(price: Price | undefined, agreed: Price | undef
   const isSameMoney = price.currency.toUpperCase() === agreed.currency.toUpperCase();
   if (isSameMoney && isWithin('perCall') && isWithin('perMinute') && isWithin('perToken')) return;
   // the bound that a client has by itself is free, whatever the caller says
-  const wayOut = isPaid(agreed) ? 'with its price as agreedPrice' : 'with maxCost, and no agreedPrice';
+  const wayOut = isPaid(agreed) ? 'with its price as agreedPrice' : 'so that a person can agree to it';
   throw new CallFailure(
     'BUDGET',
     `its price is ${priceText(price)}, and what was agreed to is ${priceText(agreed)}. Call it again ${wayOut}.`,
@@ -38,14 +61,14 @@ export function checkAgreedPrice(price: Price | undefined, agreed: Price | undef
 
 export function checkMaxCost(
   price: Price | undefined,
-  { maxCost, timeoutMs }: { maxCost?: number; timeoutMs: number },
+  { maxCost, timeoutMs, inputTokens }: CostLimit & { inputTokens: number },
 ): void {
   if (maxCost === undefined || (maxCost === 0 && !isPaid(price))) return;
-  const most = mostOf(price, timeoutMs);
+  const most = costOf(price, { ms: timeoutMs, tokens: price?.perToken ? inputTokens : undefined });
   if (most === undefined)
     throw new CallFailure(
       'BUDGET',
-      'what a call costs cannot be said beforehand. Call it without maxCost, or another agent.',
+      'it declares no price in US dollars, so maxCost cannot be kept. Call it without maxCost, or another agent.',
     );
   if (most > maxCost)
     throw new CallFailure(
@@ -55,7 +78,7 @@ export function checkMaxCost(
 }
 
 interface BudgetOptions {
-  limits: BudgetLimits;
+  limits: Budgets;
   /** Where it is counted: by all hubs of one database together. */
   directory: Pick<Directory, 'spend'>;
   now(): number;
@@ -68,8 +91,8 @@ export class Budget {
     this.#options = options;
   }
 
-  get isLimited(): boolean {
-    const { perDay, perCallerPerDay } = this.#options.limits;
+  isLimited(caller: string): boolean {
+    const { perDay, perCallerPerDay } = this.#limitsOf(caller);
     return perDay !== undefined || perCallerPerDay !== undefined;
   }
 
@@ -77,19 +100,20 @@ export class Budget {
   async reserve(
     caller: string,
     price: Price | undefined,
-    timeoutMs: number,
+    limit: CostLimit,
   ): Promise<(cost: number | undefined) => Promise<void> | void> {
-    const { limits, directory, now } = this.#options;
-    if (!this.isLimited) return () => {};
+    const { directory, now } = this.#options;
+    const limits = this.#limitsOf(caller);
+    if (!this.isLimited(caller)) return () => {};
     if (price && !isInDollars(price))
       throw new CallFailure('BUDGET', 'its price is not in US dollars, which the budget counts. Call another agent.');
     if (!isPaid(price)) return () => {};
     const day = new Date(now()).toISOString().slice(0, 10);
-    const most = mostOf(price, timeoutMs);
+    const most = mostOf(price, limit);
     if (most === undefined)
       throw new CallFailure(
         'BUDGET',
-        'it charges by the token, so a call has no upper bound, which the budget needs. Call an agent that charges by the call or the minute.',
+        'it charges by the token, so a call has no upper bound, which the budget needs. Call it with maxCost, in US dollars.',
       );
     const exceeded = await directory.spend({ day, caller, amount: most, limits });
     if (exceeded === 'perDay') throw spentUp('The budget', limits.perDay);
@@ -97,6 +121,11 @@ export class Budget {
     return async (cost = most) => {
       if (cost !== most) await directory.spend({ day, caller, amount: cost - most });
     };
+  }
+
+  #limitsOf(caller: string): BudgetLimits {
+    const { byCaller, perCallerPerDay, ...limits } = this.#options.limits;
+    return { ...limits, perCallerPerDay: byCaller?.get(caller) ?? perCallerPerDay };
   }
 }
 

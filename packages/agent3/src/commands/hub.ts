@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { stderrLogger } from 'pocket-agent';
 import { serveHub } from '../hub.ts';
-import { openLocal, ownerTokens } from '../open.ts';
+import { openLocal, ownerTokens, spendingLimitOf } from '../open.ts';
 import { readSettings } from '../options.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import { readArguments } from './arguments.ts';
@@ -33,6 +33,7 @@ export async function command(args: readonly string[]): Promise<number> {
       tokens,
       isPrivate,
       confirm,
+      spendingLimit: spendingLimitOf(settings),
       host: settings.host,
       port: settings.port,
       allowedHosts,

@@ -1,4 +1,7 @@
-// Whether somebody must say yes before a stranger is called, and how that is asked over MCP in both eras.
+// Which messages a person must agree to before they are sent, and how that is asked over MCP in both eras.
+//
+// Arguments are written by a model, so `maxCost` and `agreedPrice` only ever lower what a person agreed to: by
+// answering a question, or beforehand with a spending limit that was configured.
 import {
   acceptedContent,
   CLIENT_CAPABILITIES_META_KEY,
@@ -8,111 +11,139 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { USUAL_TIMEOUT_MS } from '../bridge/deadline.ts';
+import { isCovered } from '../bridge/price.ts';
 import { isPaid, priceText } from '../price-text.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import { digestOf } from '../registry/canonical-json.ts';
 import type { Agent3, Caller, CallRequest, Price } from '../types.ts';
 import type { CallMemory } from './call-memory.ts';
 
-/** paid: calls that cost money, unless the request says how much they may. */
+/** paid: calls that cost money, unless they are within the spending limit of the caller. */
 export type ConfirmCalls = 'never' | 'paid' | 'always';
+
+/** US dollars that one call may cost without a question. A person decides that, never a model. */
+export type SpendingLimit = (caller: Caller) => number | undefined;
 
 const SHOWN_MESSAGE = 500;
 const FREE: Price = { currency: 'USD' };
 
-const answerSchema = {
-  type: 'object' as const,
-  properties: { approve: { type: 'boolean' as const, title: 'Send it' } },
-  required: ['approve'],
-};
+const approve = { type: 'boolean' as const, title: 'Send it' };
+const maxCost = { type: 'number' as const, title: 'At most, in US dollars for each call', minimum: 0 };
+const answerSchema = { type: 'object' as const, properties: { approve }, required: ['approve'] };
+const costSchema = { ...answerSchema, properties: { approve, maxCost } };
 
-/** A message to a stranger: to an agent, or to that of a task already begun. */
+/** A message to an agent, or to the agent of a task. */
 export type Sending = Pick<CallRequest, 'message' | 'metadata'> & ({ agentId: string } | { taskHandle: string });
+
+/** The most that one message may cost. */
+export interface Agreed {
+  price?: Price;
+  maxCost?: number;
+}
 
 interface Consent {
   agent3: Agent3;
   caller: Caller;
   confirm: ConfirmCalls;
+  spendingLimit: SpendingLimit;
   memory: CallMemory;
   server: McpServer;
   context: ServerContext;
 }
 
-/** The highest price of each message, where there is such a bound, when they may go out; else a question or a no. */
+/** What each message may cost when they may be sent; otherwise a question or a refusal. */
 export async function consentTo(
   sendings: readonly Sending[],
   { server, context, ...asking }: Consent,
-): Promise<{ agreedPrices: readonly (Price | undefined)[] } | { question: InputRequiredResult } | { refused: string }> {
-  const { confirm } = asking;
-  if (confirm === 'never') return { agreedPrices: [] };
+): Promise<{ agreed: readonly Agreed[] } | { question: InputRequiredResult } | { refused: string }> {
+  if (asking.confirm === 'never') return { agreed: [] };
   const terms = await Promise.all(sendings.map((sending) => termsOf(sending, asking)));
-  const agreedPrices = terms.map(({ price }) => price);
   const asked = terms.filter(({ line }) => line !== undefined);
-  if (asked.length === 0) return { agreedPrices };
-  // a yes is one to the question as it was put: with another price it is another question
+  if (asked.length === 0) return { agreed: terms };
+  // an approval covers only these messages and prices
   const key = `consent-${digestOf(asked)}`;
-  const answer = acceptedContent(
-    context.mcpReq.inputResponses,
-    key,
-    fromJsonSchema<{ approve: boolean }>(answerSchema),
-  );
-  if (answer?.approve === true) return { agreedPrices };
-  const said = context.mcpReq.inputResponses?.[key];
-  if (said) return { refused: isCancel(said) ? NOBODY_ANSWERED : 'whoever was asked said no.' };
-  if (!canBeAsked(server, context)) return { refused: unaskableText(confirm) };
-  const lines = asked.map(({ line }) => line).join('\n');
+  const { inputResponses } = context.mcpReq;
+  const form = fromJsonSchema<{ approve: boolean; maxCost?: number }>(costSchema);
+  const answer = acceptedContent(inputResponses, key, form);
+  if (answer?.approve === true) return { agreed: terms.map((each) => (each.line ? within(each, answer) : each)) };
+  const said = inputResponses?.[key];
+  if (said) return { refused: isCancel(said) ? NO_ANSWER : 'the person who was asked said no.' };
+  if (!canBeAsked(server, context)) return { refused: unaskableText(asked, asking) };
   const elicitation = inputRequired.elicit({
-    message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${lines}`,
-    requestedSchema: answerSchema,
+    message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${asked.map(({ line }) => line).join('\n')}`,
+    requestedSchema: asked.some(({ price }) => price?.perToken) ? costSchema : answerSchema,
   });
   return { question: inputRequired({ inputRequests: { [key]: elicitation } }) };
 }
 
-interface Terms {
-  /** What somebody must say yes to. */
+interface Terms extends Agreed {
+  /** Set when a person must agree. */
   line?: string;
-  /** The most it may be charged by, since nobody was asked about more; undefined where `maxCost` alone counts. */
-  price?: Price;
+  name?: string;
 }
 
-async function termsOf(
-  sending: Sending,
-  { agent3, caller, confirm, memory }: Omit<Consent, 'server' | 'context'>,
-): Promise<Terms> {
-  const { message, metadata } = sending;
+function within({ price }: Terms, { maxCost }: { maxCost?: number }): Agreed {
+  return { ...(price ? { price } : {}), ...(maxCost === undefined ? {} : { maxCost }) };
+}
+
+type Asking = Omit<Consent, 'server' | 'context'>;
+
+async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
+  const { agent3, caller, confirm, spendingLimit } = asking;
+  const { message, metadata = {} } = sending;
   const shown = message.slice(0, SHOWN_MESSAGE);
-  const isBounded = metadata?.maxCost !== undefined;
-  if (confirm === 'paid' && isBounded) return {};
   const askAlways = (line: string) => (confirm === 'always' ? { line } : {});
-  const agentId = 'agentId' in sending ? sending.agentId : memory.agentOf(caller, sending.taskHandle);
-  // a task begun elsewhere: nobody here knows what its agent charges
-  if (agentId === undefined)
-    return { ...askAlways(`in answer to its question: ${shown}`), ...(isBounded ? {} : { price: FREE }) };
+  const agentId = await agentOf(sending, asking);
+  // the call itself will say that there is no such task
+  if (agentId === undefined) return { ...askAlways(`in answer to its question: ${shown}`), price: FREE };
   const agent = await agent3.select(agentId, caller).catch(unlessUnknown);
   if (!agent) return { price: FREE };
   const { name, price } = agent;
   if (!isPaid(price)) return { ...askAlways(`${name} (${agentId}): ${shown}`), price: FREE };
-  return { line: `${name} (${agentId}), ${priceText(price)}: ${shown}`, price };
+  const limit = spendingLimit(caller);
+  const { timeout: timeoutMs = USUAL_TIMEOUT_MS, maxCost } = metadata;
+  if (confirm === 'paid' && limit !== undefined && isCovered(price, { maxCost: limit, timeoutMs }))
+    return { maxCost: limit };
+  const most = maxCost === undefined ? '' : `, at most $${maxCost}`;
+  return { line: `${name} (${agentId}), ${priceText(price)}${most}: ${shown}`, price, name };
 }
 
-/** A call to nobody goes nowhere; its answer says so. */
+/** After a restart only the registry knows which agent a task belongs to. */
+async function agentOf(sending: Sending, { agent3, caller, memory }: Asking): Promise<string | undefined> {
+  if ('agentId' in sending) return sending.agentId;
+  const { taskHandle } = sending;
+  const known = memory.agentOf(caller, taskHandle);
+  if (known !== undefined) return known;
+  return (await agent3.task({ action: 'get', taskHandle }, caller)).task?.agentId;
+}
+
+/** The answer to a call of an unknown agent says so. */
 function unlessUnknown(error: unknown): undefined {
   if (error instanceof Agent3Error && error.code === 'AGENT_UNKNOWN') return undefined;
   throw error;
 }
 
-/** The question was put away, or there was nobody to read it. That is no reason to go round it. */
-const NOBODY_ANSWERED =
-  'nobody answered whether it may be sent. Ask whoever you work for, before you call again or set maxCost.';
+const NO_ANSWER = 'nobody answered whether it may be sent. Ask the person you work for before you call again.';
 
 function isCancel(said: object): boolean {
   return 'action' in said && said.action === 'cancel';
 }
 
-function unaskableText(confirm: ConfirmCalls): string {
-  return confirm === 'paid'
-    ? 'the agent charges for its answer: say in metadata.maxCost (maxCost for a reply) how many US dollars it may be.'
-    : 'every call must be approved here, and this client cannot ask anybody.';
+function unaskableText(asked: readonly Terms[], { confirm, caller, spendingLimit }: Asking): string {
+  if (confirm === 'always')
+    return 'a person must approve every call here, and this client cannot ask one. They can use an MCP client with elicitation, or set AGENT3_CONFIRM=paid.';
+  const prices = asked.map(({ name, price }) => `${name} charges ${priceText(price)}`).join('; ');
+  const limit = spendingLimit(caller);
+  const why = limit === undefined ? '' : ` One call may cost $${limit} here, and this one can cost more.`;
+  const [where, example] = caller.isLocal
+    ? ['in the environment of this Agent3 server', '0.05']
+    : ['in the environment of the hub', `${caller.id}=0.05`];
+  return (
+    `${prices}. A person must agree to that, and this client cannot ask one.${why} ` +
+    `A person who agrees sets AGENT3_DOLLARS_PER_CALL (for example ${example}) and AGENT3_DOLLARS_PER_DAY ${where} ` +
+    'and restarts it, or uses an MCP client with elicitation. maxCost only lowers what a person agreed to.'
+  );
 }
 
 function canBeAsked(server: McpServer, { mcpReq: { envelope } }: ServerContext): boolean {

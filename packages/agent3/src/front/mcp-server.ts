@@ -6,7 +6,7 @@ import { Agent3Error } from '../registry/agent3-error.ts';
 import type { Agent3, Caller, CallProgress } from '../types.ts';
 import { packageVersion } from '../version.ts';
 import { CallMemory } from './call-memory.ts';
-import { type ConfirmCalls, consentTo } from './consent.ts';
+import { type ConfirmCalls, consentTo, type SpendingLimit } from './consent.ts';
 import { type Agent3Tool, tools } from './tools.ts';
 
 export interface McpFrontOptions {
@@ -15,6 +15,8 @@ export interface McpFrontOptions {
   callerOf?: (context: ServerContext) => Caller;
   /** Default paid. */
   confirm?: ConfirmCalls;
+  /** What a call may cost without a question, for clients that cannot ask. Default: nothing. */
+  spendingLimit?: SpendingLimit;
   logger?: Logger;
 }
 
@@ -34,18 +36,20 @@ export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
 function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { memory: CallMemory }): void {
   const { name, title, description, annotations, capability, schema } = tool;
   const { agent3, memory, confirm = 'paid', callerOf = () => localOwner, logger = stderrLogger() } = front;
+  const { spendingLimit = () => undefined } = front;
   server.registerTool(
     name,
     { title, description, annotations, _meta: { capability }, inputSchema: schema },
     async (args: Record<string, unknown>, context: ServerContext) => {
       try {
         const caller = callerOf(context);
-        const consent = await consentTo(tool.sends(args), { agent3, caller, confirm, memory, server, context });
+        const asking = { agent3, caller, confirm, spendingLimit, memory, server, context };
+        const consent = await consentTo(tool.sends(args), asking);
         if ('refused' in consent) return failed(`Not called: ${consent.refused}`);
         if ('question' in consent) return consent.question;
-        const { agreedPrices } = consent;
+        const { agreed } = consent;
         const options = { signal: context.mcpReq.signal, ...progress(context) };
-        return toResult(await tool.run(args, { agent3, caller, memory, agreedPrices, options, context }));
+        return toResult(await tool.run(args, { agent3, caller, memory, agreed, options, context }));
       } catch (error) {
         if (error instanceof Agent3Error) return failed(error.message);
         // what we did not foresee is nobody's business outside

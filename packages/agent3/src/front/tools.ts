@@ -3,27 +3,27 @@ import type { ServerContext, ToolAnnotations } from '@modelcontextprotocol/serve
 import type { z } from 'zod';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import {
+  agentRegistration,
   agentRequest,
   batchRequest,
   callRequest,
   feedbackRequest,
   invokeRequest,
-  registerRequest,
   searchRequest,
   taskRequest,
   toTaskRequest,
 } from '../requests.ts';
 import type { Agent3, Caller, CallOptions, CallRequest, CallResponse, Price } from '../types.ts';
 import type { CallMemory } from './call-memory.ts';
-import type { Sending } from './consent.ts';
+import type { Agreed, Sending } from './consent.ts';
 import { guide } from './guide.ts';
 
 export interface ToolWork {
   agent3: Agent3;
   caller: Caller;
   memory: CallMemory;
-  /** For each of what `sends` tells: the most it may be charged by. */
-  agreedPrices: readonly (Price | undefined)[];
+  /** What each message of `sends` may cost. */
+  agreed: readonly Agreed[];
   options: CallOptions;
   context: ServerContext;
 }
@@ -122,12 +122,12 @@ export const tools: readonly Agent3Tool[] = [
     capability: 'write',
     annotations: asksStrangers,
     schema: taskRequest,
-    sends: ({ action, taskHandle, message = '', maxCost }) =>
-      action === 'reply' ? [{ taskHandle, message, metadata: { maxCost } }] : [],
-    run: async (request, { agent3, caller, memory, agreedPrices, options }) => {
+    sends: ({ action, taskHandle, message = '', maxCost, timeout }) =>
+      action === 'reply' ? [{ taskHandle, message, metadata: { maxCost, timeout } }] : [],
+    run: async (request, { agent3, caller, memory, agreed, options }) => {
       const agentId = memory.agentOf(caller, request.taskHandle);
-      const agreedPrice = tighter(agreedPrices[0], request.agreedPrice);
-      const response = await agent3.task(toTaskRequest({ ...request, agreedPrice }), caller, options);
+      const bounded = { ...request, ...bounds(agreed[0], request) };
+      const response = await agent3.task(toTaskRequest(bounded), caller, options);
       if (agentId !== undefined) memory.keep(caller, agentId, response);
       return response;
     },
@@ -154,8 +154,9 @@ export const tools: readonly Agent3Tool[] = [
     description: 'Adds an agent to the registry by the URL of its A2A card, or the card itself; again to change it.',
     capability: 'create',
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    schema: registerRequest,
-    run: (registration, { agent3, caller }) => agent3.register(registration, caller),
+    schema: agentRegistration,
+    // a lower price would make a call free that a person has to agree to
+    run: (registration, { agent3, caller }) => agent3.register({ ...registration, mayLowerPrice: false }, caller),
   }),
   define({
     name: 'agent3_health',
@@ -178,12 +179,18 @@ export const tools: readonly Agent3Tool[] = [
 ];
 
 async function call(request: CallRequest, work: ToolWork, index = 0): Promise<CallResponse> {
-  const { agent3, caller, memory, options, agreedPrices } = work;
-  const agreedPrice = tighter(agreedPrices[index], request.metadata?.agreedPrice);
-  const metadata = { ...request.metadata, ...(agreedPrice ? { agreedPrice } : {}) };
+  const { agent3, caller, memory, options, agreed } = work;
+  const metadata = { ...request.metadata, ...bounds(agreed[index], request.metadata) };
   const response = await agent3.call({ ...request, metadata }, caller, options);
   memory.keep(caller, request.agentId, response);
   return response;
+}
+
+/** The tighter of what was agreed to and what the request says. */
+function bounds(agreed: Agreed = {}, asked: { maxCost?: number; agreedPrice?: Price } = {}) {
+  const agreedPrice = tighter(agreed.price, asked.agreedPrice);
+  const costs = [agreed.maxCost, asked.maxCost].filter((cost) => cost !== undefined);
+  return { ...(agreedPrice ? { agreedPrice } : {}), ...(costs.length > 0 ? { maxCost: Math.min(...costs) } : {}) };
 }
 
 /** What is within both; no price is in two currencies. */

@@ -1,6 +1,7 @@
 // Agents come in by their card, are written again when it changes, and go when their owner says so.
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { priceText } from '../price-text.ts';
 import { registerRequest } from '../requests.ts';
 import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
@@ -18,6 +19,7 @@ import type { Vocabulary } from './words.ts';
 
 interface Envelope {
   price?: Price | undefined;
+  mayLowerPrice?: boolean | undefined;
   rateLimit?: RateLimit | undefined;
   tags?: readonly string[] | undefined;
   idempotent?: boolean | undefined;
@@ -140,6 +142,7 @@ export class Registrations {
       .where('identity', '=', identity)
       .executeTakeFirst();
     if (known) checkOwner(known.owner, caller);
+    if (known) checkPrice(known, envelope);
     // taken out, so that of two who bring it back at once one waits for the other
     const before =
       known ??
@@ -271,6 +274,17 @@ function newId(name: string): string {
 
 function checkOwner(owner: string, caller: Caller): void {
   if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
+}
+
+function checkPrice({ price }: AgentRow, { price: wanted, mayLowerPrice = true }: Envelope): void {
+  if (mayLowerPrice || price === null || !wanted) return;
+  const before = parse<Price>(price);
+  const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (wanted[part] ?? 0) >= (before[part] ?? 0);
+  if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
+  throw new Agent3Error(
+    'FORBIDDEN',
+    `Only a person lowers the price of an agent (${priceText(before)}): agent3 register URL --price USD`,
+  );
 }
 
 function notTheOwner(): Agent3Error {
