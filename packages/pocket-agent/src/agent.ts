@@ -39,7 +39,7 @@ import { callIdsIn, type ReadAnswer, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
 import { runToolCalls, type ToolRun } from './tool-runner.ts';
 import { Toolbox } from './toolbox.ts';
-import { borrow, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
+import { borrow, type ListWait, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { type RunOptions, Turns } from './turns.ts';
 
 /** A step that failed or was aborted still waits this long for its postStep. */
@@ -255,7 +255,7 @@ export class PocketAgent<Answer = string> {
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
   async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
-    const { entries } = await this.#tools(signal);
+    const { entries } = await this.#collectTools(signal, 'all');
     return entries.filter((tool) => this.gate.refusal(tool) === undefined);
   }
 
@@ -322,7 +322,7 @@ export class PocketAgent<Answer = string> {
     frame.signal.throwIfAborted();
     const prepared = hooks.preStep?.(context);
     if (prepared) await within(frame.signal, prepared);
-    const collected = this.#tools(frame.signal);
+    const collected = this.#tools(frame.signal, frame.count.steps === 1);
     const [model, table] =
       this.#model && !(collected instanceof Promise)
         ? [this.#model, collected]
@@ -428,12 +428,12 @@ export class PocketAgent<Answer = string> {
   }
 
   /** A promise only when there is something to collect. */
-  #tools(signal: AbortSignal): ToolTable | Promise<ToolTable> {
-    return this.#toolbox.table() ?? this.#collectTools(signal);
+  #tools(signal: AbortSignal, isRunStart = false): ToolTable | Promise<ToolTable> {
+    return this.#toolbox.table(isRunStart) ?? this.#collectTools(signal, 'ready');
   }
 
-  async #collectTools(signal: AbortSignal): Promise<ToolTable> {
-    const table = await this.#toolbox.collect((change) => this.#toolRenamed(change), signal);
+  async #collectTools(signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
+    const table = await this.#toolbox.collect((change) => this.#toolRenamed(change), signal, wait);
     // a tool that is no longer what it was may have been made for harm
     for (const tool of this.gate.look(table)) {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);

@@ -20,7 +20,7 @@ import { checkValue, text } from './option-rules.ts';
 import { currentFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { whatThereIs } from './suggest.ts';
-import { type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
+import { type ListWait, type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
 import { packageVersion } from './version.ts';
 
 export interface PocketAgentClientOptions extends ServerHandlers {
@@ -78,14 +78,14 @@ export class PocketAgentClient implements ToolSource {
     return new Map(this.#open.flatMap(({ name, status }) => (status ? [[name, status]] : [])));
   }
 
-  refresh(): void {
-    for (const connection of this.#open) connection.retryIfDue();
+  refresh(isRunStart = false): void {
+    for (const connection of this.#open) connection.refresh(isRunStart);
   }
 
   /** What it lists is shared with others who list the same, and frozen. */
-  async listTools(signal?: AbortSignal): Promise<Tool[]> {
+  async listTools(signal?: AbortSignal, wait: ListWait = 'all'): Promise<Tool[]> {
     const connections = await this.#servers();
-    const lists = await Promise.all(connections.map((connection) => connection.listTools(signal)));
+    const lists = await Promise.all(connections.map((connection) => connection.listTools(signal, wait)));
     const tools = new Map<string, Tool>();
     for (const [index, connection] of connections.entries()) {
       this.#warnOfAbsent(connection.name, lists[index] ?? []);
@@ -214,7 +214,7 @@ export class PocketAgentClient implements ToolSource {
   }
 
   #unknown(name: string, tools: readonly Tool[]): PocketError {
-    const away = [...this.status].filter(([, { status }]) => status === 'failed' || status === 'lost');
+    const away = [...this.status].filter(([, { reason }]) => reason !== undefined);
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
     const names = tools.map((tool) => tool.name);
     // what an agent may not see its model must not read of

@@ -4,6 +4,7 @@ import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import type { CallingClient } from './calling-client.ts';
 import { isPocketError, PocketError } from './errors.ts';
 import type { McpServerEntry } from './mcp-config.ts';
+import type { ChildTransport } from './transports.ts';
 
 export interface ConnectRequest {
   name: string;
@@ -14,6 +15,10 @@ export interface ConnectRequest {
   timeoutMs: number;
   /** For its answer to the question which era it speaks; without it as long as for everything. */
   probeMs?: number;
+  /** A program was started for it. */
+  onChild?(child: ChildTransport): void;
+  /** A person logs in, which takes as long as it takes. */
+  onLogin?(): void;
   makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): CallingClient;
 }
 

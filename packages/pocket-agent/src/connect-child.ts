@@ -54,6 +54,7 @@ class Start {
 
   async connect(probeMs: number, options: ConnectOptions = {}): Promise<Connected> {
     const transport = new ChildTransport(this.#command);
+    this.#request.onChild?.(transport);
     let isConnecting = true;
     transport.onmessage = (message) => {
       if (isConnecting) this.wasLate ||= isDiscovery(message);
@@ -62,8 +63,8 @@ class Start {
       return await attempt({ ...this.#request, probeMs }, transport, options);
     } catch (error) {
       const { name, timeoutMs } = this.#request;
-      const { stderr, brokenOff } = transport;
-      throw childError({ name, entry: this.#entry, ...this.#command, stderr, timeoutMs }, brokenOff ?? error);
+      const { brokenOff } = transport;
+      throw childError({ name, entry: this.#entry, ...this.#command, transport, timeoutMs }, brokenOff ?? error);
     } finally {
       isConnecting = false;
     }
@@ -99,18 +100,15 @@ interface FailedChild {
   /** With its variables filled in. */
   command: string;
   cwd: string | undefined;
-  stderr: string;
+  transport: ChildTransport;
   timeoutMs: number;
 }
 
 function childError(child: FailedChild, error: unknown): PocketError {
   if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
-  const said = lastWords(child.stderr);
-  return new PocketError(
-    'MCP_CONNECT_FAILED',
-    `Could not start MCP server "${child.name}" (${basename(child.command)}): ${childReason(child, error)}.${said && ` It said: ${said}`}`,
-    { cause: error },
-  );
+  const why = childReason(child, error);
+  const text = `Could not start MCP server "${child.name}" (${basename(child.command)}): ${why}.${childHint(child.transport)}`;
+  return new PocketError('MCP_CONNECT_FAILED', text, { cause: error });
 }
 
 function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): string {
@@ -133,6 +131,13 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
     return `there is no program of the name "${entry.command}" (ENOENT). What follows a program belongs in "args": ${apart}`;
   }
   return errorText(error);
+}
+
+/** ` It …` of what a child prints instead of an answer; empty when it prints nothing. */
+export function childHint({ stderr, noise }: ChildTransport): string {
+  if (noise) return ` It prints text on stdout that is not MCP: ${JSON.stringify(noise)}.`;
+  const said = lastWords(stderr);
+  return said && ` It said: ${said}`;
 }
 
 /** Of what a child wrote to stderr: the line that names the error and what it adds to it, else the end. */

@@ -100,6 +100,7 @@ async function withLogin(
     } catch (error) {
       if (!isUnauthorized(error)) throw error;
       if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, request.entry, error);
+      request.onLogin?.();
       await finishLogin(login, transport, request.signal);
     }
   }

@@ -4,7 +4,8 @@ import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { BegunCallError } from './calling-client.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import type { Connected } from './connect-attempt.ts';
-import { errorText, PocketError } from './errors.ts';
+import { childHint } from './connect-child.ts';
+import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { HttpTransport } from './http-transport.ts';
 import { type Listener, ListeningClient } from './listening-client.ts';
@@ -15,7 +16,7 @@ import { isHarmlessTwice, isUnreachable, retrySafety } from './retry-safety.ts';
 import { sendCall } from './send-call.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
-import type { ToolCallContext } from './tools.ts';
+import type { ListWait, ToolCallContext } from './tools.ts';
 import { ChildTransport } from './transports.ts';
 
 interface ConnectionOptions {
@@ -32,6 +33,9 @@ interface ConnectionOptions {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
+const DEFAULT_WAIT_MS = 10_000;
+/** A server that has not answered by then is named, though runs may still wait for it. */
+const NAMED_AFTER_MS = 5_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 // how long a server that was just lost gets to start again before whoever waits for it is told
@@ -57,6 +61,16 @@ export class McpConnection {
   /** Why its tools could not be listed, and have not been since. */
   #unlisted: unknown;
   #retryAt = 0;
+  /** What runs wait for: its tools, or nothing once it has taken longer than `waitMs`. */
+  #arrival: Promise<readonly Tool[]> | undefined;
+  #stopWaiting: (() => void) | undefined;
+  #slowTimers: NodeJS.Timeout[] = [];
+  /** It took longer than `waitMs` and has not listed its tools since: no run waits for it. */
+  #isSlow = false;
+  /** The child that was started last. */
+  #child: ChildTransport | undefined;
+  /** The reason that was last logged for its absence. */
+  #warnedOf: string | undefined;
   #status: { status: ServerStatus; reason?: string } | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -82,10 +96,13 @@ export class McpConnection {
     return this.#tools.revision;
   }
 
-  /** Called at every step: what failed is tried again in the background, and an old list read again, when it is time. */
-  retryIfDue(): void {
+  /** Called at every step: an old list is read again, and a server that is away tried again: when due, and by each run. */
+  refresh(isRunStart: boolean): void {
     this.#tools.changeIfStale();
-    if (this.isAway && Date.now() >= this.#retryAt) void this.retry();
+    if (!this.isAway || this.#closing.signal.aborted) return;
+    if (!isRunStart && Date.now() < this.#retryAt) return;
+    this.#arrival ??= this.#arrive();
+    if (isRunStart) this.#tools.revision++; // so the run lists the tools again, and waits
   }
 
   /** Tries a server that failed once more, now. Never rejects: the outcome is a status. */
@@ -95,17 +112,12 @@ export class McpConnection {
   }
 
   /** Never rejects for a server that is away: its tools are missing until it is back. */
-  async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
-    this.retryIfDue();
-    if (this.isAway) return []; // a step must not wait again for a server that did not answer before
-    try {
-      return (await this.#list(signal)).tools;
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (!this.#closing.signal.aborted)
-        this.#options.logger.warn(`MCP server "${this.name}" is not available: ${errorText(error)}`);
-      return [];
-    }
+  async listTools(signal: AbortSignal | undefined, wait: ListWait): Promise<readonly Tool[]> {
+    this.refresh(false);
+    if (wait === 'all') return this.isAway ? [] : this.#listOrWarn(signal);
+    if (this.isAway && !this.#arrival) return [];
+    this.#arrival ??= this.#arrive();
+    return signal ? abortable(this.#arrival, signal) : this.#arrival;
   }
 
   /** As it was last listed. */
@@ -134,24 +146,91 @@ export class McpConnection {
     if (live) this.#setStatus('closed');
     await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
     this.#pending.close();
+    this.#stopClock();
+  }
+
+  /** Lists the tools for runs, in the background once they wait no longer. */
+  #arrive(): Promise<readonly Tool[]> {
+    const { promise, resolve } = Promise.withResolvers<readonly Tool[]>();
+    let isLate = false;
+    this.#stopWaiting = () => {
+      isLate = true;
+      resolve([]);
+    };
+    if (this.#isSlow) this.#stopWaiting();
+    void this.#listOrWarn(undefined).then((tools) => {
+      this.#arrival = undefined;
+      this.#stopWaiting = undefined;
+      if (isLate) this.#tools.revision++;
+      resolve(tools);
+    });
+    return promise;
+  }
+
+  async #listOrWarn(signal: AbortSignal | undefined): Promise<readonly Tool[]> {
+    try {
+      return (await this.#list(signal)).tools;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const reason = errorText(error);
+      if (!this.#closing.signal.aborted && reason !== this.#warnedOf)
+        this.#options.logger.warn(`MCP server "${this.name}" is not available: ${reason}`);
+      this.#warnedOf = reason;
+      return [];
+    }
+  }
+
+  get #waitMs(): number {
+    return Math.min(this.#options.entry.waitMs ?? DEFAULT_WAIT_MS, LONGEST_TIMER_MS);
+  }
+
+  /** A server that takes long is named, and then runs go on without it. */
+  #startClock(): void {
+    if (this.#isSlow || this.#slowTimers.length > 0) return;
+    const namedAfterMs = Math.min(NAMED_AFTER_MS, this.#waitMs);
+    const late = () => {
+      this.#isSlow = true;
+      this.#stopWaiting?.();
+    };
+    this.#slowTimers = [setTimeout(() => this.#nameSlow(namedAfterMs), namedAfterMs), setTimeout(late, this.#waitMs)];
+  }
+
+  #stopClock(): void {
+    for (const timer of this.#slowTimers) clearTimeout(timer);
+    this.#slowTimers = [];
+  }
+
+  #nameSlow(afterMs: number): void {
+    const what = this.#live ? 'listed its tools' : 'answered';
+    const hint = this.#child ? childHint(this.#child) : '';
+    const reason = `has not ${what} within ${afterMs} ms.${hint}`;
+    const wayOut = `Runs wait ${this.#waitMs} ms for it ("waitMs" of its entry); after that its tools join when they are there.`;
+    this.#options.logger.warn(`MCP server "${this.name}" ${reason} ${wayOut}`);
+    this.#setStatus('connecting', `it ${reason}`);
   }
 
   async #list(signal: AbortSignal | undefined): Promise<{ live: Live; tools: readonly Tool[] }> {
-    for (let isSecond = false; ; isSecond = true) {
-      const live = await (signal ? abortable(this.#connect(), signal) : this.#connect());
-      try {
-        const tools = await this.#tools.read(live.client, signal);
-        if (this.#unlisted !== undefined) this.#recover();
-        return { live, tools };
-      } catch (error) {
-        signal?.throwIfAborted();
-        const broken = brokenOff(live);
-        const isLost = !broken && retrySafety(error, undefined) !== 'no-loss';
-        this.#lose(live, errorText(broken ?? error));
-        if (isLost && !isSecond) continue;
-        this.#failToList(broken ?? error);
-        throw broken ?? error;
+    this.#startClock();
+    try {
+      for (let isSecond = false; ; isSecond = true) {
+        const live = await (signal ? abortable(this.#connect(), signal) : this.#connect());
+        try {
+          const tools = await this.#tools.read(live.client, signal);
+          this.#hasListed();
+          return { live, tools };
+        } catch (error) {
+          signal?.throwIfAborted();
+          const isBroken = brokenOff(live) !== undefined;
+          const isCut = isBroken || retrySafety(error, undefined) !== 'no-loss';
+          if (isCut && !isSecond) this.#lose(live, reasonOf(live, error));
+          if (isCut && !isSecond && !isBroken) continue;
+          // one that hangs is connected to anew by the next attempt; one that answers with an error stays connected
+          if (isCut || isPocketError(error, 'TIMEOUT')) this.#drop(live);
+          throw this.#failToList(live, error);
+        }
       }
+    } finally {
+      this.#stopClock();
     }
   }
 
@@ -184,7 +263,7 @@ export class McpConnection {
         const safety = retrySafety(thrown, tool);
         if (safety === 'no-loss') throw error;
         const cause = brokenOff(live) ?? error;
-        this.#lose(live, errorText(cause));
+        this.#lose(live, reasonOf(live, error));
         if (safety === 'unsafe')
           throw outcomeUnknown(`The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran`, cause);
         if (isSecond) throw this.#lost(cause);
@@ -225,6 +304,7 @@ export class McpConnection {
 
   async #open(): Promise<Live> {
     const { signal } = this.#closing;
+    if (this.#failures === 0) this.#setStatus('connecting');
     try {
       const connected = await this.#connectPatiently(signal);
       const live = { ...connected, logs: asksForLogs(connected), calls: 0 };
@@ -232,13 +312,13 @@ export class McpConnection {
         await endSession(live);
         throw signal.reason;
       }
-      live.client.onclose = () => this.#lose(live, brokenOff(live)?.message ?? 'the server closed the connection');
+      live.client.onclose = () => this.#lose(live, reasonOf(live, 'the server closed the connection'));
       this.#live = live;
       if (this.#unlisted === undefined) this.#failures = 0;
       this.#wasLost = false;
       this.#tools.watch(live.client);
       this.#tools.changed();
-      this.#setStatus('connected');
+      if (this.#unlisted === undefined) this.#setStatus('connected');
       return live;
     } catch (error) {
       this.#fail(error);
@@ -255,6 +335,10 @@ export class McpConnection {
           ...this.#options,
           signal,
           timeoutMs: this.#connectTimeoutMs,
+          onLogin: () => this.#stopClock(),
+          onChild: (child) => {
+            this.#child = child;
+          },
           makeClient: (negotiation) => new ListeningClient(this.#listener, negotiation),
         });
       } catch (error) {
@@ -314,29 +398,43 @@ export class McpConnection {
     this.#setStatus('failed', errorText(error));
   }
 
-  #failToList(error: unknown): void {
-    if (error === this.#unlisted) return; // everybody who waited for the list comes with it
+  /** The error for whoever waited for the list; counted once for all of them. */
+  #failToList(live: Live, error: unknown): unknown {
+    const reason = `MCP server "${this.name}" did not list its tools: ${reasonOf(live, error)}`;
+    const explained = isPocketError(error) ? error : new PocketError('MCP_REQUEST_FAILED', reason, { cause: error });
+    if (error === this.#unlisted) return explained;
     this.#unlisted = error;
-    this.#fail(error);
+    this.#fail(explained);
+    return explained;
   }
 
-  #recover(): void {
-    this.#unlisted = undefined;
-    this.#failures = 0;
-    this.#tools.revision++; // who asked meanwhile was told of no tools
+  #hasListed(): void {
+    this.#isSlow = false;
+    this.#warnedOf = undefined;
+    if (this.#unlisted !== undefined) {
+      this.#unlisted = undefined;
+      this.#failures = 0;
+      this.#tools.revision++; // lists in between were empty
+    }
+    if (this.#status?.status !== 'connected') this.#setStatus('connected');
   }
 
   #lose(live: Live, reason: string): void {
-    if (this.#live !== live) return; // another call has seen it first, and may have a new connection already
-    this.#live = undefined;
+    if (!this.#drop(live)) return; // another call has seen it first, and may have a new connection already
     this.#wasLost = true;
-    this.#tools.changed();
     this.#setStatus('lost', reason);
     this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
+  }
+
+  #drop(live: Live): boolean {
+    if (this.#live !== live) return false;
+    this.#live = undefined;
+    this.#tools.changed();
     live.client.onclose = undefined;
     this.#left ??= new Set();
     this.#left.add(live);
     this.#dropIfUnused(live);
+    return true;
   }
 
   #lost(error: unknown): PocketError {
@@ -373,6 +471,14 @@ function outcomeUnknown(what: string, cause: unknown): PocketError {
 /** Why we ended a server that could not be listened to any longer. */
 function brokenOff({ transport }: Live): Error | undefined {
   return transport instanceof ChildTransport ? transport.brokenOff : undefined;
+}
+
+/** Why a connection ended or failed, with what a child said last. */
+function reasonOf(live: Live, error: unknown): string {
+  const broken = brokenOff(live);
+  if (broken) return broken.message;
+  const { transport } = live;
+  return `${errorText(error)}${transport instanceof ChildTransport ? childHint(transport) : ''}`;
 }
 
 /** The 2026 era has no setLevel: each request says which log lines it wants, to a server that has any. */

@@ -15,7 +15,8 @@ export interface EventMeta {
   [key: string]: unknown;
 }
 
-export type ServerStatus = 'connected' | 'failed' | 'lost' | 'closed';
+/** `connecting` comes again, with a reason, for a server that keeps a run waiting longer than `waitMs`. */
+export type ServerStatus = 'connecting' | 'connected' | 'failed' | 'lost' | 'closed';
 
 interface EventData {
   new_message: Message;

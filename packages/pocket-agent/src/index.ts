@@ -52,6 +52,7 @@ export type { ServerHandlers, ServerLog, ServerMessage } from './server-requests
 export type { StepResult } from './step-result.ts';
 export { closest as closestName } from './suggest.ts';
 export type {
+  ListWait,
   ToolCall,
   ToolCallContext,
   ToolContentPart,

@@ -31,6 +31,8 @@ interface CommonEntry extends ServerTrust {
   maxTimeoutMs?: number;
   /** Default 30,000. */
   connectTimeoutMs?: number;
+  /** How long a run waits for this server before it starts without its tools, which join later. Default 10,000. */
+  waitMs?: number;
 }
 
 export interface StdioEntry extends CommonEntry {
@@ -79,6 +81,7 @@ const entryKeys: Record<EntryKey, Rule> = {
   timeoutMs: positive,
   maxTimeoutMs: positive,
   connectTimeoutMs: positive,
+  waitMs: positive,
   command: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
   args: secretTexts,
   env: textsByName,

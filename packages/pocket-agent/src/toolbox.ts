@@ -1,7 +1,7 @@
 // Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
 import { PocketError } from './errors.ts';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
-import { collectTools, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
+import { collectTools, type ListWait, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
 
 export class Toolbox {
   readonly #sources: ToolSource[];
@@ -16,18 +16,18 @@ export class Toolbox {
   }
 
   /** What was collected last; undefined when there is something to collect. */
-  table(): ToolTable | undefined {
-    for (const source of this.#sources) source.refresh?.();
+  table(isRunStart = false): ToolTable | undefined {
+    for (const source of this.#sources) source.refresh?.(isRunStart);
     const known = this.#known;
     const isSame = known && this.#sources.every((source, index) => source.revision === known.revisions[index]);
     return isSame ? known.table : undefined;
   }
 
-  async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal): Promise<ToolTable> {
+  async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
     // read before the lists are: what changes meanwhile is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
-    this.#names ??= new ToolNames();
-    const table = await collectTools(this.#sources, this.#names, renamed, signal);
+    const names = (this.#names ??= new ToolNames());
+    const table = await collectTools(this.#sources, { names, renamed, signal, wait });
     this.#known = { table, revisions };
     return table;
   }

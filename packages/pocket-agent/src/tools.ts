@@ -26,15 +26,21 @@ export interface ToolCallContext {
   meta: Record<string, unknown>;
 }
 
+/** all: everything, however long it takes. ready: what is there soon; the rest follows with a new `revision`. */
+export type ListWait = 'all' | 'ready';
+
 /** The one interface behind MCP servers, sub-agents, plain functions and tool folders. */
 export interface ToolSource {
   readonly name: string;
   /** Changes whenever `listTools()` would answer differently; without it the list is read once. */
   readonly revision?: number | undefined;
-  /** Called at every step, before `revision` is read: a chance to notice that something came back. Must be quick. */
-  refresh?(): void;
+  /**
+   * Called at every step, before `revision` is read: a chance to notice that something came back. Must be quick. The
+   * first step of a run tries at once what was away.
+   */
+  refresh?(isRunStart?: boolean): void;
   /** A tool that changes must come as another object: what it was is remembered by it. */
-  listTools(signal?: AbortSignal): readonly Tool[] | Promise<readonly Tool[]>;
+  listTools(signal?: AbortSignal, wait?: ListWait): readonly Tool[] | Promise<readonly Tool[]>;
   /** Resolves with what the tool returned, `isError` included; rejects when there is no answer at all. */
   callTool(name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult>;
   /** What the source knows of a tool's capability beside what the tool says. */
@@ -171,20 +177,25 @@ export function borrow(source: ToolSource): ToolSource {
     get revision() {
       return source.revision;
     },
-    refresh: () => source.refresh?.(),
-    listTools: (signal) => source.listTools(signal),
+    refresh: (isRunStart) => source.refresh?.(isRunStart),
+    listTools: (signal, wait) => source.listTools(signal, wait),
     callTool: (name, args, context) => source.callTool(name, args, context),
     judge: (tool) => source.judge?.(tool) ?? judge(tool),
   };
 }
 
+interface Collecting {
+  names: ToolNames<ToolSource>;
+  renamed: (change: RenamedTool) => void;
+  signal: AbortSignal;
+  wait: ListWait;
+}
+
 export async function collectTools(
   sources: readonly ToolSource[],
-  names: ToolNames<ToolSource>,
-  renamed: (change: RenamedTool) => void,
-  signal?: AbortSignal,
+  { names, renamed, signal, wait }: Collecting,
 ): Promise<ToolTable> {
-  const lists = await Promise.all(sources.map((source) => source.listTools(signal)));
+  const lists = await Promise.all(sources.map((source) => source.listTools(signal, wait)));
   const entries = new Map<string, ToolEntry>();
   for (const [index, source] of sources.entries()) {
     for (const tool of lists[index] ?? []) {

@@ -37,6 +37,7 @@ export interface ChildCommand {
 const CLOSE_GRACE_MS = 2_000;
 const PIPE_GRACE_MS = 500;
 const STDERR_KEPT = 2_000;
+const NOISE_KEPT = 200;
 
 // One set of listeners for all children: a process that ends without close() takes them along, unless by SIGKILL.
 const running = new Set<ChildTransport>();
@@ -96,6 +97,8 @@ export class ChildTransport implements Transport {
   #groupEnded = false;
   /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
   stderr = '';
+  /** The last line on stdout that is not a message, shortened. */
+  noise = '';
   /** Why it was ended in the middle of what it said. */
   brokenOff: Error | undefined;
 
@@ -182,7 +185,10 @@ export class ChildTransport implements Transport {
     for (const line of lines) {
       try {
         const message = readMessage(line);
-        if (!message) continue;
+        if (!message) {
+          this.noise = line.trim().slice(0, NOISE_KEPT) || this.noise;
+          continue;
+        }
         this.#hasSpoken = true;
         this.onmessage?.(message);
       } catch (error) {

@@ -135,7 +135,11 @@ test('progress and logs of a child process reach the watcher of every run, not o
   const builtin = fileURLToPath(new URL('./fixtures/stdio-server.ts', import.meta.url));
   const call = { toolCalls: [{ name: 'progress', arguments: { everyMs: 0, count: 3 } }, { name: 'log' }] };
   const { agent } = scriptedAgent([call, 'one', call, 'two'], {
-    mcpConfig: { mcpServers: { child: { command: process.execPath, args: ['-C', 'pocket-agent/source', builtin] } } },
+    mcpConfig: {
+      mcpServers: {
+        child: { command: process.execPath, args: ['-C', 'pocket-agent/source', builtin], waitMs: 60_000 },
+      },
+    },
   });
   const seen: number[] = [];
   for (const input of ['first', 'second']) {

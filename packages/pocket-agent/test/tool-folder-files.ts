@@ -38,5 +38,10 @@ export function recordLog(): { logger: Logger; lines: string[] } {
 /** The command that serves the tool folders of a directory on stdio, in a Node without a test runner around it. */
 export function servedOnStdio(path: string, ...more: string[]) {
   const program = fileURLToPath(new URL('fixtures/served-tool-folders.ts', import.meta.url));
-  return { command: process.execPath, args: ['-C', 'pocket-agent/source', program, path, ...more], env: quickStart };
+  return {
+    command: process.execPath,
+    args: ['-C', 'pocket-agent/source', program, path, ...more],
+    env: quickStart,
+    waitMs: 60_000,
+  };
 }

@@ -132,8 +132,8 @@ function borrowed(source: ToolFolder, { logger, onClose }: { logger: Logger; onC
     get revision() {
       return source.revision;
     },
-    refresh: () => source.refresh(),
-    listTools: (signal) => source.listTools(signal),
+    refresh: (isRunStart) => source.refresh(isRunStart),
+    listTools: (signal, wait) => source.listTools(signal, wait),
     async callTool(name, args, context) {
       try {
         return await source.callTool(name, args, context);

@@ -9,7 +9,7 @@ export async function leftOut(client: PocketAgentClient, profile: ProfileName): 
   const servers = client.serverNames.toSorted((one, other) => other.length - one.length);
   const byServer = Map.groupBy(judged, ({ name }) => servers.find((server) => name.startsWith(`${server}_`)) ?? 'MCP');
   const away = [...client.status].flatMap(([server, { status }]) =>
-    status === 'failed' || status === 'lost' ? `-# **${server}** cannot be reached right now.` : [],
+    status !== 'connected' ? `-# **${server}** cannot be reached right now.` : [],
   );
   const notAllowed = [...byServer].flatMap(([server, tools]) => {
     const missing = tools.filter(({ capability }) => !allowed.includes(capability));

@@ -4,6 +4,7 @@ import type { Judgement } from '../access.ts';
 import { PocketError } from '../errors.ts';
 import type { FolderCallContext, FolderState, ToolFolderOptions } from '../tool-folder/index.ts';
 import { ToolFolder } from '../tool-folder/index.ts';
+import type { ListWait } from '../tools.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];
@@ -25,8 +26,8 @@ export class JoinedFolders extends ToolFolder {
     return this.folders;
   }
 
-  override async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
-    const lists = await Promise.all(this.#parts.map((part) => part.listTools(signal)));
+  override async listTools(signal?: AbortSignal, wait?: ListWait): Promise<readonly Tool[]> {
+    const lists = await Promise.all(this.#parts.map((part) => part.listTools(signal, wait)));
     const owners = new Map<string, ToolFolder>();
     for (const [index, part] of this.#parts.entries()) {
       for (const { name } of lists[index] ?? []) {
@@ -49,7 +50,7 @@ export class JoinedFolders extends ToolFolder {
     args: Record<string, unknown>,
     context: FolderCallContext,
   ): Promise<CallToolResult> {
-    await this.listTools(context.signal);
+    await this.listTools(context.signal, 'ready');
     const owner = this.#owners.get(name);
     if (owner) return owner.callTool(name, args, context);
     const known = [...this.#owners.keys()].join(', ') || 'none';

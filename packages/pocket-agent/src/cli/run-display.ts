@@ -129,9 +129,7 @@ export class RunDisplay implements Display {
         this.#toldNobody = true;
         return 'Without a terminal there is nobody to ask; --yes allows every call.';
       case 'server_status':
-        return event.data.status === 'failed' || event.data.status === 'lost'
-          ? printable(`server ${event.data.server}: ${event.data.reason ?? event.data.status}`)
-          : undefined;
+        return event.data.reason ? printable(`server ${event.data.server}: ${event.data.reason}`) : undefined;
       case 'server_log':
         return ['debug', 'info', 'notice'].includes(event.data.level)
           ? undefined

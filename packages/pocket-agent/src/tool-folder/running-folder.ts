@@ -7,7 +7,7 @@ import { PocketAgentClient } from '../client.ts';
 import { errorText, PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { PendingCalls } from '../pending-calls.ts';
-import type { ToolCallContext } from '../tools.ts';
+import type { ListWait, ToolCallContext } from '../tools.ts';
 import type { ReadFolder } from './read-folder.ts';
 import { toResult } from './result.ts';
 import { type HostContext, loggerLevel, logText, type ToolContext, type ToolLogLevel } from './tool-context.ts';
@@ -60,9 +60,9 @@ export class RunningFolder {
     }
   }
 
-  async listTools(signal?: AbortSignal): Promise<Tool[]> {
+  async listTools(signal?: AbortSignal, wait?: ListWait): Promise<Tool[]> {
     const own = [...this.folder.tools.values()].map(({ definition }) => definition);
-    const served = (await this.client?.listTools(signal)) ?? [];
+    const served = (await this.client?.listTools(signal, wait)) ?? [];
     return [...own, ...served.filter(({ name }) => !this.folder.tools.has(name))];
   }
 

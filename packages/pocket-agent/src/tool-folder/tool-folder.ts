@@ -6,7 +6,7 @@ import { type Judgement, judge } from '../access.ts';
 import { errorText, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
 import { closest } from '../suggest.ts';
-import type { ToolSource } from '../tools.ts';
+import type { ListWait, ToolSource } from '../tools.ts';
 import type { FolderSet, FolderState } from './folder-set.ts';
 import { OfferedNames } from './offered-names.ts';
 import { problemText } from './problem.ts';
@@ -80,8 +80,8 @@ export class ToolFolder implements ToolSource {
     return this.#revision + (this.#set?.revision ?? 0);
   }
 
-  refresh(): void {
-    for (const { client } of this.#set?.running ?? []) client?.refresh();
+  refresh(isRunStart = false): void {
+    for (const { client } of this.#set?.running ?? []) client?.refresh(isRunStart);
   }
 
   /** Reads all folders, once; with `watch` they are read again when they are edited. */
@@ -110,12 +110,12 @@ export class ToolFolder implements ToolSource {
     });
   }
 
-  async listTools(signal?: AbortSignal): Promise<readonly Tool[]> {
+  async listTools(signal?: AbortSignal, wait?: ListWait): Promise<readonly Tool[]> {
     await this.load();
     if (this.#options.strict) this.#assertSound();
     const { revision } = this;
     const running = this.#set?.running ?? [];
-    const lists = await Promise.all(running.map((folder) => folder.listTools(signal)));
+    const lists = await Promise.all(running.map((folder) => folder.listTools(signal, wait)));
     const routes = new Map<string, Route>();
     const tools: Tool[] = [];
     for (const [index, { folder }] of running.entries()) {
@@ -136,7 +136,7 @@ export class ToolFolder implements ToolSource {
     context: Partial<FolderCallContext> = {},
   ): Promise<CallToolResult> {
     this.#assertOpen();
-    if (this.#routedAt !== this.revision) await this.listTools(context.signal);
+    if (this.#routedAt !== this.revision) await this.listTools(context.signal, 'ready');
     const { running, tool } = this.#find(name);
     if (!running) {
       const known = [...this.#routes.keys()].join(', ') || 'none';
