@@ -26,8 +26,8 @@ export class Toolbox {
   async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
     // read before the lists are: what changes meanwhile is noticed at the next step
     const revisions = this.#sources.map((source) => source.revision);
-    const names = (this.#names ??= new ToolNames());
-    const table = await collectTools(this.#sources, { names, renamed, signal, wait });
+    this.#names ??= new ToolNames();
+    const table = await collectTools(this.#sources, { names: this.#names, renamed, signal, wait });
     this.#known = { table, revisions };
     return table;
   }
