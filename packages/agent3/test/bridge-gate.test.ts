@@ -304,12 +304,22 @@ test.each([
   expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
 });
 
-test('a pattern that takes for ever is not tried', async () => {
+test.each<[string, object, string]>([
+  ['a pattern that backtracks', { type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`],
+  [
+    'hundreds of comparisons of all items',
+    { allOf: Array.from({ length: 500 }, () => ({ uniqueItems: true })) },
+    JSON.stringify(Array.from({ length: 3_000 }, (_, index) => ({ index }))),
+  ],
+])('a schema with %s does not keep the hub busy', async (_case, inputSchema, message) => {
   const { url } = await startCounter();
-  const inputSchema = { type: 'string', pattern: '^(a+)+$', minLength: 3 };
-  const { say } = setUp({ card: cardOf(url, { inputSchema }) });
-  expect((await say(`${'a'.repeat(40)}!`)).success).toBe(true);
-  expect(await say('a')).toMatchObject({ errorCode: 'INPUT_INVALID' });
+  const { say, logged } = setUp({ card: cardOf(url, { defaultInputModes: [], inputSchema }) });
+  const inputMode = message.startsWith('[') ? 'json' : 'text';
+  const before = process.threadCpuUsage();
+  for (let calls = 0; calls < 2; calls++) expect((await say(message, { inputMode })).success).toBe(true);
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(1_500);
+  expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
 });
 
 test('the words of a stranger are cleaned, bounded and marked', async () => {

@@ -371,7 +371,7 @@ export class McpConnection {
         const params = { name: tool.name, arguments: args, _meta };
         // the SDK's own timer only has to be out of the way
         const options = { cancellation, timeout: LONGEST_TIMER_MS };
-        return sendCall({ client: live.client, tool, params, options });
+        return sendCall({ client: live.client, server: this.name, tool, params, options });
       },
     });
     return answer.catch((error) => {

@@ -13,10 +13,10 @@ import {
 import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { Fingerprints, fingerprint, type SeenTools } from './fingerprints.ts';
-import { compileSchema } from './json-schema.ts';
+import { checkForeign } from './foreign-schema.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
-import type { ToolCall } from './tools.ts';
+import type { ToolCall, ToolEntry } from './tools.ts';
 
 export interface AccessOptions {
   /** Tools outside of it are neither shown to the model nor callable. Default: all are allowed. */
@@ -43,6 +43,7 @@ export interface AccessOptions {
 interface UnfitCall {
   allowed: false;
   by: 'policy';
+  code: 'TOOL_ARGUMENTS_INVALID' | 'TOOL_FAILED';
   reason: string;
 }
 
@@ -129,7 +130,7 @@ export class Gate {
   }
 
   /** Asks whoever must be asked; the arguments of the answer are the ones to call with. */
-  async decide(call: ToolCall, tool: JudgedTool, frame: RunFrame): Promise<Decision | UnfitCall> {
+  async decide(call: ToolCall, tool: ToolEntry, frame: RunFrame): Promise<Decision | UnfitCall> {
     const gates = [...new Set(gatesOf(frame).map(({ gate }) => gate))];
     const changed = this.#shared.fingerprints.hasChanged(tool.name, tool.tool);
     const asking = gates.filter((gate) => needsApproval(gate.#confirm, tool, call.arguments));
@@ -141,8 +142,8 @@ export class Gate {
     // kept by the agent that people talk to: a yes to one is none to another
     const remembered = rootOf(frame).gate.#rememberedFor(this);
     if (!changed && (remembered.has(once) || remembered.has(always))) return { ...this.#yes(call), by: 'memory' };
-    const problem = await problemWith(call, tool);
-    if (problem !== undefined) return { allowed: false, by: 'policy', reason: problem };
+    const unfit = await unfitness(call, tool, frame.signal);
+    if (unfit) return unfit;
     const approve = approverOf(frame);
     if (!approve) this.#tellOnce(frame, tool.name);
     const decision = await ask({
@@ -187,12 +188,20 @@ export class Gate {
   }
 }
 
-/** Nobody should be asked about a call that its tool would refuse. */
-async function problemWith(call: ToolCall, { tool }: JudgedTool): Promise<string | undefined> {
-  const compiled = await compileSchema(tool.inputSchema);
-  if ('fault' in compiled) return undefined; // a schema that is none says nothing
-  const checked = compiled.check(call.arguments);
-  return 'problem' in checked ? checked.problem : undefined;
+/** No question about a call that its tool would refuse. */
+async function unfitness(
+  call: ToolCall,
+  { tool, source }: ToolEntry,
+  signal: AbortSignal,
+): Promise<UnfitCall | undefined> {
+  const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
+  const verdict = await checkForeign({ ...check, origin: source, signal });
+  if ('problem' in verdict)
+    return { allowed: false, by: 'policy', code: 'TOOL_ARGUMENTS_INVALID', reason: verdict.problem };
+  // an invalid schema says nothing about the arguments
+  if (!('unchecked' in verdict)) return undefined;
+  const reason = `its arguments could not be checked against its inputSchema: ${verdict.unchecked}`;
+  return { allowed: false, by: 'policy', code: 'TOOL_FAILED', reason };
 }
 
 function rootOf(frame: RunFrame): RunFrame {

@@ -24,6 +24,7 @@ export type { BudgetLimits, RunTotals } from './budget.ts';
 export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
 export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
 export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';
+export { checkForeign, type ForeignCheck, type Verdict } from './foreign-schema.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './function-tool.ts';
 export type { AccessOptions } from './gate.ts';
 export { AgentHooks, type HookContext, type ToolDenial } from './hooks.ts';

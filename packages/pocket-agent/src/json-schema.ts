@@ -1,6 +1,10 @@
 // The JSON Schema of a tool's parameters: whether it is one, whether arguments fit it, and its defaults filled in.
-import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@modelcontextprotocol/client';
-import { errorText } from './errors.ts';
+import type {
+  JsonSchemaType,
+  JsonSchemaValidator,
+  JsonSchemaValidatorResult,
+  jsonSchemaValidator,
+} from '@modelcontextprotocol/client';
 
 export type Schema = Record<string, unknown>;
 
@@ -18,10 +22,9 @@ const NEWEST = 'https://json-schema.org/draft/2020-12/schema';
 /** What a schema itself must be, by dialect: the same for all, and slow to compile. */
 const described = new Map<string, JsonSchemaValidator<unknown>>();
 
+/** A schema of the program itself: on this thread, and a fault of the schema is told with its place. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
-  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  // one for each schema: two may have the same $id
-  const validator: jsonSchemaValidator = new AjvJsonSchemaValidator();
+  const validator = await newValidator();
   const dialect = schema.$schema ?? NEWEST;
   const meta = DIALECTS.find(({ pattern }) => pattern.test(String(dialect)))?.meta ?? NEWEST;
   try {
@@ -32,14 +35,43 @@ export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
     const validate = validator.getValidator(schema as JsonSchemaType);
     return {
       check(args) {
-        const value = withDefaults(schema, structuredClone(args), { root: schema, applied: new Set(), filling: [] });
-        const result = validate(value);
-        return result.valid ? { value: value as Record<string, unknown> } : { problem: inWords(result.errorMessage) };
+        const value = filled(schema, args);
+        const problem = problemOf(validate(value));
+        return problem === undefined ? { value: value as Record<string, unknown> } : { problem };
       },
     };
   } catch (error) {
-    return { fault: { path: [], message: errorText(error) } };
+    return { fault: { path: [], message: error instanceof Error ? error.message : String(error) } };
   }
+}
+
+/** What is wrong with a value, or undefined. */
+export type ForeignValidator = (value: unknown, options: { defaults: boolean }) => string | undefined;
+
+/** A schema from outside, for a worker thread only: to compile it and to check by it may take any time. */
+export async function compileForeign(schema: unknown): Promise<ForeignValidator> {
+  if (!isSchema(schema)) throw new Error('it is not an object');
+  const validate = (await newValidator()).getValidator(schema as JsonSchemaType);
+  return (value, { defaults }) => problemOf(validate(defaults ? filled(schema, value) : value));
+}
+
+/** One for each schema: two may have the same $id. */
+async function newValidator(): Promise<jsonSchemaValidator> {
+  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
+  return new AjvJsonSchemaValidator();
+}
+
+function filled(schema: Schema, value: unknown): unknown {
+  return withDefaults(schema, structuredClone(value), {
+    root: schema,
+    applied: new Set(),
+    filling: [],
+    added: { count: 0 },
+  });
+}
+
+function problemOf(result: JsonSchemaValidatorResult<unknown>): string | undefined {
+  return result.valid ? undefined : inWords(result.errorMessage);
 }
 
 /** ajv writes `data/properties/a/type must be …, data/…`. */
@@ -81,7 +113,11 @@ interface Place {
   applied: Set<Schema>;
   /** Those whose default is being filled in: inside of it they have none, or it would never end. */
   filling: readonly unknown[];
+  /** Defaults filled in so far, in the whole value: they can grow exponentially. */
+  added: { count: number };
 }
+
+const MOST_DEFAULTS = 10_000;
 
 /** Through properties, items, allOf and $ref; never through a choice (anyOf, oneOf, if), of which nobody knows which holds. */
 function withDefaults(schema: unknown, value: unknown, place: Place): unknown {
@@ -97,7 +133,7 @@ function withDefaults(schema: unknown, value: unknown, place: Place): unknown {
 }
 
 function inside(place: Place, filling: readonly unknown[] = place.filling): Place {
-  return { root: place.root, applied: new Set(), filling };
+  return { ...place, applied: new Set(), filling };
 }
 
 function filledItems(schema: Schema, items: unknown[], place: Place): unknown[] {
@@ -116,6 +152,7 @@ function filledProperties(schema: Schema, value: Schema, place: Place): Schema {
     if (Object.hasOwn(value, name) || place.filling.includes(property)) return [];
     const given = defaultOf(property, place.root);
     if (given === undefined) return [];
+    if (++place.added.count > MOST_DEFAULTS) throw new Error(`its defaults add more than ${MOST_DEFAULTS} values`);
     return [[name, withDefaults(property, structuredClone(given), inside(place, [...place.filling, property]))]];
   });
   return Object.fromEntries([...present, ...added]);

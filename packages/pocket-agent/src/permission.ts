@@ -41,8 +41,11 @@ async function ask(place: CallPlace, entry: ToolEntry, record: CallRecord): Prom
   enter(record, 'denied', 'nobody', 'the run ended before anybody answered');
   const decision = await frame.gate.decide(call, entry, frame);
   if (!decision.allowed && decision.by === 'policy') {
-    enter(record, 'refused', 'policy', 'its arguments do not fit its schema');
-    return new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${call.name}": ${decision.reason}`);
+    const { code, reason } = decision;
+    const isUnfit = code === 'TOOL_ARGUMENTS_INVALID';
+    enter(record, 'refused', 'policy', isUnfit ? 'its arguments do not fit its schema' : reason);
+    const text = isUnfit ? `Bad arguments for "${call.name}": ${reason}` : `"${call.name}" was not called: ${reason}.`;
+    return new PocketError(code, text);
   }
   if (!decision.allowed) return denied(decision.by, decision.reason);
   const { by, edited } = decision;

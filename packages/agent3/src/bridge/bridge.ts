@@ -10,7 +10,7 @@ import { Errand, type Reached } from './errand.ts';
 import { CallFailure, toFailure } from './failure.ts';
 import { Gate } from './gate.ts';
 import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './input.ts';
-import { makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
+import { makeSchemaCheck } from './input-schema.ts';
 import { Pushes, pushedTask } from './pushes.ts';
 import { TaskBook, unknownTask } from './task-book.ts';
 import { Tickets } from './tickets.ts';
@@ -38,7 +38,7 @@ class A2aBridge implements Bridge {
   readonly #tickets: Tickets;
   readonly #tasks: TaskBook;
   readonly #pushes: Pushes;
-  readonly #checkSchema: SchemaCheck;
+  readonly #schemaCheckFor: ReturnType<typeof makeSchemaCheck>;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<CallResponse>>();
 
@@ -56,7 +56,7 @@ class A2aBridge implements Bridge {
       now,
       conceal: (agentId, redactor) => this.#gate.conceal(agentId, redactor),
     });
-    this.#checkSchema = makeSchemaCheck((reason) =>
+    this.#schemaCheckFor = makeSchemaCheck((reason) =>
       logger.warn('an agent declares a schema that cannot be used', { reason }),
     );
   }
@@ -135,7 +135,8 @@ class A2aBridge implements Bridge {
     const whose = { caller: errand.caller.id, agentId };
     const given = request.contextId === undefined ? undefined : this.#tickets.openContext(request.contextId, whose);
     const found = await this.#gate.find(errand);
-    const parts = await readInput(request, found.agent.card, this.#checkSchema);
+    const check = this.#schemaCheckFor({ agentId, signal: errand.deadline.signal });
+    const parts = await readInput(request, found.agent.card, check);
     errand.inputTokens = estimatedTokens(parts);
     await this.#gate.admit(errand, found, request);
     const reached = await this.#gate.reach(errand, found, skillId);

@@ -1,6 +1,6 @@
-// The JSON schema an agent declares for its input, made safe to check against: it comes from a stranger.
+// The JSON schema an agent declares for its input, and messages checked against it.
 import { hash } from 'node:crypto';
-import type { JsonSchemaType } from '@modelcontextprotocol/server';
+import { checkForeign } from 'pocket-agent';
 import type { CardJson } from '../types.ts';
 import { cleanLine } from './clean-text.ts';
 import { isRecord, recordsIn } from './wire.ts';
@@ -17,21 +17,12 @@ type Schema = Record<string, unknown>;
 /** What is wrong with a value, or undefined. */
 export type SchemaCheck = (schema: Schema, value: unknown) => Promise<string | undefined>;
 
-type Check = (value: unknown) => string | undefined;
+interface CheckedCall {
+  agentId: string;
+  signal: AbortSignal;
+}
 
-const MOST_NODES = 5000;
-const MOST_KNOWN = 500;
-/** Patterns of strangers can take for ever to match. */
-const ignored = new Set([
-  'pattern',
-  'patternProperties',
-  'format',
-  '$id',
-  'id',
-  '$anchor',
-  '$dynamicRef',
-  '$dynamicAnchor',
-]);
+const MOST_UNUSABLE = 500;
 
 export function schemaOf(card: CardJson, skill: Record<string, unknown> | undefined): Schema | undefined {
   const capabilities = isRecord(card.capabilities) ? card.capabilities : {};
@@ -41,60 +32,21 @@ export function schemaOf(card: CardJson, skill: Record<string, unknown> | undefi
   return [bySkill, skill?.inputSchema, params.inputSchema, card.inputSchema].find(isRecord);
 }
 
-/** A schema that cannot be used is told of once and checks nothing: the agent will say what it thinks itself. */
-export function makeSchemaCheck(unusable: (reason: string) => void): SchemaCheck {
-  const known = new Map<string, Check>();
-  return async (schema, value) => {
-    const key = hash('sha256', JSON.stringify(schema));
-    let check = known.get(key);
-    if (!check) {
-      try {
-        check = await compile(schema);
-      } catch (error) {
-        unusable(cleanLine(error instanceof Error ? error.message : String(error), 200));
-        check = () => undefined;
-      }
-      const [oldest] = known.keys();
-      if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
-      known.set(key, check);
-    }
-    return check(value);
-  };
-}
-
-async function compile(schema: Schema): Promise<Check> {
-  const { CfWorkerJsonSchemaValidator } = await import('@modelcontextprotocol/server/validators/cf-worker');
-  const validate = new CfWorkerJsonSchemaValidator().getValidator<unknown>(inlined(schema) as JsonSchemaType);
-  return (value) => {
-    const result = validate(value);
-    return result.valid ? undefined : cleanLine(result.errorMessage, 300);
-  };
-}
-
-/** Without references and patterns, and of a bounded size: so the time a check takes is bounded too. */
-function inlined(root: Schema): unknown {
-  let count = 0;
-  const copy = (value: unknown, depth: number): unknown => {
-    if (++count > MOST_NODES || depth > 100) throw new Error('the schema is too large, or refers to itself');
-    if (Array.isArray(value)) return value.map((item) => copy(item, depth + 1));
-    if (!isRecord(value)) return value;
-    const { $ref, ...rest } = value;
-    if (typeof $ref === 'string') return copy({ ...resolve(root, $ref), ...rest }, depth + 1);
-    const kept = Object.entries(rest).filter(
-      ([name]) => !ignored.has(name) && name !== '$defs' && name !== 'definitions',
-    );
-    return Object.fromEntries(kept.map(([name, item]) => [name, copy(item, depth + 1)]));
-  };
-  return copy(root, 0);
-}
-
-function resolve(root: Schema, reference: string): Schema {
-  if (!reference.startsWith('#')) throw new Error('the schema refers to another document');
-  let found: unknown = root;
-  for (const step of reference.slice(1).split('/').slice(1)) {
-    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined;
-  }
-  if (!isRecord(found)) throw new Error('the schema refers to something that is not there');
-  return found;
+/** An unusable schema is reported once and then ignored: the agent itself refuses what it cannot take. */
+export function makeSchemaCheck(report: (reason: string) => void): (call: CheckedCall) => SchemaCheck {
+  const unusable = new Set<string>();
+  return ({ agentId, signal }) =>
+    async (schema, value) => {
+      const key = hash('sha256', JSON.stringify(schema));
+      if (unusable.has(key)) return undefined;
+      const verdict = await checkForeign({ schema, value, origin: agentId, signal });
+      if ('fits' in verdict) return undefined;
+      if ('problem' in verdict) return cleanLine(verdict.problem, 300);
+      const [oldest] = unusable;
+      if (unusable.size >= MOST_UNUSABLE && oldest !== undefined) unusable.delete(oldest);
+      // calls that were checked at the same time report it together
+      if (unusable.size < unusable.add(key).size)
+        report(cleanLine('invalid' in verdict ? verdict.invalid : verdict.unchecked, 200));
+      return undefined;
+    };
 }

@@ -1,5 +1,7 @@
 // What an MCP server wants to know, asked at the terminal: a form field by field, or an address to open.
-import type { ElicitRequest, ElicitResult, JsonSchemaType } from '@modelcontextprotocol/client';
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { PocketError } from '../errors.ts';
+import { checkForeign } from '../foreign-schema.ts';
 import type { ServerHandlers } from '../server-requests.ts';
 import { printable, printableJson } from './printable.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
@@ -24,7 +26,7 @@ export function terminalForm(
           `\n${printable(server, LONGEST_NAME)} asks: ${printable(params.message, LONGEST_MESSAGE)}\n`,
         );
         if ('url' in params) return visit(params.url, question);
-        return (await isWanted(YES_OR_NO, question)) ? fillIn(params, question) : { action: 'decline' };
+        return (await isWanted(YES_OR_NO, question)) ? fillIn(params, question, server) : { action: 'decline' };
       }),
     );
 }
@@ -42,12 +44,9 @@ async function isWanted(words: string, { lines, signal }: OpenQuestion): Promise
   }
 }
 
-async function fillIn({ requestedSchema }: Form, question: OpenQuestion): Promise<ElicitResult> {
-  const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  const validator = new AjvJsonSchemaValidator();
+async function fillIn({ requestedSchema }: Form, question: OpenQuestion, server: string): Promise<ElicitResult> {
   const content: Record<string, Value> = {};
   for (const [name, field] of Object.entries(requestedSchema.properties)) {
-    const check = validator.getValidator<Value>(field as JsonSchemaType);
     const isRequired = requestedSchema.required?.includes(name) ?? false;
     for (;;) {
       const typed = (
@@ -55,15 +54,22 @@ async function fillIn({ requestedSchema }: Form, question: OpenQuestion): Promis
       ).trim();
       if (typed === '' && field.default !== undefined) content[name] = field.default;
       if (typed === '' && (field.default !== undefined || !isRequired)) break;
-      const checked = check(read(typed, field));
-      if (checked.valid) {
-        content[name] = checked.data;
+      const value = read(typed, field);
+      const verdict = await checkForeign({ schema: field, value, origin: server, signal: question.signal });
+      if ('fits' in verdict) {
+        content[name] = value as Value;
         break;
       }
-      question.output.write(`That does not fit: ${printable(checked.errorMessage)}\n`);
+      if (!('problem' in verdict)) throw unusable(server, name, verdict);
+      question.output.write(`That does not fit: ${printable(verdict.problem)}\n`);
     }
   }
   return { action: 'accept', content };
+}
+
+function unusable(server: string, name: string, verdict: { invalid: string } | { unchecked: string }): PocketError {
+  const reason = 'invalid' in verdict ? verdict.invalid : verdict.unchecked;
+  return new PocketError('MCP_REQUEST_FAILED', `The schema of "${name}" from "${server}" cannot be used: ${reason}.`);
 }
 
 function prompt(name: string, field: Field, isRequired: boolean): string {

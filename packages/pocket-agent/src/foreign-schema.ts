@@ -1,0 +1,131 @@
+// Checks values against schemas from outside (MCP servers, agent cards) in worker threads: a pattern can backtrack for
+// years and defaults can grow exponentially, and neither may block the thread that everything else runs on.
+import { onAbort } from './abort.ts';
+import { errorText } from './errors.ts';
+import { SchemaThread, type ThreadTask, type Verdict } from './schema-thread.ts';
+
+export type { Verdict } from './schema-thread.ts';
+
+export interface ForeignCheck {
+  schema: unknown;
+  /** Leave it out to learn only whether the schema can be used. */
+  value?: unknown;
+  /** Fill in the schema's defaults before checking the value. */
+  defaults?: boolean;
+  /** Who sent the schema. An origin uses one thread at a time, so it cannot hold up the checks of others. */
+  origin: unknown;
+  signal?: AbortSignal | undefined;
+}
+
+interface Job {
+  task: ThreadTask;
+  thread: SchemaThread | undefined;
+  resolve(verdict: Verdict): void;
+}
+
+/** The checks of one origin, in order. */
+interface Queue {
+  waiting: Job[];
+  characters: number;
+  running: Job | undefined;
+}
+
+const MOST_THREADS = 4;
+const MOST_SCHEMA_CHARACTERS = 1_000_000;
+const MOST_VALUE_CHARACTERS = 10_000_000;
+/** Per origin. */
+const MOST_QUEUED_CHARACTERS = 20_000_000;
+const CHARACTERS_PER_JOB = 1_000;
+
+/** By origin, the one that waits longest first. */
+const queues = new Map<unknown, Queue>();
+const threads = new Set<SchemaThread>();
+
+/** Rejects only when the signal is aborted. */
+export async function checkForeign({ origin, signal, ...check }: ForeignCheck): Promise<Verdict> {
+  signal?.throwIfAborted();
+  const task = taskFor(check);
+  if ('unchecked' in task) return task;
+  const queue = queues.get(origin) ?? { waiting: [], characters: 0, running: undefined };
+  if (queue.characters + sizeOf(task) > MOST_QUEUED_CHARACTERS) return { unchecked: 'too many checks are waiting' };
+  const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
+  const job: Job = { task, thread: undefined, resolve };
+  queues.set(origin, queue);
+  queue.waiting.push(job);
+  queue.characters += sizeOf(task);
+  startJobs();
+  if (!signal) return promise;
+  const release = onAbort(signal, (reason) => {
+    reject(reason);
+    cancel(job, queue);
+  });
+  return promise.finally(release);
+}
+
+/** JSON text on both sides: its size is known, and a thread can do nothing with it but parse it. */
+function taskFor({
+  schema,
+  value,
+  defaults = false,
+}: Omit<ForeignCheck, 'origin'>): ThreadTask | { unchecked: string } {
+  try {
+    const task = { schema: JSON.stringify(schema), value: JSON.stringify(value), defaults };
+    if (task.schema.length > MOST_SCHEMA_CHARACTERS)
+      return { unchecked: `the schema is longer than ${MOST_SCHEMA_CHARACTERS} characters` };
+    if ((task.value?.length ?? 0) > MOST_VALUE_CHARACTERS)
+      return { unchecked: `the value is longer than ${MOST_VALUE_CHARACTERS} characters` };
+    return task;
+  } catch (error) {
+    return { unchecked: `it cannot be written as JSON (${errorText(error)})` };
+  }
+}
+
+function sizeOf({ schema, value = '' }: ThreadTask): number {
+  return schema.length + value.length + CHARACTERS_PER_JOB;
+}
+
+function startJobs(): void {
+  let running = [...queues.values()].filter((queue) => queue.running).length;
+  for (const [origin, queue] of queues) {
+    if (running >= MOST_THREADS) return;
+    if (queue.running) continue;
+    running++;
+    void runNext(origin, queue);
+  }
+}
+
+async function runNext(origin: unknown, queue: Queue): Promise<void> {
+  const job = queue.waiting.shift();
+  if (job) {
+    queue.running = job;
+    job.resolve(await verdictOn(job));
+    queue.running = undefined;
+    queue.characters -= sizeOf(job.task);
+  }
+  queues.delete(origin);
+  if (queue.waiting.length > 0) queues.set(origin, queue);
+  startJobs();
+}
+
+async function verdictOn(job: Job): Promise<Verdict> {
+  try {
+    job.thread = [...threads].find(({ isBusy }) => !isBusy) ?? newThread();
+    return await job.thread.run(job.task);
+  } catch (error) {
+    return { unchecked: `no thread could be started for it (${errorText(error)})` };
+  }
+}
+
+function newThread(): SchemaThread {
+  const thread = new SchemaThread(() => threads.delete(thread));
+  threads.add(thread);
+  return thread;
+}
+
+function cancel(job: Job, queue: Queue): void {
+  if (queue.running === job) job.thread?.stop('it was cancelled');
+  const index = queue.waiting.indexOf(job);
+  if (index < 0) return;
+  queue.waiting.splice(index, 1);
+  queue.characters -= sizeOf(job.task);
+}

@@ -1,0 +1,47 @@
+// The code of a worker thread: compiles schemas from outside and checks values against them, one at a time.
+// It imports no module of the core, which would be loaded in every thread.
+import { parentPort } from 'node:worker_threads';
+import { compileForeign, type ForeignValidator } from './json-schema.ts';
+import type { ThreadTask, Verdict } from './schema-thread.ts';
+
+const MOST_COMPILED = 200;
+const LONGEST_TEXT = 2_000;
+
+/** By their text, least recently used first. */
+const compiled = new Map<string, ForeignValidator>();
+
+// the validator logs what schemas contain, which is for nobody to read
+for (const method of ['log', 'info', 'warn', 'error'] as const) console[method] = () => {};
+
+parentPort?.on('message', async (task: ThreadTask) => parentPort?.postMessage(await verdictOn(task)));
+await compileForeign({});
+parentPort?.postMessage('ready');
+
+async function verdictOn({ schema, value, defaults }: ThreadTask): Promise<Verdict> {
+  let validate: ForeignValidator;
+  try {
+    validate = await validatorFor(schema);
+  } catch (error) {
+    return { invalid: textOf(error) };
+  }
+  if (value === undefined) return { fits: true };
+  try {
+    const problem = validate(JSON.parse(value), { defaults });
+    return problem === undefined ? { fits: true } : { problem: problem.slice(0, LONGEST_TEXT) };
+  } catch (error) {
+    return { unchecked: textOf(error) };
+  }
+}
+
+async function validatorFor(schema: string): Promise<ForeignValidator> {
+  const validate = compiled.get(schema) ?? (await compileForeign(JSON.parse(schema)));
+  compiled.delete(schema);
+  compiled.set(schema, validate);
+  const [oldest] = compiled.keys();
+  if (compiled.size > MOST_COMPILED && oldest !== undefined) compiled.delete(oldest);
+  return validate;
+}
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_TEXT);
+}

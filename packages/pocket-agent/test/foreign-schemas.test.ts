@@ -1,0 +1,193 @@
+// Schemas of MCP servers are checked in worker threads: whatever they contain, this thread stays free, deadlines and
+// signals work, and the caller gets an error that names the tool.
+import { spawn } from 'node:child_process';
+import { checkForeign } from 'pocket-agent';
+import { describe, expect, test } from 'vitest';
+import { CommandFolder, commandLine } from './fixtures/cli-command.ts';
+import type { Host } from './fixtures/http-hosts.ts';
+import { json, listing, plainHost } from './fixtures/plain-host.ts';
+import { eventually, open, testClient } from './fixtures/world.ts';
+import { resultText, scriptedAgent } from './helpers.ts';
+
+const slowText = `${'a'.repeat(32)}!`;
+const slowPattern = { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
+
+/** Each level doubles the work of the one before. */
+function doubling(levels: number, level: (next: object) => object, last: object) {
+  const defs = Array.from({ length: levels }, (_, index) => [`l${index}`, level({ $ref: `#/$defs/l${index + 1}` })]);
+  return { type: 'object', $ref: '#/$defs/l0', $defs: Object.fromEntries([...defs, [`l${levels}`, last]]) };
+}
+
+const manyDefaults = doubling(
+  40,
+  (next) => ({ type: 'object', default: {}, properties: { left: next, right: next } }),
+  { default: 1 },
+);
+
+const hostileOutputs: [string, object, object][] = [
+  ['pattern', slowPattern, { text: slowText }],
+  ['pattern_properties', { type: 'object', patternProperties: { '^(a+)+$': { type: 'null' } } }, { [slowText]: 1 }],
+  ['choices', doubling(40, (next) => ({ anyOf: [next, next] }), { required: ['missing'] }), {}],
+  [
+    'unique_items',
+    {
+      type: 'object',
+      properties: { list: { allOf: Array.from({ length: 500 }, () => ({ uniqueItems: true })) } },
+    },
+    { list: Array.from({ length: 4_000 }, (_, index) => ({ index })) },
+  ],
+];
+
+function serverWith(tool: object, result: object = { content: [] }): Promise<Host> {
+  return open(plainHost({ 'tools/list': listing(tool), 'tools/call': json({ result }) }));
+}
+
+async function cpuMs(work: () => Promise<unknown>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+const calls = (host: Host) => host.seen.filter(({ method }) => method === 'tools/call');
+
+describe('an output schema', () => {
+  test('that takes too long to check fails its call alone, and this thread stays free', async () => {
+    const entries = hostileOutputs.map(async ([name, outputSchema, structuredContent]) => {
+      const { url } = await serverWith({ outputSchema }, { content: [], structuredContent });
+      return [name, { url }] as const;
+    });
+    const { client } = testClient({
+      mcpConfig: { mcpServers: Object.fromEntries(await Promise.all(entries)) },
+      toolPrefix: 'always',
+    });
+    const tools = await client.listTools();
+    const toolCalls = tools.map(({ name }) => ({ name }));
+    const { agent } = scriptedAgent([{ toolCalls }, 'Done.'], { mcpClient: client });
+    expect(await cpuMs(() => agent.run('Go.'))).toBeLessThan(2_000);
+    for (const [index, [name]] of hostileOutputs.entries()) {
+      expect(resultText(agent, index)).toMatch(
+        new RegExp(`"it" of MCP server "${name}" was called, but its result could not be checked .* longer than`),
+      );
+    }
+  });
+
+  test('that is too long is refused before the call', async () => {
+    const host = await serverWith({ outputSchema: { type: 'object', description: 'x'.repeat(1_100_000) } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { vast: { url: host.url } } } });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({
+      code: 'MCP_REQUEST_FAILED',
+      message: expect.stringMatching(/"it" of MCP server "vast" was not called: .* longer than 1000000 characters/),
+    });
+    expect(calls(host)).toEqual([]);
+  });
+
+  test('that is invalid is refused before the call', async () => {
+    const host = await serverWith({ outputSchema: { type: 'object', properties: { a: { pattern: '(' } } } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { odd: { url: host.url } } } });
+    await expect(client.callTool('it', {})).rejects.toThrow('"it" of MCP server "odd" was not called');
+    expect(calls(host)).toEqual([]);
+  });
+
+  test('does not hold a run beyond its deadline', async () => {
+    const answer = { content: [], structuredContent: { text: slowText } };
+    const { url } = await serverWith({ outputSchema: slowPattern }, answer);
+    const { client } = testClient({ mcpConfig: { mcpServers: { evil: { url } } } });
+    await client.listTools();
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it' }] }], { mcpClient: client });
+    const run = agent.run('Go.', { timeoutMs: 300 });
+    const spent = cpuMs(() => expect(run).rejects.toMatchObject({ code: 'TIMEOUT' }));
+    expect(await spent).toBeLessThan(1_500);
+  });
+});
+
+describe('an input schema, where calls need approval', () => {
+  test.each<[string, object, Record<string, unknown>, RegExp]>([
+    ['a pattern that backtracks', slowPattern, { text: slowText }, /longer than 2000 ms/],
+    ['defaults that grow exponentially', manyDefaults, { left: {} }, /defaults add more than/],
+  ])('with %s refuses the call, and this thread stays free', async (_what, inputSchema, args, reason) => {
+    const host = await serverWith({ inputSchema });
+    let asked = 0;
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it', arguments: args }] }, 'Done.'], {
+      mcpConfig: { mcpServers: { evil: { url: host.url } } },
+      access: { confirm: 'always' },
+      approve: () => {
+        asked++;
+        return 'allow';
+      },
+    });
+    expect(await cpuMs(() => agent.run('Go.'))).toBeLessThan(1_500);
+    await agent.close();
+    expect(resultText(agent)).toMatch(/^"it" was not called: its arguments could not be checked/);
+    expect(resultText(agent)).toMatch(reason);
+    expect([asked, calls(host)]).toEqual([0, []]);
+  });
+});
+
+describe('a check', () => {
+  test('that is slow does not delay those of other servers, and ends when it is aborted', async () => {
+    const controller = new AbortController();
+    const slow = Array.from({ length: 3 }, () =>
+      checkForeign({
+        schema: slowPattern,
+        value: { text: 'a'.repeat(60).concat('!') },
+        origin: 'evil',
+        signal: controller.signal,
+      }),
+    );
+    const aborted = Promise.allSettled(slow);
+    const quick = await checkForeign({ schema: { type: 'string' }, value: 1, origin: 'good' });
+    expect(quick).toEqual({ problem: 'must be string' });
+    controller.abort(new Error('enough'));
+    expect((await aborted).map((each) => each.status === 'rejected' && each.reason.message)).toEqual(
+      Array.from({ length: 3 }, () => 'enough'),
+    );
+  });
+
+  test('does not keep a program from ending, and ends with the program that waits for it', async () => {
+    const program = `
+      import { checkForeign } from 'pocket-agent';
+      const schema = { type: 'object', required: ['a'] };
+      console.log(JSON.stringify(await checkForeign({ schema, value: { a: 1 }, origin: 'x' })));`;
+    const args = ['-C', 'pocket-agent/source', '--input-type=module', '--eval', program];
+    const child = spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] });
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      stdout += text;
+    });
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '{"fits":true}\n' });
+  });
+
+  test('that runs out of memory ends alone', async () => {
+    const names = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
+    const schema = {
+      properties: Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/long' }])),
+      $defs: { long: { default: 'x'.repeat(900_000) } },
+    };
+    const check = checkForeign({ schema, value: {}, defaults: true, origin: 'x' });
+    expect(await check).toEqual({ unchecked: expect.stringMatching(/memory|longer/) });
+    expect(await checkForeign({ schema: { type: 'object' }, value: {}, origin: 'x' })).toEqual({ fits: true });
+  });
+});
+
+describe('the command', () => {
+  const folder = new CommandFolder();
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('ends with %s while the result of a tool is checked', async (signal, code) => {
+    const structuredContent = { text: 'a'.repeat(60).concat('!') };
+    const host = await serverWith({ outputSchema: slowPattern }, { content: [], structuredContent });
+    const file = await folder.servers('evil.json', { evil: { url: host.url } });
+    const [node = '', ...args] = [...commandLine, 'call', '--yes', '--config', file, 'evil', 'it'];
+    const child = spawn(node, args, { env: folder.env, stdio: 'ignore' });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await eventually(() => expect(calls(host)).toHaveLength(1));
+    child.kill(signal);
+    const giveUp = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    expect(await ended).toBe(code);
+    clearTimeout(giveUp);
+  });
+});
