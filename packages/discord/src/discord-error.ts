@@ -6,10 +6,53 @@ export function isCode(error: unknown, ...codes: (number | string)[]): boolean {
   return error instanceof DiscordAPIError && codes.includes(error.code);
 }
 
-/** Asking again would not help. A wrong token says nothing of what was asked. */
+/**
+ * Asking again would not help: Discord itself refuses it. What a proxy answers has no error code of Discord and says
+ * nothing of the request; a wrong token does not either.
+ */
 export function isRefusal(error: unknown): boolean {
+  return isClientError(error) && hasDiscordCode(error);
+}
+
+/** Why a request was refused, on one line: Discord's sentence, and the first field it names. */
+export function refusalReason(error: unknown): string {
+  if (!(error instanceof DiscordAPIError)) return messageOf(error);
+  if (!hasDiscordCode(error)) return `something between me and Discord answered ${error.status}`;
+  const { message, errors } = rawError(error);
+  const fault = firstFault(errors);
+  return fault ? `${message} (${fault.path.join('.')}: ${fault.message})` : message.replace(/\.$/, '');
+}
+
+interface FieldFault {
+  /** Where in the body: `['content']`, `['0', 'options', '1', 'name']`. */
+  path: string[];
+  message: string;
+}
+
+/** The first field that an "Invalid Form Body" of Discord names. */
+export function firstFault(errors: unknown, path: string[] = []): FieldFault | undefined {
+  if (typeof errors !== 'object' || errors === null) return undefined;
+  for (const [key, value] of Object.entries(errors)) {
+    if (key === '_errors' && Array.isArray(value)) return { path, message: String(value[0]?.message ?? 'invalid') };
+    const fault = firstFault(value, [...path, key]);
+    if (fault) return fault;
+  }
+  return undefined;
+}
+
+export function rawError({ rawError }: DiscordAPIError): { message: string; errors?: unknown } {
+  return 'message' in rawError ? rawError : { message: rawError.error };
+}
+
+/** A refusal of Discord, or of something between the bot and Discord. */
+export function isClientError(error: unknown): error is DiscordAPIError {
   if (!(error instanceof DiscordAPIError)) return false;
   return error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 401;
+}
+
+/** Discord's codes have five digits or more, and 0 where there is nothing more to say. */
+function hasDiscordCode({ code }: DiscordAPIError): boolean {
+  return code === 0 || Number(code) >= 10_000;
 }
 
 /** `apiUrl` where it is not Discord's own. */

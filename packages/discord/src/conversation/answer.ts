@@ -10,11 +10,9 @@ import { shortened } from '../texts.ts';
 import { failureText, reasonOf } from './failure.ts';
 import { Progress } from './progress.ts';
 import { run } from './run.ts';
+import { BEFORE, keepSeen, showAnswer, textBefore } from './settle.ts';
 import type { Source } from './source.ts';
-import { assistantText, hasToolCalls, shownText, TurnLog } from './turn-log.ts';
-
-/** Of an answer that was to be replaced, and was not. */
-export const BEFORE = 'This is the answer from before.';
+import { assistantText, hasToolCalls, TurnLog } from './turn-log.ts';
 
 export interface Question {
   claim: Claim;
@@ -50,8 +48,8 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
     await log.written();
     const isEmpty = progress.text.trim() === '';
     if (isEmpty && source.replaces.length > 0) throw new DiscordBotError('REFUSED', 'The model answered nothing.');
-    await history.remove(conversation, source.replaces);
-    return (await reply.finish(progress.text, { note: progress.note })) !== 'failed';
+    const finished = { claim, source, reply, messages: log.messages };
+    return await showAnswer(parts, finished, { text: progress.text, note: progress.note });
   } catch (error) {
     if (losing.signal.aborted || !(await holdings.has(conversation))) {
       logger.warn('Another process goes on with an answer', { claim: claim.id });
@@ -70,24 +68,15 @@ export async function answer(parts: BotParts, { claim, source }: Question): Prom
     if (isStopped) await keepEnd(parts, log, end);
     const note = before === '' ? `-# ${reason}` : `-# ${reason} ${BEFORE}`;
     const outcome = await reply.finish(before || progress.text, { note });
-    if (isStopped) return true;
-    if (outcome === 'failed') return false;
-    await keepEnd(parts, log, end);
+    if (!isStopped && outcome.state === 'failed') return false;
+    if (!isStopped) await keepEnd(parts, log, end);
+    if (before === '') await keepSeen(parts, { claim, messages: log.messages }, outcome);
   } finally {
     await reply.leave();
     stopTyping();
     left();
   }
   return true;
-}
-
-/** The answer that was to be replaced, which failed tries may have left alone already. */
-export async function textBefore({ history }: BotParts, { replaces }: Source): Promise<string> {
-  for (const claim of replaces) {
-    const text = shownText(await history.turn(claim));
-    if (text.trim() !== '') return text;
-  }
-  return '';
 }
 
 export function liveReply({ claims, options, logger }: BotParts, { claim, source }: Question): LiveReply {

@@ -31,6 +31,15 @@ export class History {
     await this.#holdings.during(conversation, (db) => db.insertInto('discord_messages').values(rows).execute());
   }
 
+  /** The newest turn of a conversation is another one from now on. */
+  async replace(conversation: string, { claim, messages }: Turn): Promise<void> {
+    const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
+    await this.#holdings.during(conversation, async (db) => {
+      await db.deleteFrom('discord_messages').where('claim', '=', claim).execute();
+      if (rows.length > 0) await db.insertInto('discord_messages').values(rows).execute();
+    });
+  }
+
   /** The oldest first. Of pictures that became too many only a note is left, from now on. */
   async turns(conversation: string): Promise<Turn[]> {
     const rows = await this.#db

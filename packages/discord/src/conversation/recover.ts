@@ -3,7 +3,8 @@ import { PocketAgent } from 'pocket-agent';
 import { closeLeftQuestions } from '../access/left-questions.ts';
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
-import { answer, BEFORE, liveReply, type Question, textBefore } from './answer.ts';
+import { answer, liveReply, type Question } from './answer.ts';
+import { BEFORE, keepSeen, showAnswer, textBefore } from './settle.ts';
 import { assistantText, hasToolCalls, shownText } from './turn-log.ts';
 
 const CUT_OFF = '-# I was restarted in the middle of this. What tools did until then is done; ';
@@ -24,8 +25,7 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   logger.info('A run that was cut off is taken up', { claim: id, done: isDone });
   const reply = liveReply(parts, { claim, source });
   if (isDone) {
-    await history.remove(conversation, source.replaces);
-    return (await reply.finish(shownText(messages))) !== 'failed';
+    return showAnswer(parts, { claim, source, reply, messages }, { text: shownText(messages) });
   }
   // an agent that starts with a history makes it whole
   const repaired = new PocketAgent({ agentConfig: { llmModel: 'demo', messages } }).messages.slice(messages.length);
@@ -34,5 +34,7 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   const before = await textBefore(parts, source);
   const said = `${CUT_OFF}${(await parts.claims.isNewest(claim)) ? AGAIN : ASK_AGAIN}`;
   const note = before === '' ? said : `${said} ${BEFORE}`;
-  return (await reply.finish(before || shownText(messages), { note })) !== 'failed';
+  const outcome = await reply.finish(before || shownText(messages), { note });
+  if (before === '') await keepSeen(parts, { claim, messages: [...messages, ...repaired] }, outcome);
+  return outcome.state !== 'failed';
 }

@@ -13,11 +13,16 @@ import { chatCommands, messageApps } from '../commands/all.ts';
 import { type CommandAnswer, isWelcome, NOT_HERE } from '../commands/command.ts';
 import { failureText, reasonOf } from '../conversation/failure.ts';
 import type { Queue } from '../conversation/queue.ts';
-import { isCode } from '../discord-error.ts';
+import { isClientError, isCode, isRefusal, refusalReason } from '../discord-error.ts';
 import { DiscordBotError, messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
+import { refusedNote } from '../reply/answer-parts.ts';
 import { splitMessage } from '../reply/split.ts';
 import { onButton } from './on-button.ts';
+import { tryAgain } from './try-again.ts';
+
+/** How long the answer of a command is sent again. */
+const SHOWN_MS = 10_000;
 
 type Deferred = Extract<Interaction, { editReply: unknown }>;
 
@@ -117,7 +122,21 @@ async function answerTo(
     return;
   }
   const [first = '-# Nothing came of it.', ...more] = splitMessage(answer);
-  await interaction.editReply(first);
+  await shown(parts, first, (content) => interaction.editReply(content));
   const flags = isPrivate ? ({ flags: MessageFlags.Ephemeral } as const) : {};
-  for (const content of more) await interaction.followUp({ content, ...flags });
+  for (const part of more) await shown(parts, part, (content) => interaction.followUp({ content, ...flags }));
+}
+
+/** What a proxy turns away is sent again for a while; a note takes the place of what Discord refuses. */
+async function shown(parts: BotParts, content: string, send: (content: string) => Promise<unknown>): Promise<void> {
+  const { closing: signal, logger } = parts;
+  const isLost = (error: unknown) => isClientError(error) && !isRefusal(error);
+  const onWait = (error: unknown) => logger.warn('Tried again until it works: an answer', { reason: messageOf(error) });
+  try {
+    await tryAgain(() => send(content), { until: Date.now() + SHOWN_MS, signal, onWait, isWorth: isLost });
+  } catch (error) {
+    if (!isClientError(error)) throw error;
+    logger.warn('An answer was refused', { reason: messageOf(error) });
+    await send(refusedNote('this answer', refusalReason(error)));
+  }
 }

@@ -11,17 +11,19 @@ interface Patience {
   signal: AbortSignal;
   /** Called once, when it has to wait. */
   onWait(error: unknown): void;
+  /** Whether a failure may pass; every one when left out. */
+  isWorth?(error: unknown): boolean;
 }
 
 export async function tryAgain<Result>(
   work: () => Promise<Result>,
-  { until, signal, onWait }: Patience,
+  { until, signal, onWait, isWorth = () => true }: Patience,
 ): Promise<Result> {
   for (let waitMs = FIRST_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_MS)) {
     try {
       return await work();
     } catch (error) {
-      if (signal.aborted || Date.now() + waitMs > until) throw error;
+      if (!isWorth(error) || signal.aborted || Date.now() + waitMs > until) throw error;
       if (waitMs === FIRST_MS) onWait(error);
       await passed(waitMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) throw error;

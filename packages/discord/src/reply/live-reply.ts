@@ -4,10 +4,10 @@ import { setTimeout as passed } from 'node:timers/promises';
 import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { isCode, isRefusal } from '../discord-error.ts';
+import { isClientError, isCode, isRefusal, refusalReason } from '../discord-error.ts';
 import { DiscordBotError, messageOf } from '../errors.ts';
+import { cutNote, finalParts, growingParts, joined, noted, type Part, refusedNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
-import { MESSAGE_LENGTH, splitMessage } from './split.ts';
 import { strayReply } from './stray-reply.ts';
 
 interface ReplyTarget {
@@ -34,20 +34,35 @@ export interface ReplyOptions {
   maxParts?: number;
 }
 
-type Outcome = 'shown' | 'refused' | 'failed';
+/** What became of an answer at Discord. */
+export interface Outcome {
+  /** `refused`: Discord will not take some of it; `failed`: it could not be reached, or another process goes on. */
+  state: 'shown' | 'refused' | 'failed';
+  /** What people see of the answer. */
+  seen: string;
+  /** Why it was refused, as a note that is shown, unless Discord refused that too. */
+  reason: string;
+}
 
-interface Part {
-  content: string;
+interface Final {
+  text: string;
+  note: string;
   actions: readonly ButtonAction[];
-  file?: string;
+  /** Whether a long answer may be a file. */
+  canAttach: boolean;
+}
+
+interface Refused {
+  parts: readonly Part[];
+  /** Which of them. */
+  index: number;
+  final: Final;
+  reason: string;
 }
 
 /** Discord opens it again for a new message, not for an edit. */
 const THREAD_ARCHIVED = 50083;
 const FINAL_TRIES = 3;
-const TRY_AGAIN_MS = 500;
-const LONGEST_NOTE = 400;
-const NOTHING = '-# The model answered nothing. Ask in other words.';
 
 export class LiveReply {
   readonly #target: ReplyTarget;
@@ -86,19 +101,20 @@ export class LiveReply {
     this.#schedule();
   }
 
-  /** The answer as it stays. `refused`: Discord will not take it; `failed`: it could not be reached for now. */
+  /** The answer as it stays. */
   async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<Outcome> {
     await this.leave();
-    const actions: ButtonAction[] = again ? ['again'] : [];
+    const { canAttach, isTakenUp } = this.#target;
+    const final: Final = { text, note, actions: again ? ['again'] : [], canAttach };
     for (let count = 1; ; count++) {
       try {
-        await this.#put(this.#finalParts(text, note, actions));
-        return 'shown';
+        // a proxy that lets no try of a second round through may take a note instead of the answer
+        return await this.#deliver(final, isTakenUp && count === FINAL_TRIES ? isClientError : isRefusal);
       } catch (error) {
         this.#logger.warn('An answer could not be shown', { claim: this.#target.claim, reason: messageOf(error) });
-        if (isRefusal(error) || error instanceof DiscordBotError) return 'refused';
-        if (count === FINAL_TRIES) return 'failed';
-        await passed(TRY_AGAIN_MS * count);
+        if (isRefusal(error)) return { state: 'refused', seen: '', reason: refusalReason(error) };
+        if (count === FINAL_TRIES || error instanceof DiscordBotError) return { state: 'failed', seen: '', reason: '' };
+        await passed((this.#intervalMs / 2) * count);
       }
     }
   }
@@ -127,7 +143,11 @@ export class LiveReply {
     this.#isDirty = false;
     this.#lastFlush = Date.now();
     try {
-      await this.#put(this.#growingParts());
+      const growing = { heading: this.#target.heading, text: this.#text, maxParts: this.#maxParts };
+      const parts = growingParts(growing, { status: this.#status, known: this.#ids.length });
+      if (!this.#hasLooked) await this.#findStray(parts);
+      for (const [index, part] of parts.entries()) await this.#place(index, part);
+      await this.#takeAway(parts.length);
     } catch (error) {
       this.#isRefused = isRefusal(error);
       this.#logger.debug('An edit was skipped', { claim: this.#target.claim, reason: messageOf(error) });
@@ -135,47 +155,72 @@ export class LiveReply {
     this.#lastFlush = Date.now();
   }
 
-  #growingParts(): Part[] {
-    const status = this.#status === '' ? '' : this.#status.slice(0, 400);
-    const parts = splitMessage(this.#target.heading + this.#text, MESSAGE_LENGTH - 420).slice(0, this.#maxParts);
-    const last = parts.length - 1;
-    if (last < 0) return [{ content: status || '-# …', actions: ['stop'] }];
-    return parts.map((content, index) => ({
-      content: index === last ? joined(content, status) : content,
-      // by its button a new one is found again
-      actions: index === last || index >= this.#ids.length ? ['stop'] : [],
-    }));
-  }
-
-  #finalParts(text: string, note: string, actions: readonly ButtonAction[]): Part[] {
-    const { heading, canAttach } = this.#target;
-    const last = (note || (text.trim() === '' ? NOTHING : '')).slice(0, LONGEST_NOTE).toWellFormed();
-    // what is split has its fences closed, so the note stands outside of them
-    const parts = splitMessage(heading + text);
-    const end = parts.pop() ?? '';
-    const whole = joined(end, last);
-    parts.push(...(whole.length > MESSAGE_LENGTH ? [end, last] : [whole]));
-    if (parts.length > this.#maxParts && canAttach) {
-      const where = joined(`-# The whole answer has ${text.length} characters and is in the file.`, last, '\n');
-      const [beginning = ''] = splitMessage(heading + text, MESSAGE_LENGTH - where.length - 2);
-      return [{ content: joined(beginning, where), actions, file: text }];
-    }
-    return parts.map((content, index) => ({ content, actions: index === parts.length - 1 ? actions : [] }));
-  }
-
-  async #put(parts: readonly Part[]): Promise<void> {
+  /** Shows every part that Discord takes, and a note for each one that it does not. */
+  async #deliver(final: Final, isFinal: (error: unknown) => boolean): Promise<Outcome> {
+    const { text, note, actions, canAttach } = final;
+    const maxParts = canAttach ? this.#maxParts : Number.POSITIVE_INFINITY;
+    const parts = finalParts({ heading: this.#target.heading, text, note, actions, maxParts });
     if (!this.#hasLooked) await this.#findStray(parts);
+    const seen: string[] = [];
+    let reason = '';
+    let kept = parts.length;
     for (const [index, part] of parts.entries()) {
-      const key = JSON.stringify(part);
-      if (this.#shown[index] === key) continue;
-      const id = this.#ids[index];
-      if (id === undefined || !(await this.#edit(id, part))) await this.#post(index, part);
-      this.#shown[index] = key;
+      const refusal = await this.#place(index, part).catch((error: unknown) => {
+        if (!isFinal(error)) throw error;
+        return error;
+      });
+      if (refusal === undefined) {
+        seen.push(part.text);
+        continue;
+      }
+      this.#logger.warn('A part of an answer was refused', {
+        claim: this.#target.claim,
+        reason: messageOf(refusal),
+      });
+      if (part.file !== undefined) return this.#deliver({ ...final, canAttach: false }, isFinal);
+      reason = refusalReason(refusal);
+      if (await this.#placeNote({ parts, index, final, reason })) continue;
+      kept = index;
+      break;
     }
-    this.#shown.length = parts.length;
-    if (this.#ids.length <= parts.length) return;
-    for (const id of this.#ids.slice(parts.length)) await this.#delete(id);
-    this.#ids.length = parts.length;
+    await this.#takeAway(kept);
+    return { state: reason === '' ? 'shown' : 'refused', seen: seen.join('\n').trim(), reason };
+  }
+
+  /** In place of a part that was refused. False when the note could only be put under the part before it. */
+  async #placeNote({ parts, index, final, reason }: Refused): Promise<boolean> {
+    const { note, actions } = final;
+    const isLast = index === parts.length - 1;
+    const told = refusedNote(parts.length === 1 ? 'this answer' : 'this part of the answer', reason);
+    try {
+      await this.#place(
+        index,
+        noted(isLast ? joined(told, cutNote(note), '\n') : told, { actions: isLast ? actions : [] }),
+      );
+      return true;
+    } catch (error) {
+      if (!isRefusal(error) || index === 0) throw error;
+    }
+    const above = { text: parts[index - 1]?.text ?? '', actions };
+    await this.#place(index - 1, noted(refusedNote('the rest of this answer', reason), above));
+    return false;
+  }
+
+  /** Shows a part in the message with that number, which is sent when there is none. */
+  async #place(index: number, part: Part): Promise<void> {
+    const key = JSON.stringify([part.content, part.actions, part.file]);
+    if (this.#shown[index] === key) return;
+    const id = this.#ids[index];
+    if (id === undefined || !(await this.#edit(id, part))) await this.#post(index, part);
+    this.#shown[index] = key;
+  }
+
+  /** Deletes the messages after the first ones. */
+  async #takeAway(from: number): Promise<void> {
+    this.#shown.length = Math.min(this.#shown.length, from);
+    if (this.#ids.length <= from) return;
+    for (const id of this.#ids.slice(from)) await this.#delete(id);
+    this.#ids.length = from;
     await this.#target.onIds([...this.#ids]);
   }
 
@@ -235,9 +280,4 @@ export class LiveReply {
       ...(file === undefined ? {} : { files: [new AttachmentBuilder(Buffer.from(file), { name: 'answer.md' })] }),
     };
   }
-}
-
-function joined(text: string, note: string, between = '\n\n'): string {
-  if (note === '') return text;
-  return text.trim() === '' ? note : `${text}${between}${note}`;
 }

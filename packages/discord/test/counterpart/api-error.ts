@@ -48,6 +48,8 @@ export const archivedThread = refusal(400, 50083, 'Thread is archived');
 export const tooManyPins = refusal(400, 30003, 'Maximum number of pins reached (50)');
 export const tooManyReactions = refusal(400, 30010, 'Maximum number of reactions reached (20)');
 export const cannotReplyUnread = refusal(400, 160002, 'You cannot reply without permission to read message history');
+export const blockedContent = refusal(400, 200000, 'Message was blocked by automatic moderation');
+export const explicitContent = refusal(400, 20009, 'Explicit content cannot be sent to the desired recipient(s)');
 export const threadExists = refusal(400, 160004, 'A thread has already been created for this message');
 
 /** The shape of every "Invalid Form Body": the problems hang in a tree that looks like the body. */

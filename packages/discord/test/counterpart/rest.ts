@@ -15,11 +15,19 @@ export interface SeenRequest {
   body: string;
 }
 
-/** A failure that is played on purpose: an HTTP status, `'cut'` to hang up, or `'lost'` to do it and never say so. */
+/**
+ * A failure that is played on purpose: an HTTP status, `'cut'` to hang up, `'lost'` to do it and never say so, an
+ * error of `api-error.ts`, or the HTML page of a proxy that stands before Discord.
+ */
 export interface PlayedFailure {
   /** Which requests: matched against `METHOD /path`. */
   request: RegExp;
-  status: number | 'cut' | 'lost';
+  /** Of those, only requests with this in their JSON body. */
+  body?: RegExp;
+  /** Of those, only requests that carry files. */
+  withFiles?: boolean;
+  status: number | 'cut' | 'lost' | ApiError | { proxy: number };
+  /** How often; `Infinity` until the end of the test. */
   times?: number;
   /** With 429: when to ask again. */
   retryAfterMs?: number;
@@ -32,6 +40,7 @@ interface Route {
   handler: Handler;
 }
 
+const PROXY_PAGE = '<html><head><title>Request blocked</title></head><body>Ask your administrator.</body></html>';
 const API = /^\/api(\/v10)?(?=\/)/;
 
 export class Rest {
@@ -73,10 +82,17 @@ export class Rest {
     const seen: SeenRequest = { at: Date.now(), method, path, status: 0, body: text };
     this.requests.push(seen);
 
-    const failure = this.#failures.find((played) => played.times > 0 && played.request.test(`${method} ${path}`));
+    const failure = this.#failures.find((played) => fits(played, { line: `${method} ${path}`, text, files }));
     if (failure) failure.times--;
-    if (failure?.status === 'cut') {
+    const status = failure?.status;
+    if (status === 'cut') {
       request.socket.destroy();
+      return;
+    }
+    if (typeof status === 'object' && 'proxy' in status) {
+      seen.status = status.proxy;
+      response.writeHead(status.proxy, { 'Content-Type': 'text/html' }).end(PROXY_PAGE);
+      this.#world.changed();
       return;
     }
 
@@ -84,8 +100,8 @@ export class Rest {
     let result: object | undefined;
     try {
       if (failure?.retryAfterMs !== undefined) headers = { 'Retry-After': String(failure.retryAfterMs / 1000) };
-      if (failure && failure.status !== 'lost')
-        throw new ApiError(Number(failure.status), 0, { message: `${failure.status}: played on purpose` });
+      if (status instanceof ApiError) throw status;
+      if (typeof status === 'number') throw new ApiError(status, 0, { message: `${status}: played on purpose` });
       const { route, params } = this.#find(method, path);
       seen.route = route.name;
       if (!isOpen(route) && request.headers.authorization !== `Bot ${this.#token}`) throw unauthorized();
@@ -105,7 +121,7 @@ export class Rest {
       result = refused.toJSON();
     }
     if (result) headers = { ...headers, 'Content-Type': 'application/json' };
-    if (failure?.status !== 'lost') response.writeHead(seen.status, headers).end(result && JSON.stringify(result));
+    if (status !== 'lost') response.writeHead(seen.status, headers).end(result && JSON.stringify(result));
     this.#world.changed();
   }
 
@@ -130,6 +146,13 @@ export class Rest {
     if (file) response.writeHead(200, { 'Content-Type': file.contentType }).end(file.bytes);
     else response.writeHead(404).end('This content is no longer available.');
   }
+}
+
+function fits(
+  { times, request, body, withFiles }: PlayedFailure & { times: number },
+  { line, text, files }: { line: string; text: string; files: readonly unknown[] },
+): boolean {
+  return times > 0 && request.test(line) && (body?.test(text) ?? true) && (!withFiles || files.length > 0);
 }
 
 /** The token of an interaction is in the path, so the bot's token is not asked for. */
