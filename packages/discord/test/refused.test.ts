@@ -163,12 +163,19 @@ test.each([403, 404, 408])(
   },
 );
 
-test('a proxy that answers for Discord when a question is looked up does not cost the question', async () => {
+test('a proxy that answers for Discord when a question is looked up after a restart does not cost the question', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
-  const { discord } = await startBot({ leaseMs: 300, database });
-  discord.failNext({ request: /GET .*\/messages\/\d+$/, status: { proxy: 404 }, times: 2 });
+  const model = new PacedModel();
+  const { discord, bot, options } = await startBot({ model, leaseMs: 300, database });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
-  await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
+  await model.called(1);
+  await bot.close();
+  discord.failNext({ request: /GET .*\/messages\/\d+$/, status: { proxy: 404 }, times: 2 });
+  await runBot(options);
+  await model.called(2);
+  model.say('late', 1);
+  model.end(1);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'late');
 });
 
 test('an answer that a proxy never lets through is told in the end, and holds up nobody', async () => {
