@@ -8,6 +8,8 @@ import type {
   Agent3,
   AgentDetails,
   Caller,
+  CallLog,
+  CallLogQuery,
   CallOptions,
   CallRequest,
   CallResponse,
@@ -91,6 +93,10 @@ export class LocalAgent3 implements Agent3 {
 
   unregister(agentId: string, caller: Caller): Promise<void> {
     return this.#parts.registry.unregister(agentId, caller);
+  }
+
+  calls(query: CallLogQuery, caller: Caller): Promise<CallLog> {
+    return this.#parts.registry.calls(query, caller);
   }
 
   statistics(query: StatisticsQuery): Promise<Statistics> {

@@ -10,6 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   hub: () => import('./commands/hub.ts'),
   search: () => import('./commands/search.ts'),
   call: () => import('./commands/call.ts'),
+  calls: () => import('./commands/calls.ts'),
   register: () => import('./commands/register.ts'),
   token: () => import('./commands/token.ts'),
 };

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import {
   agentDetails,
   callLine,
+  callLog,
   failure,
   feedbackResult,
   hubHealth,
@@ -18,6 +19,8 @@ import type {
   Agent3,
   AgentDetails,
   Caller,
+  CallLog,
+  CallLogQuery,
   CallOptions,
   CallRequest,
   CallResponse,
@@ -107,6 +110,10 @@ export class RemoteAgent3 implements Agent3 {
 
   async unregister(agentId: string): Promise<void> {
     await this.#send(agentPath(agentId), { method: 'DELETE' });
+  }
+
+  calls(query: CallLogQuery): Promise<CallLog> {
+    return this.#ask(`api/calls${queryText({ ...query })}`, callLog);
   }
 
   statistics(query: StatisticsQuery): Promise<Statistics> {

@@ -74,7 +74,7 @@ export const callRequest = z.strictObject({
   mode: z.enum(['wait', 'start']).optional().describe('start: return as soon as there is a task'),
   metadata: z
     .strictObject({
-      userAgentId: z.string().max(200).optional(),
+      userAgentId: z.string().max(200).optional().describe('Your id: kept with the call, and weighs its rating'),
       timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds over everything, default 30,000'),
       streaming: z.boolean().optional(),
       retries: z.int().min(0).max(10).optional().describe(RETRIES),
@@ -113,11 +113,19 @@ export const feedbackRequest = z.strictObject({
       tokensUsed: z.number().min(0).optional(),
     })
     .optional(),
-  userAgentId: z.string().max(200).optional(),
+  userAgentId: z.string().max(200).optional().describe('Your id; default that of the call'),
 });
 
 /** Feedback over HTTP, where nobody remembers the receipt of the last call. */
 export const ratingRequest = feedbackRequest.omit({ metadata: true }).required({ receipt: true });
+
+export const callLogRequest = z.strictObject({
+  agentId: agentId.optional(),
+  userAgentId: z.string().max(200).optional(),
+  caller: z.string().max(200).optional().describe('Of one owner; others than yourself only for admins'),
+  limit: z.int().min(1).max(200).default(50),
+  cursor: z.string().max(200).optional().describe('nextCursor of the page before'),
+});
 
 export const statisticsRequest = z.strictObject({
   agentId: agentId.optional(),

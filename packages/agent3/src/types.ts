@@ -13,6 +13,8 @@ export interface Agent3 {
   register(registration: Registration, caller: Caller): Promise<AgentDetails>;
   unregister(agentId: string, caller: Caller): Promise<void>;
   statistics(query: StatisticsQuery): Promise<Statistics>;
+  /** The call log: the calls of the caller, or all for an admin. */
+  calls(query: CallLogQuery, caller: Caller): Promise<CallLog>;
   health(): Promise<HubHealth>;
   close(): Promise<void>;
 }
@@ -89,10 +91,14 @@ export interface AgentDetails extends AgentSummary {
   refreshedAt: string;
   rateLimit?: RateLimit;
   recentReviews: Review[];
+  /** What its owner did in its name (`userAgentId`); absent if nothing. */
+  asCaller?: { calls: number; ratings: number };
 }
 
 export interface Review {
   rater: string;
+  /** Which of the rater's agents made the call, as they say. */
+  userAgentId?: string;
   rating: number;
   feedback: string;
   timestamp: string;
@@ -153,11 +159,12 @@ export interface CallRequest {
   /** wait (default): until there is an answer. start: return as soon as there is a task. */
   mode?: 'wait' | 'start';
   metadata?: {
+    /** Which of the caller's agents calls: kept in the call log, shown with its ratings, which it weighs. */
     userAgentId?: string;
     /** Milliseconds over everything, default 30,000. */
     timeout?: number;
     streaming?: boolean;
-    /** Default 1; 0 is allowed. */
+    /** Default 1. After a refused connection, 429 or 503; after other failures only for agents that are idempotent. */
     retries?: number;
     /** US dollars; a call that can cost more, or whose price is unknown, is refused. By the token it is stopped there. */
     maxCost?: number;
@@ -259,6 +266,7 @@ export interface Feedback {
   rating: number;
   feedback: string;
   receipt: string;
+  /** Default: that of the call. Another one than that of the call is refused. */
   userAgentId?: string;
 }
 
@@ -298,6 +306,7 @@ export interface CallRecord {
   callId: string;
   agentId: string;
   caller: string;
+  userAgentId?: string | undefined;
   startedAt: number;
   responseTime: number;
   success: boolean;
@@ -310,6 +319,29 @@ export interface CallRecord {
   state?: TaskStateName;
   requestDigest: string;
   responseDigest?: string;
+}
+
+export interface CallLogQuery {
+  agentId?: string;
+  userAgentId?: string;
+  /** Of one caller; others than oneself only for admins. */
+  caller?: string;
+  /** 1 to 200, default 50. */
+  limit?: number;
+  /** From `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface CallLogEntry extends Omit<CallRecord, 'startedAt'> {
+  /** Absent when the agent is no longer registered. */
+  agentName?: string;
+  startedAt: string;
+}
+
+export interface CallLog {
+  /** Newest first. */
+  calls: CallLogEntry[];
+  nextCursor?: string;
 }
 
 /** What the bridge needs of the registry. */

@@ -45,6 +45,36 @@ test('an agent is registered, found, looked at, called, rated and removed', asyn
   });
 });
 
+test('callers read the log of their own calls, page by page, and admins that of all', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perToken: 0.01, currency: 'USD' } }, alice);
+  const hub = await startHub({ agent3 });
+  const call = (owner: string, message: string, userAgentId?: string) =>
+    ask(hub, '/api/calls', { owner, body: { agentId, message, metadata: { userAgentId } } });
+  await call('bob', 'one', 'my-bot-456');
+  await call('bob', 'fail');
+  await call('carol', 'three');
+  const log = async (owner: string, query = '') => (await ask(hub, `/api/calls?${query}`, { owner })).body;
+  const { calls: bobs } = await log('bob');
+  expect(bobs).toMatchObject([
+    { agentId, agentName: 'Echo', caller: 'bob', success: false, errorCode: 'TASK_FAILED' },
+    { caller: 'bob', userAgentId: 'my-bot-456', success: true, tokensEstimated: true, cost: expect.any(Number) },
+  ]);
+  expect(bobs[0].startedAt).toMatch(/^2\d{3}-.*Z$/);
+  expect(JSON.stringify(bobs)).not.toContain('you said');
+  expect((await log('bob', 'userAgentId=my-bot-456')).calls).toHaveLength(1);
+  const first = await log('bob', 'limit=1');
+  const second = await log('bob', `limit=1&cursor=${encodeURIComponent(first.nextCursor)}`);
+  expect([...first.calls, ...second.calls]).toEqual(bobs);
+  expect(second.nextCursor).toBeUndefined();
+  expect((await log('root')).calls).toHaveLength(3);
+  expect((await log('root', 'caller=carol')).calls).toHaveLength(1);
+  expect(await ask(hub, '/api/calls?caller=carol', { owner: 'bob' })).toMatchObject({ status: 403 });
+  expect((await ask(hub, '/api/calls')).status).toBe(401);
+  expect((await ask(hub, '/api/calls?cursor=nonsense', { owner: 'bob' })).status).toBe(400);
+});
+
 test('a call and a reply are refused when the price is higher than the one that was agreed to', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();

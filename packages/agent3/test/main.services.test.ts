@@ -77,6 +77,12 @@ test('an agent is registered, found and called by three commands, in the data fo
   expect(called).toMatchObject({ code: 0, output: 'you said: hello there\n' });
   expect(failed).toMatchObject({ code: 1, errors: expect.stringContaining('oven') });
   expect(streamed).toEqual({ code: 0, output: 'one two three\n', errors: 'thinking\none two three\n' });
+  const log = await run(['calls', '--agent', id, '--limit', '2'], environment);
+  expect(log.output.split('\n')).toHaveLength(3);
+  expect(log.output).toMatch(/^2\d{3}-\S+ {2}echo-\w+ {2}by local: /);
+  expect(log.errors).toMatch(/^More: --cursor \d+\./);
+  const logged = JSON.parse((await run(['calls', '--json'], environment)).output);
+  expect(logged.calls).toHaveLength(3);
   expect((await stat(join(environment.XDG_DATA_HOME ?? '', 'agent3', 'agent3.db'))).mode & 0o077).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cardOf } from './fixtures/local-server.ts';
-import { alice, altered, ask, keptLog, open, startHub, temporaryFolder } from './front-setup.ts';
+import { alice, altered, ask, keptLog, open, startHub, temporaryFolder, tokens } from './front-setup.ts';
 import { seed } from './page-seed.ts';
 
 // What needs no browser; the rest is in page.services.test.ts.
@@ -51,6 +51,26 @@ test('what strangers write is escaped wherever it is shown', async () => {
     expect(text).not.toContain('<img');
     expect(text).not.toContain('href="javascript');
   }
+});
+
+test('a browser with the token of an owner reads the call log', async () => {
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, alice);
+  for (const message of ['one', 'two'])
+    await agent3.call({ agentId, message, metadata: { userAgentId: '<b>bot</b>', retries: 0 } }, { id: 'bob' });
+  const hub = await startHub({ agent3 });
+  const stranger = await ask(hub, '/calls');
+  expect([stranger.status, stranger.headers.get('www-authenticate')]).toEqual([401, expect.stringMatching(/^Basic /)]);
+  const password = Buffer.from(`x:${tokens.issue('bob')}`).toString('base64');
+  const read = (path: string) => ask(hub, path, { headers: { authorization: `Basic ${password}` } });
+  const { text, headers } = await read('/calls?limit=1');
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(text).toContain('UNREACHABLE');
+  expect(text).toContain('bob (&lt;b&gt;bot&lt;/b&gt;)');
+  const next = /href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  expect((await read(next)).text).toContain('UNREACHABLE');
+  const other = Buffer.from(`x:${tokens.issue('carol')}`).toString('base64');
+  expect((await ask(hub, '/calls', { headers: { authorization: `Basic ${other}` } })).text).toContain('No calls.');
 });
 
 test('more agents than fit are one page further', async () => {

@@ -98,6 +98,50 @@ test('what owners say of their own agents counts nowhere, and every call is rate
   await expect(registry.feedback(rating, alice)).rejects.toMatchObject({ code: 'ALREADY_RATED' });
 });
 
+test('a rating is shown with the userAgentId of its call, which another one cannot take over', async () => {
+  const receipt = await registry.record(callRecord(agentId, { userAgentId: 'my-bot-456' }));
+  const rating = { agentId, rating: 4, feedback: 'fine', receipt };
+  await expect(registry.feedback({ ...rating, userAgentId: 'other-bot' }, bob)).rejects.toMatchObject({
+    code: 'INPUT_INVALID',
+    message: expect.stringContaining('userAgentId'),
+  });
+  await registry.feedback(rating, bob);
+  expect((await registry.select(agentId)).recentReviews).toMatchObject([{ rater: 'bob', userAgentId: 'my-bot-456' }]);
+});
+
+test('a userAgentId weighs by the calls made with it, so a new name adds no weight', async () => {
+  for (let number = 0; number < 3; number++) {
+    const { id } = await registry.register({ card: v1Card({ name: `Other ${number}` }) }, alice);
+    await registry.record(callRecord(id, { userAgentId: 'old-bot', startedAt: now }));
+  }
+  const rateAs = async (userAgentId: string, rating: number) => {
+    const receipt = await registry.record(callRecord(agentId, { userAgentId, startedAt: now }));
+    return (await registry.feedback({ agentId, rating, feedback: '', receipt }, bob)).reputation;
+  };
+  expect(await rateAs('old-bot', 5)).toBe(5);
+  // the weights are 1 and 1/4 · 1/2: the second rating of the same caller, by an agent that called one
+  expect(await rateAs('new-bot', 1)).toBeCloseTo((5 + 1 / 8) / (1 + 1 / 8), 2);
+});
+
+test('what an agent says of itself, or of another agent of its owner, does not count', async () => {
+  const { id: sibling } = await registry.register({ card: v1Card({ name: 'Sibling' }) }, alice);
+  for (const userAgentId of [agentId, sibling]) {
+    const receipt = await registry.record(callRecord(agentId, { userAgentId, startedAt: now }));
+    const { message } = await registry.feedback({ agentId, rating: 5, feedback: '', receipt }, bob);
+    expect(message).toContain('only what others say counts');
+  }
+  expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0 });
+});
+
+test('an agent shows how often its owner called and rated in its name', async () => {
+  const { id: bot } = await registry.register({ card: v1Card({ name: 'Bot' }) }, bob);
+  expect(await registry.select(bot)).not.toHaveProperty('asCaller');
+  const receipt = await registry.record(callRecord(agentId, { userAgentId: bot, startedAt: now }));
+  await registry.record(callRecord(agentId, { userAgentId: bot, caller: 'mallory', startedAt: now }));
+  await registry.feedback({ agentId, rating: 5, feedback: '', receipt }, bob);
+  expect((await registry.select(bot)).asCaller).toEqual({ calls: 1, ratings: 1 });
+});
+
 test('who is alone in a registry of their own rates what they registered', async () => {
   expect(await rate(4, { ...alice, isLocal: true })).toBe(4);
   expect(await registry.select(agentId)).toMatchObject({ reputation: 4, totalReviews: 1 });

@@ -50,6 +50,9 @@ test('a hub elsewhere does everything a hub in this process does', async () => {
   const until = Date.now() + 1000;
   const times = { since: until - 60_000, until, bucketMs: 60_000 };
   expect(await remote.statistics(times)).toEqual(await agent3.statistics(times));
+  const { calls } = await remote.calls({ agentId: id });
+  expect(calls).toHaveLength(2);
+  expect(await agent3.calls({}, { id: 'bob' })).toEqual({ calls });
   expect(await remote.health()).toMatchObject({ status: 'healthy', network: { totalAgents: 1 } });
   await remote.unregister(id);
   await expect(remote.select(id)).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Statistics } from '../registry/statistics.ts';
 import type {
   AgentDetails,
+  CallLog,
   CallProgress,
   CallResponse,
   FeedbackResult,
@@ -28,6 +29,25 @@ const taskState = z.enum([
   'rejected',
   'input-required',
   'auth-required',
+]);
+
+const errorCode = z.enum([
+  'AGENT_UNKNOWN',
+  'INPUT_INVALID',
+  'REFUSED',
+  'BUDGET',
+  'RATE_LIMITED',
+  'AUTH_MISSING',
+  'AUTH_FAILED',
+  'ADDRESS_REFUSED',
+  'UNREACHABLE',
+  'TIMEOUT',
+  'TOO_LARGE',
+  'PROTOCOL',
+  'AGENT_ERROR',
+  'TASK_FAILED',
+  'TASK_UNKNOWN',
+  'CANCELED',
 ]);
 
 const summary = {
@@ -72,8 +92,15 @@ export const agentDetails: z.ZodType<AgentDetails> = z.looseObject({
   refreshedAt: z.string(),
   rateLimit: z.looseObject({ calls: count, perSeconds: z.number() }).optional(),
   recentReviews: z.array(
-    z.looseObject({ rater: z.string(), rating: z.number(), feedback: z.string(), timestamp: z.string() }),
+    z.looseObject({
+      rater: z.string(),
+      userAgentId: z.string().optional(),
+      rating: z.number(),
+      feedback: z.string(),
+      timestamp: z.string(),
+    }),
   ),
+  asCaller: z.looseObject({ calls: count, ratings: count }).optional(),
 });
 
 export const invocation: z.ZodType<Invocation> = z.looseObject({
@@ -108,26 +135,7 @@ export const callResponse: z.ZodType<CallResponse> = z.looseObject({
     })
     .optional(),
   error: z.string().optional(),
-  errorCode: z
-    .enum([
-      'AGENT_UNKNOWN',
-      'INPUT_INVALID',
-      'REFUSED',
-      'BUDGET',
-      'RATE_LIMITED',
-      'AUTH_MISSING',
-      'AUTH_FAILED',
-      'ADDRESS_REFUSED',
-      'UNREACHABLE',
-      'TIMEOUT',
-      'TOO_LARGE',
-      'PROTOCOL',
-      'AGENT_ERROR',
-      'TASK_FAILED',
-      'TASK_UNKNOWN',
-      'CANCELED',
-    ])
-    .optional(),
+  errorCode: errorCode.optional(),
   metadata: z.looseObject({
     responseTime: z.number(),
     tokensUsed: z.number().optional(),
@@ -153,6 +161,31 @@ export const callProgress: z.ZodType<CallProgress> = z.looseObject({
   message: z.string(),
   state: taskState.optional(),
   continues: z.boolean().optional().describe('Of a piece of the answer: it goes on where the piece before it ended'),
+});
+
+export const callLog: z.ZodType<CallLog> = z.looseObject({
+  calls: z.array(
+    z.looseObject({
+      callId: z.string(),
+      agentId: z.string(),
+      agentName: z.string().optional(),
+      caller: z.string(),
+      userAgentId: z.string().optional(),
+      startedAt: z.string(),
+      responseTime: z.number(),
+      success: z.boolean(),
+      errorCode: errorCode.optional(),
+      statusCode: z.number().optional(),
+      retryCount: count,
+      cost: z.number().optional(),
+      tokensUsed: z.number().optional(),
+      tokensEstimated: z.boolean().optional(),
+      state: taskState.optional(),
+      requestDigest: z.string().describe('SHA-256 of the request'),
+      responseDigest: z.string().optional().describe('SHA-256 of the answer'),
+    }),
+  ),
+  nextCursor: z.string().optional(),
 });
 
 export const feedbackResult: z.ZodType<FeedbackResult> = z.looseObject({

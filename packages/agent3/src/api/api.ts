@@ -18,7 +18,7 @@ import { callLines, LINES } from './call-lines.ts';
 import type { Callers } from './callers.ts';
 import { refusal, refuse, toRefusal } from './errors.ts';
 import { openApi } from './openapi.ts';
-import { plainQuery, searchQuery } from './query.ts';
+import { callLogQuery, plainQuery, searchQuery } from './query.ts';
 
 export interface ApiOptions {
   agent3: Agent3;
@@ -71,6 +71,10 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
   app.delete('/api/agents/:id', async (context) => {
     await agent3.unregister(context.req.param('id'), callers.owner(context.req.raw));
     return context.body(null, 204);
+  });
+  app.get('/api/calls', async (context) => {
+    const caller = callers.owner(context.req.raw);
+    return context.json(await agent3.calls(callLogQuery(new URL(context.req.url).searchParams), caller));
   });
   app.post('/api/calls', async (context) => {
     const caller = callers.owner(context.req.raw);

@@ -37,19 +37,28 @@ export class Callers {
 
   /** Of a request that only reads. */
   reader(request: Request): Caller {
-    const { tokens, isPrivate } = this.#options;
+    return this.#shown(request) ?? (this.#options.isPrivate ? askForToken('This hub is private') : VISITOR);
+  }
+
+  /** The owner who reads what is theirs, in a browser or with a bearer token. */
+  readingOwner(request: Request): Caller {
+    return this.#shown(request) ?? askForToken('Only owners read calls');
+  }
+
+  #shown(request: Request): Caller | undefined {
     const [, scheme = '', sent = ''] = /^(Bearer|Basic) (\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
     const token = scheme.toLowerCase() === 'basic' ? passwordIn(sent) : sent;
-    const caller = tokens.read(token);
-    if (caller) return caller;
-    if (!isPrivate) return VISITOR;
-    return refuse({
-      status: 401,
-      code: 'UNAUTHORIZED',
-      message: 'This hub is private: show the token of an owner as a bearer token, or as the password of a browser',
-      headers: { 'www-authenticate': 'Basic realm="Agent3", charset="UTF-8"' },
-    });
+    return this.#options.tokens.read(token);
   }
+}
+
+function askForToken(why: string): never {
+  return refuse({
+    status: 401,
+    code: 'UNAUTHORIZED',
+    message: `${why}: show the token of an owner as a bearer token, or as the password of a browser`,
+    headers: { 'www-authenticate': 'Basic realm="Agent3", charset="UTF-8"' },
+  });
 }
 
 /** The same tokens for MCP over HTTP. */

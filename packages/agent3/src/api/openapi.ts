@@ -1,6 +1,7 @@
 // The OpenAPI description of the API, from the schemas that requests and answers are checked with.
 import { z } from 'zod';
 import {
+  callLogRequest,
   callRequest,
   ratingRequest,
   registerRequest,
@@ -12,6 +13,7 @@ import { packageVersion } from '../version.ts';
 import {
   agentDetails,
   callLine,
+  callLog,
   callResponse,
   failure,
   feedbackResult,
@@ -31,6 +33,7 @@ const answered = {
   invocation,
   callResponse,
   callLine,
+  callLog,
   feedbackResult,
   statistics,
   hubHealth,
@@ -79,6 +82,15 @@ function describe(): Json {
         get: read('invoke', "An agent's card, and what a call needs", 'invocation', [id]),
       },
       '/api/calls': {
+        get: {
+          ...read(
+            'calls',
+            'Your calls, newest first; all calls for an admin',
+            'callLog',
+            queryOf(callLogRequest.shape),
+          ),
+          security: [{ owner: [] }],
+        },
         post: write('call', 'Call an agent; its failures are answers too', {
           body: 'callRequest',
           answer: 'callResponse',

@@ -1,7 +1,7 @@
 // What is asked in the address of a request, as what the schemas take.
 import type { z } from 'zod';
 import { inputChecked } from '../registry/input.ts';
-import { searchRequest } from '../requests.ts';
+import { callLogRequest, searchRequest } from '../requests.ts';
 
 /** `?query=…&tags=a,b&verified=true` as what `search` takes; the web page uses the same words. */
 export function searchQuery(parameters: URLSearchParams): z.output<typeof searchRequest> {
@@ -23,7 +23,11 @@ function listOf(name: string, value: unknown): Record<string, string[]> {
   return { [name]: parts.filter((part) => part !== '') };
 }
 
-const TEXTS = ['query', 'cursor', 'protocols', 'tags', 'agentId'];
+export function callLogQuery(parameters: URLSearchParams): z.output<typeof callLogRequest> {
+  return inputChecked(callLogRequest, plainQuery(parameters));
+}
+
+const TEXTS = ['query', 'cursor', 'protocols', 'tags', 'agentId', 'userAgentId', 'caller'];
 
 /** Numbers and booleans as such; what is empty was not given. */
 export function plainQuery(parameters: URLSearchParams): Record<string, unknown> {

@@ -1,12 +1,15 @@
 // What a caller is told of a call, and what is written down of it.
 import { hash } from 'node:crypto';
-import type { CallErrorCode, CallRecord, CallResponse, TaskRequest } from '../types.ts';
+import type { CallErrorCode, CallRecord, CallRequest, CallResponse, TaskRequest } from '../types.ts';
+import { cleanLine } from './clean-text.ts';
 import type { Errand } from './errand.ts';
 import type { CallFailure } from './failure.ts';
 import { costOf } from './price.ts';
 import { type ResultLimits, resultOf, statusText } from './result.ts';
 import type { Tickets } from './tickets.ts';
 import { tokensOf } from './tokens.ts';
+
+const LONGEST_NAME = 200;
 
 interface AnswerOptions {
   limits: ResultLimits;
@@ -49,13 +52,14 @@ export function answerOf(errand: Errand, failure: CallFailure | undefined, optio
   };
 }
 
-export function recordOf(errand: Errand, response: CallResponse, request: unknown): CallRecord {
+export function recordOf(errand: Errand, response: CallResponse, request: CallRequest): CallRecord {
   const { success, result, errorCode, metadata } = response;
   const { responseTime, retryCount, statusCode, cost, tokensUsed, tokensEstimated } = metadata;
   return {
     callId: errand.callId,
     agentId: errand.agentId,
     caller: errand.caller.id,
+    userAgentId: userAgentIn(request),
     startedAt: errand.startedAt,
     responseTime,
     success,
@@ -69,6 +73,13 @@ export function recordOf(errand: Errand, response: CallResponse, request: unknow
     requestDigest: digest(request),
     ...(result ? { responseDigest: digest(result) } : {}),
   };
+}
+
+/** A caller may hand in anything; what is no name is left out. */
+function userAgentIn({ metadata }: CallRequest): string | undefined {
+  const given: unknown = metadata?.userAgentId;
+  const name = typeof given === 'string' ? cleanLine(given, LONGEST_NAME) : '';
+  return name === '' ? undefined : name;
 }
 
 function describe(errand: Errand, failure: CallFailure): { text: string; code: CallErrorCode } {

@@ -15,13 +15,14 @@ export async function command(args: readonly string[]): Promise<number> {
       timeout: { type: 'string' },
       'max-cost': { type: 'string' },
       context: { type: 'string' },
+      'user-agent': { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
   const [agentId, ...words] = positionals;
   if (agentId === undefined || words.length === 0)
     throw new Agent3Error('INPUT_INVALID', 'Say whom to call and what: agent3 call ID MESSAGE');
-  const { timeout, 'max-cost': maxCost, context, json } = values;
+  const { timeout, 'max-cost': maxCost, context, 'user-agent': userAgentId, json } = values;
   const request = inputChecked(
     callRequest,
     {
@@ -31,6 +32,7 @@ export async function command(args: readonly string[]): Promise<number> {
       metadata: {
         ...(timeout === undefined ? {} : { timeout: numberOf('--timeout', timeout) }),
         ...(maxCost === undefined ? {} : { maxCost: numberOf('--max-cost', maxCost) }),
+        ...(userAgentId === undefined ? {} : { userAgentId }),
       },
     },
     {
@@ -39,6 +41,7 @@ export async function command(args: readonly string[]): Promise<number> {
       contextId: '--context',
       'metadata.timeout': '--timeout',
       'metadata.maxCost': '--max-cost',
+      'metadata.userAgentId': '--user-agent',
     },
   );
   const interrupt = new AbortController();

@@ -8,7 +8,9 @@ export const help = `agent3: find, call and rate A2A agents
   agent3 search WORDS           find agents
     --limit N --tag TAG --json
   agent3 call ID MESSAGE        call one and print its answer
-    --timeout MS --max-cost USD --context ID --json
+    --timeout MS --max-cost USD --context ID --user-agent ID --json
+  agent3 calls                  the call log, newest first; with a hub your own calls
+    --agent ID --caller OWNER --user-agent ID --limit N --cursor CURSOR --json
   agent3 register URL           add an agent by its address or that of its card; again to change it
     --tag TAG (several)           --price USD (a call)    --idempotent
     --token TOKEN                 it wants a bearer token; - reads it from stdin

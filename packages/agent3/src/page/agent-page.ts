@@ -69,12 +69,12 @@ function skillItem({ name, description, tags, examples }: AgentDetails['skills']
     <div class="row">${tags.slice(0, 6).map(tagLink)}</div></li>`;
 }
 
-function reviewItem({ rater, rating: given, feedback, timestamp }: Review): Html {
-  return html`<li class="panel"><div class="facts"><span><span class="star" aria-hidden="true">★</span> ${given} of 5</span><span>by ${rater}</span><time datetime="${timestamp}">${dateText(timestamp)}</time></div><p>${feedback}</p></li>`;
+function reviewItem({ rater, userAgentId, rating: given, feedback, timestamp }: Review): Html {
+  return html`<li class="panel"><div class="facts"><span><span class="star" aria-hidden="true">★</span> ${given} of 5</span><span>by ${rater}${userAgentId === undefined ? '' : ` (${userAgentId})`}</span><time datetime="${timestamp}">${dateText(timestamp)}</time></div><p>${feedback}</p></li>`;
 }
 
 function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
-  const { inputModes, outputModes, protocols, rateLimit, refreshedAt } = agent;
+  const { inputModes, outputModes, protocols, rateLimit, refreshedAt, asCaller } = agent;
   const { authentication } = invocation ?? {};
   const login = authentication?.schemes.join(', ');
   return html`<dl class="pairs">
@@ -83,6 +83,7 @@ function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
     <dt>Answers with</dt><dd>${outputModes.join(', ')}</dd>
     ${authentication ? html`<dt>Login</dt><dd>${login ? `${login}${authentication.available ? ', which this hub has' : ', which this hub does not have'}` : 'none needed'}</dd>` : ''}
     ${rateLimit ? html`<dt>At most</dt><dd>${countText(rateLimit.calls)} calls in ${countText(rateLimit.perSeconds)} s</dd>` : ''}
+    ${asCaller ? html`<dt>Calls others</dt><dd>${countText(asCaller.calls)} calls, ${countText(asCaller.ratings)} ratings given</dd>` : ''}
     <dt>Card of</dt><dd>${dateText(refreshedAt)}</dd>
   </dl>`;
 }

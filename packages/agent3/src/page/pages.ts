@@ -6,11 +6,12 @@ import { HTTPException } from 'hono/http-exception';
 import type { Logger } from 'pocket-agent';
 import type { Callers } from '../api/callers.ts';
 import { toRefusal } from '../api/errors.ts';
-import { searchQuery } from '../api/query.ts';
+import { callLogQuery, searchQuery } from '../api/query.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import type { Agent3 } from '../types.ts';
 import { agentPage } from './agent-page.ts';
 import { rangeOf, spanOf } from './call-charts.ts';
+import { callsPage } from './calls-page.ts';
 import { icon, page, SECURITY } from './layout.ts';
 import { searchPage } from './search-page.ts';
 
@@ -59,6 +60,14 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
       inTime(agent3.invoke(agentId, caller)),
     ]);
     return context.html(agentPage({ agent, statistics, range, invocation, now }));
+  });
+  app.get('/calls', async (context) => {
+    const caller = callers.readingOwner(context.req.raw);
+    const asked = new URL(context.req.url).searchParams;
+    const log = await agent3.calls(callLogQuery(asked), caller);
+    return context.html(callsPage({ asked, log, isAdmin: caller.isAdmin === true }), 200, {
+      'cache-control': 'no-store',
+    });
   });
   app.get('/assets/:name', async (context) => {
     const asset = assets.get(context.req.param('name'));

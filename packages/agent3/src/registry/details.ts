@@ -21,7 +21,27 @@ export async function detailsOf(db: Kysely<RegistrySchema>, row: RowWithCard): P
     refreshedAt: new Date(row.refreshed_at).toISOString(),
     ...rateLimitOf(row),
     recentReviews: await recentReviews(db, row.id),
+    ...(await asCaller(db, row)),
   };
+}
+
+/** Only calls of its owner: others could use its name. */
+async function asCaller(db: Kysely<RegistrySchema>, { id, owner }: AgentRow): Promise<Pick<AgentDetails, 'asCaller'>> {
+  const { calls } = await db
+    .selectFrom('agent3_calls')
+    .select(({ fn }) => fn.countAll<number>().as('calls'))
+    .where('user_agent_id', '=', id)
+    .where('caller', '=', owner)
+    .executeTakeFirstOrThrow();
+  if (calls === 0) return {};
+  const { ratings } = await db
+    .selectFrom('agent3_feedback')
+    .innerJoin('agent3_calls', 'agent3_calls.call_id', 'agent3_feedback.call_id')
+    .select(({ fn }) => fn.countAll<number>().as('ratings'))
+    .where('agent3_calls.user_agent_id', '=', id)
+    .where('caller', '=', owner)
+    .executeTakeFirstOrThrow();
+  return { asCaller: { calls, ratings } };
 }
 
 export async function invocationOf(

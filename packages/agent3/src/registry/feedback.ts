@@ -1,5 +1,6 @@
 // Ratings: only with the receipt of a real call, one for each, weighted as ranking.ts says.
 import { type Kysely, sql } from 'kysely';
+import { cleanLine } from '../bridge/clean-text.ts';
 import { ratedCall } from '../requests.ts';
 import type { Caller, Feedback, FeedbackResult, Review } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
@@ -10,6 +11,7 @@ import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const LONGEST_TEXT = 2_000;
+const LONGEST_NAME = 200;
 const RECENT_REVIEWS = 20;
 
 type Database = Kysely<RegistrySchema>;
@@ -19,28 +21,31 @@ export async function giveFeedback(
   given: Feedback,
   context: { caller: Caller; receipts: Receipts; now: number },
 ): Promise<FeedbackResult> {
-  const { agentId, rating, feedback, receipt } = inputChecked(ratedCall, given);
+  const { agentId, rating, feedback, receipt, userAgentId: named } = inputChecked(ratedCall, given);
   const { caller, receipts, now } = context;
   const callId = receipts.read(receipt, agentId, caller.id);
   if (callId === undefined) throw invalidReceipt('is not that of a call of yours to this agent');
   return db.transaction().execute(async (transaction) => {
     const call = await transaction
       .selectFrom('agent3_calls')
-      .select(['error_code', 'response_time'])
+      .select(['error_code', 'response_time', 'user_agent_id'])
       .where('call_id', '=', callId)
       .executeTakeFirst();
     if (!call) throw invalidReceipt('is of a call too long ago');
     if (!tellsOfAgent(call.error_code, call.response_time))
       throw invalidReceipt('is of a call that never reached the agent, or gave it no time');
+    const userAgentId = raterOf(call.user_agent_id, named);
     await holdAgent(transaction, agentId);
-    const counts = (await isOwn(transaction, caller, agentId)) ? 0 : 1;
-    const raterRecord = await recordOfRater(transaction, caller.id, agentId);
+    const rater = { caller, userAgentId };
+    const counts = (await isOwn(transaction, rater, agentId)) ? 0 : 1;
+    const raterRecord = await recordOfRater(transaction, rater, agentId);
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('agent3_feedback')
       .values({
         call_id: callId,
         agent_id: agentId,
         rater: caller.id,
+        user_agent_id: userAgentId ?? null,
         rating,
         text: cleanText(feedback, LONGEST_TEXT),
         created_at: now,
@@ -86,12 +91,34 @@ async function holdAgent(db: Database, agentId: string): Promise<void> {
     .execute();
 }
 
-async function recordOfRater(db: Database, rater: string, agentId: string): Promise<Parameters<typeof raterWeight>[0]> {
-  const called = await db
-    .selectFrom('agent3_calls')
+/** One of the caller's agents, as they say; so it may lower the weight of a rating, never raise it. */
+interface Rater {
+  caller: Caller;
+  userAgentId: string | undefined;
+}
+
+function raterOf(called: string | null, named: string | undefined): string | undefined {
+  const given = named === undefined ? '' : cleanLine(named, LONGEST_NAME);
+  if (called !== null && given !== '' && given !== called)
+    throw new Agent3Error(
+      'INPUT_INVALID',
+      'userAgentId: the call was made with another one; leave it out, or give that',
+    );
+  return called ?? (given === '' ? undefined : given);
+}
+
+/** An agent has the experience of its own calls; without one named, the caller has that of all its calls. */
+async function recordOfRater(
+  db: Database,
+  { caller, userAgentId }: Rater,
+  agentId: string,
+): Promise<Parameters<typeof raterWeight>[0]> {
+  const { id: rater } = caller;
+  let calls = db.selectFrom('agent3_calls').where('caller', '=', rater);
+  if (userAgentId !== undefined) calls = calls.where('user_agent_id', '=', userAgentId);
+  const called = await calls
     .select('agent_id')
     .distinct()
-    .where('caller', '=', rater)
     .where(rowTellsOfAgent) // a call that came to nobody teaches nothing
     .limit(4)
     .execute();
@@ -104,10 +131,17 @@ async function recordOfRater(db: Database, rater: string, agentId: string): Prom
   return { agentsCalled: called.length, ratingsBefore: before.total };
 }
 
-/** Their own agent, which others could rate. */
-async function isOwn(db: Database, { id, isLocal }: Caller, agentId: string): Promise<boolean> {
+/** Their own agent, which others could rate; or an agent that rates itself or another one of its owner. */
+async function isOwn(db: Database, { caller: { id, isLocal }, userAgentId }: Rater, agentId: string): Promise<boolean> {
+  if (userAgentId === agentId) return true;
+  const owner = await ownerOf(db, agentId);
+  const isRelated = owner === id || (userAgentId !== undefined && (await ownerOf(db, userAgentId)) === owner);
+  return isRelated && !(isLocal && (await isAlone(db, id)));
+}
+
+async function ownerOf(db: Database, agentId: string): Promise<string | undefined> {
   const agent = await db.selectFrom('agent3_agents').select('owner').where('id', '=', agentId).executeTakeFirst();
-  return agent?.owner === id && !(isLocal && (await isAlone(db, id)));
+  return agent?.owner;
 }
 
 async function isAlone(db: Database, id: string): Promise<boolean> {
@@ -124,14 +158,15 @@ async function isAlone(db: Database, id: string): Promise<boolean> {
 export async function recentReviews(db: Database, agentId: string): Promise<Review[]> {
   const rows = await db
     .selectFrom('agent3_feedback')
-    .select(['rater', 'rating', 'text', 'created_at'])
+    .select(['rater', 'user_agent_id', 'rating', 'text', 'created_at'])
     .where('agent_id', '=', agentId)
     .where('counts', '=', 1)
     .orderBy('created_at', 'desc')
     .limit(RECENT_REVIEWS)
     .execute();
-  return rows.map(({ rater, rating, text, created_at }) => ({
+  return rows.map(({ rater, user_agent_id, rating, text, created_at }) => ({
     rater: cleanText(rater, 100),
+    ...(user_agent_id === null ? {} : { userAgentId: user_agent_id }),
     rating,
     feedback: text,
     timestamp: new Date(created_at).toISOString(),

@@ -83,4 +83,14 @@ export const migrations: readonly Migration[] = [
       await run('update agent3_agents set rating_sum = 0, rating_weight = 0 where rating_count = 0');
     },
   },
+  {
+    name: 'user-agents',
+    async up(run) {
+      await run('alter table agent3_calls add column user_agent_id text');
+      await run('alter table agent3_calls add column tokens_estimated integer');
+      await run('alter table agent3_feedback add column user_agent_id text');
+      await run('create index agent3_calls_caller_time on agent3_calls (caller, started_at)');
+      await run('create index agent3_calls_user_agent on agent3_calls (user_agent_id, caller)');
+    },
+  },
 ];

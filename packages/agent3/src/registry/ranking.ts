@@ -14,10 +14,12 @@
 //
 //   weight     = age · rater · repetition
 //   age        = half after 180 days
-//   rater      = 0.25 for one who has called one agent, up to 1 for one who has called four or more
+//   rater      = 0.25 for one who has called one agent, up to 1 for one who has called four or more; a userAgentId has
+//                the experience of its own calls only
 //   repetition = 1 / n for somebody's n-th rating of the same agent
 //
-// What owners say of their own agents counts nowhere, unless they are alone in their registry.
+// What owners say of their own agents counts nowhere, unless they are alone in their registry; nor does what an agent
+// (userAgentId) says of itself, or of another agent of its owner.
 // The age of all ratings grows alike, so the sums are kept as if all were rated on one day, and never go stale.
 
 import { type Expression, sql } from 'kysely';

@@ -4,6 +4,8 @@ import type {
   AgentDetails,
   BudgetLimits,
   Caller,
+  CallLog,
+  CallLogQuery,
   CallRecord,
   CardJson,
   Credential,
@@ -22,6 +24,7 @@ import type {
 } from '../types.ts';
 import { packageVersion } from '../version.ts';
 import { Agent3Error } from './agent3-error.ts';
+import { readCallLog } from './call-log.ts';
 import { Receipts, recordCall } from './calls.ts';
 import { CardChecks } from './card-checks.ts';
 import { CardSource } from './card-source.ts';
@@ -197,6 +200,10 @@ export class Registry implements Directory {
 
   task(taskHandle: string): Promise<KnownTask | undefined> {
     return findTask(this.#store.db, taskHandle, this.#now());
+  }
+
+  calls(query: CallLogQuery, reader: Caller): Promise<CallLog> {
+    return readCallLog(this.#store.db, query, reader);
   }
 
   statistics(query: StatisticsQuery): Promise<Statistics> {

@@ -62,6 +62,7 @@ export interface CallTable {
   call_id: string;
   agent_id: string;
   caller: string;
+  user_agent_id: string | null;
   started_at: number;
   response_time: number;
   success: number;
@@ -70,6 +71,7 @@ export interface CallTable {
   retry_count: number;
   cost: number | null;
   tokens_used: number | null;
+  tokens_estimated: number | null;
   state: string | null;
   request_digest: string;
   response_digest: string | null;
@@ -79,6 +81,7 @@ export interface FeedbackTable {
   call_id: string;
   agent_id: string;
   rater: string;
+  user_agent_id: Generated<string | null>;
   rating: number;
   text: string;
   created_at: number;

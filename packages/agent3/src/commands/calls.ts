@@ -1,0 +1,55 @@
+// `agent3 calls`: the call log, newest first.
+import { cleanText } from '../bridge/clean-text.ts';
+import { durationText } from '../page/figures.ts';
+import { dollarsText } from '../price-text.ts';
+import { inputChecked } from '../registry/input.ts';
+import { callLogRequest } from '../requests.ts';
+import type { CallLogEntry } from '../types.ts';
+import { numberOf, readArguments } from './arguments.ts';
+import { withAgent3 } from './with-agent3.ts';
+
+export async function command(args: readonly string[]): Promise<number> {
+  const { values } = readArguments({
+    args: [...args],
+    options: {
+      agent: { type: 'string' },
+      caller: { type: 'string' },
+      'user-agent': { type: 'string' },
+      limit: { type: 'string' },
+      cursor: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const { agent, caller, 'user-agent': userAgentId, limit, cursor, json } = values;
+  const query = inputChecked(
+    callLogRequest,
+    {
+      ...(agent === undefined ? {} : { agentId: agent }),
+      ...(caller === undefined ? {} : { caller }),
+      ...(userAgentId === undefined ? {} : { userAgentId }),
+      ...(limit === undefined ? {} : { limit: numberOf('--limit', limit) }),
+      ...(cursor === undefined ? {} : { cursor }),
+    },
+    { agentId: '--agent', caller: '--caller', userAgentId: '--user-agent', limit: '--limit', cursor: '--cursor' },
+  );
+  return withAgent3(async (agent3, reader) => {
+    const log = await agent3.calls(query, reader);
+    if (json) process.stdout.write(`${JSON.stringify(log)}\n`);
+    else process.stdout.write(log.calls.map(lineOf).join('') || 'No calls.\n');
+    if (!json && log.nextCursor !== undefined) process.stderr.write(`More: --cursor ${log.nextCursor}\n`);
+    return 0;
+  });
+}
+
+function lineOf(entry: CallLogEntry): string {
+  const { startedAt, agentId, caller, userAgentId, success, errorCode, responseTime, cost, tokensUsed } = entry;
+  const by = userAgentId === undefined ? caller : `${caller} (${userAgentId})`;
+  const tokens = tokensUsed === undefined ? [] : [`${entry.tokensEstimated ? 'about ' : ''}${tokensUsed} tokens`];
+  const facts = [
+    success ? 'ok' : (errorCode ?? 'failed'),
+    durationText(responseTime),
+    ...tokens,
+    ...(cost === undefined ? [] : [dollarsText(cost)]),
+  ];
+  return cleanText(`${startedAt}  ${agentId}  by ${by}: ${facts.join(', ')}\n`);
+}
