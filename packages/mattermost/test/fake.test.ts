@@ -129,7 +129,9 @@ test('replies come along with their roots, and threads page by time', async () =
   expect(first.body.has_next).toBe(true);
   const last = fake.world.post(first.body.order.at(-1) ?? '');
   const rest = await alice.messages(`${thread}&fromPost=${last.id}&fromCreateAt=${last.create_at}`);
-  expect(rest).toEqual(['The plan for the release', 'reply 2', 'reply 3', 'reply 4']);
+  expect(rest).toEqual(['The plan for the release', 'reply 1', 'reply 2', 'reply 3']);
+  const byReply = (await alice.messages(`/posts/${last.id}/thread?perPage=2&direction=down`)).slice(0, 2);
+  expect(byReply).toEqual(['When do we ship?', 'The plan for the release']);
   expect((await alice.get(`${thread}&fromPost=${last.id}`)).status).toBe(400);
   const { body } = await alice.get(`/users/me/teams/${fake.team('main').id}/threads?unread=true`);
   expect(body).toMatchObject({ total: 1, total_unread_threads: 1, threads: [{ id: root, unread_replies: 7 }] });
@@ -152,6 +154,53 @@ test('what is unread is counted, with and without replies, until the channel is 
   await alice.post('/channels/members/me/view', { channel_id: square });
   expect((await alice.get(unread)).body).toMatchObject({ msg_count: 0, msg_count_root: 0, mention_count: 0 });
   expect(await alice.messages(around)).toEqual(['hey @alice']);
+});
+
+test('an answer to since that was cut makes later ones empty until the channel changes', async () => {
+  const { fake, alice } = await start({ postCount: 1500 });
+  const big = fake.channel('big').id;
+  const posts = fake.world.timeline.get(big) ?? [];
+  const since = async (at = 0) => (await alice.messages(`/channels/${big}/posts?since=${at}`)).length;
+  expect(await since(posts[1400]?.create_at)).toBe(99);
+  expect(await since(1)).toBe(1000);
+  expect(await since(posts[1400]?.create_at)).toBe(0);
+  fake.say('bob', 'big', 'news');
+  expect(await since(posts[1400]?.create_at)).toBe(100);
+});
+
+test('saved posts are skipped by number, a search of the database has one page, and a restart forgets pending posts', async () => {
+  const { fake, alice } = await start({ searchEngine: 'database' });
+  const team = fake.team('main').id;
+  const user_id = fake.user('alice').id;
+  for (const { id } of [fake.post('hello'), fake.post('plan')]) {
+    fake.world.preferences.push({ user_id, category: 'flagged_post', name: id, value: 'true' });
+  }
+  expect(await alice.messages('/users/me/posts/flagged?page=1&per_page=2')).toEqual([
+    'The plan for the release',
+    'Hello everybody',
+  ]);
+  const search = { terms: 'build', per_page: 1 };
+  expect((await alice.post<PostListBody>(`/teams/${team}/posts/search`, search)).body.order).toHaveLength(2);
+  const post = { channel_id: fake.channel('off-topic').id, message: 'twice', pending_post_id: 'p' };
+  const ids = [];
+  for (const isRestarted of [false, false, true]) {
+    if (isRestarted) fake.world.restart();
+    ids.push((await alice.post<{ id: string }>('/posts', post)).body.id);
+  }
+  expect(ids[1]).toBe(ids[0]);
+  expect(ids[2]).not.toBe(ids[0]);
+});
+
+test('old servers refuse what is not there, and show a public channel to members only', async () => {
+  const { fake, alice, bob } = await start({ version: '6.7' });
+  const unknown = 'a'.repeat(26);
+  expect((await alice.get(`/channels/${unknown}/posts`)).status).toBe(403);
+  expect((await bob.remove(`/posts/${fake.post('deleted').id}`)).status).toBe(403);
+  const open = fake.channel('open-door').id;
+  expect((await alice.get(`/channels/${open}`)).status).toBe(200);
+  expect((await alice.get(`/channels/${open}/posts`)).status).toBe(403);
+  expect((await alice.get(`/users/me/teams/${unknown}/threads`)).body).toMatchObject({ threads: [] });
+  expect((await alice.get(`/users/${unknown}/status`)).body).toMatchObject({ status: 'offline' });
 });
 
 test('a PUT replaces, pin and props included; a patch changes what it names', async () => {

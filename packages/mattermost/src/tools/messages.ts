@@ -8,7 +8,7 @@ import { isMattermostError, MattermostError } from '../errors.ts';
 import { attachments, full, id, message, page, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
 import { readChannelMessages } from './channel-messages.ts';
-import { readReadablePage } from './paging.ts';
+import { readFromStart } from './paging.ts';
 import { paged, postsOf, presentPost, presentPosts } from './present.ts';
 
 export const post = record(
@@ -25,7 +25,7 @@ export const post = record(
 );
 const item = record('id', 'time', 'user', 'message');
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
-/** What a search in the database gives at most, whatever page is asked for. */
+/** What a search in the database gives at most, on its first page; it has no other, and knows no smaller ones. */
 const DATABASE_SEARCH_LIMIT = 100;
 
 export const messageTools = [
@@ -71,7 +71,7 @@ export const messageTools = [
     name: 'get_channel_messages',
     title: 'Read channel',
     description:
-      'Messages of a channel, oldest first. By default the newest page; "next" leads to older ones. unread_only: what this account has not read (empty for a channel never opened). since: what was written, edited or deleted after a time. before/after: around a message.',
+      'Messages of a channel, oldest first. By default the newest page; "next" leads to older ones. unread_only: what this account has not read (empty for a channel never opened). since: what was written, edited or deleted after a time, in that order. before/after: around a message.',
     capability: 'read',
     effect: 'read',
     tags: ['message', 'channel'],
@@ -82,6 +82,7 @@ export const messageTools = [
         .union([z.int().min(1_000_000_000_000).max(9_999_999_999_999), z.string().regex(ISO_TIME)])
         .optional()
         .describe('Milliseconds or ISO time'),
+      since_post: id().optional().describe('From "next"'),
       before: id().optional(),
       after: id().optional(),
       page: z.int().min(0).max(1_000_000).optional(),
@@ -93,17 +94,18 @@ export const messageTools = [
     },
     check(args) {
       if (typeof args.since === 'string' && !isTime(args.since)) return `since "${args.since}" is no time`;
-      const modes = (['unread_only', 'since', 'before', 'after'] as const).filter((mode) => args[mode]);
+      // the page after one of unread_only is told by `after`
+      const isFirst = args.unread_only && args.after === undefined;
+      const modes = (['unread_only', 'since', 'before', 'after'] as const).filter((mode) =>
+        mode === 'unread_only' ? isFirst || (args.unread_only && (args.since || args.before)) : args[mode],
+      );
       if (modes.length > 1) return `${modes.join(' and ')} exclude each other; give one`;
       const [mode] = modes;
-      const isPaged = args.page !== undefined || args.per_page !== undefined;
-      if (isPaged && (mode === 'unread_only' || mode === 'since')) return `page and per_page do not go with ${mode}`;
-      if (args.page !== undefined && mode) return `page does not go with ${mode}`;
-      if (mode !== 'unread_only' && (args.limit_before !== undefined || args.limit_after !== undefined)) {
+      if (args.per_page !== undefined && isFirst) return 'per_page does not go with unread_only; use limit_after';
+      if (args.page && mode) return `page does not go with ${mode}`;
+      if (args.since_post !== undefined && mode !== 'since') return 'since_post goes with since';
+      if (!args.unread_only && (args.limit_before !== undefined || args.limit_after !== undefined)) {
         return 'limit_before and limit_after go with unread_only';
-      }
-      if (args.collapsed_threads && mode !== 'unread_only' && mode !== 'since') {
-        return 'collapsed_threads goes with unread_only or since';
       }
       return undefined;
     },
@@ -140,7 +142,7 @@ export const messageTools = [
       const team = await context.team(team_id);
       await context.policy.requireTeamNotDenied(team);
       const exclusions = await hiddenChannels(context, team);
-      const { items, isTruncated, isCut, count } = await readReadablePage<PostRecord>(context, {
+      const { items, isTruncated, isCut, count } = await readFromStart<PostRecord>(context, {
         page,
         per_page,
         channelOf: ({ channel_id }) => channel_id,
@@ -151,9 +153,9 @@ export const messageTools = [
         },
       });
       const messages = await presentPosts(context, items, { full, withChannel: true });
-      if (isCut || (!isTruncated && count >= DATABASE_SEARCH_LIMIT))
+      if (isCut || (!isTruncated && count === DATABASE_SEARCH_LIMIT))
         return { messages, truncated: true, note: 'There may be more: narrow it with before:, in: or from:.' };
-      return { messages, ...paged(isTruncated, { page: page + 1 }) };
+      return { messages, ...paged(isTruncated, { page: page + 1, per_page }) };
     },
   }),
   defineTool({

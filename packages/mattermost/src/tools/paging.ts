@@ -49,18 +49,32 @@ export async function readReadablePage<Item>(
     const { items, isTruncated } = await readPage({ page, per_page, read });
     return { items, isTruncated, count: items.length, isCut: false };
   }
+  return readFromStart(context, { page, per_page, read, channelOf });
+}
+
+/** For a list that is read from its start to be cut into pages here. */
+export async function readFromStart<Item>(
+  context: ToolContext,
+  { page, per_page, read, channelOf }: ReadableRequest<Item>,
+): Promise<ReadablePage<Item>> {
   const start = page * per_page;
   const end = start + per_page;
-  const readable = { most: end + 1, channelOf, read: (number: number) => read(number, LARGEST_PAGE) };
-  const { found, isCut } = await findReadable(context, readable);
+  const { found, isCut } = await findReadable(context, {
+    most: end + 1,
+    channelOf,
+    read: async (number) => {
+      const items = await read(number, LARGEST_PAGE);
+      return { items, isLast: items.length < LARGEST_PAGE };
+    },
+  });
   return { items: found.slice(start, end), isTruncated: found.length > end, count: found.length, isCut };
 }
 
 interface FindRequest<Item> {
   /** More need not be found. */
   most: number;
-  /** Gives LARGEST_PAGE items, or fewer at the end; `last` is the last one of the page before. */
-  read: (page: number, last: Item | undefined) => Promise<Item[]>;
+  /** `last` is the last item of the page before. */
+  read: (page: number, last: Item | undefined) => Promise<{ items: Item[]; isLast: boolean }>;
   channelOf: (item: Item) => string | null | undefined;
 }
 
@@ -72,9 +86,9 @@ export async function findReadable<Item>(
   const found: Item[] = [];
   let last: Item | undefined;
   for (let page = 0; page < MOST_PAGES; page++) {
-    const items = await read(page, last);
+    const { items, isLast } = await read(page, last);
     found.push(...(await policy.readable(items, channelOf)));
-    if (items.length < LARGEST_PAGE || found.length >= most) return { found, isCut: false };
+    if (isLast || found.length >= most) return { found, isCut: false };
     last = items.at(-1);
   }
   return { found, isCut: true };

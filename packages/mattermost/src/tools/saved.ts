@@ -25,7 +25,8 @@ export const savedTools = [
         per_page,
         channelOf: (post) => post.channel_id,
         async read(page, per_page) {
-          const query = { team_id, channel_id, page, per_page };
+          // what Mattermost calls page is the number of messages to skip
+          const query = { team_id, channel_id, page: page * per_page, per_page };
           return postsOf(await context.api.get<PostListRecord>(path`/users/${me.id}/posts/flagged`, query));
         },
       });

@@ -38,11 +38,13 @@ export const threadTools = [
         fromPost: from_post,
         fromCreateAt: from_create_at,
       });
-      const { posts, isTruncated } = readThread(list, { perPage: per_page, fromPost: from_post });
+      const { posts, isTruncated } = readThread(list, { per_page, from_post, from_create_at });
       const last = posts.at(-1);
+      const asked = list.posts?.[post_id];
       const messages = await presentPosts(context, posts, { full });
       const next = { per_page, from_post: last?.id, from_create_at: last?.create_at };
-      return { root_id: rootOf(list) ?? post_id, channel_id: last?.channel_id, messages, ...paged(isTruncated, next) };
+      const place = { root_id: asked?.root_id || post_id, channel_id: asked?.channel_id };
+      return { ...place, messages, ...paged(isTruncated, next) };
     },
   }),
   defineTool({
@@ -91,17 +93,32 @@ export async function readThreads(
   const { found, isCut } = await findReadable<ThreadRecord>(context, {
     most: per_page + 1,
     channelOf: ({ post }) => post?.channel_id,
-    async read(_, last) {
+    read: async (_, last) => {
       const list = await context.api.get<ThreadListRecord>(path`/users/me/teams/${team}/threads`, {
-        per_page: context.policy.isOpen('read') ? per_page + 1 : LARGEST_PAGE,
+        per_page: LARGEST_PAGE,
         unread: unread || undefined,
         before: last?.id ?? before,
         threadsOnly: true,
       });
-      return list.threads ?? [];
+      const threads = list.threads ?? [];
+      const isLast = threads.length < LARGEST_PAGE;
+      return { items: isLast ? threads : threads.slice(0, wholeMoments(threads, LARGEST_PAGE - 1)), isLast };
     },
   });
-  return { threads: found.slice(0, per_page), isTruncated: found.length > per_page, isCut };
+  const count = wholeMoments(found, per_page);
+  return { threads: found.slice(0, count), isTruncated: found.length > count, isCut };
+}
+
+/**
+ * How many of the threads make a page: at most `most`, but all that were answered in the same millisecond as the last one
+ * or none of them, because `before` leaves out all of that millisecond.
+ */
+function wholeMoments(threads: readonly ThreadRecord[], most: number): number {
+  if (threads.length <= most) return threads.length;
+  const moment = threads[most]?.last_reply_at;
+  const start = threads.findIndex(({ last_reply_at }) => last_reply_at === moment);
+  const end = threads.findLastIndex(({ last_reply_at }) => last_reply_at === moment) + 1;
+  return start > 0 ? start : end;
 }
 
 export async function presentThreads(
@@ -123,19 +140,23 @@ export async function presentThreads(
   });
 }
 
-/** A server before paging sends the whole thread, which is then paged here. */
-function readThread(
-  list: PostListRecord,
-  { perPage, fromPost }: { perPage: number; fromPost: string | undefined },
-): { posts: PostRecord[]; isTruncated: boolean } {
-  const posts = postsOf(list).sort((left, right) => (left.create_at ?? 0) - (right.create_at ?? 0));
-  const start = posts.findIndex(({ id }) => id === fromPost) + 1;
-  // the first post comes along with every page, and belongs only to the first
-  const page = fromPost === undefined ? posts : posts.slice(start).filter(({ root_id }) => root_id);
-  const wanted = fromPost === undefined ? perPage + 1 : perPage;
-  return { posts: page.slice(0, wanted), isTruncated: page.length > wanted || list.has_next === true };
+interface ThreadPage {
+  per_page: number;
+  from_post?: string | undefined;
+  from_create_at?: number | undefined;
 }
 
-function rootOf({ posts }: PostListRecord): string | undefined {
-  return Object.values(posts ?? {}).find(({ root_id }) => !root_id)?.id;
+/**
+ * The message that was asked for comes along with every page, before version 8 even twice, and belongs to one of them; a
+ * server before 6.6 sends the whole thread. So the page is what comes first after the place it starts from.
+ */
+function readThread(
+  list: PostListRecord,
+  { per_page, from_post = '', from_create_at = 0 }: ThreadPage,
+): { posts: PostRecord[]; isTruncated: boolean } {
+  const timeOf = ({ create_at }: PostRecord) => create_at ?? 0;
+  const left = [...new Map(postsOf(list).map((post) => [post.id, post])).values()]
+    .filter((post) => timeOf(post) > from_create_at || (timeOf(post) === from_create_at && post.id > from_post))
+    .sort((one, other) => timeOf(one) - timeOf(other) || (one.id < other.id ? -1 : 1));
+  return { posts: left.slice(0, per_page), isTruncated: list.has_next === true || left.length > per_page };
 }

@@ -62,6 +62,9 @@ export class Call {
   }
 
   json(name: string): unknown {
+    // which PostgreSQL does not store
+    if (this.body.includes('\\u0000'))
+      throw new ApiError(500, 'app.post.save.app_error', { message: 'Unable to save.' });
     try {
       return JSON.parse(this.body.toString());
     } catch {

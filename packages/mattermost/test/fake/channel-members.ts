@@ -60,7 +60,7 @@ function add(call: Call): ChannelMember[] {
     });
   }
   const joiningOneself = ids.length === 1 && ids[0] === user.id;
-  const may = joiningOneself ? world.mayRead(user, channel) : world.member(channel.id, user.id) || world.isAdmin(user);
+  const may = joiningOneself ? world.mayFind(user, channel) : world.member(channel.id, user.id) || world.isAdmin(user);
   if (!may) throw forbidden(channel.type === 'O' ? 'join_public_channels' : 'manage_private_channel_members');
   if (channel.delete_at) {
     throw new ApiError(400, 'api.channel.add_user_to_channel.deleted.app_error', {

@@ -141,7 +141,7 @@ function find(call: Call, teamId: string): Channel {
   const { world } = call;
   const channel = byName(world, teamId, call.param('channel_name'));
   // what one may not see is not there
-  if (!channel || !world.mayRead(call.user, channel) || (channel.delete_at && !call.flag('include_deleted'))) {
+  if (!channel || !world.mayFind(call.user, channel) || (channel.delete_at && !call.flag('include_deleted'))) {
     throw notFound('app.channel.get_by_name.missing.app_error', 'Channel does not exist.');
   }
   return channel;
@@ -200,7 +200,7 @@ export const channelRoutes: Routes = {
     return created(channelJson(call.world, conversation(call, { least: 3, most: 8, refusal })));
   },
   'GET /channels/{channel_id}': (call) =>
-    ok(channelJson(call.world, call.world.readable(call.user, call.param('channel_id')))),
+    ok(channelJson(call.world, call.world.findable(call.user, call.param('channel_id')))),
   'PUT /channels/{channel_id}/patch': (call) => ok(channelJson(call.world, patch(call))),
   'DELETE /channels/{channel_id}': (call) => {
     const channel = call.world.joined(call.user, call.param('channel_id'));

@@ -123,11 +123,11 @@ export class FakeMattermost {
     return this.#core.faults.add(fault);
   }
 
-  /** The token is valid no longer; sockets of its user end. */
-  revoke(token: string): void {
+  /** The token is valid no longer; sockets of its user end unless told otherwise. */
+  revoke(token: string, { sockets = true }: { sockets?: boolean } = {}): void {
     const userId = this.world.tokens.get(token);
     this.world.tokens.delete(token);
-    if (userId) this.#sockets.logOut(userId);
+    if (userId && sockets) this.#sockets.logOut(userId);
   }
 
   /** Without a code the connections just end. */

@@ -19,6 +19,8 @@ export interface Fault {
   slowBodyMs?: number;
   /** The request takes effect first, and fails then. */
   afterHandling?: boolean;
+  /** The request takes effect, then the server is killed and starts again: the connection ends, memory is lost. */
+  restart?: boolean;
 }
 
 /** A fault that was set: how often it has struck, and how to end it. */

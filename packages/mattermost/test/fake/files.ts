@@ -157,7 +157,7 @@ export const fileRoutes: Routes = {
   },
   'GET /files/{file_id}/link': (call) => {
     if (!call.world.options.publicLinks) {
-      throw new ApiError(403, 'api.file.get_public_link.disabled.app_error', {
+      throw new ApiError(call.world.atLeast(8) ? 403 : 501, 'api.file.get_public_link.disabled.app_error', {
         message: 'Public links have been disabled.',
       });
     }

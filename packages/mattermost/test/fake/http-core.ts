@@ -94,7 +94,8 @@ export class HttpCore {
     const requestId = this.#world.newId();
     const skip = fault?.status !== undefined && !fault.afterHandling;
     const answer = skip ? undefined : await this.#handle({ request, url, body, user, requestId });
-    if (fault?.reset === 'before') {
+    if (fault?.restart) this.#world.restart();
+    if (fault?.restart || fault?.reset === 'before') {
       request.socket.destroy();
       return;
     }

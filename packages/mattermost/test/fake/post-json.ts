@@ -45,7 +45,7 @@ export function postListJson(world: World, parts: PostListParts): Record<string,
     posts,
     next_post_id: parts.next ?? '',
     prev_post_id: parts.previous ?? '',
-    has_next: world.atLeast(7) ? parts.hasNext : undefined,
+    has_next: world.atLeast(6, 6) ? parts.hasNext : undefined,
     first_inaccessible_post_time: world.atLeast(7, 3) ? 0 : undefined,
   };
 }

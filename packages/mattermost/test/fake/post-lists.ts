@@ -21,15 +21,24 @@ function along(call: Call, order: Post[]): Post[] {
   return order.flatMap((post) => call.world.posts.get(post.root_id) ?? []);
 }
 
-/** Everything changed since then, tombstones too; of too much the earliest changes. */
+/**
+ * Everything changed since then, tombstones too; of too much the earliest changes, beside the roots of their threads.
+ * The latest of them is cached as the last change of the channel, also when the answer was cut.
+ */
 function since(call: Call, channel: Channel, at: number): PostListParts {
+  const { world } = call;
+  if ((world.lastPostTimes.get(channel.id) ?? Number.POSITIVE_INFINITY) <= at) return { order: [] };
   const collapsed = call.flag('collapsedThreads');
-  const changed = (call.world.timeline.get(channel.id) ?? [])
+  const changed = (world.timeline.get(channel.id) ?? [])
     .filter((post) => post.update_at > at && !(collapsed && post.root_id))
     .sort((a, b) => a.update_at - b.update_at)
-    .slice(0, mostSince)
+    .slice(0, mostSince);
+  const roots = changed.flatMap((post) => world.posts.get(post.root_id) ?? []);
+  const order = [...new Set([...changed, ...roots])]
+    .filter(({ update_at }) => update_at > at)
     .sort((a, b) => b.create_at - a.create_at);
-  return { order: changed, along: changed.flatMap((post) => call.world.posts.get(post.root_id) ?? []) };
+  world.lastPostTimes.set(channel.id, Math.max(at, ...order.map(({ update_at }) => update_at)));
+  return { order, along: roots };
 }
 
 function idOf(call: Call, name: string): string {
@@ -85,12 +94,20 @@ function aroundUnread(call: Call): PostListParts {
   if (after === 0) throw invalidUrl('limit_after');
   const posts = timeline(call, channel);
   const viewedAt = world.member(channel.id, member.id)?.last_viewed_at ?? 0;
-  const first = viewedAt === 0 ? -1 : posts.findIndex((post) => post.create_at > viewedAt);
-  const start = first === -1 ? posts.length : first;
-  const order = posts.slice(Math.max(0, start - before), start + (first === -1 ? 0 : after)).reverse();
+  const first = viewedAt === 0 ? undefined : posts.find((post) => post.create_at > viewedAt);
+  const order = first ? aroundPost(posts, first, { before, after }) : posts.slice(posts.length - before);
+  order.reverse();
   return { order, along: along(call, order), next: newer(posts, order), previous: older(posts, order) };
 }
 
+/** Others of the same millisecond are neither before nor after it. */
+function aroundPost(posts: Post[], first: Post, { before, after }: { before: number; after: number }): Post[] {
+  const earlier = posts.filter((post) => post.create_at < first.create_at);
+  const later = posts.filter((post) => post.create_at > first.create_at);
+  return [...earlier.slice(Math.max(0, earlier.length - before)), first, ...later.slice(0, after - 1)];
+}
+
+/** The post that was asked for, then those of the page, the root of the thread being one of them. */
 function thread(call: Call): PostListParts {
   const { world, query } = call;
   const post = world.post(call.param('post_id'));
@@ -105,22 +122,26 @@ function thread(call: Call): PostListParts {
       message: 'If fromPost is set, either fromCreateAt or fromUpdateAt must be set.',
     });
   }
-  const perPage = call.count('perPage', { fallback: 0, most: world.atLeast(7) ? 200 : 0 });
+  const perPage = world.atLeast(6, 6) ? numberOf(call, 'perPage') : 0;
+  if (perPage > 200) throw invalidUrl('perPage');
   const rootId = post.root_id || post.id;
   const root = world.posts.get(rootId);
-  const down = direction !== 'up';
+  const isDown = direction === 'down';
   const by = fromUpdateAt ? 'update_at' : 'create_at';
   const from = fromUpdateAt || fromCreateAt;
-  const replies = (world.replies.get(rootId) ?? [])
-    .filter((reply) => !reply.delete_at)
-    .filter((reply) => {
-      if (!from || reply[by] === from)
-        return !from || (fromPost !== '' && (down ? reply.id > fromPost : reply.id < fromPost));
-      return down ? reply[by] > from : reply[by] < from;
-    })
-    .sort((a, b) => (down ? a[by] - b[by] : b[by] - a[by]));
-  const some = perPage ? replies.slice(0, perPage) : replies;
-  return { order: [...(root ? [root] : []), ...some], hasNext: some.length < replies.length };
+  const found = [...(root ? [root] : []), ...(world.replies.get(rootId) ?? [])]
+    .filter((one) => !one.delete_at)
+    .filter((one) => {
+      if (!from) return true;
+      if (one[by] === from) return fromPost !== '' && (isDown ? one.id > fromPost : one.id < fromPost);
+      return isDown ? one[by] > from : one[by] < from;
+    });
+  const byTime = (a: Post, b: Post) => a[by] - b[by] || (a.id < b.id ? -1 : 1);
+  if (direction) found.sort((a, b) => (isDown ? byTime(a, b) : byTime(b, a)));
+  const page = perPage ? found.slice(0, perPage) : found;
+  // before version 8 the one that was asked for is there twice
+  const others = world.atLeast(8) ? page.filter((one) => one !== post) : page;
+  return { order: [post, ...others], hasNext: page.length < found.length };
 }
 
 function numberOf(call: Call, name: string): number {

@@ -104,6 +104,7 @@ function change(world: World, post: Post, changes: Changes): Record<string, unkn
   if (changes.props) post.props = { ...changes.props };
   if (changes.isPinned !== undefined) post.is_pinned = changes.isPinned;
   post.update_at = now;
+  world.lastPostTimes.delete(post.channel_id);
   const json = postJson(world, post);
   world.publish('post_edited', { post: JSON.stringify(json) }, { channel_id: post.channel_id });
   return json;
@@ -139,7 +140,9 @@ function patch(call: Call): Record<string, unknown> {
 
 function remove(call: Call): void {
   const { world, user } = call;
-  const post = world.post(call.param('post_id'));
+  const id = call.param('post_id');
+  if (!world.atLeast(10) && world.posts.get(id)?.delete_at !== 0) throw forbidden('delete_post');
+  const post = world.post(id);
   world.readable(user, post.channel_id);
   const admin = world.isAdmin(user) || world.member(post.channel_id, user.id)?.scheme_admin;
   if (post.user_id !== user.id && !admin) throw forbidden('delete_others_posts');
@@ -156,6 +159,7 @@ export function deletePost(world: World, post: Post, by: string): void {
   }
   const root = world.posts.get(post.root_id);
   if (root) root.update_at = now;
+  world.lastPostTimes.delete(post.channel_id);
   const data = { delete_by: by, post: JSON.stringify(postJson(world, post)) };
   world.publish('post_deleted', data, { channel_id: post.channel_id });
 }
@@ -181,11 +185,13 @@ function flagged(call: Call): Post[] {
   const found = world.preferences
     .filter(({ user_id, category, value }) => user_id === user.id && category === 'flagged_post' && value === 'true')
     .flatMap(({ name }) => world.posts.get(name) ?? [])
-    .filter((post) => !post.delete_at && world.mayRead(user, world.channel(post.channel_id)))
+    .filter((post) => !post.delete_at && world.isIn(user, world.channel(post.channel_id)))
     .filter((post) => !channelId || post.channel_id === channelId)
     .filter((post) => !teamId || [teamId, ''].includes(world.channel(post.channel_id).team_id))
     .sort((a, b) => b.create_at - a.create_at);
-  return call.page(found);
+  // `page` is an offset here, in every version
+  const offset = call.count('page', { fallback: 0, most: Number.MAX_SAFE_INTEGER });
+  return found.slice(offset, offset + call.count('per_page', { fallback: 60, most: 200 }));
 }
 
 function setUnread(call: Call): Record<string, unknown> {

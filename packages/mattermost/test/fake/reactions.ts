@@ -1,8 +1,11 @@
 // Reactions to posts.
-import { ApiError, forbidden, invalidBody } from './api-error.ts';
+import { ApiError, forbidden, invalidBody, notFound } from './api-error.ts';
 import { type Call, created, done, idField, ok, text } from './call.ts';
 import type { Reaction } from './model.ts';
 import type { Routes } from './routes.ts';
+
+/** As many of Mattermost's own as tests use. */
+const knownEmoji = ['+1', '-1', 'eyes', 'heart', 'octagonal_sign', 'rocket', 'stop_sign', 'tada', 'thumbsup', 'wave'];
 
 function mayReact(call: Call, postId: string): string {
   const post = call.world.post(postId);
@@ -25,12 +28,16 @@ function add(call: Call): Reaction {
   if (!/^[a-zA-Z0-9_+-]{1,64}$/.test(emoji)) throw invalidBody('reaction');
   if (userId !== user.id) throw forbidden('add_reaction');
   const channelId = mayReact(call, postId);
+  if (world.atLeast(9, 3) && !knownEmoji.includes(emoji.toLowerCase())) {
+    throw notFound('app.emoji.get_by_name.no_result', 'Unable to get the emoji.');
+  }
   const known = world.reactions.find(
     (other) => other.user_id === userId && other.post_id === postId && other.emoji_name === emoji,
   );
   if (known) return known;
   const reaction = { user_id: userId, post_id: postId, emoji_name: emoji, create_at: world.now() };
   world.reactions.push(reaction);
+  world.lastPostTimes.delete(channelId);
   world.post(postId).update_at = world.now();
   world.publish('reaction_added', { reaction: JSON.stringify(reaction) }, { channel_id: channelId });
   return reaction;

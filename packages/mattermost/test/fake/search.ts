@@ -44,8 +44,11 @@ export function parseTerms(world: World, terms: string, zoneSeconds: number): Qu
 }
 
 function limit(world: World, given: { modifier: string; value: string; zoneSeconds: number }): Test {
+  if (given.modifier === 'from') {
+    // taken as it is: no name begins with an @
+    return (post) => world.users.get(post.user_id)?.username === given.value.toLowerCase();
+  }
   const value = given.value.replace(/^[@~]/, '').toLowerCase();
-  if (given.modifier === 'from') return (post) => world.users.get(post.user_id)?.username === value;
   if (given.modifier === 'in' || given.modifier === 'channel') {
     return (_, channel) =>
       channel.name === value ||

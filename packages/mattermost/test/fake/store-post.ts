@@ -42,6 +42,7 @@ export function storePost(world: World, channel: Channel, given: NewPost): Post 
     post.file_ids.push(id);
   }
   world.posts.set(post.id, post);
+  world.lastPostTimes.delete(channel.id);
   world.timeline.get(channel.id)?.push(post);
   const mentioned = mentionedBy(world, channel, post);
   countNewPost(world, channel, { post, mentioned });
@@ -53,7 +54,10 @@ export function storePost(world: World, channel: Channel, given: NewPost): Post 
     if (root) root.update_at = now;
     countReply(world, post, mentioned);
   }
-  if (!post.type) markViewed(world, channel, given.user.id);
+  // posts of bots and webhooks, and replies where threads are collapsed, leave the read marker where it is
+  const isAside = given.user.is_bot || 'from_webhook' in post.props || 'from_bot' in post.props;
+  const isCollapsed = post.root_id !== '' && world.options.collapsedThreads;
+  if (!post.type && !isAside && !isCollapsed) markViewed(world, channel, given.user.id);
   publishPosted(world, channel, { post, given, mentioned });
   return post;
 }

@@ -56,7 +56,7 @@ function threadJson(call: Call, thread: Followed): Record<string, unknown> {
 function list(call: Call): Record<string, unknown> {
   const { world, query } = call;
   const user = call.self();
-  world.teamFor(user, call.param('team_id'));
+  if (world.atLeast(8)) world.teamFor(user, call.param('team_id'));
   const all = followedBy(world, user, call.param('team_id'));
   const unread = all.filter(isUnread);
   const before = query.get('before');

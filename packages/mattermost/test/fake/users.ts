@@ -96,7 +96,7 @@ export const userRoutes: Routes = {
     return ok(found.map((user) => userJson(call.world, user, call.user)));
   },
   'POST /users/search': (call) => ok(search(call).map((user) => userJson(call.world, user, call.user))),
-  'GET /users/{user_id}/status': (call) => ok(status(call.world, call.world.user(call.param('user_id')).id)),
+  'GET /users/{user_id}/status': (call) => ok(status(call.world, call.param('user_id'))),
   'PUT /users/{user_id}/status': (call) => {
     const user = call.self();
     const wanted = text(call.fields('status'), 'status');

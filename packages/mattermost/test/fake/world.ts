@@ -58,11 +58,14 @@ export class World {
   readonly bookmarks = new Map<string, Bookmark>();
   readonly preferences: Preference[] = [];
   readonly pendingPosts = new Map<string, { postId: string; until: number }>();
+  /** By channel: the latest change in the last answer to `since`, cached until the channel changes. */
+  readonly lastPostTimes = new Map<string, number>();
   /** Set by the WebSocket; nobody listens while the world is seeded. */
   publish: Publish = () => {};
   #ids = 0;
   #clock = 0;
   #past = false;
+  #isStill = false;
 
   constructor(options: WorldOptions) {
     this.options = options;
@@ -70,6 +73,7 @@ export class World {
 
   /** Milliseconds, never the same twice, so that an order by time is an order. */
   now(): number {
+    if (this.#isStill) return this.#clock;
     this.#clock = this.#past ? this.#clock + 1 : Math.max(Date.now(), this.#clock + 1);
     return this.#clock;
   }
@@ -81,6 +85,21 @@ export class World {
     const made = build();
     this.#past = false;
     return made;
+  }
+
+  /** All that `build` makes happens in the same millisecond. */
+  atOnce<Made>(build: () => Made): Made {
+    this.now();
+    this.#isStill = true;
+    const made = build();
+    this.#isStill = false;
+    return made;
+  }
+
+  /** A new process: pending posts and caches are forgotten. */
+  restart(): void {
+    this.pendingPosts.clear();
+    this.lastPostTimes.clear();
   }
 
   newId(): string {
@@ -141,13 +160,30 @@ export class World {
     return [...(this.members.get(channelId)?.values() ?? [])];
   }
 
-  /** Members read; so does everybody of the team where the channel is public. */
+  /** Members read posts; from version 10 so does everybody of the team where the channel is public. */
   mayRead(user: User, channel: Channel): boolean {
-    if (this.isAdmin(user) || this.member(channel.id, user.id)) return true;
+    return (this.atLeast(10) && this.mayFind(user, channel)) || this.isAdmin(user) || this.isIn(user, channel);
+  }
+
+  /** Public channels are shown to their whole team. */
+  mayFind(user: User, channel: Channel): boolean {
+    if (this.isAdmin(user) || this.isIn(user, channel)) return true;
     return channel.type === 'O' && this.teamMember(channel.team_id, user.id) !== undefined;
   }
 
+  isIn(user: User, channel: Channel): boolean {
+    return this.member(channel.id, user.id) !== undefined;
+  }
+
+  findable(user: User, channelId: string): Channel {
+    const channel = this.channel(channelId);
+    if (!this.mayFind(user, channel)) throw forbidden('read_public_channel');
+    return channel;
+  }
+
+  /** Before version 8 a channel that does not exist is refused like one that may not be read. */
   readable(user: User, channelId: string): Channel {
+    if (!this.atLeast(8) && !this.channels.has(channelId)) throw forbidden('read_channel');
     const channel = this.channel(channelId);
     if (!this.mayRead(user, channel)) throw forbidden('read_channel');
     return channel;

@@ -1,0 +1,77 @@
+// Pages of a channel's posts. Mattermost's `before` and `after` leave out every post of the anchor's millisecond, so a page
+// always ends with the last post of a millisecond, even if that makes it longer than asked for.
+import type { MattermostApi } from '../client/api.ts';
+import { path } from '../client/path.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
+import { LARGEST_PAGE } from './paging.ts';
+import { postsOf } from './present.ts';
+
+export interface PostPageRequest {
+  before?: string | undefined;
+  after?: string | undefined;
+  page?: number | undefined;
+  per_page: number;
+  collapsed_threads?: boolean;
+}
+
+export interface PostPage {
+  /** Oldest first. */
+  posts: PostRecord[];
+  isTruncated: boolean;
+}
+
+/** The newest posts, or those before or after one. */
+export async function readPostPage(
+  api: MattermostApi,
+  channelId: string,
+  { before, after, page = 0, per_page, collapsed_threads }: PostPageRequest,
+): Promise<PostPage> {
+  const collapsedThreads = collapsed_threads || undefined;
+  const anchor = { before, after, collapsedThreads, skipFetchThreads: true };
+  const read = async (page: number, per_page: number) => {
+    const list = await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { ...anchor, page, per_page });
+    return after === undefined ? postsOf(list) : postsOf(list).reverse();
+  };
+  const { posts, isTruncated } = await readWholeMoments(read, page, per_page);
+  return { posts: after === undefined ? posts.reverse() : posts, isTruncated };
+}
+
+type ReadPosts = (page: number, perPage: number) => Promise<PostRecord[]>;
+
+async function readWholeMoments(read: ReadPosts, page: number, perPage: number): Promise<PostPage> {
+  const posts = await read(page, perPage);
+  let isFull = posts.length >= perPage;
+  for (let next = page + 1; isFull; next++) {
+    const [following] = await read(next * perPage, 1);
+    if (!following) break;
+    const moment = posts.at(-1)?.create_at;
+    if (following.create_at !== moment) return { posts, isTruncated: true };
+    const more = await read(next, perPage);
+    const same = more.filter(({ create_at }) => create_at === moment);
+    posts.push(...same);
+    if (same.length < more.length) return { posts, isTruncated: true };
+    isFull = more.length >= perPage;
+  }
+  return { posts, isTruncated: false };
+}
+
+const MOST_PAGES = 25;
+
+/** Posts created after a time, oldest first, found from the newest backwards; of very many the newest. */
+export async function readCreatedSince(api: MattermostApi, channelId: string, since: number): Promise<PostRecord[]> {
+  const pages: PostRecord[][] = [];
+  let before: string | undefined;
+  for (let number = 0; number < MOST_PAGES; number++) {
+    const { posts, isTruncated } = await readPostPage(api, channelId, { before, per_page: LARGEST_PAGE });
+    pages.unshift(posts);
+    before = posts[0]?.id;
+    if (!isTruncated || (posts[0]?.create_at ?? 0) <= since) break;
+  }
+  return pages.flat().filter(({ create_at }) => (create_at ?? 0) > since);
+}
+
+/** Whether something was written after a time, which an answer to `since` may hide: see `readChanges`. */
+export async function isNewerThan(api: MattermostApi, channelId: string, since: number): Promise<boolean> {
+  const { posts } = await readPostPage(api, channelId, { per_page: 1 });
+  return (posts.at(-1)?.create_at ?? 0) > since;
+}
