@@ -57,11 +57,16 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     const stopped = guard(request);
     if (stopped) return stopped;
     const url = new URL(request.url);
-    // whoever passes requests on may have taken the prefix away
-    const path = url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname;
+    const path = routePath(url.pathname, prefix);
     if (path !== `/${CARD_PATH}`) return serve(request, url, path);
     return cardResponse(request, await options.card(base?.replace(/\/$/, '') ?? url.origin));
   };
+}
+
+/** Without the prefix, which a proxy may have removed already, and without the trailing slash that some clients add. */
+function routePath(pathname: string, prefix: string): string {
+  const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
 function makeGuard({ host, url, allowedHosts, allowedOrigins }: HandlerOptions) {
