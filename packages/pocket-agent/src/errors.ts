@@ -1,5 +1,6 @@
 // The one error class of the library. Programs branch on `code`; people read `message`, which names the way out.
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { redactSecrets } from './redaction.ts';
 
 export type PocketErrorCode =
   | 'CONFIG_INVALID'
@@ -34,12 +35,13 @@ export class PocketError extends Error {
   /** What a program may want beside the text, for example the partial answer of `ANSWER_CUT_OFF`. */
   readonly details: Readonly<Record<string, unknown>>;
 
+  /** Secrets in `message` are redacted: it may repeat what a provider or a server said. */
   constructor(
     code: PocketErrorCode,
     message: string,
     options: { cause?: unknown; details?: Record<string, unknown> } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(redactSecrets(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? {};
   }
@@ -51,8 +53,12 @@ export function isPocketError(error: unknown, code?: PocketErrorCode): error is 
   return code === undefined || error.code === code;
 }
 
-/** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"). */
+/** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"), secrets redacted. */
 export function errorText(error: unknown): string {
+  return redactSecrets(fullText(error));
+}
+
+function fullText(error: unknown): string {
   if (!(error instanceof Error)) return plainText(error);
   if (isPocketError(error)) return error.message; // ours say what is behind them
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
@@ -87,14 +93,36 @@ const SHORTEST_SECRET = 6;
 export function refusalReason(answer: string | null, credential: string): string {
   const [, said = ''] = /error_description"?\s*[:=]\s*"((?:[^"\\]|\\.)*)"/.exec(answer ?? '') ?? [];
   const secret = credential.split(' ').at(-1) ?? '';
-  const redacted = secret.length < SHORTEST_SECRET ? said : said.replaceAll(secret, '[redacted]');
+  const redacted = redactSecrets(secret.length < SHORTEST_SECRET ? said : said.replaceAll(secret, '[redacted]'));
   const harmless = redacted.replace(/\s+/g, ' ').trim().slice(0, 200);
   return harmless && ` It says: ${harmless.replace(/\.$/, '')}.`;
 }
 
-/** What those who call from outside may read of an error: ours are written to be read, others may hold anything. */
-export function textForOthers(error: unknown): string {
-  return isPocketError(error) ? error.message : 'The agent failed; its log says why.';
+/** Errors of these codes have a text that this library wrote, about the caller's own request. */
+const publicCodes: readonly PocketErrorCode[] = [
+  'ANSWER_CUT_OFF',
+  'ANSWER_FILTERED',
+  'MAX_STEPS',
+  'BUDGET_REACHED',
+  'TIMEOUT',
+  'ABORTED',
+  'AGENT_CLOSED',
+  'TOOL_UNKNOWN',
+  'TOOL_ARGUMENTS_INVALID',
+  'TOOL_DENIED',
+  'TOOL_TIMEOUT',
+  'ACCESS_DENIED',
+];
+
+/** Whether remote callers may read the text of an error. If not, log it: they get a neutral text. */
+export function isPublic(error: unknown): error is PocketError {
+  return isPocketError(error) && publicCodes.includes(error.code);
+}
+
+/** What remote callers read of an error. The text of others may repeat what a provider or an inner service said. */
+export function textForOthers(error: unknown, what = 'The agent'): string {
+  if (isPublic(error)) return error.message;
+  return `${what} failed${isPocketError(error) ? ` (${error.code})` : ''}; its log says why.`;
 }
 
 function rootMessage(error: Error): string {

@@ -44,6 +44,7 @@ export { type LanguageModel, type ModelSettings, resolveModel } from './model.ts
 export type { ModelResponse } from './model-call.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './oauth.ts';
 export { isPriced, type ModelPrice, type Prices } from './prices.ts';
+export { redactSecrets } from './redaction.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
 export { Router, type RouterStatus } from './router/router.ts';
 export type { RouterEvent, RouterOptions } from './router/router-options.ts';

@@ -1,4 +1,5 @@
 // Where the library writes: never stdout, because a server on stdio speaks its protocol there.
+import { redactSecrets } from './redaction.ts';
 
 export interface Logger {
   debug(message: string, fields?: Record<string, unknown>): void;
@@ -30,7 +31,7 @@ function loggerFrom(level: Level): Logger {
   const writer = (name: Level) => (message: string, fields?: Record<string, unknown>) => {
     if (levels.indexOf(name) < threshold) return;
     const extra = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';
-    process.stderr.write(`[pocket-agent] ${name}: ${message}${extra}\n`);
+    process.stderr.write(`[pocket-agent] ${name}: ${redactSecrets(message + extra)}\n`);
   };
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
 }

@@ -10,10 +10,11 @@ import { serveStdio } from '@pocket-agent/http/mcp';
 import { type Profile, type ProfileName, readProfile } from './access.ts';
 import type { PocketAgent } from './agent.ts';
 import { checkServedApprovals, type ServedApprovals, servedApproval } from './approval.ts';
-import { errorText, isPocketError, textForOthers } from './errors.ts';
+import { errorText, isPublic, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
 import { mcpServerOptions, refuseOtherOptions } from './option-keys.ts';
+import { redactSecrets } from './redaction.ts';
 import { Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
@@ -150,7 +151,7 @@ export class AgentServer {
       });
       return agentResult(agent.name, answer);
     } catch (error) {
-      if (!isPocketError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
+      if (!isPublic(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
       return { isError: true, content: [{ type: 'text' as const, text: textForOthers(error) }] };
     }
   }
@@ -204,7 +205,7 @@ function progressMessage({ type, data, meta }: AgentEvent): string | undefined {
     case 'tool_call':
       return `${who} calls ${data.name}`;
     case 'tool_progress':
-      return `${who}: ${data.toolName} ${data.message ?? data.progress}`;
+      return `${who}: ${data.toolName} ${redactSecrets(data.message ?? `${data.progress}`)}`;
     case 'tool_result':
       return `${who}: ${data.toolCallName} ${data.isError ? 'failed' : 'done'}`;
     case 'step_finished':

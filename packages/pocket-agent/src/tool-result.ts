@@ -2,6 +2,7 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
+import { redactSecrets } from './redaction.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
 
 export interface ToolResultOptions {
@@ -14,11 +15,12 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
   if (result.structuredContent !== undefined && !parts.some(looksLikeJson)) {
     parts.push({ type: 'text', text: JSON.stringify(result.structuredContent) });
   }
+  const shown = result.isError ? parts.map(withoutSecrets) : parts;
   return {
     toolCallId: call.id,
     toolCallName: call.name,
     toolResultContent: cap(
-      parts.length > 0 ? parts : [text('(the tool returned no content)')],
+      shown.length > 0 ? shown : [text('(the tool returned no content)')],
       options.maxToolResultBytes,
     ),
     ...(result.isError ? { isError: true } : {}),
@@ -28,6 +30,11 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
       ...(result._meta === undefined ? {} : { meta: result._meta }),
     },
   };
+}
+
+/** Errors are shown and logged in many places, and services like to repeat what they were sent. */
+function withoutSecrets(part: ToolContentPart): ToolContentPart {
+  return part.type === 'text' ? { ...part, text: redactSecrets(part.text) } : part;
 }
 
 /** What the tool itself returned; undefined where there was no answer. */

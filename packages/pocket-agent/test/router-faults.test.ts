@@ -632,7 +632,7 @@ describe('what can be seen', () => {
     ];
     expect(errors).toHaveLength(2);
     const everything = inspect([errors, router.events, await router.status(), router], { depth: 12, showHidden: true });
-    expect(everything).toContain('Incorrect API key provided: sk-***');
+    expect(everything).toContain('Incorrect API key provided: [redacted]');
     expect(everything).not.toContain('sk-secret');
   });
 });

@@ -1,5 +1,5 @@
 // Why there is no answer, in words for the person who asked. What a stranger must not read stays in the log.
-import { isPocketError, type PocketErrorCode } from 'pocket-agent';
+import { isPocketError, type PocketErrorCode, redactSecrets } from 'pocket-agent';
 import { DiscordBotError, messageOf } from '../errors.ts';
 
 interface Failed {
@@ -59,13 +59,14 @@ export function reasonOf(error: unknown): { reason: string; status?: number; det
   // a refusal may repeat what somebody typed
   if (error instanceof DiscordBotError)
     return { reason: error.code, ...(error.code === 'REFUSED' ? {} : { detail: error.message }) };
-  if (!isPocketError(error)) return { reason: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown' };
+  if (!isPocketError(error))
+    return { reason: error instanceof Error ? redactSecrets(`${error.name}: ${error.message}`) : 'unknown' };
   const { code, message, cause, details } = error;
   const variable = code === 'PRICE_UNKNOWN' ? ' (POCKET_DISCORD_PRICES)' : '';
   if (TOLD.includes(code)) return { reason: code, detail: `${message}${variable}` };
   const status = Number(details.statusCode);
   if (!(status >= 400)) return { reason: code };
   if (!OF_THE_ACCOUNT.includes(status)) return { reason: code, status };
-  const said = messageOf(cause).replaceAll(KEY, '[key]').slice(0, LONGEST).toWellFormed();
+  const said = redactSecrets(messageOf(cause)).replaceAll(KEY, '[key]').slice(0, LONGEST).toWellFormed();
   return { reason: code, status, detail: said };
 }

@@ -1,8 +1,9 @@
 // One task: a run of the agent, what became of it so far, and everybody who watches it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isPocketError, PocketError, textForOthers } from '../errors.ts';
+import { isPublic, PocketError, textForOthers } from '../errors.ts';
 import { EventQueue } from '../event-queue.ts';
 import type { AgentEvent } from '../events.ts';
+import { redactSecrets } from '../redaction.ts';
 import { Questions } from './questions.ts';
 import {
   agentMessage,
@@ -27,7 +28,7 @@ export interface ServedTaskOptions {
   inputTimeoutMs: number;
   /** The state is another, or the question is. */
   changed(task: Task): void;
-  /** An error whose text is nobody's business. */
+  /** An error whose text callers do not see. */
   onError(error: unknown): void;
 }
 
@@ -85,7 +86,7 @@ export class ServedTask {
       this.#setStatus(result.isError ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED');
     } catch (error) {
       if (isOver(this.state)) return;
-      if (!isPocketError(error)) this.#options.onError(error);
+      if (!isPublic(error)) this.#options.onError(error);
       this.#setStatus('TASK_STATE_FAILED', [{ text: textForOthers(error) }]);
     } finally {
       this.questions.close();
@@ -102,7 +103,7 @@ export class ServedTask {
       this.#restarts ||= !isSubAgent;
       this.#tell(`${path.join(' → ')} calls "${event.data.name}".`);
     }
-    if (event.type === 'tool_progress' && event.data.message) this.#tell(event.data.message);
+    if (event.type === 'tool_progress' && event.data.message) this.#tell(redactSecrets(event.data.message));
   }
 
   cancel(): void {

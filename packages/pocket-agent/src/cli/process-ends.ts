@@ -1,6 +1,7 @@
 // The process around a command: output that nobody reads, errors that nobody caught, and an end that comes.
 import { Console } from 'node:console';
 import { inspect } from 'node:util';
+import { redactSecrets } from '../redaction.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
 import { printableText } from './printable.ts';
@@ -24,7 +25,7 @@ export function guardProcess(interrupts: Interrupts): void {
 }
 
 function tellUncaught(error: unknown): void {
-  process.stderr.write(`pocket-agent: nobody caught this: ${printableText(inspect(error))}\n`);
+  process.stderr.write(`pocket-agent: nobody caught this: ${printableText(redactSecrets(inspect(error)))}\n`);
 }
 
 /** When all is written. What a tool has left open would keep the process alive for ever. */

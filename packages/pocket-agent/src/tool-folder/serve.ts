@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { type Profile, type ProfileName, readProfile, refusalBy } from '../access.ts';
-import { errorText } from '../errors.ts';
+import { errorText, isPocketError, isPublic, textForOthers } from '../errors.ts';
 import { type HttpServer, type HttpServerOptions, serveHttp } from '../http-server.ts';
 import { packageVersion } from '../version.ts';
 import type { FolderCallContext } from './running-folder.ts';
@@ -102,9 +102,16 @@ export class ToolFolderServer {
       const tool = (await this.#offered(served)).find((offered) => offered.name === name);
       if (tool) return await this.#tools.callTool(name, args, context);
     } catch (error) {
-      return { isError: true, content: [{ type: 'text', text: errorText(error) }] };
+      return { isError: true, content: [{ type: 'text', text: this.#textFor(name, error) }] };
     }
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool "${name}" not found`);
+  }
+
+  /** What a tool says of itself is for its caller; what a server or a model behind it said is for the log. */
+  #textFor(name: string, error: unknown): string {
+    if (!isPocketError(error) || isPocketError(error, 'TOOL_FAILED')) return errorText(error);
+    if (!isPublic(error)) this.#tools.logger.error(`Tool "${name}" of ${this.#tools.name}: ${errorText(error)}`);
+    return textForOthers(error, `Tool "${name}"`);
   }
 
   /** What this client may see and call. */

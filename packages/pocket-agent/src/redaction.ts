@@ -1,0 +1,45 @@
+// Removes secrets from text that providers and other services wrote, before people or programs read it.
+
+const REDACTED = '[redacted]';
+/** Shorter values without a digit are ordinary words: "Bearer authentication", "token: expired". */
+const LONG_ENOUGH = 20;
+
+type Rule = readonly [pattern: RegExp, replace: (...groups: string[]) => string];
+
+/** Every pattern takes linear time, since the text may be long and hostile. */
+const rules: readonly Rule[] = [
+  // https://user:password@host
+  [/(:\/\/)[^\s/?#@"']{1,512}@/g, (_found, scheme = '') => `${scheme}${REDACTED}@`],
+  // keys that show by their prefix whose they are, also half masked: sk-abc***xyz
+  [
+    /\b(?:(?:sk|rk|pk|gsk|xai|pplx|hf|r8|gh[oprsu]|github_pat|glpat|xox[abeprs])[-_]|AIza|AKIA|ASIA|ya29\.)[\w*-]{3,}/g,
+    (found) => (/\*|^sk-.{6}/.test(found) || isLikelySecret(found) ? REDACTED : found),
+  ],
+  [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, () => REDACTED],
+  // organisations and projects of an account
+  [/\b(?:org|proj)[-_][A-Za-z0-9]{6,}/g, (found) => (/\d/.test(found) || found.length > 15 ? REDACTED : found)],
+  [
+    /(\borgani[sz]ation\b[^\n]{0,20}?\b)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi,
+    (_found, before = '') => before + REDACTED,
+  ],
+  // Authorization: Bearer …
+  [
+    /\b((?:bearer|basic) +)([\w.~+/=*-]{6,})/gi,
+    (found, scheme = '', value = '') => (isLikelySecret(value) ? scheme + REDACTED : found),
+  ],
+  // api_key=…, "token": "…", API key provided: …
+  [
+    /((?:(?:api|access|account|subscription|private|signing|secret)[-_ ]?key|[?&]key|token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|cookie|signature)(?: provided)?\\?["']?)( ?[:=] ?)(\\?["']?)([^\s"'\\&,;(){}[\]]{3,})/gi,
+    (found, name = '', separator = '', quote = '', value = '') =>
+      separator === '=' || isLikelySecret(value) ? name + separator + quote + REDACTED : found,
+  ],
+];
+
+/** The text without keys, tokens, passwords, organisation ids and the credentials in URLs. */
+export function redactSecrets(text: string): string {
+  return rules.reduce((left, [pattern, replace]) => left.replace(pattern, replace), text);
+}
+
+function isLikelySecret(value: string): boolean {
+  return /\d/.test(value) || value.length >= LONG_ENOUGH;
+}
