@@ -18,8 +18,11 @@ import {
 } from './option-rules.ts';
 import { addressInstead, didYouMean } from './suggest.ts';
 
-/** An MCP server of this process. A factory can be used by many agents; one server object by one agent. */
-export type InProcessServer = McpServer | Server | (() => McpServer | Server);
+/**
+ * An MCP server of this process. A factory, or what `asMcpServer()` resolves with, can be used by many agents; one
+ * server object by one agent.
+ */
+export type InProcessServer = McpServer | Server | (() => McpServer | Server) | { createServer(): McpServer | Server };
 
 interface CommonEntry extends ServerTrust {
   /** The server is an agent of ours: what it asks approval for is put to our own approver. Default false. */
@@ -125,7 +128,8 @@ const places: Record<keyof McpServersConfig, true> = { mcpServers: true, servers
 
 function isInProcessServer(value: unknown): value is InProcessServer {
   if (typeof value === 'function') return true;
-  return typeof value === 'object' && value !== null && 'connect' in value && typeof value.connect === 'function';
+  if (typeof value !== 'object' || value === null) return false;
+  return ['connect', 'createServer'].some((name) => typeof Reflect.get(value, name) === 'function');
 }
 
 function isLogin(value: unknown): boolean {

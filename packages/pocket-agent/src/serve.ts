@@ -1,5 +1,7 @@
 // An agent as an MCP server: one tool, `{name}-message`, on stdio or HTTP, in both protocol eras.
+import { randomUUID } from 'node:crypto';
 import {
+  type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   fromJsonSchema,
   type JsonSchemaType,
@@ -10,23 +12,44 @@ import { serveStdio } from '@pocket-agent/http/mcp';
 import { type Profile, type ProfileName, readProfile } from './access.ts';
 import type { PocketAgent } from './agent.ts';
 import { checkServedApprovals, type ServedApprovals, servedApproval } from './approval.ts';
-import { errorText, isPublic, textForOthers } from './errors.ts';
+import { errorText, isPublic, PocketError, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
 import { mcpServerOptions, refuseOtherOptions } from './option-keys.ts';
 import { redactSecrets } from './redaction.ts';
-import { Conversations } from './served-conversations.ts';
+import { type ConversationKey, Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
 
 type Agent = PocketAgent<unknown>;
 
-/** How often a client of the 2025 era is asked in one run; the SDK would stop at eight. */
-const MOST_ROUNDS = 100;
+const conversations = ['per-client', 'per-token', 'shared'] as const;
+
+/** The tool of a server whose clients have no session takes and returns the id of the conversation. */
+const conversationId = {
+  type: 'string',
+  description:
+    'To continue an earlier conversation: the conversation_id that came with its answer. Without it a new one begins.',
+} as const;
+
+interface Message {
+  message: string;
+  conversation_id?: string;
+}
+
+/** The conversation that a call belongs to. */
+interface Place extends ConversationKey {
+  among: Conversations;
+  /** new: its id is told to the client, who has no other way to come back to it. continued: it must be known here. */
+  is: 'new' | 'continued' | 'kept';
+}
 
 export interface AgentServerOptions {
-  /** per-client (default): every client has a conversation of its own. shared: all speak in the agent's own. */
-  conversation?: 'per-client' | 'shared';
+  /**
+   * per-client (default): every client has a conversation of its own. per-token: every token has one, over all
+   * connections of its owner. shared: all clients speak in the agent's own.
+   */
+  conversation?: (typeof conversations)[number];
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
   createAgent?: () => Agent;
   /** What outside callers may do at most. */
@@ -51,49 +74,72 @@ export class AgentServer {
     refuseOtherOptions(mcpServerOptions, 'asMcpServer()', options);
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
+    checkConversation(options.conversation);
     this.#agent = agent;
     this.#options = { ...options };
     this.#conversations = this.#makeConversations();
   }
 
-  /** A server of the MCP SDK for one connection or one request: the factory behind `serveStdio` and `listen`. */
+  /**
+   * A server of the MCP SDK for one connection: the factory behind `serveStdio`, and of agents of this process
+   * (`mcpConfig: served`).
+   */
   createServer(): McpServer {
+    return this.#makeServer(false);
+  }
+
+  /** `isStateless`: for one request of a client that has no session. */
+  #makeServer(isStateless: boolean): McpServer {
     const serverInfo = this.#options.serverInfo ?? { name: this.#agent.name, version: '1.0.0' };
     const { roleDescription } = this.#agent;
     const server = new McpServer(serverInfo, {
       ...(roleDescription ? { instructions: roleDescription } : {}),
-      inputRequired: { maxRounds: MOST_ROUNDS },
     });
     const { name, description, inputSchema } = messageTool(this.#agent);
-    const schema = fromJsonSchema<{ message: string }>(inputSchema as JsonSchemaType);
+    const takesId = isStateless && (this.#options.conversation ?? 'per-client') === 'per-client';
+    const properties = takesId
+      ? { ...inputSchema.properties, conversation_id: conversationId }
+      : inputSchema.properties;
+    const schema = fromJsonSchema<Message>({ ...inputSchema, properties } as JsonSchemaType);
+    const connection = randomUUID();
     const ofConnection = this.#makeConversations();
     server.server.onclose = () => ofConnection.close();
     server.registerTool(
       name,
       { ...(description ? { description } : {}), inputSchema: schema },
-      async ({ message }, context) => {
+      async ({ message, conversation_id: given }, context) => {
         const owner = context.http?.authInfo?.token ?? '';
         const resumed = await this.#runs.resume(owner, context);
         if (resumed) return resumed;
         const canAsk = clientCanBeAsked(server, context);
-        return this.#runs.start(owner, (run) => this.#converse(message, run, canAsk, ofConnection), context);
+        const place = this.#placeOf(context, ofConnection, given);
+        if (place.is === 'continued' && !place.among.has(place)) return unknownConversation(place.id);
+        const conversation = place.among === ofConnection ? `${connection} ${place.id}` : place.id;
+        const begin = (run: ServedRunOptions) => this.#converse(message, run, canAsk, place);
+        return this.#runs.start({ owner, conversation }, begin, context);
       },
     );
     return server;
   }
 
-  /** Runs in the conversation that the client means. */
-  async #converse(message: string, run: ServedRunOptions, canAsk: boolean, ofConnection: Conversations) {
-    if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run, canAsk);
-    const context = run.context();
-    const { envelope, _meta: meta } = context.mcpReq;
-    const contextId = typeof meta?.context_id === 'string' ? meta.context_id : undefined;
-    const work = (agent: Agent) => this.#answer(agent, message, run, canAsk);
+  #placeOf({ mcpReq, http }: ServerContext, ofConnection: Conversations, given: string | undefined): Place {
+    const { context_id: contextId } = mcpReq._meta ?? {};
+    const owner = http?.authInfo?.token ?? '';
+    const hasOne = this.#options.conversation === 'per-token' && owner !== '';
+    const isConnected = !mcpReq.envelope || !http?.req;
+    const among = isConnected && !hasOne ? ofConnection : this.#conversations;
     // one client may speak for several, who must not hear each other: it says so by `context_id`
-    if (!envelope || !context.http?.req) return ofConnection.use({ owner: '', id: contextId ?? '' }, work);
-    if (contextId !== undefined)
-      return this.#conversations.use({ owner: context.http.authInfo?.token ?? '', id: contextId }, work);
-    return this.#conversations.useOnce(work);
+    if (typeof contextId === 'string') return { among, owner, id: contextId, is: 'kept' };
+    if (isConnected || hasOne) return { among, owner, id: '', is: 'kept' };
+    return given === undefined
+      ? { among, owner, id: randomUUID(), is: 'new' }
+      : { among, owner, id: given, is: 'continued' };
+  }
+
+  async #converse(message: string, run: ServedRunOptions, canAsk: boolean, place: Place): Promise<CallToolResult> {
+    if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run, canAsk);
+    const result = await place.among.use(place, (agent) => this.#answer(agent, message, run, canAsk));
+    return place.is === 'new' ? withConversationId(result, place.id) : result;
   }
 
   /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the agent. */
@@ -111,7 +157,11 @@ export class AgentServer {
         `${this.#agent.name} listens on ${options.host} without a token: whoever gets there may use it.`,
       );
     }
-    const server = await serveHttp(() => this.createServer(), {
+    if (this.#options.conversation === 'per-token' && options.token === undefined && options.tokens === undefined) {
+      const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
+      throw new PocketError('CONFIG_INVALID', text);
+    }
+    const server = await serveHttp(({ era }) => this.#makeServer(era === 'modern'), {
       onError: (error) => this.#logError(error),
       ...options,
     });
@@ -167,6 +217,29 @@ export class AgentServer {
   #logError(error: unknown): void {
     this.#agent.logger.debug(`${this.#agent.name} as a server: ${errorText(error)}`);
   }
+}
+
+function checkConversation(conversation: unknown): void {
+  if (conversation === undefined || conversations.some((known) => known === conversation)) return;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `conversation must be ${conversations.join(', ')}, not ${JSON.stringify(conversation)}.`,
+  );
+}
+
+function unknownConversation(id: string): CallToolResult {
+  const text = `There is no conversation ${JSON.stringify(id)} here, or no longer. Leave conversation_id out to begin a new one.`;
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+/** The model of the client reads the content, its program `_meta`. */
+function withConversationId(result: CallToolResult, id: string): CallToolResult {
+  const text = `[conversation_id: ${id} (pass it with the next message to continue this conversation)]`;
+  return {
+    ...result,
+    content: [...result.content, { type: 'text', text }],
+    _meta: { ...result._meta, context_id: id },
+  };
 }
 
 /** Whether the client has somebody who can answer a question. */

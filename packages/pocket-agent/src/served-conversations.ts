@@ -10,6 +10,12 @@ interface ConversationsOptions {
   onError(error: unknown): void;
 }
 
+export interface ConversationKey {
+  /** The only one who speaks in it: the token of a client. */
+  owner: string;
+  id: string;
+}
+
 /** The conversations used last; older ones that nobody waits for are forgotten. */
 export class Conversations {
   readonly #options: ConversationsOptions;
@@ -19,11 +25,7 @@ export class Conversations {
     this.#options = options;
   }
 
-  /** `owner` is whoever speaks in it; nobody else does. */
-  async use<Result>(
-    { owner, id }: { owner: string; id: string },
-    work: (agent: Agent) => Promise<Result>,
-  ): Promise<Result> {
+  async use<Result>({ owner, id }: ConversationKey, work: (agent: Agent) => Promise<Result>): Promise<Result> {
     const key = JSON.stringify([owner, id]);
     const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), owner, uses: 0 };
     this.#kept.delete(key);
@@ -37,14 +39,8 @@ export class Conversations {
     }
   }
 
-  /** A conversation of one message. */
-  async useOnce<Result>(work: (agent: Agent) => Promise<Result>): Promise<Result> {
-    const agent = this.#options.make();
-    try {
-      return await work(agent);
-    } finally {
-      this.#end(agent);
-    }
+  has({ owner, id }: ConversationKey): boolean {
+    return this.#kept.has(JSON.stringify([owner, id]));
   }
 
   close(): void {

@@ -1,16 +1,18 @@
-// A run that a client of ours waits for. When it needs a yes, the client is asked and comes back with the answer; the
-// same in both protocol eras, because the SDK turns such a question into a request where the client knows no other way.
+// A run that a client of ours waits for. When it needs approval, a client of 2026 gets the question as the result and
+// comes back with the answer; a client of 2025 is asked while its call goes on.
 import { randomUUID } from 'node:crypto';
 import {
   acceptedContent,
   type CallToolResult,
+  type ElicitRequestFormParams,
   fromJsonSchema,
   type InputRequiredResult,
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { LONGEST_TIMER_MS } from './abort.ts';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from './approval.ts';
-import { PocketError } from './errors.ts';
+import { errorText, PocketError } from './errors.ts';
 import { oldestOfLargest } from './fair-share.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from './remote-approval.ts';
 
@@ -28,37 +30,37 @@ const answerSchema = {
   },
   required: ['approve'],
 };
+const answerReader = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
+/** How much of a client's error the model reads. */
+const MOST_REASON = 200;
 const KEPT_MS = 900_000;
 /** Clients that never come back must not fill the memory of the others. */
 const MOST_WAITING = 1_000;
 
-/** Where a call was made: in which conversation, in which step of the client. */
-interface Place {
-  conversation: unknown;
-  step: unknown;
+/** Who calls, in which conversation. */
+export interface Caller {
+  /** The token of the client: only its owner may go on with a run. */
+  owner: string;
+  conversation: string;
 }
 
-interface Waiting {
+interface Waiting extends Caller {
   run: ServedRun;
-  owner: string;
-  /** Undefined in the 2025 era, where a call that is given up is cancelled. */
-  place: Place | undefined;
-  /** Takes the timer and the listener away again. */
-  release(): void;
+  /** The step of the client that made the call, if it names its steps. */
+  step: unknown;
+  timer: NodeJS.Timeout;
 }
 
 /** The runs of one server that wait for an answer of their client. */
 export class ServedRuns {
   readonly #waiting = new Map<string, Waiting>();
 
-  /** `owner` is whoever may go on with the run: the token of the client. */
-  async start(owner: string, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
-    const place = placeOf(context);
-    for (const [id, waiting] of this.#waiting) {
-      // a client that has gone on to another step has given up what it was asked, and must not wait for it
-      if (waiting.owner === owner && isLeft(waiting.place, place)) this.#drop(id);
-    }
-    return this.#serve(new ServedRun(begin), owner, context);
+  async start(caller: Caller, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const { envelope, signal } = context.mcpReq;
+    if (!envelope) return begin({ signal, approve: (request) => askNow(context, request), context: () => context });
+    // a client that goes on in a conversation without answering has given up its question, and must not wait for it
+    for (const [id, waiting] of this.#waiting) if (isLeft(waiting, caller, stepOf(context))) this.#drop(id);
+    return this.#serve(new ServedRun(begin), caller, context);
   }
 
   /** A client that comes back with answers, or undefined when the request is a new one. */
@@ -71,7 +73,7 @@ export class ServedRuns {
     }
     this.#take(id);
     found.run.takeAnswers(context);
-    return this.#serve(found.run, owner, context);
+    return this.#serve(found.run, found, context);
   }
 
   close(): void {
@@ -81,7 +83,7 @@ export class ServedRuns {
   #take(id: string): Waiting | undefined {
     const found = this.#waiting.get(id);
     this.#waiting.delete(id);
-    found?.release();
+    clearTimeout(found?.timer);
     return found;
   }
 
@@ -89,39 +91,24 @@ export class ServedRuns {
     this.#take(id)?.run.abort();
   }
 
-  #keep(run: ServedRun, owner: string, context: ServerContext): string {
-    const { envelope, signal } = context.mcpReq;
+  #keep(run: ServedRun, { owner, conversation }: Caller, context: ServerContext): string {
     const id = randomUUID();
     if (this.#waiting.size >= MOST_WAITING) {
       const oldest = oldestOfLargest([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
       if (oldest !== undefined) this.#drop(oldest);
     }
-    const drop = () => this.#drop(id);
     // a client that never comes back must not be waited for
-    const timer = setTimeout(drop, KEPT_MS).unref();
-    // in the 2025 era the request goes on while the client is asked, and can be cancelled meanwhile
-    if (!envelope) signal.addEventListener('abort', drop, { once: true });
-    const release = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', drop);
-    };
-    this.#waiting.set(id, { run, owner, place: placeOf(context), release });
+    const timer = setTimeout(() => this.#drop(id), KEPT_MS).unref();
+    this.#waiting.set(id, { run, owner, conversation, step: stepOf(context), timer });
     return id;
   }
 
-  async #serve(run: ServedRun, owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+  async #serve(run: ServedRun, caller: Caller, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
     const outcome = await run.next(context);
     if ('result' in outcome) return outcome.result;
-    const requestState = this.#keep(run, owner, context);
+    const requestState = this.#keep(run, caller, context);
     const inputRequests = Object.fromEntries(
-      outcome.questions.map(({ id, request }) => [
-        id,
-        inputRequired.elicit({
-          message: approvalText(request),
-          requestedSchema: answerSchema,
-          _meta: { [APPROVAL_META_KEY]: describeApproval(request) },
-        }),
-      ]),
+      outcome.questions.map(({ id, request }) => [id, inputRequired.elicit(questionOf(request))]),
     );
     return inputRequired({ inputRequests, requestState });
   }
@@ -178,13 +165,7 @@ class ServedRun {
   takeAnswers(context: ServerContext): void {
     const questions = this.#sent;
     this.#sent = [];
-    const schema = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
-    for (const { id, answer } of questions) {
-      const { inputResponses } = context.mcpReq;
-      const given = acceptedContent(inputResponses, id, schema);
-      const said = (inputResponses?.[id] as { content?: unknown } | undefined)?.content;
-      answer(given?.approve ? 'allow' : remoteRefusal(said, 'the client said no'));
-    }
+    for (const { id, answer } of questions) answer(answerIn(context.mcpReq.inputResponses, id));
   }
 
   abort(): void {
@@ -203,14 +184,41 @@ class ServedRun {
   }
 }
 
-function placeOf({ mcpReq: { envelope, _meta: meta } }: ServerContext): Place | undefined {
-  return envelope && meta?.context_id ? { conversation: meta.context_id, step: meta.step_id } : undefined;
+function questionOf(request: ApprovalRequest): ElicitRequestFormParams {
+  return {
+    message: approvalText(request),
+    requestedSchema: answerSchema,
+    _meta: { [APPROVAL_META_KEY]: describeApproval(request) },
+  };
 }
 
-/** Calls of one step are made together, so none of them tells anything of another. */
-function isLeft(before: Place | undefined, now: Place | undefined): boolean {
-  if (!before || !now) return false;
-  return before.conversation === now.conversation && before.step !== now.step;
+function answerIn(responses: ServerContext['mcpReq']['inputResponses'], id: string): ApprovalAnswer {
+  const given = acceptedContent(responses, id, answerReader);
+  const said = (responses?.[id] as { content?: unknown } | undefined)?.content;
+  return given?.approve ? 'allow' : remoteRefusal(said, 'the client said no');
+}
+
+/** In the 2025 era. A client that answers the question with an error has not approved, and is not waited for. */
+async function askNow({ mcpReq }: ServerContext, request: ApprovalRequest): Promise<ApprovalAnswer> {
+  try {
+    const question = { method: 'elicitation/create' as const, params: questionOf(request) };
+    const answer = await mcpReq.send(question, { signal: request.signal, timeout: LONGEST_TIMER_MS });
+    return answerIn({ answer }, 'answer');
+  } catch (error) {
+    request.signal.throwIfAborted();
+    const reason = errorText(error).slice(0, MOST_REASON);
+    return { deny: `the client could not be asked for approval (${reason})`, by: 'nobody' };
+  }
+}
+
+function stepOf({ mcpReq: { _meta: meta } }: ServerContext): unknown {
+  return meta?.step_id;
+}
+
+/** Calls of one step are made together: none of them means that another was given up. */
+function isLeft(before: Waiting, now: Caller, step: unknown): boolean {
+  const isSame = before.owner === now.owner && before.conversation === now.conversation;
+  return isSame && (step === undefined || before.step !== step);
 }
 
 function failed(text: string): CallToolResult {

@@ -238,7 +238,7 @@ export class ChildTransport implements Transport {
 /** A server of this process, in the 2025 era: it takes half the work, and servers may ask in the middle of a call. */
 export async function inProcessTransport(server: InProcessServer): Promise<Transport> {
   const [near, far] = InMemoryTransport.createLinkedPair();
-  const make: McpServerFactory = typeof server === 'function' ? server : () => server;
+  const make = factoryOf(server);
   const made = await make({ era: 'legacy' });
   if ('isConnected' in made && made.isConnected()) {
     throw new PocketError(
@@ -248,6 +248,11 @@ export async function inProcessTransport(server: InProcessServer): Promise<Trans
   }
   await made.connect(far);
   return near;
+}
+
+function factoryOf(server: InProcessServer): McpServerFactory {
+  if (typeof server === 'function') return server;
+  return 'createServer' in server ? () => server.createServer() : () => server;
 }
 
 /** How this machine reaches the network: without it, `npx some-server` cannot fetch anything behind a proxy. */

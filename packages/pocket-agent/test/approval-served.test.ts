@@ -57,7 +57,7 @@ describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its cl
   test('and goes on with a yes', async () => {
     const { agent, ran } = servedAgent();
     const { client, asked } = await connect((await listen(agent)).url, true);
-    expect((await say(client)).content).toMatchObject([{ text: 'cleaned up' }]);
+    expect((await say(client)).content[0]).toMatchObject({ text: 'cleaned up' });
     expect(ran).toEqual([{}, { id: 7 }, { id: 8 }]);
     expect(asked).toHaveLength(2);
     expect(asked[0]).toMatch(/Cleaner wants to call "erase" \(delete\).*"id": 7/s);
@@ -66,7 +66,7 @@ describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its cl
   test('and does without, with a no', async () => {
     const { agent, ran } = servedAgent();
     const { client } = await connect((await listen(agent)).url, false);
-    expect((await say(client)).content).toMatchObject([{ text: 'cleaned up' }]);
+    expect((await say(client)).content[0]).toMatchObject({ text: 'cleaned up' });
     expect(ran).toEqual([{}]);
   });
 
@@ -78,6 +78,35 @@ describe.each(['legacy', 'auto'] as const)('an agent served over MCP asks its cl
     expect(asked).toEqual([]);
   });
 });
+
+describe.each(['legacy', 'auto'] as const)(
+  'a client that declares elicitation and answers it with an error (%s)',
+  (mode) => {
+    test('has not approved, and its next message is not held up', async () => {
+      const erase = { toolCalls: [{ name: 'erase', arguments: { id: 7 } }] };
+      const llmModel = new ScriptedModel([erase, 'not erased', 'Hello!']);
+      const { agent, ran } = servedAgent({ agentConfig: { llmModel, name: 'Cleaner' } });
+      const client = new Client(
+        { name: 'tester', version: '1' },
+        { capabilities: { elicitation: {} }, versionNegotiation: { mode } },
+      );
+      client.setRequestHandler('elicitation/create', () => Promise.reject(new Error('Method not found')));
+      await client.connect(new StreamableHTTPClientTransport(new URL((await listen(agent)).url)));
+      closing.push(client);
+      const say = (message: string) =>
+        client.callTool({ name: 'Cleaner-message', arguments: { message }, _meta: { context_id: 'one' } }).then(
+          ({ content }) => (content[0]?.type === 'text' ? content[0].text : ''),
+          () => 'failed',
+        );
+      expect(await say('erase')).toBe(mode === 'legacy' ? 'not erased' : 'failed');
+      // in 2026 the error stays with the client: the question is given up when the client goes on
+      expect(await say('hello')).toBe(mode === 'legacy' ? 'Hello!' : 'not erased');
+      expect(ran).toEqual([]);
+      const results = JSON.stringify(llmModel.calls[1]?.prompt);
+      if (mode === 'legacy') expect(results).toContain('the client could not be asked for approval');
+    });
+  },
+);
 
 test('an approval goes from a served agent through a sub-agent to the root, which answers', async () => {
   const { agent: cleaner, ran } = servedAgent();

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { PocketAgentClient } from 'pocket-agent';
 import { remoteAgent } from 'pocket-agent/a2a';
@@ -59,8 +59,8 @@ async function overHttp(...args: string[]) {
   return { child, url, ended, told };
 }
 
-async function connected(url: string, token?: string): Promise<Client> {
-  const client = new Client({ name: 'tests', version: '1' });
+async function connected(url: string, token?: string, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client({ name: 'tests', version: '1' }, options);
   ends.push(() => client.close());
   const headers = token ? { requestInit: { headers: { authorization: `Bearer ${token}` } } } : {};
   await client.connect(new StreamableHTTPClientTransport(new URL(url), headers));
@@ -85,6 +85,17 @@ describe('pocket-agent serve', () => {
     expect(await ended).toBe(143);
   });
 
+  test.each([
+    ['per-client', ['message', 'conversation_id']],
+    ['per-token', ['message']],
+  ])('--conversation %s: a client of 2026 is asked for %j', async (conversation, properties) => {
+    const args = ['--http', '--token', 'secret-1', '--conversation', conversation];
+    const { url } = await overHttp('serve', await agentFile(), ...args);
+    const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    const [tool] = (await client.listTools()).tools;
+    expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(properties);
+  });
+
   test('--a2a makes it an A2A agent', async () => {
     const { url } = await overHttp('serve', await agentFile(), '--a2a');
     const other = remoteAgent(url);
@@ -95,6 +106,12 @@ describe('pocket-agent serve', () => {
   test.each([
     [['x.json', '--port', '80'], '--port needs --http'],
     [['x.json', '--http', '--port', 'eighty'], '--port must be a number from 0 to 65535'],
+    [
+      ['x.json', '--http', '--conversation', 'mine'],
+      '--conversation must be per-client, per-token, shared, not "mine"',
+    ],
+    [['x.json', '--conversation', 'per-token'], '--conversation per-token needs --http and --token'],
+    [['x.json', '--a2a', '--conversation', 'shared'], '--conversation is for MCP'],
   ])('what is called wrongly is explained: %j', async (args, message) => {
     const { code, stdout, stderr } = await folder.command(['serve', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

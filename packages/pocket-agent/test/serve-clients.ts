@@ -12,11 +12,13 @@ export interface Answer {
   isError?: boolean | undefined;
   content: { type: string; text?: string }[];
   structuredContent?: unknown;
+  _meta?: Record<string, unknown> | undefined;
 }
 
 export interface SayOptions {
   signal?: AbortSignal;
   contextId?: string;
+  conversationId?: string;
   onProgress?: (message: string | undefined) => void;
 }
 
@@ -46,8 +48,17 @@ export async function connect(kind: ClientKind, target: Target): Promise<Talker>
   }
 }
 
+/** The id that comes with an answer of a new conversation. */
+export function conversationIn(answer: Answer): string {
+  const [, id] = /conversation_id: (\S+)/.exec(answer.content.at(-1)?.text ?? '') ?? [];
+  if (!id) throw new Error(`No conversation_id in ${JSON.stringify(answer.content)}`);
+  return id;
+}
+
+/** What the agent said, without the id of a new conversation. */
 export function textOf(answer: Answer): string {
-  return answer.content.map((block) => block.text ?? `[${block.type}]`).join('\n');
+  const said = answer.content.filter(({ text }) => !text?.startsWith('[conversation_id: '));
+  return said.map((block) => block.text ?? `[${block.type}]`).join('\n');
 }
 
 const TOOL = 'Tester-message';
@@ -65,8 +76,8 @@ async function connectV1(target: Target): Promise<Talker> {
   await client.connect(transport as TransportV1);
   return {
     toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    say: (message, { signal, contextId, onProgress } = {}) =>
-      client.callTool(callParams(message, contextId), undefined, {
+    say: (message, { signal, onProgress, ...call } = {}) =>
+      client.callTool(callParams(message, call), undefined, {
         ...(signal ? { signal } : {}),
         ...(onProgress ? { onprogress: (update) => onProgress(update.message) } : {}),
       }) as Promise<Answer>,
@@ -89,8 +100,8 @@ async function connectV2(target: Target, options: ConstructorParameters<typeof C
   await client.connect(transport);
   return {
     toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-    say: (message, { signal, contextId, onProgress } = {}) =>
-      client.callTool(callParams(message, contextId), {
+    say: (message, { signal, onProgress, ...call } = {}) =>
+      client.callTool(callParams(message, call), {
         ...(signal ? { signal } : {}),
         ...(onProgress ? { onprogress: (update) => onProgress(update.message) } : {}),
       }) as Promise<Answer>,
@@ -126,6 +137,10 @@ async function connectPocket(target: Target): Promise<Talker> {
 
 const headersFor = (token: string | undefined) => (token ? { headers: { authorization: `Bearer ${token}` } } : {});
 
-function callParams(message: string, contextId: string | undefined) {
-  return { name: TOOL, arguments: { message }, ...(contextId ? { _meta: { context_id: contextId } } : {}) };
+function callParams(message: string, { contextId, conversationId }: SayOptions) {
+  return {
+    name: TOOL,
+    arguments: { message, ...(conversationId ? { conversation_id: conversationId } : {}) },
+    ...(contextId ? { _meta: { context_id: contextId } } : {}),
+  };
 }

@@ -9,7 +9,7 @@ import { type AgentServerOptions, type HttpServerOptions, PocketAgent, type Pock
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { add, scriptedAgent, silent } from './helpers.ts';
-import { type ClientKind, clientKinds, connect, type Talker, textOf } from './serve-clients.ts';
+import { type ClientKind, clientKinds, connect, conversationIn, type Talker, textOf } from './serve-clients.ts';
 
 type Script = ConstructorParameters<typeof ScriptedModel>[0];
 type Prompt = ScriptedModel['calls'][number]['prompt'];
@@ -384,6 +384,87 @@ describe('the door', () => {
   });
 });
 
+describe('a client of 2026 that sends no context_id', () => {
+  test('continues a conversation by the id that came with the answer', async () => {
+    const { url } = await serve(recalls(4));
+    const talker = await client('SDK v2 in 2026', url);
+    const first = await talker.say('one');
+    expect(first.content[0]?.text).toBe('one');
+    const conversationId = conversationIn(first);
+    const second = await talker.say('two', { conversationId });
+    expect(second.content.map(({ text }) => text)).toEqual(['one + two']);
+    expect(textOf(await talker.say('three', { contextId: conversationId }))).toBe('one + two + three');
+    expect((await talker.say('other')).content[0]?.text).toBe('other');
+  });
+
+  test('gets the id also in _meta, for a program that keeps it', async () => {
+    const { url } = await serve(recalls(1));
+    const answer = await (await client('SDK v2 in 2026', url)).say('one');
+    expect(answer._meta?.context_id).toBe(conversationIn(answer));
+  });
+
+  test('is told of a conversation that is not known, and speaks in none', async () => {
+    const { url, model } = await serve(recalls(1));
+    const answer = await (await client('SDK v2 in 2026', url)).say('two', { conversationId: 'made up' });
+    expect(answer).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('Leave conversation_id out') }],
+    });
+    expect(model.calls).toHaveLength(0);
+  });
+
+  test('does not reach a conversation of another token', async () => {
+    const { url } = await serve(recalls(2), { tokens: { ann: 'reader', bob: 'reader' } });
+    const conversationId = conversationIn(await (await client('SDK v2 in 2026', url, 'ann')).say('secret'));
+    const answer = await (await client('SDK v2 in 2026', url, 'bob')).say('well?', { conversationId });
+    expect(answer.isError).toBe(true);
+  });
+
+  test('shows the argument to its model; a client with a session has no need of it', async () => {
+    const { url } = await serve([]);
+    const schemaOf = async (versionNegotiation: object) => {
+      const raw = new Client({ name: 'raw', version: '1' }, versionNegotiation);
+      await raw.connect(new StreamableHTTPClientTransport(new URL(url)));
+      cleanUps.push(() => raw.close());
+      return Object.keys((await raw.listTools()).tools[0]?.inputSchema.properties ?? {});
+    };
+    expect(await schemaOf({ versionNegotiation: { mode: { pin: '2026-07-28' } } })).toEqual([
+      'message',
+      'conversation_id',
+    ]);
+    expect(await schemaOf({})).toEqual(['message']);
+  });
+});
+
+describe('one conversation per token', () => {
+  test.each(clientKinds)('goes on with %s whatever connection a message comes over', async (kind) => {
+    const { url } = await serve(recalls(3), { conversation: 'per-token', tokens: { ann: 'reader', bob: 'reader' } });
+    expect(textOf(await (await client(kind, url, 'ann')).say('one'))).toBe('one');
+    expect(textOf(await (await client(kind, url, 'bob')).say('other'))).toBe('other');
+    expect(textOf(await (await client(kind, url, 'ann')).say('two'))).toBe('one + two');
+  });
+
+  test('is refused where there are no tokens', async () => {
+    const { agent } = scriptedAgent([]);
+    cleanUps.push(() => agent.close());
+    const server = await agent.asMcpServer({ conversation: 'per-token' });
+    await expect(server.listen()).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('tokens'),
+    });
+  });
+});
+
+test('a kind of conversation that does not exist is refused', async () => {
+  const { agent } = scriptedAgent([]);
+  cleanUps.push(() => agent.close());
+  const conversation = 'per-user' as 'shared';
+  await expect(agent.asMcpServer({ conversation })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: expect.stringContaining('per-token'),
+  });
+});
+
 describe('the end', () => {
   /** Tells how many conversations were closed. */
   class Counted extends PocketAgent {
@@ -412,11 +493,10 @@ describe('the end', () => {
     expect(Counted.closed).not.toContain('original');
   });
 
-  test('a 2026 request without a context_id leaves nothing behind', async () => {
-    const { url } = await serveAgent(counted(recalls(2)), {});
+  test('2026 requests without a context_id leave no more conversations behind than are kept', async () => {
+    const { url } = await serveAgent(counted(recalls(3)), { maxConversations: 1 });
     const talker = await client('SDK v2 in 2026', url);
-    await talker.say('one');
-    expect(textOf(await talker.say('two'))).toBe('two');
+    for (const message of ['one', 'two', 'three']) await talker.say(message);
     await expect.poll(() => Counted.closed.length).toBe(2);
   });
 

@@ -184,3 +184,17 @@ describe('sub-agents', () => {
     expect(agent.messages).toHaveLength(2);
   });
 });
+
+test('a served agent is the mcpConfig of another agent of the same process', async () => {
+  const { agent: inner } = scriptedAgent(['42'], { agentConfig: { name: 'Inner' } });
+  const served = await inner.asMcpServer();
+  const call = { toolCalls: [{ name: 'Inner-message', arguments: { message: '6 x 7?' } }] };
+  const { agent } = scriptedAgent([call, 'done'], { mcpConfig: served });
+  const { agent: other, model } = scriptedAgent(['done'], { mcpConfig: { mcpServers: { a: { server: served } } } });
+  await agent.run('x');
+  await other.run('x');
+  expect(resultText(agent)).toBe('42');
+  expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(['Inner-message']);
+  await Promise.all([agent.close(), other.close()]);
+  await inner.close();
+});

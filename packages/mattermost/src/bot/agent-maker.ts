@@ -62,6 +62,7 @@ type Servers = Extract<PocketAgentOptions['mcpConfig'], { mcpServers?: unknown }
 
 function serversOf(config: PocketAgentOptions['mcpConfig']): Servers {
   if (config === undefined) return {};
-  if (typeof config === 'function' || 'connect' in config) return { local: { server: config } };
+  if (typeof config === 'function' || 'connect' in config || 'createServer' in config)
+    return { local: { server: config } };
   return config.mcpServers ?? config.servers ?? {};
 }

@@ -95,6 +95,7 @@ are put to the client.
 Options:
   -m, --model NAME     another model than the file names
 ${http}      --a2a            as an A2A agent, over HTTP
+      --conversation C per-client (default), per-token (one for each token) or shared (one for all)
 ${access}`,
   },
   'serve-tools': {

@@ -1,5 +1,6 @@
 // The command `pocket-agent serve`: the agent of an agent file, for MCP clients or A2A agents.
 import { PocketError } from '../errors.ts';
+import type { AgentServerOptions } from '../serve.ts';
 import { accessOptions, readAgentRequest } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { chooseModel } from './choose-model.ts';
@@ -14,8 +15,23 @@ const serveOptions = {
   ...httpOptions,
   ...accessOptions,
   a2a: { type: 'boolean', default: false },
+  conversation: { type: 'string' },
   model: { type: 'string', short: 'm' },
 } as const;
+
+type Conversation = NonNullable<AgentServerOptions['conversation']>;
+
+const kinds: readonly Conversation[] = ['per-client', 'per-token', 'shared'];
+
+function readConversation({ conversation, a2a, http }: { conversation?: string; a2a: boolean; http: boolean }) {
+  if (conversation === undefined) return {};
+  const wrong = (text: string) => new PocketError('CONFIG_INVALID', `--conversation ${text}`);
+  if (a2a) throw wrong('is for MCP: A2A clients name their conversations.');
+  const kind = kinds.find((known) => known === conversation);
+  if (!kind) throw wrong(`must be ${kinds.join(', ')}, not "${conversation}".`);
+  if (kind === 'per-token' && !http) throw wrong('per-token needs --http and --token.');
+  return { conversation: kind };
+}
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, serveOptions);
@@ -24,6 +40,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     throw new PocketError('CONFIG_INVALID', 'Which agent? pocket-agent serve FILE takes one agent file.');
   }
   const address = readAddress({ ...values, http: values.http || values.a2a });
+  const conversation = readConversation(values);
   const request = await readAgentRequest({ ...values, agent: file });
   // stdout belongs to the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
@@ -34,11 +51,11 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const agent = makeAgent(request, { model, folders, logger });
   if (!address) {
     tellStdio();
-    await (await agent.asMcpServer()).serveStdio();
+    await (await agent.asMcpServer(conversation)).serveStdio();
     return 0;
   }
   try {
-    const server = values.a2a ? await agent.asA2aServer() : await agent.asMcpServer();
+    const server = values.a2a ? await agent.asA2aServer() : await agent.asMcpServer(conversation);
     return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
   } finally {
     await agent.close();
