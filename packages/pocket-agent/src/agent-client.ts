@@ -1,13 +1,14 @@
 // The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
+import type { Tool } from '@modelcontextprotocol/client';
 import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
 import type { Budget } from './budget.ts';
-import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
+import { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
 import type { LanguageModel } from './model.ts';
 import { currentFrame } from './run-frame.ts';
 import type { ServerHandlers } from './server-requests.ts';
-import type { RenamedTool } from './tools.ts';
+import { inputFormatOf, type RenamedTool, type ToolTable } from './tools.ts';
 import type { Turns } from './turns.ts';
 
 export interface ClientOwner {
@@ -17,10 +18,27 @@ export interface ClientOwner {
   ledger: Ledger;
   client(): PocketAgentClient;
   model(): Promise<LanguageModel>;
+  /** All tools of the agent, not only those of MCP servers. */
+  tools(): ToolTable | Promise<ToolTable>;
   toolRenamed(change: RenamedTool): void;
 }
 
-export function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
+/** The MCP servers of an agent. It also knows the input formats of the agent's other tools. */
+export class AgentClient extends PocketAgentClient {
+  readonly #tools: ClientOwner['tools'];
+
+  constructor(owner: ClientOwner) {
+    super(agentClientOptions(owner));
+    this.#tools = owner.tools;
+  }
+
+  override async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
+    const found = (await this.#tools()).find(name);
+    return found ? inputFormatOf(found.tool) : super.getToolInputFormat(name);
+  }
+}
+
+function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
   const { options, logger, turns, toolRenamed } = owner;
   const samplingHandler = options.samplingHandler === 'agent-model' ? ownModel(owner) : options.samplingHandler;
   return {

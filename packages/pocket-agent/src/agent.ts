@@ -1,9 +1,9 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import type { A2aServer } from './a2a/server.ts';
 import type { A2aServerOptions } from './a2a/server-options.ts';
-import { startDeadline, within } from './abort.ts';
+import { neverAborted, startDeadline, within } from './abort.ts';
 import type { JudgedTool } from './access.ts';
-import { agentClientOptions } from './agent-client.ts';
+import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
   type CompletionOptions,
@@ -15,18 +15,34 @@ import {
 import type { Approve } from './approval.ts';
 import { type CallRecord, keepsRecords, recordCall } from './audit.ts';
 import type { RunTotals } from './budget.ts';
-import { PocketAgentClient } from './client.ts';
-import { errorText, PocketError } from './errors.ts';
+import type { PocketAgentClient } from './client.ts';
+import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { AgentEvent, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
 import { Gate } from './gate.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { Ledger } from './ledger.ts';
 import { type Logger, stderrLogger } from './logger.ts';
-import { copyMessage, type ImageInput, type Message, toolMessage, type UserInput, userMessage } from './messages.ts';
+import {
+  copyMessage,
+  type Message,
+  readInput,
+  textOfInput,
+  toolMessage,
+  type UserInput,
+  type UserMessageOptions,
+  userMessage,
+} from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
-import { misspeltOption, runOptions, stepOptions, wrongOption } from './option-keys.ts';
+import {
+  misspeltOption,
+  refuseOtherOptions,
+  runOptions,
+  stepOptions,
+  userMessageOptions,
+  wrongOption,
+} from './option-keys.ts';
 import { givenIn } from './option-rules.ts';
 import { needsLiftedImages, PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
@@ -102,17 +118,16 @@ export class PocketAgent<Answer = string> {
 
   /** The MCP servers of this agent; made when there are some, or somebody asks. */
   get mcpClient(): PocketAgentClient {
-    this.#client ??= new PocketAgentClient(
-      agentClientOptions({
-        options: this.#options,
-        logger: this.logger,
-        client: () => this.mcpClient,
-        turns: this.#turns,
-        ledger: this.#ledger,
-        model: () => this.#resolveModel(),
-        toolRenamed: (change) => this.#toolRenamed(change),
-      }),
-    );
+    this.#client ??= new AgentClient({
+      options: this.#options,
+      logger: this.logger,
+      client: () => this.mcpClient,
+      turns: this.#turns,
+      ledger: this.#ledger,
+      model: () => this.#resolveModel(),
+      tools: () => this.#tools(neverAborted),
+      toolRenamed: (change) => this.#toolRenamed(change),
+    });
     return this.#client;
   }
 
@@ -156,7 +171,7 @@ export class PocketAgent<Answer = string> {
    * always called as a turn of this agent, with limits, abort and events in place.
    */
   async run(input: string | UserInput, _options: RunOptions = {}): Promise<Answer> {
-    const { text, images = [] } = typeof input === 'object' && input !== null ? input : { text: input };
+    const { text, images = [] } = readInput(input);
     this.addUserMessage(text, { images });
     let result = await this.step();
     while (result.toolExecutionResults) result = await this.step();
@@ -193,10 +208,10 @@ export class PocketAgent<Answer = string> {
     this.#append(copy, meta);
   }
 
-  addUserMessage(
-    text: string,
-    { images = [], ...meta }: { images?: readonly ImageInput[]; [key: string]: unknown } = {},
-  ): void {
+  /** `meta` goes into the `new_message` event. */
+  addUserMessage(text: string, options: UserMessageOptions = {}): void {
+    const { images = [], meta } = options;
+    refuseOtherOptions(userMessageOptions, 'addUserMessage()', options);
     if (images.length > 0 && !this.#settings.allowImages) {
       this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
     }
@@ -217,8 +232,8 @@ export class PocketAgent<Answer = string> {
   }
 
   /** A new agent of the same making with its own conversation. It uses this agent's MCP connections. */
-  fork(): PocketAgent<Answer> {
-    const Maker = this.constructor as new (options: PocketAgentOptions) => PocketAgent<Answer>;
+  fork(): this {
+    const Maker = this.constructor as new (options: PocketAgentOptions) => this;
     const { agentId: _own, ...agentConfig } = this.#options.agentConfig;
     return new Maker({
       ...this.#options,
@@ -288,9 +303,16 @@ export class PocketAgent<Answer = string> {
   }
 
   async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {
-    const answer = await run.call(this, input, options);
-    this.emit({ type: 'run_finished', data: { answer, totals: frame.budget.totals } });
-    return answer;
+    this.emit({ type: 'run_started', data: { input: textOfInput(input) } });
+    try {
+      const answer = await run.call(this, input, options);
+      this.emit({ type: 'run_finished', data: { answer, totals: frame.budget.totals } });
+      return answer;
+    } catch (error) {
+      const code = isPocketError(error) ? error.code : 'FAILED';
+      this.emit({ type: 'run_failed', data: { code, message: errorText(error) } });
+      throw error;
+    }
   }
 
   async #stepIn(frame: RunFrame, completion: CompletionOptions): Promise<StepResult> {
@@ -301,6 +323,7 @@ export class PocketAgent<Answer = string> {
         `${this.name} stopped after ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} without a final answer (limits.maxSteps).`,
       );
     }
+    this.emit({ type: 'step_started', data: { step: frame.count.steps } });
     const made = this.createHookContext();
     const given = made instanceof Promise ? await within(frame.signal, made) : made;
     const context: HookContext = Object.assign(given, { signal: frame.signal });
@@ -319,6 +342,7 @@ export class PocketAgent<Answer = string> {
   // what is not there, or is there at once, is not waited for: a step costs microseconds
   async #step(frame: RunFrame, context: HookContext, completion: CompletionOptions): Promise<StepResult> {
     const { hooks } = this;
+    const step = frame.count.steps;
     frame.signal.throwIfAborted();
     const prepared = hooks.preStep?.(context);
     if (prepared) await within(frame.signal, prepared);
@@ -342,10 +366,11 @@ export class PocketAgent<Answer = string> {
     if (this.#messages === asked) this.#append(llmMessage);
     const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
     const finishReason = response.finishReason.unified;
-    this.emit({ type: 'step_finished', data: { finishReason, usage } });
+    this.emit({ type: 'step_finished', data: { step, finishReason, usage } });
     const heard = this.#turns.hooksDone(frame.signal);
     if (heard) await heard;
-    return { llmMessage, toolCalls: requested.map(({ call }) => call), toolExecutionResults, finishReason, usage };
+    const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
+    return { llmMessage, toolCalls, toolExecutionResults, finishReason, usage };
   }
 
   #askModel(

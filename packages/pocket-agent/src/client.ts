@@ -20,7 +20,14 @@ import { checkValue, text } from './option-rules.ts';
 import { currentFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { whatThereIs } from './suggest.ts';
-import { type ListWait, type RenamedTool, type ToolCallContext, ToolNames, type ToolSource } from './tools.ts';
+import {
+  inputFormatOf,
+  type ListWait,
+  type RenamedTool,
+  type ToolCallContext,
+  ToolNames,
+  type ToolSource,
+} from './tools.ts';
 import { packageVersion } from './version.ts';
 
 export interface PocketAgentClientOptions extends ServerHandlers {
@@ -136,9 +143,9 @@ export class PocketAgentClient implements ToolSource {
     return { ...judge({ ...tool, name: ownName }, entry), ownName };
   }
 
-  /** The JSON Schema of a tool's arguments. */
+  /** The JSON Schema of a tool's arguments; as a string, `${format}`, it is JSON. */
   async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
-    return (this.#find(name) ?? (await this.#seek(name))).tool.inputSchema;
+    return inputFormatOf((this.#find(name) ?? (await this.#seek(name))).tool);
   }
 
   // the SDK prints to stdout when it is asked for lists of a kind the server has none of

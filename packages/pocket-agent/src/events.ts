@@ -12,6 +12,12 @@ export interface EventMeta {
   isSubAgent: boolean;
   /** Names from the agent that was called first down to the one this event is from. */
   path: readonly string[];
+  /** When it happened, in milliseconds since 1970. */
+  time: number;
+  /** The run (or single step) of this agent that it belongs to; undefined between runs. */
+  runId: string | undefined;
+  /** The run that called this one as a sub-agent. */
+  parentRunId?: string;
   [key: string]: unknown;
 }
 
@@ -22,10 +28,16 @@ interface EventData {
   new_message: Message;
   text_delta: { delta: string };
   reasoning_delta: { delta: string };
-  tool_call: ToolCall;
+  run_started: { input: string };
+  /** Steps are counted from 1 in each run. */
+  step_started: { step: number };
+  /** `toolCallId` and `toolName` are its id and name, as in the other tool events. */
+  tool_call: ToolCall & { toolCallId: string; toolName: string };
   tool_progress: { toolCallId: string; toolName: string; progress: number; total?: number; message?: string };
-  tool_result: ToolResult;
-  step_finished: { finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
+  tool_result: ToolResult & { toolName: string };
+  step_finished: { step: number; finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
+  /** The run ended without an answer. `code` is that of a PocketError, else `FAILED`. */
+  run_failed: { code: string; message: string };
   run_finished: { answer: unknown; totals: RunTotals };
   model_retry: { attempt: number; delayMs: number; reason: string };
   server_status: { server: string; status: ServerStatus; reason?: string };

@@ -40,10 +40,15 @@ export interface FunctionTool {
   fork?(): FunctionTool;
 }
 
+type NoObject = string | number | bigint | boolean | symbol | null | undefined | readonly unknown[];
+
+/** The compiler refuses a schema of something else. */
+type OfObject<Schema extends StandardSchemaV1> = StandardSchemaV1.InferInput<Schema> extends NoObject ? never : unknown;
+
 /** `inputSchema` is a zod schema (or another Standard Schema that can tell its JSON Schema) or a JSON Schema. */
 export function tool<Schema extends StandardSchemaV1>(
   settings: ToolSettings & {
-    inputSchema: Schema;
+    inputSchema: Schema & OfObject<Schema>;
     run(args: StandardSchemaV1.InferOutput<Schema>, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
   },
 ): FunctionTool;

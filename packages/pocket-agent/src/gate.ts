@@ -1,4 +1,5 @@
 // The gate of an agent: what its calls are measured by, and the approvals that it and those above it want.
+import type { Tool } from '@modelcontextprotocol/client';
 import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './access.ts';
 import {
   type Approve,
@@ -21,8 +22,8 @@ import type { ToolCall, ToolEntry } from './tools.ts';
 export interface AccessOptions {
   /** Tools outside of it are neither shown to the model nor callable. Default: all are allowed. */
   profile?: ProfileName | Profile;
-  /** A tool must also pass this. */
-  filter?: (tool: JudgedTool) => boolean;
+  /** A tool must also pass this. It gets the tool as its server lists it, with its name here and its capability. */
+  filter?: (tool: FilteredTool) => boolean;
   /** Which calls need a yes. Default never. */
   confirm?: ConfirmPolicy;
   /** How long a plain yes lasts. Default: for that one call. */
@@ -37,6 +38,13 @@ export interface AccessOptions {
   auditFile?: string;
   /** What must not stand in audit records, beside what is named like a secret. */
   redact?: readonly RegExp[];
+}
+
+export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<string, unknown> };
+
+function toFilter({ name, tool, capability, from, ownName }: JudgedTool): FilteredTool {
+  const judged = { name, tool, capability, from, ...(ownName === undefined ? {} : { ownName }) };
+  return { ...tool, meta: tool._meta ?? {}, ...judged };
 }
 
 /** Nobody was asked: the tool could not take the call. */
@@ -105,7 +113,7 @@ export class Gate {
   refusal(tool: JudgedTool): string | undefined {
     const reason = this.profile && refusalBy(this.profile, tool);
     if (reason !== undefined) return reason;
-    return this.#options.filter && this.#options.filter(tool) !== true
+    return this.#options.filter && this.#options.filter(toFilter(tool)) !== true
       ? 'the filter of the agent leaves it out'
       : undefined;
   }

@@ -22,11 +22,12 @@ export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember 
 export type { AuditRecord } from './audit.ts';
 export type { BudgetLimits, RunTotals } from './budget.ts';
 export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
+export { formatEvent } from './console-format.ts';
 export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
 export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';
 export { checkForeign, type ForeignCheck, type Verdict } from './foreign-schema.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './function-tool.ts';
-export type { AccessOptions } from './gate.ts';
+export type { AccessOptions, FilteredTool } from './gate.ts';
 export { AgentHooks, type HookContext, type ToolDenial } from './hooks.ts';
 export type { HttpServer, HttpServerOptions } from './http-server.ts';
 export { type Logger, stderrLogger } from './logger.ts';
@@ -39,10 +40,12 @@ export {
   textOf,
   type UserInput,
   type UserMessage,
+  type UserMessageOptions,
 } from './messages.ts';
 export { type LanguageModel, type ModelSettings, resolveModel } from './model.ts';
 export type { ModelResponse } from './model-call.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './oauth.ts';
+export { fromOpenAiMessages, type OpenAiMessage } from './openai-messages.ts';
 export { isPriced, type ModelPrice, type Prices } from './prices.ts';
 export { redactSecrets } from './redaction.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';

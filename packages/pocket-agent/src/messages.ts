@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
+import { refuseOtherOptions, userInput } from './option-keys.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
 export type UserMessage = Extract<Message, { role: 'user' }>;
@@ -18,6 +19,25 @@ export type ImageInput = string | URL | Uint8Array;
 export interface UserInput {
   text: string;
   images?: readonly ImageInput[];
+}
+
+export interface UserMessageOptions {
+  images?: readonly ImageInput[];
+  /** More for the `meta` of the event that tells of the message. */
+  meta?: Record<string, unknown>;
+}
+
+/** What was asked, as an object. */
+export function readInput(input: string | UserInput): UserInput {
+  if (typeof input !== 'object' || input === null) return { text: input };
+  if (typeof input.text === 'string') refuseOtherOptions(userInput, 'The input of a run', input);
+  return input;
+}
+
+/** Of any input, also one that only a `run` of a subclass understands. */
+export function textOfInput(input: unknown): string {
+  const text = typeof input === 'object' && input !== null && 'text' in input ? input.text : input;
+  return typeof text === 'string' ? text : '';
 }
 
 export function userMessage(text: string, images: readonly ImageInput[] = []): UserMessage {
@@ -132,13 +152,23 @@ export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
 /** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */
 export function copyMessage(message: Message): Message {
   const isKnown = ['user', 'assistant', 'tool'].includes(message?.role);
-  if (!isKnown || !Array.isArray(message.content) || !message.content.every(isPart)) {
+  const isOpenAi = isOpenAiMessage(message);
+  if (isOpenAi || !isKnown || !Array.isArray(message.content) || !message.content.every(isPart)) {
+    const converter = isOpenAi ? ' Convert messages in the form of OpenAI with fromOpenAiMessages(messages).' : '';
     throw new PocketError(
       'CONFIG_INVALID',
-      `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.`,
+      `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.${converter}`,
     );
   }
   return JSON.parse(JSON.stringify(message, plainBytes));
+}
+
+function isOpenAiMessage(message: unknown): boolean {
+  if (typeof message !== 'object' || message === null || !('role' in message)) return false;
+  if ('tool_calls' in message || 'tool_call_id' in message) return true;
+  const content: unknown = Reflect.get(message, 'content');
+  const hasImage = Array.isArray(content) && content.some((part) => part?.type === 'image_url');
+  return hasImage || (typeof content === 'string' && message.role !== 'system');
 }
 
 const partNeeds: Record<string, readonly string[]> = {

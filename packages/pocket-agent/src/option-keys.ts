@@ -9,6 +9,7 @@ import type { tool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
 import type { AgentHooks } from './hooks.ts';
 import type { HttpServerOptions } from './http-server.ts';
+import type { UserInput, UserMessageOptions } from './messages.ts';
 import type { ModelSettings } from './model.ts';
 import {
   aFunction,
@@ -154,6 +155,10 @@ export const runOptions: Names<RunOptions> = {
   caller: aText,
 };
 
+export const userMessageOptions: Names<UserMessageOptions> = { images: true, meta: orNull('an object', isObject) };
+
+export const userInput: Names<UserInput> = { text: true, images: true };
+
 export const stepOptions = { ...completionOptions, signal, timeoutMs: positive, traceparent: aText };
 
 const toolOptions: Names<Parameters<typeof tool>[0]> = {
@@ -242,6 +247,8 @@ const inOtherWords = new Map(
     'agentConfig.model': ' Did you mean "llmModel"?',
     'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
     'A step.maxTokens': ' Did you mean "maxOutputTokens"?',
+    'addUserMessage().imageBase64s': ' Did you mean "images"?',
+    'The input of a run.imageBase64s': ' Did you mean "images"?',
   }),
 );
 

@@ -37,7 +37,7 @@ export interface RunFrame {
   /** Set while a tool runs: the history waits for its answer, so the agent cannot be run again from there. */
   readonly toolCallId: string | undefined;
   /** Shared by all frames of one run. */
-  readonly count: { steps: number };
+  readonly count: { steps: number; runId?: string };
   /** Runs and steps of its agent inside of it that are not over. */
   open: number;
   /** Called when the last of them is. */

@@ -7,7 +7,8 @@ import type { Usage } from './usage.ts';
 
 export interface StepResult {
   llmMessage: AssistantMessage;
-  toolCalls: ToolCall[];
+  /** Undefined when the model called nothing: `while (result.toolCalls) result = await agent.step()` is a loop that ends. */
+  toolCalls: ToolCall[] | undefined;
   /** In the order of the calls; undefined when the model called nothing. */
   toolExecutionResults: ToolResult[] | undefined;
   finishReason: ModelResponse['finishReason']['unified'];

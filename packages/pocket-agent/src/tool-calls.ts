@@ -46,7 +46,11 @@ export function callIdsIn(messages: readonly Message[]): Set<string> {
   return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])));
 }
 
-function readArguments(tool: string, input: string): { arguments: Record<string, unknown>; malformed?: PocketError } {
+/** The arguments of a call as a model wrote them. */
+export function readArguments(
+  tool: string,
+  input: string,
+): { arguments: Record<string, unknown>; malformed?: PocketError } {
   if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
   let problem = 'it is not an object';
   try {

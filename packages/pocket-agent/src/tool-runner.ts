@@ -85,7 +85,7 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
   const frame = { ...run.frame, parent: run.frame, listener: undefined, toolCallId: call.id };
   return asPartOf(frame, async () => {
     try {
-      run.emit({ type: 'tool_call', data: call });
+      run.emit({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name } });
       let result: ToolResult;
       try {
         run.frame.signal.throwIfAborted();
@@ -95,7 +95,7 @@ function runOne(run: ToolRun, request: RequestedCall, stop: (failure: unknown) =
         stop(run.frame.signal.aborted ? run.frame.signal.reason : error);
         result = errorToolResult(call, errorText(error), asError(error), run.settings);
       }
-      run.emit({ type: 'tool_result', data: result });
+      run.emit({ type: 'tool_result', data: { ...result, toolName: result.toolCallName } });
       run.audit?.({ ...record, durationMs: Math.round((performance.now() - started) * 10) / 10 });
       return result;
     } finally {

@@ -170,6 +170,11 @@ function shorten(name: string, seed: string, clash: boolean): string {
   return `${name.slice(0, 63 - hash.length)}_${hash}`;
 }
 
+/** A copy of a tool's input schema that becomes JSON where a string is wanted, as in a message to a model. */
+export function inputFormatOf({ inputSchema }: Tool): Tool['inputSchema'] {
+  return Object.defineProperty({ ...inputSchema }, 'toString', { value: () => JSON.stringify(inputSchema) });
+}
+
 /** The same source for somebody who must not close it. */
 export function borrow(source: ToolSource): ToolSource {
   return {

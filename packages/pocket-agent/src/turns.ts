@@ -174,7 +174,17 @@ export class Turns {
     if (!this.hears && !isWatched(frame)) return;
     const { name: agentName, agentId } = this.#owner;
     const path = frame?.path ?? [agentName];
-    const signature = { agentName, agentId, isSubAgent: path.length > 1, path };
+    const isSubAgent = path.length > 1;
+    const parentRunId = isSubAgent && frame ? callingRunId(frame) : undefined;
+    const signature = {
+      agentName,
+      agentId,
+      isSubAgent,
+      path,
+      time: Date.now(),
+      runId: frame && runIdOf(frame),
+      ...(parentRunId ? { parentRunId } : {}),
+    };
     const signed = { type, data, meta: meta ? { ...meta, ...signature } : signature } as AgentEvent;
     this.#show(signed, this.#owner.hooks.onEvent);
     let below: Turns = this;
@@ -277,6 +287,19 @@ function ownersAbove(frame: RunFrame): Set<Turns> {
   const owners = new Set<Turns>();
   for (let above = frame.parent; above; above = above.parent) if (!above.finished) owners.add(above.owner);
   return owners;
+}
+
+/** Made when the first event of the run is shown. */
+function runIdOf({ count }: RunFrame): string {
+  count.runId ??= crypto.randomUUID();
+  return count.runId;
+}
+
+function callingRunId(frame: RunFrame): string | undefined {
+  for (let above = frame.parent; above; above = above.parent) {
+    if (above.owner !== frame.owner && !above.finished) return runIdOf(above);
+  }
+  return undefined;
 }
 
 /** Nothing is made for observers that are not there. */

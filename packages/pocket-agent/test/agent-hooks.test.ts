@@ -39,6 +39,7 @@ describe('hooks', () => {
     await agent.step();
     expect(order).toEqual([
       'event:new_message',
+      'event:step_started',
       'preStep',
       'onLlmResponse',
       'event:new_message',
@@ -286,5 +287,65 @@ describe('events', () => {
     const { agent } = scriptedAgent(['ok'], { hooks: recorder });
     agent.emit({ type: 'custom:hello', data: { n: 1 } }, { agentName: 'cannot be faked' });
     expect(recorder.events[0]).toMatchObject({ type: 'custom:hello', data: { n: 1 }, meta: { agentName: 'Tester' } });
+  });
+
+  test('carry the time and the id of their run, and those of a sub-agent the id of the run that called it', async () => {
+    const sub = scriptedAgent(['from below'], { agentConfig: { name: 'Sub', roleDescription: 'helps' } }).agent;
+    const recorder = recordEvents();
+    const script = [{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'hi' } }] }, 'one', 'two'];
+    const { agent } = scriptedAgent(script, { subAgents: [sub], hooks: recorder });
+    const before = Date.now();
+    await agent.run('first');
+    const first = recorder.events.splice(0);
+    await agent.run('second');
+    const times = [before, ...first.map(({ meta }) => meta.time), Date.now()];
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const own = first.filter(({ meta }) => !meta.isSubAgent);
+    const ofSub = first.filter(({ meta }) => meta.isSubAgent);
+    const [runId] = new Set(own.map(({ meta }) => meta.runId));
+    expect(runId).toEqual(expect.any(String));
+    expect(own.every(({ meta }) => meta.runId === runId && meta.parentRunId === undefined)).toBe(true);
+    expect(ofSub.length).toBeGreaterThan(0);
+    expect(ofSub.every(({ meta }) => meta.parentRunId === runId && meta.runId !== runId)).toBe(true);
+    const [secondRunId] = new Set(recorder.events.map(({ meta }) => meta.runId));
+    expect(secondRunId).not.toBe(runId);
+    agent.addUserMessage('between runs');
+    expect(recorder.events.at(-1)?.meta.runId).toBeUndefined();
+  });
+
+  test('tell when a run and each of its steps begin and end', async () => {
+    const recorder = recordEvents();
+    const { agent } = scriptedAgent([callAdd, 'ok', { error: new Error('no model') }], {
+      tools: [add],
+      hooks: recorder,
+      limits: { modelRetries: 0 },
+    });
+    await agent.run('1 + 2?');
+    await agent.run({ text: 'again' }).catch(() => {});
+    const progress = recorder.events.flatMap(({ type, data }) => (/^(run|step)_/.test(type) ? [{ type, data }] : []));
+    expect(progress).toMatchObject([
+      { type: 'run_started', data: { input: '1 + 2?' } },
+      { type: 'step_started', data: { step: 1 } },
+      { type: 'step_finished', data: { step: 1, finishReason: 'tool-calls' } },
+      { type: 'step_started', data: { step: 2 } },
+      { type: 'step_finished', data: { step: 2, finishReason: 'stop' } },
+      { type: 'run_finished', data: { answer: 'ok' } },
+      { type: 'run_started', data: { input: 'again' } },
+      { type: 'step_started', data: { step: 1 } },
+      { type: 'run_failed', data: { code: 'MODEL_FAILED', message: expect.stringContaining('no model') } },
+    ]);
+  });
+
+  test('name a tool and its call by the same keys in call, progress and result', async () => {
+    const recorder = recordEvents();
+    const counting = tool({ name: 'count', description: '', run: (_args, { progress }) => progress({ progress: 1 }) });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'count', id: 'c1' }] }, 'ok'], {
+      tools: [counting],
+      hooks: recorder,
+    });
+    await agent.run('go');
+    const ofTool = recorder.events.filter(({ type }) => type.startsWith('tool_'));
+    expect(ofTool.map(({ type }) => type)).toEqual(['tool_call', 'tool_progress', 'tool_result']);
+    for (const { data } of ofTool) expect(data).toMatchObject({ toolName: 'count', toolCallId: 'c1' });
   });
 });

@@ -200,7 +200,10 @@ describe('history', () => {
   ])('what is no input leaves none in the history: %s', async (_what, input, text) => {
     const { agent } = scriptedAgent(['fine'], { agentConfig: { allowImages: true } });
     await expect(agent.run(input as never)).rejects.toThrow(text);
-    await expect(agent.stream(input as never).next()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    const read = async () => {
+      for await (const _event of agent.stream(input as never));
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     expect(agent.messages).toEqual([]);
     expect(await agent.run('hi')).toBe('fine');
   });

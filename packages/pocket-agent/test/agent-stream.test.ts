@@ -28,7 +28,9 @@ describe('stream', () => {
     const events = await collect(agent.stream('1 + 2?'));
     const kinds = events.map((event) => event.type).filter((type, index, all) => type !== all[index - 1]);
     expect(kinds).toEqual([
+      'run_started',
       'new_message',
+      'step_started',
       'reasoning_delta',
       'text_delta',
       'new_message',
@@ -38,6 +40,7 @@ describe('stream', () => {
       'audit',
       'new_message',
       'step_finished',
+      'step_started',
       'text_delta',
       'new_message',
       'step_finished',

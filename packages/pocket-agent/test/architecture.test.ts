@@ -7,8 +7,9 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['cancellation', 'json-schema', 'late-node', 'linger', 'numbered', 'redaction'],
+  ['cancellation', 'json-schema', 'late-node', 'linger', 'numbered', 'printable', 'redaction'],
   ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
+  ['console-format'],
   ['option-rules'],
   ['completion-options'],
   ['option-keys'],
@@ -46,10 +47,11 @@ const layers = [
   ['calling-client'],
   ['function-tool', 'tool-runner', 'transports', 'http-transport', 'authorization', 'agent-config', 'remote-approval'],
   ['tool-calls', 'toolbox', 'retry-safety', 'listening-client', 'connect-attempt', 'sub-agents'],
-  ['tool-list', 'connect-child'],
+  ['tool-list', 'connect-child', 'openai-messages'],
   ['connect'],
   ['connection', 'served-run', 'served-conversations'],
-  ['client', 'agent-client'],
+  ['client'],
+  ['agent-client'],
   ['agent'],
   ['testing', 'http-server'],
   ['serve'],

@@ -2,11 +2,11 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MarkdownStream } from '../src/cli/markdown.ts';
-import { PrintableStream, printableText } from '../src/cli/printable.ts';
 import { progressLine } from '../src/cli/progress-bars.ts';
 import { Screen } from '../src/cli/screen.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../src/cli/style.ts';
 import { fitted, padded, textWidth } from '../src/cli/text-width.ts';
+import { PrintableStream, printableText } from '../src/printable.ts';
 
 const style = makeStyle(true);
 

@@ -19,10 +19,11 @@ async function events(script: Script, ...args: string[]) {
   const all = [...SCRIPTED, '--mcp', servers, '--json', ...args];
   const { code, stdout, stderr } = await folder.command(all, { env: scriptedBy(providers) });
   providers.reset();
-  const lines: { type: string; path?: string[]; data: object; exitCode?: number }[] = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const lines: { type: string; path?: string[]; time?: number; runId?: string; data: object; exitCode?: number }[] =
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
   return { code, lines, stdout, stderr };
 }
 
@@ -38,7 +39,10 @@ test('--json: every event is one line, the answer comes last, and nothing else i
   expect(code).toBe(0);
   expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}]/u);
   expect(lines[0]).toEqual({ type: 'run_started', data: { format: 1, model: 'openai-compatible/x' } });
-  const withoutTime = lines.filter(({ type }) => type !== 'audit' && type !== 'server_status').slice(1, -1);
+  const shown = lines.filter(({ type }) => type !== 'audit' && type !== 'server_status').slice(1, -1);
+  expect(new Set(shown.map(({ runId }) => runId)).size).toBe(1);
+  expect(shown.every(({ time, runId }) => typeof time === 'number' && typeof runId === 'string')).toBe(true);
+  const withoutTime = shown.map(({ time: _time, runId: _runId, ...line }) => line);
   const usage = {
     inputTokens: 12,
     cachedInputTokens: 0,
@@ -51,7 +55,12 @@ test('--json: every event is one line, the answer comes last, and nothing else i
   const text = withoutTime.filter(({ type }) => type === 'text_delta').map(({ data }) => Reflect.get(data, 'delta'));
   expect(text.join('')).toBe(`Looking.Done ${evil}.`);
   expect(withoutTime.filter(({ type }) => type !== 'text_delta')).toEqual([
-    { type: 'tool_call', path, data: { id: 'call-1', name: 'progress', arguments: { everyMs: 0, count: 2 } } },
+    { type: 'step_started', path, data: { step: 1 } },
+    {
+      type: 'tool_call',
+      path,
+      data: { id: 'call-1', name: 'progress', toolCallId, toolName, arguments: { everyMs: 0, count: 2 } },
+    },
     { type: 'tool_progress', path, data: { toolCallId, toolName, progress: 1, total: 2, message: 'part 1' } },
     { type: 'tool_progress', path, data: { toolCallId, toolName, progress: 2, total: 2, message: 'part 2' } },
     {
@@ -60,12 +69,14 @@ test('--json: every event is one line, the answer comes last, and nothing else i
       data: {
         toolCallId,
         toolCallName: toolName,
+        toolName,
         toolResultContent: [{ type: 'text', text: 'all parts done' }],
         isError: false,
       },
     },
-    { type: 'step_finished', path, data: { finishReason: 'tool-calls', usage } },
-    { type: 'step_finished', path, data: { finishReason: 'stop', usage } },
+    { type: 'step_finished', path, data: { step: 1, finishReason: 'tool-calls', usage } },
+    { type: 'step_started', path, data: { step: 2 } },
+    { type: 'step_finished', path, data: { step: 2, finishReason: 'stop', usage } },
   ]);
   expect(lines.at(-1)).toEqual({
     type: 'answer',

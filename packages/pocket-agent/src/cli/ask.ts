@@ -1,5 +1,6 @@
 // One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
 import { PocketError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import { didYouMean } from '../suggest.ts';
 import { type AgentRequest, agentOptions, readAgentRequest } from './agent-options.ts';
 import { makeApprover } from './approver.ts';
@@ -12,7 +13,6 @@ import type { Interrupts } from './interrupts.ts';
 import { JsonEvents } from './json-events.ts';
 import { makeAgent } from './make-agent.ts';
 import { joinPrompt, readPipedInput } from './piped-input.ts';
-import { printable } from './printable.ts';
 import { type Display, RunDisplay } from './run-display.ts';
 import { Screen } from './screen.ts';
 import { screenLogger } from './screen-logger.ts';

@@ -5,9 +5,9 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { dataFolder, writePrivately } from '../data-folder.ts';
 import { sha256 } from '../late-node.ts';
+import { printable } from '../printable.ts';
 import type { AgentRequest } from './agent-options.ts';
 import { isObject, parseJson } from './json-file.ts';
-import { printable } from './printable.ts';
 import { readServerFiles, readServers } from './servers.ts';
 
 export interface FoundConfig {

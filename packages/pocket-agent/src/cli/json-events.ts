@@ -2,12 +2,15 @@
 import type { RunTotals } from '../budget.ts';
 import { errorText, isPocketError } from '../errors.ts';
 import type { AgentEvent } from '../events.ts';
+import { printableJson } from '../printable.ts';
 import type { ToolResult } from '../tools.ts';
-import { printableJson } from './printable.ts';
 import type { Display } from './run-display.ts';
 
 /** Grows when something that was there is changed or goes. */
 const FORMAT = 1;
+
+/** `start`, `answer` and `error` tell of the run; a message is what other events showed, as the history keeps it. */
+const repeated = new Set<string>(['new_message', 'run_started', 'run_finished', 'run_failed']);
 
 export class JsonEvents implements Display {
   readonly #write: (line: string) => void;
@@ -21,9 +24,15 @@ export class JsonEvents implements Display {
   }
 
   show({ type, data, meta }: AgentEvent): void {
-    // a message is the same again, as the history keeps it; for the end of a run see `answer`
-    if (type === 'new_message' || type === 'run_finished') return;
-    this.#line({ type, path: meta.path, data: type === 'tool_result' ? withoutExtra(data) : data });
+    if (repeated.has(type)) return;
+    const { path, time, runId } = meta;
+    this.#line({
+      type,
+      path,
+      time,
+      ...(runId ? { runId } : {}),
+      data: type === 'tool_result' ? withoutExtra(data) : data,
+    });
   }
 
   answer(text: string, totals: RunTotals): void {

@@ -1,10 +1,10 @@
 // The process around a command: output that nobody reads, errors that nobody caught, and an end that comes.
 import { Console } from 'node:console';
 import { inspect } from 'node:util';
+import { printableText } from '../printable.ts';
 import { redactSecrets } from '../redaction.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
-import { printableText } from './printable.ts';
 
 /** Before anything is loaded that others wrote. */
 export function guardProcess(interrupts: Interrupts): void {

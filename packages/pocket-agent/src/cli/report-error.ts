@@ -1,8 +1,8 @@
 // An error as one line on stderr, with the usage where the command was called wrongly.
 import { errorText, isPocketError } from '../errors.ts';
+import { printableText } from '../printable.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { usageOf } from './help.ts';
-import { printableText } from './printable.ts';
 
 /** The text of an error, with options of the command line for those of a program. */
 export function commandText(error: unknown): string {

@@ -1,7 +1,7 @@
 // What a run looks like to a person: the answer on stdout as it comes, calls and troubles on stderr.
 import type { AgentEvent } from '../events.ts';
+import { bounded, PrintableStream, printable, printableJson, printableText } from '../printable.ts';
 import { MarkdownStream } from './markdown.ts';
-import { bounded, PrintableStream, printable, printableJson, printableText } from './printable.ts';
 import { ProgressBars } from './progress-bars.ts';
 import type { Screen } from './screen.ts';
 import { makeStyle } from './style.ts';

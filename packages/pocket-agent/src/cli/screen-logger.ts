@@ -1,6 +1,6 @@
 // The library's log as lines on the screen, made harmless: what servers say may be in it.
 import type { Logger } from '../logger.ts';
-import { printable } from './printable.ts';
+import { printable } from '../printable.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];

@@ -2,12 +2,12 @@
 
 import { type ProfileName, readProfile } from '../access.ts';
 import { PocketError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import { accessOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { exitCodes } from './exit-codes.ts';
 import { httpOptions, listenUntilStopped, readAddress, tellStdio } from './http-options.ts';
 import type { Interrupts } from './interrupts.ts';
-import { printable } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
 import { loadFolders } from './tool-sources.ts';
 

@@ -1,5 +1,6 @@
 // The command `pocket-agent serve`: the agent of an agent file, for MCP clients or A2A agents.
 import { PocketError } from '../errors.ts';
+import { printable } from '../printable.ts';
 import type { AgentServerOptions } from '../serve.ts';
 import { accessOptions, readAgentRequest } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
@@ -7,7 +8,6 @@ import { chooseModel } from './choose-model.ts';
 import { httpOptions, listenUntilStopped, readAddress, tellStdio } from './http-options.ts';
 import type { Interrupts } from './interrupts.ts';
 import { makeAgent } from './make-agent.ts';
-import { printable } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
 import { loadFolders } from './tool-sources.ts';
 

@@ -1,8 +1,8 @@
 // Asks the person at the terminal before a tool is called: yes, no, always or edit.
 import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
 import { errorText } from '../errors.ts';
+import { bounded, printable, printableJson } from '../printable.ts';
 import { isObject } from './json-file.ts';
-import { bounded, printable, printableJson } from './printable.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 
 const LONGEST_DESCRIPTION = 500;

@@ -2,8 +2,8 @@
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { PocketError } from '../errors.ts';
 import { checkForeign } from '../foreign-schema.ts';
+import { printable, printableJson } from '../printable.ts';
 import type { ServerHandlers } from '../server-requests.ts';
-import { printable, printableJson } from './printable.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 
 type Form = Extract<ElicitRequest['params'], { requestedSchema: unknown }>;

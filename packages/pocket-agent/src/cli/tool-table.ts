@@ -1,8 +1,8 @@
 // Tools as rows: what each can do, who says so, and whether a profile allows it.
 import { type Judgement, judge, type Profile, refusalBy } from '../access.ts';
+import { printable, printableText } from '../printable.ts';
 import type { ToolSource } from '../tools.ts';
 import { columnWidths } from './markdown-table.ts';
-import { printable, printableText } from './printable.ts';
 import { padded } from './text-width.ts';
 
 export interface ToolRow extends Judgement {

@@ -2,11 +2,11 @@
 
 import { readProfile } from '../access.ts';
 import { PocketAgentClient } from '../client.ts';
+import { printable, printableJson } from '../printable.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
-import { printable, printableJson } from './printable.ts';
 import { screenLogger } from './screen-logger.ts';
 import { closeFolders, loadFolders } from './tool-sources.ts';
 import { toolDetails, toolRows, toolTable } from './tool-table.ts';
