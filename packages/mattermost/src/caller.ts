@@ -26,6 +26,8 @@ interface CallerOptions {
   log: Log;
   /** Aborted when the server closes. */
   signal: AbortSignal;
+  /** Mattermost refused the token. */
+  onRefused?: () => void;
 }
 
 export class Caller {

@@ -277,6 +277,16 @@ describe('how it is answered', () => {
     await until(texts).toEqual(['Wait.\n\nThe end.']);
   });
 
+  test('an answer is there once though Mattermost is killed and started again after each of its messages', async () => {
+    const lines = Array.from({ length: 3000 }, (_, number) => `line ${number}`);
+    const { fake, texts } = await world({ model: new ScriptedModel([lines.join('\n')]) });
+    const kill = fake.fail({ method: 'POST', path: /posts$/, restart: true, times: 2 });
+    fake.say('alice', 'town-square', '@helper tell me');
+    await until(() => texts().at(-1)?.endsWith('line 2999')).toBe(true);
+    expect(texts().join('\n').split('\n')).toEqual(lines);
+    expect(kill.hits).toBe(2);
+  });
+
   test('nobody is called by what a model writes, and code stays as it is', async () => {
     const code = '```sh\nnpm install @all/tools\n```';
     const model = new ScriptedModel([
@@ -484,6 +494,25 @@ describe('a connection that is lost', () => {
     model.assertDone();
   });
 
+  test('is made up for also where more was said than Mattermost tells at once, and in the same millisecond', async () => {
+    const model = new ScriptedModel(['First.', 'Second.', 'Third.']);
+    const { fake, texts } = await world({ model });
+    fake.say('alice', 'alice,helper', 'first');
+    await until(texts).toEqual(['First.']);
+    const { publish } = fake.world;
+    fake.world.publish = () => {}; // what follows is not heard
+    for (let number = 0; number < 1100; number++) fake.say('bob', 'town-square', `noise ${number}`);
+    fake.world.atOnce(() => {
+      fake.say('bob', 'town-square', '@helper second');
+      fake.say('alice', 'alice,helper', 'third');
+    });
+    const headers = { authorization: `Bearer ${fake.token('bob')}` };
+    await fetch(`${fake.url}/api/v4/channels/${fake.channel('town-square').id}/posts?since=1`, { headers });
+    fake.world.publish = publish;
+    fake.disconnectSockets();
+    await until(() => [...texts()].sort()).toEqual(['First.', 'Second.', 'Third.']);
+  });
+
   test('that is dead is replaced', async () => {
     const model = new ScriptedModel(['I am back.']);
     const { fake, texts, logLines } = await world({ model, config: { pingMs: 100 } });
@@ -502,6 +531,28 @@ describe('a connection that is lost', () => {
     await refused.promise;
     expect(logLines.join('')).not.toContain(fake.token('helper'));
   });
+});
+
+test('a bot whose token is revoked says so once when it next reads, though its socket stays open', async () => {
+  let refused = 0;
+  const model = new ScriptedModel(['Never said.']);
+  const { fake, logLines, texts } = await world({ model, onRefused: () => refused++ });
+  fake.revoke(fake.token('helper'), { sockets: false });
+  fake.say('alice', 'town-square', '@helper are you there?');
+  await until(() => refused).toBe(1);
+  await until(() => fake.socketCount).toBe(0);
+  expect(logLines.filter((line) => line.includes('bot_refused'))).toHaveLength(1);
+  expect(texts()).toEqual([]);
+});
+
+test('a single refusal of a token that is still valid ends nothing', async () => {
+  const model = new ScriptedModel(['Here.']);
+  const { fake, texts } = await world({ model, onRefused: () => expect.unreachable() });
+  fake.fail({ method: 'GET', path: /channels\/\w+$/, status: 401 });
+  fake.say('alice', 'off-topic', 'not for the bot');
+  fake.say('alice', 'town-square', '@helper are you there?');
+  fake.say('alice', 'town-square', '@helper are you really there?');
+  await until(texts).toEqual(['Here.']);
 });
 
 test('a bot with a wrong token does not start', async () => {

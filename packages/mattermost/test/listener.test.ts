@@ -181,6 +181,23 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(outage.hits).toBe(3);
   });
 
+  test('what was missed is told though a cache of Mattermost hides it', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    const { publish } = fake.world;
+    fake.world.publish = () => {}; // what follows is not heard
+    const { id, create_at } = fake.channel('town-square');
+    fake.say('bob', 'town-square', 'missed');
+    fake.world.lastPostTimes.set(id, create_at);
+    fake.world.publish = publish;
+    fake.disconnectSockets();
+    await until(() => watcher.updates).toEqual([uri]);
+  });
+
   test('a change is told as soon as it can be found out whether it may be', async () => {
     const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
     const { fake } = place;

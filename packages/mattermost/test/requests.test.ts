@@ -17,14 +17,14 @@ const postCount = ({ fake }: Connection) => fake.world.posts.size;
 const requestsTo = ({ fake }: Connection, path: RegExp, method = 'GET') =>
   fake.requests.filter((request) => request.method === method && path.test(request.path));
 
-test.each([429, 502, 503, 504])('a read is sent again after %d', async (status) => {
+test.each([429, 500, 502, 503, 504])('a read is sent again after %d', async (status) => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status, times: 3 });
   expect((await connection.call('get_me')).data.username).toBe('alice');
   expect(requestsTo(connection, /users\/me/)).toHaveLength(4);
 });
 
-test.each([400, 403, 404, 408, 500, 501])('a read is not sent again after %d', async (status) => {
+test.each([400, 403, 404, 408, 501])('a read is not sent again after %d', async (status) => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status, times: 3 });
   expect((await connection.call('get_me')).isError).toBe(true);
@@ -85,11 +85,12 @@ test.each(['0', '-5', '1.5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
 );
 
 test.each([
-  ['answered with 503', { status: 503 }],
-  ['answered with 429', { status: 429 }],
-  ['broken off before the answer', { reset: 'before' }],
-  ['broken off in its body', { reset: 'mid-body' }],
-] as const)('a post that was stored and then %s is there once', async (_, fault) => {
+  ['answered with 503', { status: 503 }, 1],
+  ['answered with 429', { status: 429 }, 3],
+  ['broken off before the answer', { reset: 'before' }, 1],
+  ['broken off in its body', { reset: 'mid-body' }, 1],
+  ['lost with the server, which starts again', { restart: true }, 1],
+] as const)('a post that was stored and then %s is there once', async (_, fault, requests) => {
   const connection = await start();
   const before = postCount(connection);
   connection.fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, times: 2, ...fault });
@@ -100,7 +101,30 @@ test.each([
   expect(isError).toBe(false);
   expect(postCount(connection)).toBe(before + 1);
   expect(connection.fake.world.posts.has(data.id)).toBe(true);
-  expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(3);
+  expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(requests);
+});
+
+test('a post that was not stored is sent again after a look, with the message of somebody else left alone', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  fake.say('alice', 'off-topic', 'Once');
+  fake.fail({ method: 'POST', path: /posts$/, reset: 'before' });
+  const args = { channel_id: fake.channel('off-topic').id, message: 'Once' };
+  const { data } = await connection.call('post_message', args);
+  const posts = (fake.world.timeline.get(args.channel_id) ?? []).filter(({ message }) => message === 'Once');
+  expect(posts).toHaveLength(2);
+  expect(posts.at(-1)?.id).toBe(data.id);
+});
+
+test('a post is not sent again when it cannot be looked for', async () => {
+  const connection = await start();
+  const before = postCount(connection);
+  connection.fake.fail({ method: 'POST', path: /posts$/, restart: true });
+  connection.fake.fail({ method: 'GET', path: /channels\/\w+\/posts/, status: 503, times: 4 });
+  const args = { channel_id: connection.fake.channel('off-topic').id, message: 'Once' };
+  expect((await connection.call('post_message', args)).text).toContain('look before you repeat it');
+  expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(1);
+  expect(postCount(connection)).toBe(before + 1);
 });
 
 test('a post that may be stored is not sent again when Mattermost will have forgotten the first one', async () => {

@@ -42,9 +42,10 @@ export function watching(client: Client, era: Era): Watching {
 export const caughtUp = (fake: FakeMattermost) =>
   fake.requests.filter(({ query, status }) => 'since' in query && status === 200).length;
 
-/** Open, and done with asking what was missed before. */
+/** Open, and done with asking what was missed before, which is nothing: then it looks at the newest post as well. */
 export async function listening(fake: FakeMattermost): Promise<void> {
-  await until(() => caughtUp(fake)).toBeGreaterThan(0);
+  const isLookedAt = () => fake.requests.some(({ query, status }) => query.per_page === '1' && status === 200);
+  await until(() => caughtUp(fake) > 0 && isLookedAt()).toBe(true);
 }
 
 export async function open(fake: FakeMattermost, count = 1): Promise<void> {

@@ -1,5 +1,5 @@
 // An answer that is written while it is read: its messages are edited about once a second, and the last edit arrives.
-import type { MattermostApi } from '../client/api.ts';
+import type { MattermostApi, NewPost } from '../client/api.ts';
 import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
@@ -123,19 +123,12 @@ export class AnswerPost {
     const key = `${pendingId}:${index}`;
     const found = this.#isUnclear ? await this.#find(key) : undefined;
     this.#isUnclear = true;
-    const created =
-      found ??
-      (await api.createPost<PostRecord>({
-        channel_id: channelId,
-        root_id: rootId,
-        message,
-        props: { [ANSWER_PROP]: key },
-        pending_post_id: key,
-      }));
+    const post: NewPost = { channel_id: channelId, root_id: rootId, message, pending_post_id: key };
+    const created = found ?? (await api.createPost(post, ANSWER_PROP));
     this.#isUnclear = false;
-    const post = { id: created.id, message: created.message ?? message };
-    this.#posts.push(post);
-    return post;
+    const written = { id: created.id, message: created.message ?? message };
+    this.#posts.push(written);
+    return written;
   }
 
   /** A message of this answer that was stored after all, however long ago. */

@@ -13,7 +13,7 @@ import { isTokenValid, MattermostSocket, type SocketEvent } from '../listener/so
 import { createLog, type Log } from '../log.ts';
 import { AgentMaker } from './agent-maker.ts';
 import { Conversation } from './conversation.ts';
-import { lastPostTime, postsSince } from './missed-posts.ts';
+import { lastPostTime, postsFrom } from './missed-posts.ts';
 import { type Question, Questions } from './questions.ts';
 
 export interface BotOptions {
@@ -69,13 +69,22 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   }
   const pool = new HttpPool(config);
   const closing = new AbortController();
-  const caller = new Caller({ config, pool, token, log, signal: closing.signal });
+  let bot: Bot | undefined;
+  const caller = new Caller({
+    config,
+    pool,
+    token,
+    log,
+    signal: closing.signal,
+    onRefused: () => void bot?.checkToken(),
+  });
   const context = caller.context(closing.signal, () => {});
   try {
     const { id, username } = await context.names.me();
-    const since = await lastPostTime(context.api);
+    const since = (await lastPostTime(context.api)) + 1;
     const me = { id, username: username ?? id };
-    return new Bot({ options, context, pool, closing, log, token, me, since });
+    bot = new Bot({ options, context, pool, closing, log, token, me, since });
+    return bot;
   } catch (error) {
     pool.close();
     throw error;
@@ -104,11 +113,13 @@ class Bot implements MattermostBot {
   readonly #seen = new Set<string>();
   /** The posts of each channel are looked at one after the other. */
   readonly #reading = new Map<string, Promise<void>>();
-  /** The time of the last post that was heard of. */
+  /** The time of the last post that was heard of; others of the same millisecond may not have been. */
   #since: number;
-  /** What was said since then may have been missed. */
+  /** What was said from then on may have been missed. */
   #missedSince: number | undefined;
   #isCatchingUp = false;
+  #isChecking = false;
+  #isRefused = false;
   #isClosed = false;
 
   constructor(parts: BotParts) {
@@ -127,12 +138,31 @@ class Bot implements MattermostBot {
         this.#missedSince ??= this.#since;
         void this.#catchUp();
       },
-      isTokenValid: () => isTokenValid(() => context.api.get('/users/me')),
-      onRefused: () => {
-        log.error('bot_refused', { reason: 'the token is not valid any more' });
-        options.onRefused?.();
-      },
+      isTokenValid: () => this.#isTokenValid(),
+      onRefused: () => this.#refuse(),
     });
+  }
+
+  /** After a refusal: a token that is over ends the bot, which Mattermost does not tell an open socket. */
+  async checkToken(): Promise<void> {
+    if (this.#isChecking || this.#isRefused || this.#isClosed) return;
+    this.#isChecking = true;
+    const isValid = await this.#isTokenValid();
+    this.#isChecking = false;
+    if (!isValid) this.#refuse();
+  }
+
+  #isTokenValid(): Promise<boolean> {
+    return isTokenValid(() => this.#parts.context.api.get('/users/me'));
+  }
+
+  #refuse(): void {
+    if (this.#isRefused || this.#isClosed) return;
+    this.#isRefused = true;
+    this.#socket.close();
+    const { log, options } = this.#parts;
+    log.error('bot_refused', { reason: 'the token is not valid any more' });
+    options.onRefused?.();
   }
 
   async close(): Promise<void> {
@@ -201,8 +231,9 @@ class Bot implements MattermostBot {
       const since = this.#missedSince;
       this.#missedSince = undefined;
       try {
-        for (const post of await postsSince(context.api, since)) this.#take(post);
+        for (const post of await postsFrom(context.api, since)) this.#take(post);
       } catch (error) {
+        if (this.#isRefused) break;
         this.#missedSince = since;
         log.warning('catch_up_failed', { code: isMattermostError(error) ? error.code : 'UNEXPECTED' });
         await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // closing ends the loop

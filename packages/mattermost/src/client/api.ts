@@ -6,7 +6,8 @@ import { errorText, isMattermostError, MattermostError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { delay } from './deadline.ts';
 import type { HttpPool, Outgoing } from './http-pool.ts';
-import { type Query, withQuery } from './path.ts';
+import { path, type Query, withQuery } from './path.ts';
+import type { PostListRecord, PostRecord } from './records.ts';
 import {
   backoff,
   isCertificateFault,
@@ -21,10 +22,12 @@ import { statusError } from './status-error.ts';
 
 const LARGEST_JSON = 32_000_000;
 const LARGEST_REFUSAL = 64_000;
-/** Mattermost remembers a `pending_post_id` for 30 s; after that the same post would be a second one. */
+/** Mattermost remembers a `pending_post_id` for 30 s, unless it is restarted; after that the post would be a second one. */
 const DEDUPLICATED_MS = 25_000;
 /** What it says while the first of two is not stored yet. */
 const STILL_PENDING = 'api.post.deduplicate_create_post.pending';
+/** Among these a post of a moment ago is looked for. */
+const RECENT_POSTS = 200;
 const MAY_HAVE_HAPPENED = ' It may have been carried out all the same: look before you repeat it.';
 
 export interface ApiOptions {
@@ -34,6 +37,16 @@ export interface ApiOptions {
   token: string | undefined;
   signal: AbortSignal;
   log: Log;
+  /** Mattermost refused the token. */
+  onRefused?: (() => void) | undefined;
+}
+
+export interface NewPost {
+  channel_id: string;
+  /** The same for every attempt, so that Mattermost stores the post once. */
+  pending_post_id: string;
+  props?: Record<string, unknown>;
+  [field: string]: unknown;
 }
 
 interface ApiRequest {
@@ -46,6 +59,8 @@ interface ApiRequest {
   safety: Safety;
   /** Mattermost itself drops the second of two; any fault may be repeated for a while. */
   isDeduplicated?: boolean;
+  /** Looks whether an attempt with an unclear end took effect; asked before the next one. */
+  find?: () => Promise<unknown>;
 }
 
 export class MattermostApi {
@@ -80,9 +95,16 @@ export class MattermostApi {
     return this.#list({ method: 'POST', path, json, safety: 'once' });
   }
 
-  /** The body must carry a `pending_post_id`. */
-  createPost<Shape extends object>(json: { pending_post_id: string; [field: string]: unknown }): Promise<Shape> {
-    return this.#object({ method: 'POST', path: '/posts', json, safety: 'idempotent', isDeduplicated: true });
+  /** Stored once, also when Mattermost is restarted meanwhile: by its prop `mark` the post is looked for. */
+  createPost(post: NewPost, mark: string): Promise<PostRecord> {
+    const { channel_id, pending_post_id: key } = post;
+    const json = { ...post, props: { ...post.props, [mark]: key } };
+    const find = async () => {
+      const query = { per_page: RECENT_POSTS, skipFetchThreads: true };
+      const { posts } = await this.get<PostListRecord>(path`/channels/${channel_id}/posts`, query);
+      return Object.values(posts ?? {}).find(({ props }) => props?.[mark] === key);
+    };
+    return this.#object({ method: 'POST', path: '/posts', json, safety: 'idempotent', isDeduplicated: true, find });
   }
 
   put<Shape extends object>(path: string, json: unknown): Promise<Shape> {
@@ -122,7 +144,8 @@ export class MattermostApi {
 
   #json(request: ApiRequest): Promise<unknown> {
     const { timeoutMs, transferTimeoutMs } = this.#options.config;
-    return this.#send(request, request.stream ? transferTimeoutMs : timeoutMs, async (response) => {
+    const limit = request.stream ? transferTimeoutMs : timeoutMs;
+    const read = async (response: IncomingMessage): Promise<unknown> => {
       const body = await readBody(response, LARGEST_JSON);
       if (body.length === 0) return {};
       try {
@@ -131,15 +154,17 @@ export class MattermostApi {
         const type = response.headers['content-type']?.split(';', 1)[0] ?? 'no type';
         throw unexpected(request, `is no JSON (${type}); see that MATTERMOST_URL is its own address`, error);
       }
-    });
+    };
+    return this.#send(request, limit, read, request.find);
   }
 
   async #send<Result>(
     request: ApiRequest,
     timeoutMs: number,
     read: (response: IncomingMessage) => Promise<Result>,
+    find?: () => Promise<Result | undefined>,
   ): Promise<Result> {
-    const { pool, config, signal, token } = this.#options;
+    const { pool, config, signal, token, onRefused } = this.#options;
     const outgoing = this.#outgoing(request, timeoutMs);
     const started = Date.now();
     let mayHaveHappened = false;
@@ -157,15 +182,17 @@ export class MattermostApi {
           throw statusError({ status, body, location: response.headers.location, retryAfterMs });
         });
       } catch (error) {
+        if (isMattermostError(error, 'AUTHENTICATION_FAILED')) onRefused?.();
         mayHaveHappened ||= request.safety !== 'read' && isUnclear(error);
         // chance also in a wait that was asked for, so that those who were told the same do not come back together
         const wait = (retryAfterMs ?? 0) + backoff(attempt, config.backoffMs);
         const isLate = mayHaveHappened && request.isDeduplicated && Date.now() + wait > started + DEDUPLICATED_MS;
         const isLast = attempt >= config.maxRetries || (retryAfterMs ?? 0) > config.longestRetryWaitMs;
-        if (isLast || isLate || !mayRepeat(error, request)) {
-          throw asMattermostError(error, request, { mayHaveHappened, token, url: config.url });
-        }
+        const told = asMattermostError(error, request, { mayHaveHappened, token, url: config.url });
+        if (isLast || isLate || !mayRepeat(error, request)) throw told;
         await delay(wait, signal);
+        const found = mayHaveHappened ? await find?.().catch(() => Promise.reject(told)) : undefined;
+        if (found !== undefined) return found;
       }
     }
   }

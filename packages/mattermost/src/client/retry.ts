@@ -10,7 +10,8 @@ const BROKEN = [...NEVER_ARRIVED, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABOR
 
 export function mayRepeatStatus(status: number, safety: Safety): boolean {
   // a rate limit refuses before anything is done
-  return status === 429 || (safety !== 'once' && BUSY.includes(status));
+  if (status === 429) return true;
+  return (safety !== 'once' && BUSY.includes(status)) || (safety === 'read' && status === 500);
 }
 
 export function mayRepeatFault(error: unknown, safety: Safety | 'deduplicated'): boolean {

@@ -8,6 +8,7 @@ import type { MattermostConfig } from '../config.ts';
 import { errorText, isMattermostError, isPassing, MattermostError } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import type { Log } from '../log.ts';
+import { isNewerThan } from '../tools/post-pages.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from './socket.ts';
 
 export interface Watcher {
@@ -175,7 +176,10 @@ export class ChannelFeed {
     try {
       const { since } = watched;
       const list = await this.#context.api.get<PostListRecord>(path`/channels/${id}/posts`, { since });
-      const latest = Math.max(0, ...Object.values(list.posts ?? {}).map(({ update_at }) => update_at ?? 0));
+      const posts = Object.values(list.posts ?? {});
+      // an empty answer may come from a cache that is behind
+      const isBehind = posts.length === 0 && (await isNewerThan(this.#context.api, id, since));
+      const latest = isBehind ? since + 1 : Math.max(0, ...posts.map(({ update_at }) => update_at ?? 0));
       if (latest > watched.since) await this.#changed(id, latest);
     } catch (error) {
       const code = isMattermostError(error) ? error.code : 'UNEXPECTED';

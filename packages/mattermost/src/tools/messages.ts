@@ -28,6 +28,9 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 /** What a search in the database gives at most, on its first page; it has no other, and knows no smaller ones. */
 const DATABASE_SEARCH_LIMIT = 100;
 
+/** In the props of every message of post_message; by it a message whose answer was lost is found again. */
+const POST_PROP = 'pocket_agent_post';
+
 export const messageTools = [
   defineTool({
     name: 'post_message',
@@ -55,15 +58,17 @@ export const messageTools = [
       for (const file of file_ids ?? []) await policy.requireFile(file, 'read');
       const root = root_id === undefined ? undefined : await findRoot(context, root_id, channel_id);
       const me = await names.me();
-      const created = await api.createPost<PostRecord>({
-        channel_id,
-        message,
-        ...(root ? { root_id: root } : {}),
-        ...(file_ids ? { file_ids } : {}),
-        ...(attachments ? { props: { attachments } } : {}),
-        // the same for every attempt, so that Mattermost stores the post once
-        pending_post_id: `${me.id}:${randomBytes(10).toString('hex')}`,
-      });
+      const created = await api.createPost(
+        {
+          channel_id,
+          message,
+          ...(root ? { root_id: root } : {}),
+          ...(file_ids ? { file_ids } : {}),
+          ...(attachments ? { props: { attachments } } : {}),
+          pending_post_id: `${me.id}:${randomBytes(10).toString('hex')}`,
+        },
+        POST_PROP,
+      );
       return presentPost(context, created, full);
     },
   }),

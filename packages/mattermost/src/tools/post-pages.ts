@@ -72,6 +72,7 @@ export async function readCreatedSince(api: MattermostApi, channelId: string, si
 
 /** Whether something was written after a time, which an answer to `since` may hide: see `readChanges`. */
 export async function isNewerThan(api: MattermostApi, channelId: string, since: number): Promise<boolean> {
-  const { posts } = await readPostPage(api, channelId, { per_page: 1 });
-  return (posts.at(-1)?.create_at ?? 0) > since;
+  const query = { per_page: 1, skipFetchThreads: true };
+  const [newest] = postsOf(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query));
+  return (newest?.create_at ?? 0) > since;
 }
