@@ -3,6 +3,8 @@ import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 import { redactSecrets } from './redaction.ts';
+import { base64Bytes, capped, leftOut } from './result-size.ts';
+import { addedByStructure } from './structured-content.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
 
 export interface ToolResultOptions {
@@ -12,14 +14,13 @@ export interface ToolResultOptions {
 
 export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ToolResult {
   const parts = (result.content ?? []).map((block) => contentPart(block, options.allowImages));
-  if (result.structuredContent !== undefined && !parts.some(looksLikeJson)) {
-    parts.push({ type: 'text', text: JSON.stringify(result.structuredContent) });
-  }
+  const added = addedByStructure(result);
+  if (added !== undefined) parts.push(text(added));
   const shown = result.isError ? parts.map(withoutSecrets) : parts;
   return {
     toolCallId: call.id,
     toolCallName: call.name,
-    toolResultContent: cap(
+    toolResultContent: capped(
       shown.length > 0 ? shown : [text('(the tool returned no content)')],
       options.maxToolResultBytes,
     ),
@@ -55,7 +56,7 @@ export function errorToolResult(
   error: Error,
   { maxToolResultBytes }: Pick<ToolResultOptions, 'maxToolResultBytes'>,
 ): ToolResult {
-  const toolResultContent = cap([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
+  const toolResultContent = capped([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
   return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
 }
 
@@ -158,62 +159,4 @@ function contentPart(block: ContentBlock, allowImages: boolean): ToolContentPart
 function image(mediaType: string, data: string, allowImages: boolean): ToolContentPart {
   if (allowImages) return { type: 'file', mediaType, data: { type: 'data', data } };
   return leftOut(mediaType, base64Bytes(data), 'this agent does not take images');
-}
-
-function leftOut(mediaType: string, bytes: number, why: string): ToolContentPart {
-  return text(`[image ${mediaType}, ${bytes} bytes: left out, ${why}]`);
-}
-
-function base64Bytes(data: string): number {
-  return Buffer.byteLength(data, 'base64');
-}
-
-// Servers should repeat structured content as JSON text; showing it twice would cost the model twice.
-function looksLikeJson(part: ToolContentPart): boolean {
-  return part.type === 'text' && /^\s*[[{]/.test(part.text);
-}
-
-/** A picture costs a model far less than text of its size. */
-const PICTURE_BYTES_FOR_ONE = 20;
-
-function cap(given: ToolContentPart[], maxBytes: number): ToolContentPart[] {
-  const [only] = given;
-  // no character takes more than three bytes
-  if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return given;
-  const parts = capPictures(given, maxBytes * PICTURE_BYTES_FOR_ONE);
-  const sizes = parts.map((part) => (part.type === 'text' ? Buffer.byteLength(part.text) : 0));
-  const total = sizes.reduce((sum, size) => sum + size, 0);
-  if (total <= maxBytes) return parts;
-  return parts.map((part, index) => {
-    const size = sizes[index] ?? 0;
-    return part.type === 'text' ? text(headAndTail(part.text, size, Math.floor((maxBytes * size) / total))) : part;
-  });
-}
-
-/** Half a picture is none. */
-function capPictures(parts: ToolContentPart[], maxBytes: number): ToolContentPart[] {
-  let left = maxBytes;
-  return parts.map((part) => {
-    if (part.type === 'text') return part;
-    const size = base64Bytes(part.data.data);
-    if (size > left) return leftOut(part.mediaType, size, 'it is more than maxToolResultBytes allows');
-    left -= size;
-    return part;
-  });
-}
-
-function headAndTail(value: string, size: number, budget: number): string {
-  if (size <= budget) return value;
-  const bytes = Buffer.from(value);
-  const half = Math.floor(budget / 2);
-  // a cut inside a character decodes to the replacement character, which is dropped
-  const head = bytes
-    .subarray(0, half)
-    .toString()
-    .replace(/\uFFFD+$/, '');
-  const tail = bytes
-    .subarray(size - half)
-    .toString()
-    .replace(/^\uFFFD+/, '');
-  return `${head}\n[... ${size - 2 * half} of ${size} bytes left out here ...]\n${tail}`;
 }

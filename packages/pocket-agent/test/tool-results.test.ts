@@ -52,6 +52,50 @@ describe('what a model sees of a tool result', () => {
     expect(summary.text).toBe('One found.\n{"a":1}');
   });
 
+  const asText = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }));
+
+  test.each([
+    ['the same JSON in other words', asText('{ "b": [2],\n "a": 1 }'), { a: 1, b: [2] }],
+    ['the text itself', asText('line one\nline two'), { content: 'line one\nline two' }],
+    ['a text that looks like JSON', asText('[ok] 2 rows'), { result: '[ok] 2 rows' }],
+    ['a number', asText('5'), { result: 5 }],
+    ['a list, item by item', asText('{"id":1}', '{"id":2}'), { result: [{ id: 1 }, { id: 2 }] }],
+    ['the content itself', asText('a', 'b'), { content: asText('a', 'b') }],
+  ])('structured content that repeats %s is left out', async (_what, content, structuredContent) => {
+    const { text, result } = await shown({ content, structuredContent });
+    expect(text).toBe(content.map((part) => part.text).join('\n'));
+    expect(result?.extra.structuredContent).toEqual(structuredContent);
+  });
+
+  test.each([
+    ['text that only looks like JSON', asText('[ok] 2 rows'), { rows: [1, 2] }, '[ok] 2 rows\n{"rows":[1,2]}'],
+    ['other JSON', asText('{"a":1}'), { a: 2 }, '{"a":1}\n{"a":2}'],
+    ['part of it', asText('5'), { sum: 5, count: 2 }, '5\n{"sum":5,"count":2}'],
+  ])('structured content beside %s is shown as well', async (_what, content, structuredContent, expected) => {
+    expect((await shown({ content, structuredContent })).text).toBe(expected);
+  });
+
+  test('a long text that structured content repeats among other things is pointed to', async () => {
+    const file = 'x'.repeat(1_000);
+    const { text } = await shown({ content: asText(file), structuredContent: { file, lines: 1 } });
+    expect(text).toBe(`${file}\n{"file":"(shown above)","lines":1}`);
+  });
+
+  const picture = { type: 'image', mimeType: 'image/png', data: Buffer.alloc(300, 1).toString('base64') };
+
+  test.each([true, false])('a picture is never shown again as base64 (images allowed: %s)', async (allowImages) => {
+    for (const structuredContent of [{ content: [picture] }, { png: picture.data, width: 3 }]) {
+      const { messages } = await shown({ content: [picture], structuredContent }, { allowImages });
+      const found = JSON.stringify(messages[2]).split(picture.data).length - 1;
+      expect(found).toBe(allowImages ? 1 : 0);
+    }
+  });
+
+  test('a picture that is only in structured content is told by its size', async () => {
+    const { text } = await shown({ content: [], structuredContent: { pictures: [picture] } });
+    expect(text).toContain('"data":"(300 bytes left out)"');
+  });
+
   test('an image where images are allowed', async () => {
     const { messages } = await shown(
       { content: [{ type: 'image', mimeType: 'image/png', data: png }] },
@@ -131,6 +175,24 @@ describe('what a model sees of a tool result', () => {
         },
       ],
     });
+  });
+
+  const emptyPicture = { type: 'image', mimeType: 'image/png', data: '' };
+  const tinyPicture = { ...emptyPicture, data: 'AA==' };
+
+  test.each([
+    ['texts of one byte', { type: 'text', text: 'x' }],
+    ['empty texts', { type: 'text', text: '' }],
+    ['empty pictures', emptyPicture],
+    ['pictures of one byte', tinyPicture],
+    ['blocks of an unknown type', { type: 'odd' }],
+  ])('ten thousand %s stay within maxToolResultBytes', async (_what, block) => {
+    const content = Array.from({ length: 10_000 }, () => block);
+    for (const allowImages of [true, false]) {
+      const { messages } = await shown({ content }, { allowImages, maxToolResultBytes: 4_000 });
+      // a hundred small pictures may come along
+      expect(JSON.stringify(messages[2]).length).toBeLessThan(16_000);
+    }
   });
 
   test('262,144 bytes are shown whole by default, one more is not', async () => {

@@ -1,0 +1,83 @@
+// Keeps a tool result within `maxToolResultBytes`, whatever it is made of.
+import type { ToolContentPart } from './tools.ts';
+
+/** A picture costs a model far less than text of its size. */
+const PICTURE_BYTES_FOR_ONE = 20;
+const MOST_PICTURES = 100;
+/** More blocks of text than these are joined: each would cost more than what it says. */
+const MOST_TEXTS = 100;
+
+export function capped(given: readonly ToolContentPart[], maxBytes: number): ToolContentPart[] {
+  const [only] = given;
+  // no character takes more than three bytes
+  if (given.length === 1 && only?.type === 'text' && only.text.length * 3 <= maxBytes) return [only];
+  const pictured = cappedPictures(given, maxBytes * PICTURE_BYTES_FOR_ONE);
+  const isMany = pictured.filter(({ type }) => type === 'text').length > MOST_TEXTS;
+  const parts = isMany ? joined(pictured) : pictured;
+  const total = sizeOf(parts);
+  if (total <= maxBytes) return parts;
+  return parts.map((part) => {
+    if (part.type !== 'text') return part;
+    const size = Buffer.byteLength(part.text);
+    return text(headAndTail(part.text, size, Math.floor((maxBytes * size) / total)));
+  });
+}
+
+export function leftOut(mediaType: string, bytes: number, why: string): ToolContentPart {
+  return text(`[image ${mediaType}, ${bytes} bytes: left out, ${why}]`);
+}
+
+export function base64Bytes(data: string): number {
+  return Buffer.byteLength(data, 'base64');
+}
+
+function sizeOf(parts: readonly ToolContentPart[]): number {
+  return parts.reduce((sum, part) => sum + (part.type === 'text' ? Buffer.byteLength(part.text) : 0), 0);
+}
+
+/** Images are dropped, never truncated. */
+function cappedPictures(parts: readonly ToolContentPart[], maxBytes: number): ToolContentPart[] {
+  let left = maxBytes;
+  let count = 0;
+  return parts.map((part) => {
+    if (part.type === 'text') return part;
+    const size = base64Bytes(part.data.data);
+    if (size === 0) return leftOut(part.mediaType, size, 'it is empty');
+    if (size > left) return leftOut(part.mediaType, size, 'it is more than maxToolResultBytes allows');
+    if (++count > MOST_PICTURES) return leftOut(part.mediaType, size, `there are more than ${MOST_PICTURES}`);
+    left -= size;
+    return part;
+  });
+}
+
+/** Texts that follow each other as one. */
+function joined(parts: readonly ToolContentPart[]): ToolContentPart[] {
+  const groups: (string[] | ToolContentPart)[] = [];
+  for (const part of parts) {
+    const last = groups.at(-1);
+    if (part.type !== 'text') groups.push(part);
+    else if (Array.isArray(last)) last.push(part.text);
+    else groups.push([part.text]);
+  }
+  return groups.map((group) => (Array.isArray(group) ? text(group.join('\n')) : group));
+}
+
+function text(value: string): ToolContentPart {
+  return { type: 'text', text: value };
+}
+
+function headAndTail(value: string, size: number, budget: number): string {
+  if (size <= budget) return value;
+  const bytes = Buffer.from(value);
+  const half = Math.floor(budget / 2);
+  // a cut inside a character decodes to the replacement character, which is dropped
+  const head = bytes
+    .subarray(0, half)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+  const tail = bytes
+    .subarray(size - half)
+    .toString()
+    .replace(/^\uFFFD+/, '');
+  return `${head}\n[... ${size - 2 * half} of ${size} bytes left out here ...]\n${tail}`;
+}
