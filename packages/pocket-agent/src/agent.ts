@@ -44,7 +44,7 @@ import {
   wrongOption,
 } from './option-keys.ts';
 import { givenIn } from './option-rules.ts';
-import { needsLiftedImages, PromptBuilder } from './prompt.ts';
+import { PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import { RunStream } from './run-stream.ts';
@@ -360,8 +360,9 @@ export class PocketAgent<Answer = string> {
     const usage = entered instanceof Promise ? await entered : entered;
     const seen = hooks.onLlmResponse?.(context, response);
     if (seen) await within(frame.signal, seen);
-    const answer = readAnswer(response.content, this.#callIds);
+    const answer = readAnswer(response, this.#callIds);
     const { message: llmMessage, requested } = answer;
+    for (const { call } of requested) call.arguments = tools.ownArguments(call);
     // a conversation that was forgotten meanwhile does not begin again with an answer
     if (this.#messages === asked) this.#append(llmMessage);
     const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
@@ -380,7 +381,7 @@ export class PocketAgent<Answer = string> {
     completion: CompletionOptions,
   ): Promise<ModelResponse> {
     const { completionOptions, systemPrompt, modelRetries } = this.#settings;
-    const prompt = this.#prompt.build(this.#messages, systemPrompt, needsLiftedImages(model));
+    const prompt = this.#prompt.build(this.#messages, systemPrompt);
     return callModel({
       model,
       options: modelOptions(prompt, completionOptions, completion, tools.definitions),
@@ -390,6 +391,7 @@ export class PocketAgent<Answer = string> {
         this.logger.info(`The model is asked again in ${Math.round(retry.delayMs)} ms: ${retry.reason}`);
         this.emit({ type: 'model_retry', data: retry });
       },
+      onRefusal: (leftOut, reason) => this.logger.warn(`The model refused ${leftOut}, so that is left out: ${reason}`),
       onDelta: frame.streaming ? (type, delta) => this.emit({ type, data: { delta } }) : undefined,
     });
   }

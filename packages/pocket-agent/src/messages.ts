@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
+import { imageTypeOf, standardBase64 } from './image-data.ts';
 import { refuseOtherOptions, userInput } from './option-keys.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -221,23 +222,6 @@ function imagePart(image: ImageInput): LanguageModelV4FilePart {
   return base64Image(standardBase64(data), header?.[1]);
 }
 
-/** Providers refuse line breaks and the URL-safe alphabet. */
-function standardBase64(data: string): string {
-  return /[\s_-]/.test(data) ? data.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/') : data;
-}
-
-function base64Image(data: string, mediaType = imageTypeOf(data)): LanguageModelV4FilePart {
+function base64Image(data: string, mediaType = imageTypeOf(data) ?? 'image/jpeg'): LanguageModelV4FilePart {
   return { type: 'file', mediaType, data: { type: 'data', data } };
-}
-
-// The first bytes of each format, as they look in base64.
-const signatures = [
-  ['iVBORw0KGgo', 'image/png'],
-  ['/9j/', 'image/jpeg'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-] as const;
-
-function imageTypeOf(base64: string): string {
-  return signatures.find(([start]) => base64.startsWith(start))?.[1] ?? 'image/jpeg';
 }

@@ -2,9 +2,11 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, delay } from './abort.ts';
 import { errorText, PocketError } from './errors.ts';
+import { learnFrom, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
+import { markPart, unmarkPart } from './part-origin.ts';
 import { hasUrls } from './prompt.ts';
-import { headersOf, retryAfterMs } from './provider-errors.ts';
+import { isHtml, providerErrorText, refuseHtml, retryAfterMs, statusOf } from './provider-errors.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -25,6 +27,10 @@ export interface ModelCall {
   /** How often a failed call is repeated. */
   maxRetries: number;
   onRetry(retry: ModelRetry): void;
+  /** The provider refused something, and is asked again without it. */
+  onRefusal?(leftOut: string, reason: string): void;
+  /** An attempt that failed and was paid for all the same. */
+  onFailedAnswer?(answer: ModelResponse): void;
   /** Given: the model streams, and text and reasoning are shown here as they come. */
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
 }
@@ -41,21 +47,48 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   }
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
+    const request = requestFor(call.model, options);
     try {
-      return call.onDelta
-        ? await streamed(call, options, shown)
-        : await abortable(call.model.doGenerate(options), call.signal);
+      const response = call.onDelta
+        ? await streamed(call, request, shown)
+        : await abortable(call.model.doGenerate(request), call.signal);
+      if (!isWorthRepeating(response, shown.any) || attempt > call.maxRetries) return marked(response, call.model);
+      call.onFailedAnswer?.(response);
+      throw Object.assign(new Error(MALFORMED_CALL), { isRetryable: true });
     } catch (error) {
       call.signal.throwIfAborted();
+      const leftOut = shown.any ? undefined : learnFrom(call.model, error, request);
+      if (leftOut !== undefined) {
+        call.onRefusal?.(leftOut, providerErrorText(error));
+        attempt--;
+        continue;
+      }
       const delayMs = retryDelay(error, attempt);
       // what has been shown cannot be taken back, so a stream is repeated only before its first delta
       if (delayMs === undefined || attempt > call.maxRetries || shown.any) {
         throw modelError(call.model, error, attempt, shown.text);
       }
-      call.onRetry({ attempt, delayMs, reason: errorText(error) });
+      call.onRetry({ attempt, delayMs, reason: providerErrorText(error) });
       await delay(delayMs, call.signal);
     }
   }
+}
+
+const MALFORMED_CALL = 'The model wrote a tool call that its provider could not read.';
+
+/** Gemini ends an answer with nothing in it when the model wrote a call that cannot be parsed. */
+function isWorthRepeating({ finishReason, content }: ModelResponse, wasShown: boolean): boolean {
+  if (wasShown || content.some((part) => part.type === 'text' || part.type === 'tool-call')) return false;
+  return finishReason.raw === 'MALFORMED_FUNCTION_CALL';
+}
+
+/** With marks on what only this model understands; without any when the provider may not have stored the answer. */
+function marked(response: ModelResponse, model: LanguageModelV4): ModelResponse {
+  const { unified } = response.finishReason;
+  const isStored = unified === 'stop' || unified === 'tool-calls';
+  if (isStored && model.provider === 'router') return response; // marked by deployment
+  const content = response.content.map((part) => (isStored ? markPart(part, model) : unmarkPart(part)));
+  return { ...response, content };
 }
 
 async function streamed(
@@ -64,6 +97,7 @@ async function streamed(
   shown: { text: string; any: boolean },
 ): Promise<ModelResponse> {
   const { stream, response } = await abortable(call.model.doStream(options), call.signal);
+  refuseHtml(response?.headers);
   const reader = stream.getReader();
   const collected = new StreamCollector();
   // one listener for the whole stream: a model that ignores the signal is left behind when its reader is cancelled
@@ -96,22 +130,31 @@ async function streamed(
 /** How long to wait before another try, or undefined when another try is no use. */
 function retryDelay(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof Error) || error instanceof PocketError) return undefined;
-  if (!isRetryable(error)) return undefined;
-  const asked = retryAfterMs(headersOf(error));
+  if (!isRetryable(error, attempt)) return undefined;
+  const asked = retryAfterMs(error);
   if (asked !== undefined) return asked <= LONGEST_WAIT_MS ? asked : undefined;
   const exponential = 500 * 2 ** (attempt - 1);
   return Math.min(exponential, LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
 }
 
-function isRetryable(error: Error): boolean {
-  // the same status for "slow down" and for "you have run out of credit", which no waiting mends
-  if (/insufficient_quota/.test(errorFact(error, 'responseBody', 'code', 'type'))) return false;
+/** A passing name is not found twice, a server that restarts is back soon, and a silent one may be working for us. */
+const NEVER_AGAIN = /ENOTFOUND|HeadersTimeoutError|UND_ERR_HEADERS_TIMEOUT|Headers Timeout/;
+const ONCE_AGAIN = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
+
+function isRetryable(error: Error, attempt: number): boolean {
+  const text = errorText(error);
+  if (NEVER_AGAIN.test(text) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
+  if (isHtml(error) && (statusOf(error) ?? 0) < 500) return false;
+  const facts = errorFact(error, 'responseBody', 'code', 'type');
+  // the same status for "slow down" and for what no waiting changes: no credit left, a request above the limit
+  if (/insufficient_quota/.test(facts) || /request too large|requested more tokens/i.test(`${text} ${facts}`))
+    return false;
   // a provider knows best: an answer that broke off has status 200 and is worth another try
   if ('isRetryable' in error && typeof error.isRetryable === 'boolean') return error.isRetryable;
-  const status = 'statusCode' in error ? error.statusCode : undefined;
-  if (typeof status === 'number') return status === 408 || status === 409 || status === 429 || status >= 500;
+  const status = statusOf(error);
+  if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
   return /fetch failed|network|socket|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|terminated|overloaded|rate.?limit|server_error/i.test(
-    `${errorText(error)} ${errorFact(error, 'type', 'code')}`,
+    `${text} ${errorFact(error, 'type', 'code')}`,
   );
 }
 
@@ -122,10 +165,19 @@ function errorFact(error: object, ...names: string[]): string {
 function modelError(model: LanguageModelV4, error: unknown, attempts: number, text: string): unknown {
   if (error instanceof PocketError) return error;
   const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
-  const status = error instanceof Error && 'statusCode' in error ? { statusCode: error.statusCode } : {};
+  const status = statusOf(error);
   return new PocketError(
     'MODEL_FAILED',
-    `Model ${model.provider}/${model.modelId} failed${tries}: ${errorText(error)}`,
-    { cause: error, details: { attempts, ...status, ...(text ? { text } : {}) } },
+    `Model ${model.provider}/${model.modelId} failed${tries}: ${providerErrorText(error)}${billedNote(error)}`,
+    {
+      cause: error,
+      details: { attempts, ...(status === undefined ? {} : { statusCode: status }), ...(text ? { text } : {}) },
+    },
   );
+}
+
+/** A call that nobody heard of may have been answered and billed: whoever asks again should know. */
+function billedNote(error: unknown): string {
+  if (!/Headers ?Timeout/.test(errorText(error))) return '';
+  return '. The server was silent for five minutes and may have been working; stream answers that take so long';
 }

@@ -1,14 +1,25 @@
-// What the errors of providers tell beside their text: headers, how long to wait, a status inside a stream.
+// What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
+import { errorText } from './errors.ts';
 
 /** The response headers that an error carries, with names in small letters. */
 export function headersOf(error: unknown): Record<string, string> {
-  const headers =
-    typeof error === 'object' && error !== null && 'responseHeaders' in error ? error.responseHeaders : undefined;
+  const headers = fieldOf(error, 'responseHeaders');
   if (typeof headers !== 'object' || headers === null) return {};
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
-export function retryAfterMs(headers: Record<string, string>): number | undefined {
+/** The HTTP status that an error carries. */
+export function statusOf(error: unknown): number | undefined {
+  const status = fieldOf(error, 'statusCode');
+  return typeof status === 'number' ? status : undefined;
+}
+
+/** How long the provider asks to wait: in its headers, or as Google does in its body. */
+export function retryAfterMs(error: unknown): number | undefined {
+  return retryAfterHeader(headersOf(error)) ?? retryInfo(bodyOf(error));
+}
+
+function retryAfterHeader(headers: Record<string, string>): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
   const value = headers['retry-after'];
@@ -16,6 +27,86 @@ export function retryAfterMs(headers: Record<string, string>): number | undefine
   const seconds = Number(value);
   const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
   return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}
+
+/** `google.rpc.RetryInfo` among the details of an error. */
+function retryInfo(body: unknown): number | undefined {
+  const details = fieldOf(fieldOf(body, 'error'), 'details');
+  if (!Array.isArray(details)) return undefined;
+  const delays = details.map((detail) => fieldOf(detail, 'retryDelay')).filter((delay) => typeof delay === 'string');
+  const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(delays[0] ?? '') ?? [];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
+/** What to tell of a failed call: never empty, never just the name of a status where the provider said more. */
+export function providerErrorText(error: unknown): string {
+  if (isHtml(error)) return htmlText(statusOf(error), String(fieldOf(error, 'url') ?? ''));
+  const text = errorText(error).trim();
+  const said = providerText(error);
+  if (said && !text.includes(said)) return STATUS_TEXT.test(text) ? said : `${text}: ${said}`;
+  if (text) return text;
+  const status = statusOf(error);
+  return status === undefined ? 'the provider gave no reason' : `HTTP ${status} without a reason`;
+}
+
+/** What stands in place of a text when a package cannot read the body of an error. */
+const STATUS_TEXT =
+  /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
+
+/** The text in the body of an error, whatever its shape. */
+export function providerText(error: unknown): string | undefined {
+  const body = bodyOf(error);
+  return textIn(body)?.slice(0, LONGEST_TEXT);
+}
+
+const LONGEST_TEXT = 1_000;
+
+function textIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() || undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return value.map(issueText).filter(Boolean).join('; ') || undefined;
+  for (const name of ['message', 'detail', 'error', 'error_description', 'msg', 'errors']) {
+    const found = textIn(fieldOf(value, name));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** One of a list of problems, as FastAPI servers write them. */
+function issueText(issue: unknown): string | undefined {
+  const place = fieldOf(issue, 'loc');
+  const text = textIn(issue);
+  return text && Array.isArray(place) ? `${place.join('.')}: ${text}` : text;
+}
+
+function bodyOf(error: unknown): unknown {
+  const body = fieldOf(error, 'responseBody');
+  if (typeof body !== 'string') return fieldOf(error, 'data');
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a web page came in place of an answer. */
+export function isHtml(error: unknown): boolean {
+  if (/^text\/html/i.test(headersOf(error)['content-type'] ?? '')) return true;
+  const body = fieldOf(error, 'responseBody');
+  return typeof body === 'string' && /^\s*<(!doctype html|html)/i.test(body);
+}
+
+/** Throws when a stream has begun with a web page. */
+export function refuseHtml(headers: Record<string, string> | undefined): void {
+  const type = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  if (!/^text\/html/i.test(type ?? '')) return;
+  throw Object.assign(new Error(htmlText(200, '')), { isRetryable: false, responseHeaders: headers, statusCode: 200 });
+}
+
+function htmlText(status: number | undefined, url: string): string {
+  const where = URL.canParse(url) ? ` at ${new URL(url).origin}${new URL(url).pathname}` : '';
+  const code = status === undefined || status < 400 ? '' : ` (HTTP ${status})`;
+  return `the server${where} answered with a web page${code}, not as a model API does. Check the base URL`;
 }
 
 /** Providers put plain objects into their streams in place of errors. */
@@ -26,4 +117,8 @@ export function streamError(error: unknown): Error {
   const text = typeof message === 'string' ? message : JSON.stringify(error);
   const status = Number(facts.code);
   return Object.assign(new Error(text), status >= 400 && status < 600 ? { statusCode: status } : {}, facts);
+}
+
+export function fieldOf(source: unknown, name: string): unknown {
+  return typeof source === 'object' && source !== null ? Reflect.get(source, name) : undefined;
 }

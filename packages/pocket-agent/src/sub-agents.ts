@@ -2,7 +2,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
-import { type ToolCallContext, type ToolSource, validToolName } from './tools.ts';
+import { validToolName } from './tool-names.ts';
+import type { ToolCallContext, ToolSource } from './tools.ts';
 
 /** What an agent must have to be somebody's tool. */
 export interface CallableAgent {

@@ -1,7 +1,7 @@
 // The tool calls in an answer of a model, read with care: models write broken JSON, and some repeat or forget ids.
-import type { LanguageModelV4Content } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
 import { type AssistantMessage, generatedPart, type Message, providerResultPart, toolCallPart } from './messages.ts';
+import type { ModelResponse } from './model-call.ts';
 import type { RequestedCall } from './tool-runner.ts';
 
 /** What the strictest provider takes, so that a conversation can go on with any of them. */
@@ -13,7 +13,11 @@ export interface ReadAnswer {
 }
 
 /** `ids` are those the history has already; those of this answer are added. */
-export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<string>): ReadAnswer {
+export function readAnswer(
+  { content, finishReason }: Pick<ModelResponse, 'content' | 'finishReason'>,
+  ids: Set<string>,
+): ReadAnswer {
+  const cutOff = isCutOff(finishReason) ? content.at(-1) : undefined;
   const message: AssistantMessage = { role: 'assistant', content: [] };
   const requested: RequestedCall[] = [];
   let renamed: Map<string, string> | undefined;
@@ -26,7 +30,7 @@ export function readAnswer(content: readonly LanguageModelV4Content[], ids: Set<
         renamed ??= new Map();
         renamed.set(toolCallId, id);
       }
-      const { arguments: args, malformed } = readArguments(name, input);
+      const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
       message.content.push(toolCallPart(part, id, malformed ? { malformed_arguments: input } : args));
       const call = { id, name, arguments: args };
       if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
@@ -46,11 +50,23 @@ export function callIdsIn(messages: readonly Message[]): Set<string> {
   return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])));
 }
 
+function isCutOff({ unified }: ModelResponse['finishReason']): boolean {
+  return unified === 'length' || unified === 'interrupted';
+}
+
+/** The last call of an answer that was cut off may lack arguments, even if what came of it can be read. */
+function unfinished(tool: string): ReadArguments {
+  const text = `The answer was cut off while it called "${tool}", so the call was not made. Write less at once.`;
+  return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text) };
+}
+
+export interface ReadArguments {
+  arguments: Record<string, unknown>;
+  malformed?: PocketError;
+}
+
 /** The arguments of a call as a model wrote them. */
-export function readArguments(
-  tool: string,
-  input: string,
-): { arguments: Record<string, unknown>; malformed?: PocketError } {
+export function readArguments(tool: string, input: string): ReadArguments {
   if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
   let problem = 'it is not an object';
   try {

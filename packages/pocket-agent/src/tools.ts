@@ -3,6 +3,8 @@ import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { type JudgedTool, type Judgement, judge } from './access.ts';
 import { sha256 } from './late-node.ts';
+import { shortToolName, validToolName } from './tool-names.ts';
+import { ownArguments, repairSchema } from './tool-schema.ts';
 
 export interface ToolCall {
   id: string;
@@ -86,6 +88,12 @@ export class ToolTable {
     return this.#byName.get(name);
   }
 
+  /** The arguments of a call by the names that its tool gives them. */
+  ownArguments({ name, arguments: args }: ToolCall): Record<string, unknown> {
+    const tool = this.find(name)?.tool;
+    return tool ? ownArguments(args, argumentNames.get(tool)) : args;
+  }
+
   /** The same without those that are left out. */
   filter(keeps: (entry: ToolEntry) => boolean): ToolTable {
     const kept = this.entries.map(keeps);
@@ -154,20 +162,9 @@ export class ToolNames<Owner extends { readonly name: string }> {
   #free(wanted: string, seed: string): string {
     let name = wanted;
     for (let count = 0; this.#owners.has(name); count++)
-      name = shorten(wanted, count === 0 ? seed : `${seed}\0${count}`, true);
+      name = shortToolName(wanted, sha256(count === 0 ? seed : `${seed}\0${count}`).slice(0, 6));
     return name;
   }
-}
-
-/** A name that every provider accepts: `^[a-zA-Z0-9_-]{1,64}$`. */
-export function validToolName(name: string): string {
-  const valid = name.replace(/[^a-zA-Z0-9_-]/g, '_') || 'tool';
-  return valid.length > 64 ? shorten(valid, name, false) : valid;
-}
-
-function shorten(name: string, seed: string, clash: boolean): string {
-  const hash = sha256(seed).slice(0, clash ? 6 : 8);
-  return `${name.slice(0, 63 - hash.length)}_${hash}`;
 }
 
 /** A copy of a tool's input schema that becomes JSON where a string is wanted, as in a message to a model. */
@@ -215,14 +212,16 @@ export async function collectTools(
 
 /** A tool that several agents have, or that is listed again, is converted once. */
 const converted = new WeakMap<Tool, LanguageModelV4FunctionTool>();
+/** Names of arguments that had to be changed for providers, and what the tool calls them. */
+const argumentNames = new WeakMap<Tool, ReadonlyMap<string, string>>();
 
 function functionTool({ name, tool }: ToolEntry): LanguageModelV4FunctionTool {
   const known = converted.get(tool);
   if (known?.name === name) return known;
   const description = tool.description ?? tool.title ?? tool.annotations?.title;
-  // MCP allows an object schema without properties, which some providers refuse
-  const given = tool.inputSchema as LanguageModelV4FunctionTool['inputSchema'];
-  const inputSchema = given.properties ? given : Object.freeze({ ...given, properties: {} });
+  const { schema, ownNames } = repairSchema(tool.inputSchema);
+  if (ownNames) argumentNames.set(tool, ownNames);
+  const inputSchema: LanguageModelV4FunctionTool['inputSchema'] = schema;
   // a model or its middleware that changed it would do so for all agents
   const definition = Object.freeze({
     type: 'function' as const,

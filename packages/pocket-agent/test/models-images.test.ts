@@ -125,7 +125,8 @@ describe('a picture that cannot be fetched', () => {
       if (pathname === '/page.png') response.writeHead(200, { 'content-type': 'text/html' }).end('cloud secret');
       else if (pathname === '/moved.png') response.writeHead(302, { location: searchParams.get('to') ?? '' }).end();
       else if (pathname === '/loop.png') response.writeHead(302, { location: '/loop.png' }).end();
-      else if (pathname === '/dot.png') response.writeHead(200, { 'content-type': 'image/png' }).end('dot');
+      else if (pathname === '/dot.png')
+        response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PIXEL, 'base64'));
       else response.writeHead(404).end();
     });
   });
@@ -188,7 +189,7 @@ describe('a picture that cannot be fetched', () => {
     fake.script('A dot.');
     const agent = fake.agent('ollama/qwen3:8b', { config: withImages });
     await agent.run({ text: 'Look.', images: [`${new URL(host.url).origin}/moved.png?to=/dot.png`] });
-    expect(`${fake.lastBody}`).toContain(`data:image/png;base64,${Buffer.from('dot').toString('base64')}`);
+    expect(`${fake.lastBody}`).toContain(`data:image/png;base64,${PIXEL}`);
   });
 });
 

@@ -2,7 +2,7 @@
 import { type FunctionTool, type Message, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { FakeProviders, models, PIXEL } from './fixtures/fake-providers.ts';
+import { everyModel, FakeProviders, PIXEL } from './fixtures/fake-providers.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
@@ -42,8 +42,8 @@ async function talkTo(model: string): Promise<Message[]> {
   return JSON.parse(JSON.stringify(agent.messages));
 }
 
-describe.each(models)('after $model', ({ model }) => {
-  test.each(models)('$model goes on', async (next) => {
+describe.each(everyModel)('after $model', ({ model }) => {
+  test.each(everyModel)('$model goes on', async (next) => {
     const messages = await talkTo(model);
     fake.script('As I said: a dot.');
     const agent = fake.agent(next.model, { tools: [camera, fail], config: { allowImages: true, messages } });

@@ -62,7 +62,7 @@ test.each([
   [undefined, { 'retry-after': 'soon' }],
   [undefined, {}],
 ])('retry after %s ms: %j', (ms, headers) => {
-  expect(retryAfterMs(headers)).toBe(ms);
+  expect(retryAfterMs({ responseHeaders: headers })).toBe(ms);
 });
 
 test.each([

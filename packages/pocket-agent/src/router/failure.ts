@@ -1,6 +1,6 @@
 // Why a call of a deployment failed, as far as the router must know.
-import { errorText, isPocketError } from '../errors.ts';
-import { headersOf, retryAfterMs } from '../provider-errors.ts';
+import { isPocketError } from '../errors.ts';
+import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from '../provider-errors.ts';
 
 export type FailureKind =
   | 'rate-limit'
@@ -32,16 +32,16 @@ export function isLasting(kind: FailureKind): boolean {
 const REFUSED_ACCOUNT = /API key (not valid|expired)|credit balance is too low/i;
 
 export function failureOf(error: unknown): Failure {
-  const headers = headersOf(error);
-  return { kind: kindOf(error), reason: errorText(error), retryAfterMs: retryAfterMs(headers) };
+  return { kind: kindOf(error), reason: providerErrorText(error), retryAfterMs: retryAfterMs(error) };
 }
 
 function kindOf(error: unknown): FailureKind {
   if (isPocketError(error, 'TIMEOUT')) return 'timeout';
   if (isPocketError(error, 'MODEL_KEY_MISSING') || isPocketError(error, 'CONFIG_INVALID')) return 'key';
   if (isPocketError(error, 'MODEL_PACKAGE_MISSING')) return 'not-found';
-  const text = errorText(error);
-  const status = numberIn(error, 'statusCode');
+  const text = providerErrorText(error);
+  const status = statusOf(error);
+  if (isHtml(error) && (status ?? 0) < 500) return 'not-found';
   if (isContextWindow(error, status, text)) return 'context-window';
   if (status === 400 && REFUSED_ACCOUNT.test(text)) return 'key';
   return status === undefined ? kindOfText(error, text) : kindOfStatus(status);
@@ -66,15 +66,6 @@ function kindOfStatus(status: number): FailureKind {
   if (status === 408 || status === 504) return 'timeout';
   // below 400: the answer began well and broke off, or was no answer
   return status >= 500 || status === 409 || status < 400 ? 'server' : 'request';
-}
-
-function numberIn(error: unknown, name: string): number | undefined {
-  const value = fieldOf(error, name);
-  return typeof value === 'number' ? value : undefined;
-}
-
-function fieldOf(source: unknown, name: string): unknown {
-  return typeof source === 'object' && source !== null ? Reflect.get(source, name) : undefined;
 }
 
 function isContextWindow(error: unknown, status: number | undefined, text: string): boolean {

@@ -2,7 +2,7 @@
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
 import { abortable, type Deadline } from '../abort.ts';
 import { PocketError } from '../errors.ts';
-import { streamError } from '../provider-errors.ts';
+import { refuseHtml, streamError } from '../provider-errors.ts';
 
 /** Node fires a timer at once that is set for longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -13,6 +13,8 @@ type FinishPart = Extract<Part, { type: 'finish' }>;
 export interface StreamWatcher {
   /** The provider has begun to answer. */
   started(headers: Record<string, string> | undefined): void;
+  /** Adds to a part that only its maker understands who that is. */
+  marked(part: Part): Part;
   /** Adds to the last part, whole or not, who made it. */
   signed(part: FinishPart): FinishPart;
   /** The answer is whole. */
@@ -31,6 +33,7 @@ export async function startStream(
   timeoutMs: number | undefined,
 ): Promise<LanguageModelV4StreamResult> {
   const result = await abortable(starting, deadline.signal);
+  refuseHtml(result.response?.headers);
   watcher.started(result.response?.headers);
   const reader = result.stream.getReader();
   const held: Part[] = [];
@@ -75,7 +78,7 @@ function rest(
   const pass = (part: Part): Part => {
     if (part.type === 'error') end(streamError(part.error));
     if (isInterrupted(part)) end(endedEarly());
-    if (part.type !== 'finish') return part;
+    if (part.type !== 'finish') return watcher.marked(part);
     if (!over) watcher.finished(part);
     over = true;
     return watcher.signed(part);

@@ -8,8 +8,9 @@ import type {
 import { abortable, type Deadline, delay, startDeadline } from '../abort.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
-import { liftedPrompt, needsLiftedImages } from '../prompt.ts';
-import { headersOf } from '../provider-errors.ts';
+import { learnFrom, requestFor } from '../model-request.ts';
+import { markPart } from '../part-origin.ts';
+import { headersOf, providerErrorText } from '../provider-errors.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { type Failure, failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { LateRateStore } from './late-store.ts';
@@ -183,7 +184,7 @@ export class Router {
 
   /** One model: its deployments in turn, those that have failed this call last. */
   async #callModel<Result>(name: string, call: Call<Result>, canFallBack: boolean): Promise<Result> {
-    const { options, invoke, attempts } = call;
+    const { options, attempts } = call;
     const line = this.#lines.get(name);
     if (!line) throw unknownModel(name, this.#lines.keys());
     const { retries = 3, strategy = 'weighted-shuffle', sticky } = this.#options;
@@ -202,8 +203,7 @@ export class Router {
       const turn = this.#startTurn(line, lease, inputEstimate, options.abortSignal);
       try {
         const model = await deployment.model();
-        const prompt = needsLiftedImages(model) ? liftedPrompt(options.prompt) : options.prompt;
-        return await invoke(model, { ...options, prompt, abortSignal: turn.deadline.signal }, turn);
+        return await this.#invokeRepaired(model, call, turn);
       } catch (error) {
         turn.broke(options.abortSignal?.aborted ? undefined : error);
         options.abortSignal?.throwIfAborted();
@@ -216,6 +216,25 @@ export class Router {
         if (canFallBack || lasting.size === line.deployments.length) throw error;
         for (const other of exclude) if (!lasting.has(other)) exclude.delete(other);
         await this.#pause(Math.min(250 * 2 ** retry, 5_000), options.abortSignal);
+      }
+    }
+  }
+
+  /** A request that is refused for something that can be left out is no failure of the deployment. */
+  async #invokeRepaired<Result>(
+    model: LanguageModelV4,
+    { options, invoke }: Call<Result>,
+    turn: Turn,
+  ): Promise<Result> {
+    for (;;) {
+      const request = requestFor(model, { ...options, abortSignal: turn.deadline.signal });
+      try {
+        return await invoke(model, request, turn);
+      } catch (error) {
+        const leftOut = learnFrom(model, error, request);
+        if (leftOut === undefined) throw error;
+        const { id } = turn.lease.deployment;
+        this.#logger.warn(`Router: ${id} refused ${leftOut}, so that is left out: ${providerErrorText(error)}`);
       }
     }
   }
@@ -306,12 +325,14 @@ export class Router {
 const generate: Invoke<LanguageModelV4GenerateResult> = async (model, options, turn) => {
   const result = await abortable(model.doGenerate(options), turn.deadline.signal);
   turn.done(result);
-  return { ...result, providerMetadata: withRoute(result.providerMetadata, model, turn) };
+  const content = result.content.map((part) => markPart(part, model));
+  return { ...result, content, providerMetadata: withRoute(result.providerMetadata, model, turn) };
 };
 
 const stream: Invoke<LanguageModelV4StreamResult> = async (model, options, turn) => {
   const watcher: StreamWatcher = {
     started: turn.heed,
+    marked: (part) => ('providerMetadata' in part ? markPart(part, model) : part),
     signed: (part) => ({ ...part, providerMetadata: withRoute(part.providerMetadata, model, turn) }),
     finished: ({ usage }) => turn.done({ usage }),
     unread: turn.free,

@@ -1,6 +1,6 @@
 // The names under which tools of several folders are offered together.
 import type { Logger } from '../logger.ts';
-import { validToolName } from '../tools.ts';
+import { validToolName } from '../tool-names.ts';
 
 export class OfferedNames {
   readonly #logger: Logger;

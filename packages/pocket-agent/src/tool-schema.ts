@@ -1,0 +1,274 @@
+// The input schema of a tool as every provider takes it: a plain object at the root, valid draft 2020-12 below it. The
+// tool itself keeps its own schema, and arguments are checked against that.
+
+type Schema = Record<string, unknown>;
+
+export interface RepairedSchema {
+  schema: Schema;
+  /** Names of arguments that were changed, and what the tool calls them. */
+  ownNames?: ReadonlyMap<string, string>;
+}
+
+/** Beyond these a schema says nothing: somebody else wrote it, and it is read on the main thread. */
+const MOST_NODES = 5_000;
+const DEEPEST = 40;
+
+/** The same object when there is nothing to repair. */
+export function repairSchema(given: Schema): RepairedSchema {
+  const root = flatRoot(given);
+  const node = repairNode(root, { left: MOST_NODES, root }, 0);
+  const schema = isSchema(node) ? node : {};
+  const whole = schema.properties && schema.type === 'object' ? schema : { properties: {}, ...schema, type: 'object' };
+  return withValidKeys(whole);
+}
+
+/** Arguments as the tool calls them; the same object when no name was changed. */
+export function ownArguments(
+  args: Record<string, unknown>,
+  ownNames: ReadonlyMap<string, string> | undefined,
+): Record<string, unknown> {
+  if (!ownNames || !Object.keys(args).some((name) => ownNames.has(name))) return args;
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [ownNames.get(name) ?? name, value]));
+}
+
+const alternatives = ['anyOf', 'oneOf'] as const;
+const refusedAtRoot = [...alternatives, 'allOf', 'not', 'enum', 'const', 'if', 'then', 'else', '$ref'];
+
+/** How deep combinations at the root are followed. */
+const DEEPEST_COMBINATION = 5;
+
+/** No provider takes combinations at the root: their properties move into one object. */
+function flatRoot(given: Schema, depth = 0): Schema {
+  if (!refusedAtRoot.some((key) => key in given)) return given;
+  if (depth > DEEPEST_COMBINATION) return plain(given);
+  const flatBranches = (listed: unknown) => branchesOf(given, listed).map((branch) => flatRoot(branch, depth + 1));
+  const all = [...flatBranches(given.allOf), ...('$ref' in given ? flatBranches([given]) : [])];
+  let flat = all.reduce(merged, plain(given));
+  for (const key of alternatives) {
+    const branches = flatBranches(given[key]);
+    if (branches.length > 0) flat = merged(flat, oneOfThese(branches));
+  }
+  return flat;
+}
+
+function plain(schema: Schema): Schema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => !refusedAtRoot.includes(key)));
+}
+
+/** The schemas of a combination that describe objects, with references to definitions followed. */
+function branchesOf(root: Schema, listed: unknown): Schema[] {
+  if (!Array.isArray(listed)) return [];
+  const { $defs, definitions } = root;
+  const shared = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
+  return listed.slice(0, MOST_BRANCHES).flatMap((branch) => {
+    const target = isSchema(branch) && typeof branch.$ref === 'string' ? resolve(root, branch.$ref) : branch;
+    return isSchema(target) && target !== root ? [{ ...shared, ...target }] : [];
+  });
+}
+
+const MOST_BRANCHES = 50;
+
+function merged(some: Schema, more: Schema): Schema {
+  const properties = { ...propertiesOf(some) };
+  for (const [name, schema] of Object.entries(propertiesOf(more))) {
+    const known = properties[name];
+    properties[name] = known === undefined || same(known, schema) ? schema : { anyOf: [known, schema] };
+  }
+  const required = [...new Set([...requiredOf(some), ...requiredOf(more)])];
+  const description = [some.description, more.description].filter((text) => typeof text === 'string').join(' ');
+  return {
+    ...more,
+    ...some,
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...(description ? { description } : {}),
+  };
+}
+
+/** Only what every alternative requires is required; the rest is said in words. */
+function oneOfThese(branches: readonly Schema[]): Schema {
+  const properties = branches.reduce(merged, {});
+  const required = requiredOf(branches[0] ?? {}).filter((name) =>
+    branches.every((branch) => requiredOf(branch).includes(name)),
+  );
+  const groups = branches.map((branch) => requiredOf(branch).join(' and ')).filter(Boolean);
+  const differ = new Set(groups).size > 1;
+  const { required: _, description: __, ...all } = properties;
+  return { ...all, required, ...(differ ? { description: `Give one of: ${groups.join('; ')}.` } : {}) };
+}
+
+function propertiesOf({ properties }: Schema): Schema {
+  return isSchema(properties) ? properties : {};
+}
+
+function requiredOf({ required }: Schema): string[] {
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+interface Walk {
+  left: number;
+  root: Schema;
+}
+
+const types = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'];
+const isNumber = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
+const isCount = (value: unknown) => Number.isInteger(value) && Number(value) >= 0;
+const isText = (value: unknown) => typeof value === 'string';
+
+/** Keywords whose value may only be of one kind; others are dropped. */
+const kinds: Record<string, (value: unknown) => boolean> = {
+  title: isText,
+  description: isText,
+  format: isText,
+  pattern: isPortablePattern,
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  exclusiveMaximum: isNumber,
+  multipleOf: (value) => isNumber(value) && Number(value) > 0,
+  minLength: isCount,
+  maxLength: isCount,
+  minItems: isCount,
+  maxItems: isCount,
+  minProperties: isCount,
+  maxProperties: isCount,
+  uniqueItems: (value) => typeof value === 'boolean',
+  enum: (value) => Array.isArray(value) && value.length > 0,
+  examples: Array.isArray,
+  $schema: () => false,
+  $id: () => false,
+};
+const nodes = ['items', 'additionalProperties', 'contains', 'propertyNames', 'not', 'if', 'then', 'else'];
+const nodeMaps = ['properties', '$defs', 'definitions', 'patternProperties', 'dependentSchemas'];
+const nodeLists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+
+function repairNode(node: unknown, walk: Walk, depth: number): unknown {
+  if (typeof node === 'boolean') return node;
+  if (!isSchema(node) || depth > DEEPEST || walk.left-- <= 0) return {};
+  const inner = (child: unknown) => repairNode(child, walk, depth + 1);
+  const entries = Object.entries(draft2020(node)).flatMap(([key, value]): [string, unknown][] => {
+    if (kinds[key] && Object.hasOwn(kinds, key)) return kinds[key](value) ? [[key, value]] : [];
+    if (key === 'type') return typeEntry(value);
+    if (key === '$ref') return isText(value) && resolve(walk.root, String(value)) ? [[key, value]] : [];
+    if (nodes.includes(key)) return [[key, inner(value)]];
+    if (nodeMaps.includes(key)) return isSchema(value) ? [[key, mapped(value, inner)]] : [];
+    if (nodeLists.includes(key)) return Array.isArray(value) && value.length > 0 ? [[key, value.map(inner)]] : [];
+    return [[key, value]];
+  });
+  const repaired = withRequired(Object.fromEntries(entries));
+  if ([repaired.type].flat().includes('array') && repaired.items === undefined) repaired.items = {};
+  return isUnchanged(node, repaired) ? node : repaired;
+}
+
+/** Draft 4 wrote exclusive bounds as booleans and tuples as lists of items. */
+function draft2020(node: Schema): Schema {
+  const next = { ...node };
+  for (const [exclusive, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (next[exclusive] !== true) continue;
+    next[exclusive] = next[bound];
+    delete next[bound];
+  }
+  if (Array.isArray(next.items)) next.items = next.items.length > 0 ? { anyOf: next.items } : {};
+  return next;
+}
+
+function typeEntry(value: unknown): [string, unknown][] {
+  if (!Array.isArray(value)) return types.includes(String(value)) ? [['type', value]] : [];
+  const valid = [...new Set(value.filter((type) => types.includes(type)))];
+  if (valid.length === 0) return [];
+  return [['type', valid.length === value.length ? value : valid]];
+}
+
+/** Draft 3 wrote `required` as a boolean, and Gemini refuses names that are not among the properties. */
+function withRequired(node: Schema): Schema {
+  if (!('required' in node)) return node;
+  const names = requiredOf(node);
+  const known = isSchema(node.properties) ? names.filter((name) => Object.hasOwn(propertiesOf(node), name)) : names;
+  const { required, ...others } = node;
+  if (known.length === 0) return others;
+  return Array.isArray(required) && known.length === required.length ? node : { ...node, required: known };
+}
+
+function mapped(map: Schema, change: (child: unknown) => unknown): Schema {
+  const next = Object.fromEntries(Object.entries(map).map(([name, child]) => [name, change(child)]));
+  return isUnchanged(map, next) ? map : next;
+}
+
+function isUnchanged(before: Schema, after: Schema): boolean {
+  const keys = Object.keys(before);
+  const isSame = (key: string) => {
+    const [one, other] = [before[key], after[key]];
+    const areLists = Array.isArray(one) && Array.isArray(other) && one.length === other.length;
+    return one === other || (areLists && one.every((item, index) => item === other[index]));
+  };
+  return keys.length === Object.keys(after).length && keys.every((key) => key in after && isSame(key));
+}
+
+/** Without what JavaScript knows and other languages do not: classes by Unicode property, named groups. */
+function isPortablePattern(value: unknown): boolean {
+  if (typeof value !== 'string' || /\\[pPkcuC]|\(\?<[^=!]/.test(value)) return false;
+  try {
+    return new RegExp(value) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+function resolve(root: Schema, reference: string): unknown {
+  if (reference === '#') return root;
+  if (!reference.startsWith('#/')) return undefined;
+  const path = reference.slice(2).split('/');
+  return path.reduce<unknown>((node, step) => {
+    const key = decodeKey(step);
+    return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined;
+  }, root);
+}
+
+function decodeKey(step: string): string {
+  const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+const validKey = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+/** Claude takes keys of the root by this pattern only, so others are renamed, and named back when a call comes. */
+function withValidKeys(schema: Schema): RepairedSchema {
+  const properties = propertiesOf(schema);
+  const names = Object.keys(properties);
+  if (names.every((name) => validKey.test(name))) return { schema };
+  const sentNames = new Map<string, string>();
+  const taken = new Set(names.filter((name) => validKey.test(name)));
+  for (const name of names) {
+    const sent = taken.has(name) ? name : freeKey(name, taken);
+    taken.add(sent);
+    sentNames.set(name, sent);
+  }
+  const sentName = (name: string) => sentNames.get(name) ?? name;
+  const renamed = Object.entries(properties).map(([name, child]) => [sentName(name), child]);
+  const ownNames = new Map([...sentNames].filter(([own, sent]) => own !== sent).map(([own, sent]) => [sent, own]));
+  const required = requiredOf(schema).map(sentName);
+  const changed = { ...schema, properties: Object.fromEntries(renamed), ...(required.length > 0 ? { required } : {}) };
+  return { schema: changed, ownNames };
+}
+
+function freeKey(name: string, taken: ReadonlySet<string>): string {
+  const wanted = name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, 60) || '_';
+  let key = wanted;
+  for (let count = 2; taken.has(key); count++) key = `${wanted}_${count}`;
+  return key;
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
