@@ -1,6 +1,7 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from './errors.ts';
+import { omitFields } from './model-request.ts';
 import { modelSettings, refuseOtherOptions } from './option-keys.ts';
 import { addressInstead, closest } from './suggest.ts';
 
@@ -62,7 +63,8 @@ const providers: Readonly<Record<string, Provider>> = {
           `Models under "azure/" need to know where they are: set AZURE_RESOURCE_NAME or ${where}.baseUrl.`,
         );
       }
-      return (await import('@ai-sdk/azure')).createAzure(common(settings));
+      const baseUrl = settings.baseUrl && withAzurePath(settings.baseUrl);
+      return (await import('@ai-sdk/azure')).createAzure(common({ ...settings, ...(baseUrl && { baseUrl }) }));
     },
   },
   ollama: {
@@ -72,7 +74,7 @@ const providers: Readonly<Record<string, Provider>> = {
     load: (settings, where) => {
       const baseUrl = settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL;
       const wayOut = settings.baseUrl ? `mend ${where}.baseUrl` : 'set OLLAMA_BASE_URL';
-      return compatible('ollama', baseUrl, settings, fetchFromOllama(wayOut));
+      return compatible('ollama', withPath(baseUrl, '/v1'), settings, fetchFromOllama(wayOut));
     },
   },
   'openai-compatible': {
@@ -91,6 +93,23 @@ const providers: Readonly<Record<string, Provider>> = {
       return compatible('openai-compatible', baseUrl, { ...settings, apiKey });
     },
   },
+};
+
+/** Prefixes that other programs use: the one we use instead, or where their API that copies OpenAI's is. */
+const otherPrefixes: Readonly<Record<string, { prefix: string } | { baseUrl: string; packageName?: string }>> = {
+  gemini: { prefix: 'google' },
+  vertex_ai: { prefix: 'google' },
+  claude: { prefix: 'anthropic' },
+  chatgpt: { prefix: 'openai' },
+  ollama_chat: { prefix: 'ollama' },
+  mistral: { baseUrl: 'https://api.mistral.ai/v1', packageName: '@ai-sdk/mistral' },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1', packageName: '@ai-sdk/groq' },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1' },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1', packageName: '@ai-sdk/deepseek' },
+  xai: { baseUrl: 'https://api.x.ai/v1', packageName: '@ai-sdk/xai' },
+  together_ai: { baseUrl: 'https://api.together.xyz/v1' },
+  fireworks_ai: { baseUrl: 'https://api.fireworks.ai/inference/v1' },
+  bedrock: { baseUrl: '', packageName: '@ai-sdk/amazon-bedrock' },
 };
 
 const bareNames: readonly (readonly [RegExp, string])[] = [
@@ -155,6 +174,8 @@ function unknownModel(model: string): PocketError {
   const prefixes = names.map((name) => `${name}/…`).join(', ');
   const slash = model.indexOf('/');
   const prefix = model.slice(0, Math.max(slash, 0));
+  const instead = insteadOf(prefix, model.slice(slash + 1));
+  if (instead) return new PocketError('MODEL_UNKNOWN', `Unknown model "${model}". ${instead}`);
   const near = slash < 0 ? closest(model, [DEMO]) : closest(prefix, names);
   const meant = near && near !== prefix ? ` Did you mean "${near}${slash < 0 ? '' : model.slice(slash)}"?` : '';
   const ofRouter = slash < 0 ? ' A name of a router needs the option "router" of the agent.' : '';
@@ -162,6 +183,17 @@ function unknownModel(model: string): PocketError {
     'MODEL_UNKNOWN',
     `Unknown model "${model}".${meant} Write one of ${prefixes}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter}`,
   );
+}
+
+/** How to write a model whose prefix other programs know. */
+function insteadOf(prefix: string, modelId: string): string | undefined {
+  const known = Object.hasOwn(otherPrefixes, prefix) ? otherPrefixes[prefix] : undefined;
+  if (!known || !modelId) return undefined;
+  if ('prefix' in known) return `Write "${known.prefix}/${modelId}".`;
+  const { baseUrl, packageName } = known;
+  const compatible = baseUrl && `Write "openai-compatible/${modelId}" with the base URL ${baseUrl}`;
+  const object = packageName && `pass a model object of the package ${packageName}`;
+  return `${[compatible, object].filter(Boolean).join(', or ')}.`.replace(/^pass/, 'Pass');
 }
 
 function common({ apiKey, baseUrl, headers }: ModelSettings) {
@@ -175,7 +207,32 @@ async function compatible(
   fetch?: typeof globalThis.fetch,
 ): Promise<Factory> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-  return createOpenAICompatible({ ...common(settings), name, baseURL, includeUsage: true, ...(fetch && { fetch }) });
+  const omitted = new Set<string>();
+  const factory = createOpenAICompatible({
+    ...common(settings),
+    name,
+    baseURL,
+    includeUsage: true,
+    ...(fetch && { fetch }),
+    transformRequestBody: (body) => Object.fromEntries(Object.entries(body).filter(([field]) => !omitted.has(field))),
+  });
+  return {
+    languageModel(modelId) {
+      const model = factory.languageModel(modelId);
+      omitFields(model, omitted);
+      return model;
+    },
+  };
+}
+
+/** Ollama and Azure show their addresses without the path of their API. */
+function withPath(baseUrl: string, path: string): string {
+  const url = new URL(baseUrl);
+  return url.pathname === '/' ? new URL(path, url).href : baseUrl;
+}
+
+function withAzurePath(baseUrl: string): string {
+  return /\.azure\.com$/.test(new URL(baseUrl).hostname) ? withPath(baseUrl, '/openai') : baseUrl;
 }
 
 /** Says what to do when nothing listens; the AI SDK knows a network error by its text and shows the cause of it. */

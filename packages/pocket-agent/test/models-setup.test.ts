@@ -99,6 +99,24 @@ test('addresses can come from the environment, headers from the settings, and Ol
   expect(fake.lastBody.at('model').text).toBe('org/name');
 });
 
+test('the address of Ollama works as Ollama shows it, without the path of its API', async () => {
+  bareEnvironment({ OLLAMA_BASE_URL: fake.origin });
+  fake.script('Hello.');
+  expect(await new PocketAgent({ agentConfig: { llmModel: 'ollama/qwen3:8b' } }).run('Hi')).toBe('Hello.');
+});
+
+test('the address of an Azure resource works as Azure shows it, without the path of its API', async () => {
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (input: string | URL | Request) => {
+    asked.push(String(input));
+    return new Response('{"error":{"message":"no such deployment"}}', { status: 404 });
+  });
+  const modelSettings = { baseUrl: 'https://mine.openai.azure.com', apiKey: API_KEY };
+  await failure(() => new PocketAgent({ agentConfig: { llmModel: 'azure/mine', modelSettings } }).run('Hi'));
+  vi.unstubAllGlobals();
+  expect(asked[0]).toMatch(/^https:\/\/mine\.openai\.azure\.com\/openai\/v1\/responses/);
+});
+
 test.each([
   ['openai-compatible/local-model', {}, /OPENAI_COMPATIBLE_BASE_URL/],
   ['azure/my-deployment', { apiKey: API_KEY }, /AZURE_RESOURCE_NAME/],
@@ -111,7 +129,7 @@ test.each([
   expect(String(error)).not.toContain(API_KEY);
 });
 
-test.each(['mistral/large', 'llama3', 'openai/', '/gpt-5.1', 'constructor/x', '__proto__/x'])(
+test.each(['nonsense/large', 'llama3', 'openai/', '/gpt-5.1', 'constructor/x', '__proto__/x'])(
   '"%s" is refused when the agent is made, with the names that would do',
   async (llmModel) => {
     const error = await failure(async () => new PocketAgent({ agentConfig: { llmModel } }));
@@ -122,6 +140,14 @@ test.each(['mistral/large', 'llama3', 'openai/', '/gpt-5.1', 'constructor/x', '_
 
 test.each([
   ['antropic/claude-sonnet-5', 'Did you mean "anthropic/claude-sonnet-5"?'],
+  ['gemini/gemini-3-pro', 'Write "google/gemini-3-pro".'],
+  [
+    'mistral/mistral-large',
+    'Write "openai-compatible/mistral-large" with the base URL https://api.mistral.ai/v1, or pass',
+  ],
+  ['groq/llama-4', 'a model object of the package @ai-sdk/groq.'],
+  ['openrouter/a/b', 'Write "openai-compatible/a/b" with the base URL https://openrouter.ai/api/v1.'],
+  ['bedrock/claude', 'Pass a model object of the package @ai-sdk/amazon-bedrock.'],
   ['main', 'A name of a router needs the option "router" of the agent.'],
 ])('"%s" is refused with what was probably meant', (llmModel, text) => {
   expect(() => new PocketAgent({ agentConfig: { llmModel } })).toThrow(text);
