@@ -1,5 +1,6 @@
 // What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
 import { errorText } from './errors.ts';
+import { redactSecrets } from './redaction.ts';
 
 /** The response headers that an error carries, with names in small letters. */
 export function headersOf(error: unknown): Record<string, string> {
@@ -53,10 +54,10 @@ export function providerErrorText(error: unknown): string {
 const STATUS_TEXT =
   /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
 
-/** The text in the body of an error, whatever its shape. */
+/** The text in the body of an error, whatever its shape; secrets redacted. */
 export function providerText(error: unknown): string | undefined {
-  const body = bodyOf(error);
-  return textIn(body)?.slice(0, LONGEST_TEXT);
+  const text = textIn(bodyOf(error));
+  return text && redactSecrets(text.slice(0, LONGEST_TEXT));
 }
 
 const LONGEST_TEXT = 1_000;

@@ -358,7 +358,7 @@ function withRoute(
 
 /** The last error itself where it tells all there is to tell. */
 function exhausted(modelName: string, attempts: readonly Attempt[], cause: unknown): unknown {
-  const reason = errorText(cause);
+  const reason = providerErrorText(cause);
   const isAttempt = attempts.at(-1)?.reason === reason;
   if (attempts.length === 0 || (attempts.length === 1 && isAttempt)) return cause;
   const story = attempts.map((attempt) => `${attempt.deployment}: ${attempt.reason}`);
