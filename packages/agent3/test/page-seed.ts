@@ -9,6 +9,8 @@ const alice = { id: 'alice' };
 
 export interface Seeded {
   weather: string;
+  /** By one quick and cheap call. */
+  calledOnce: string;
   /** Its card tries to be more than text. */
   hostile: string;
 }
@@ -27,8 +29,10 @@ export async function seed(file: string): Promise<Seeded> {
       alice,
     );
     const hostile = await registry.register({ card: hostileCard() }, alice);
+    let ledgerId = '';
     for (const [name, description] of others) {
-      await registry.register({ card: v1Card({ name, description, skills: [] }) }, alice);
+      const { id } = await registry.register({ card: v1Card({ name, description, skills: [] }) }, alice);
+      if (name === 'Ledger') ledgerId = id;
     }
     const receipts: string[] = [];
     for (let hours = 1; hours < 14 * 24; hours += 2) {
@@ -54,7 +58,8 @@ export async function seed(file: string): Promise<Seeded> {
       const rater = { id: `rater-${(index * 2 + 1) % 5}` };
       await registry.feedback({ agentId: weather.id, rating, feedback: words[index] ?? '', receipt }, rater);
     }
-    return { weather: weather.id, hostile: hostile.id };
+    await registry.record(callRecord(ledgerId, { responseTime: 0.4, cost: 0.00001234 }));
+    return { weather: weather.id, calledOnce: ledgerId, hostile: hostile.id };
   } finally {
     await registry.close();
     fetch.close();

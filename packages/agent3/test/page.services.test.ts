@@ -147,6 +147,35 @@ test.each([
   }
 });
 
+test.each([360, 1100])(
+  'at %i pixels every label of a chart is complete, and no two labels of a scale are alike',
+  async (width) => {
+    const { hub, seeded } = await seededHub();
+    const { page } = await visit({ viewport: { width, height: 900 } });
+    for (const id of [seeded.weather, seeded.calledOnce]) {
+      await page.goto(`${hub.url}agents/${id}`);
+      expect(await page.locator('svg.chart').count()).toBe(4);
+      expect(await page.evaluate(cutLabels)).toEqual([]);
+      expect(await page.evaluate(sameLabels)).toEqual([]);
+    }
+  },
+);
+
+/** Labels that stick out of their chart or lie on another one; runs in the page. */
+const cutLabels = `[...document.querySelectorAll('svg.chart')].flatMap((chart) => {
+  const frame = chart.getBoundingClientRect();
+  const labels = [...chart.querySelectorAll('text')].map((label) => ({ text: label.textContent, box: label.getBoundingClientRect() }));
+  const isOut = ({ box }) => box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom;
+  const meet = (one, other) => one.left < other.right && other.left < one.right && one.top + 2 < other.bottom && other.top + 2 < one.bottom;
+  const touches = (one) => labels.some((other) => other !== one && meet(one.box, other.box));
+  return labels.filter((label) => isOut(label) || touches(label)).map(({ text }) => text);
+})`;
+
+/** The labels of scales on which one occurs twice; runs in the page. */
+const sameLabels = `[...document.querySelectorAll('svg.chart')]
+  .map((chart) => [...chart.querySelectorAll('text')].slice(0, 3).map((label) => label.textContent))
+  .filter((labels) => new Set(labels).size < 3)`;
+
 /** Texts whose contrast with what is behind them is less than 4.5 to 1; runs in the page. */
 const faintTexts = `(() => {
   const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);

@@ -53,6 +53,29 @@ test('what strangers write is escaped wherever it is shown', async () => {
   }
 });
 
+test('an agent that was called once is said to have been', async () => {
+  const file = join(await temporaryFolder(), 'agent3.db');
+  await seed(file);
+  const hub = await startHub({ agent3: await open({ file }) });
+  const { text } = await ask(hub, '/');
+  expect(text).toContain('its only call went well');
+  expect(text).toMatch(/\d % of \d+ calls went well/);
+  expect(text).not.toContain('of 1 calls');
+});
+
+test('the API is described for people, with a link for programs', async () => {
+  const hub = await startHub({ agent3: await open() });
+  const { text } = await ask(hub, '/');
+  const link = /<a href="([^"]+)">API</.exec(text)?.[1] ?? '';
+  const described = await ask(hub, link);
+  expect([described.status, described.headers.get('content-type')]).toEqual([
+    200,
+    expect.stringMatching(/^text\/html/),
+  ]);
+  for (const words of ['GET /api/agents', 'POST /api/calls', 'Call an agent', 'href="/openapi.json"'])
+    expect(described.text).toContain(words);
+});
+
 test('a browser with the token of an owner reads the call log', async () => {
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, alice);

@@ -12,30 +12,38 @@ export interface ChartOptions {
   kind: 'bars' | 'line';
   /** The top of the scale, when it is not that of the values. */
   top?: number;
+  /** The scale reaches at least this far. */
+  least?: number;
+  /** Only whole numbers make sense on the scale. */
+  isWhole?: boolean;
   format(value: number): string;
   formatTime(time: number): string;
 }
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [480, 170, 48, 8, 10, 22];
+const [WIDTH, HEIGHT, RIGHT, TOP, BOTTOM] = [480, 174, 8, 14, 28];
+const GAP = 8;
+/** Of a digit in the font size of phones (style.css), the largest one. */
+const CHARACTER = 12;
 const GRID_LINES = [0, 0.5, 1];
 const LEAST_BAR = 2;
 
 export function chart(options: ChartOptions): Html {
   const { title, summary, values, times, kind, format, formatTime } = options;
-  const top = options.top ?? niceTop(Math.max(0, ...values.map((value) => value ?? 0)));
+  const top = topOf(options);
+  const left = GAP + CHARACTER * Math.max(...GRID_LINES.map((share) => format(top * share).length));
   const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
-  const step = (WIDTH - LEFT - RIGHT) / Math.max(1, values.length);
-  const x = (index: number) => LEFT + step * (index + 0.5);
+  const step = (WIDTH - left - RIGHT) / Math.max(1, values.length);
+  const x = (index: number) => left + step * (index + 0.5);
   const label = (index: number) => `${formatTime(times[index] ?? 0)}: ${format(values[index] ?? 0)}`;
   const grid = GRID_LINES.map(
     (
       share,
-    ) => html`<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(top * share)}" y2="${y(top * share)}" />
-      <text x="${LEFT - 8}" y="${y(top * share) + 4}" text-anchor="end">${format(top * share)}</text>`,
+    ) => html`<line class="grid" x1="${left}" x2="${WIDTH - RIGHT}" y1="${y(top * share)}" y2="${y(top * share)}" />
+      <text x="${left - GAP}" y="${y(top * share) + 4}" text-anchor="end">${format(top * share)}</text>`,
   );
   const ends = [0, values.length - 1].map(
     (index, side) =>
-      html`<text x="${side === 0 ? LEFT : WIDTH - RIGHT}" y="${HEIGHT - 6}" text-anchor="${side === 0 ? 'start' : 'end'}">${formatTime(times[index] ?? 0)}</text>`,
+      html`<text x="${side === 0 ? left : WIDTH - RIGHT}" y="${HEIGHT - 6}" text-anchor="${side === 0 ? 'start' : 'end'}">${formatTime(times[index] ?? 0)}</text>`,
   );
   const drawn = kind === 'bars' ? bars() : lines();
   return html`<figure class="panel"><figcaption>${title} <span>${summary}</span></figcaption>
@@ -64,6 +72,13 @@ export function chart(options: ChartOptions): Html {
       ),
     ];
   }
+}
+
+function topOf({ top, least = 0, values, isWhole = false }: ChartOptions): number {
+  if (top !== undefined) return top;
+  const most = Math.max(least, ...values.map((value) => value ?? 0));
+  // twice a whole number, so that the line in the middle is one, too
+  return isWhole ? 2 * niceTop(Math.ceil(most / 2)) : niceTop(most);
 }
 
 /** 1, 2 or 5 with zeros behind, and at least as much as asked for. */

@@ -7,12 +7,18 @@ export function countText(count: number): string {
 }
 
 export function durationText(ms: number): string {
+  if (ms > 0 && ms < 1) return '< 1 ms';
   return ms < 1_000 ? `${whole.format(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 
 export function percentText(share: number): string {
   const percent = Math.round(share * 1_000) / 10;
   return `${percent.toFixed(Number.isInteger(percent) ? 0 : 1)} %`;
+}
+
+export function successText({ successRate, totalCalls }: { successRate: number; totalCalls: number }): string {
+  if (totalCalls === 1) return successRate === 1 ? 'its only call went well' : 'its only call failed';
+  return `${percentText(successRate)} of ${countText(totalCalls)} calls went well`;
 }
 
 /** UTC, as the page says at its foot. */

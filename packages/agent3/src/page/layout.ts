@@ -32,7 +32,7 @@ export function page({ title, content }: { title: string; content: Html }): Html
       <div class="wide bar-line">
         <a class="brand" href="/">${mark}Agent3</a>
         <span class="small">${badge({ state: 'unknown', live: '/api/health', field: 'status' })}</span>
-        <nav class="pages" aria-label="Pages"><a href="/">Search</a><a href="/calls">Calls</a><a href="/openapi.json">API</a></nav>
+        <nav class="pages" aria-label="Pages"><a href="/">Search</a><a href="/calls">Calls</a><a href="/reference">API</a></nav>
       </div>
     </header>
     <main id="main" class="wide">${content}</main>

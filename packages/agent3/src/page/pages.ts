@@ -10,6 +10,7 @@ import { callLogQuery, searchQuery } from '../api/query.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import type { Agent3 } from '../types.ts';
 import { agentPage } from './agent-page.ts';
+import { apiPage } from './api-page.ts';
 import { rangeOf, spanOf } from './call-charts.ts';
 import { callsPage } from './calls-page.ts';
 import { icon, page, SECURITY } from './layout.ts';
@@ -68,6 +69,10 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
     return context.html(callsPage({ asked, log, isAdmin: caller.isAdmin === true }), 200, {
       'cache-control': 'no-store',
     });
+  });
+  app.get('/reference', (context) => {
+    callers.reader(context.req.raw);
+    return context.html(apiPage());
   });
   app.get('/assets/:name', async (context) => {
     const asset = assets.get(context.req.param('name'));

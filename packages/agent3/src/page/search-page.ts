@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { priceText } from '../price-text.ts';
 import type { AgentSummary, HubHealth, SearchPage } from '../types.ts';
-import { countText, durationText, percentText } from './figures.ts';
+import { countText, durationText, successText } from './figures.ts';
 import { badge, type Html, page, rating, tagLink } from './layout.ts';
 
 export interface SearchPageOptions {
@@ -79,7 +79,7 @@ function agentItem(agent: AgentSummary): Html {
     <p>${description}</p>
     <div class="facts">${rating(reputation, totalReviews)}<span>${priceText(price)}</span>${
       metrics
-        ? html`<span>${percentText(metrics.successRate)} of ${countText(metrics.totalCalls)} calls went well</span><span>${durationText(metrics.avgResponseTime)}</span>`
+        ? html`<span>${successText(metrics)}</span><span>${durationText(metrics.avgResponseTime)}</span>`
         : html`<span>never called</span>`
     }</div>
     <div class="row">${tags.slice(0, 8).map(tagLink)}</div>

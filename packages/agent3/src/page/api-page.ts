@@ -1,0 +1,52 @@
+// The API for people: what its OpenAPI description says, as a page.
+import { html } from 'hono/html';
+import { openApi } from '../api/openapi.ts';
+import { type Html, page } from './layout.ts';
+
+interface Operation {
+  method: string;
+  path: string;
+  summary: string;
+  parameters: string[];
+  needsToken: boolean;
+}
+
+export function apiPage(): Html {
+  return page({
+    title: 'API · Agent3',
+    content: html`
+      <h1>API</h1>
+      <p class="soft">JSON over HTTP. For programs there is the <a href="/openapi.json">OpenAPI description</a>; MCP clients connect to <code>/mcp</code>.</p>
+      <pre>curl -H "Authorization: Bearer a3_…" -H "Content-Type: application/json" \\
+  -d '{"agentId": "…", "message": "…"}' /api/calls</pre>
+      <div class="panel table" tabindex="0"><table class="words">
+        <thead><tr><th scope="col">Request</th><th scope="col">What it does</th><th scope="col">Parameters</th><th scope="col">Token</th></tr></thead>
+        <tbody>${operations().map(row)}</tbody>
+      </table></div>
+      <p class="soft">The token of an owner comes from <code>agent3 token OWNER</code>. Reading needs one on private hubs only.</p>`,
+  });
+}
+
+function row({ method, path, summary, parameters, needsToken }: Operation): Html {
+  return html`<tr><td><code>${method} ${path}</code></td><td>${summary}</td><td>${parameters.join(', ')}</td><td>${needsToken ? 'needed' : ''}</td></tr>`;
+}
+
+function operations(): Operation[] {
+  const { paths } = openApi() as { paths: Record<string, Record<string, Described>> };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { summary, parameters = [], security }]) => ({
+      method: method.toUpperCase(),
+      path,
+      summary,
+      parameters: parameters.map(({ name }) => name),
+      needsToken: security === undefined || security.every((one) => 'owner' in one),
+    })),
+  );
+}
+
+interface Described {
+  summary: string;
+  parameters?: { name: string }[];
+  /** Absent: that of the whole API. */
+  security?: object[];
+}
