@@ -140,7 +140,17 @@ export interface Invocation {
   card: CardJson;
   digest: string;
   verified: boolean;
-  authentication: { schemes: string[]; required: boolean; available: boolean };
+  authentication: {
+    /** Those the card asks for. */
+    schemes: string[];
+    required: boolean;
+    /** A call sends what the card asks for, and whatever else is registered for its host. */
+    available: boolean;
+    /** The kinds of registered credentials that a call sends. */
+    sends?: Credential['type'][];
+    /** Why it is not available, and what to do. */
+    problem?: string;
+  };
   price?: Price;
   metrics?: AgentMetrics;
 }
@@ -370,6 +380,8 @@ export interface Directory {
   find(agentId: string): Promise<ListedAgent | undefined>;
   /** Fetched again when it is stale; the old one when that fails and it is not too old. */
   fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
+  /** Fetched again although it is not stale, after a call suggested that the agent has moved. */
+  renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
   credentials(agentId: string): Promise<readonly Credential[]>;
   /** Seconds to wait, or undefined when the call may go out (and is counted). */
   admit(agent: ListedAgent, caller: string): Promise<number | undefined>;

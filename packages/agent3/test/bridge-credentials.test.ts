@@ -128,11 +128,48 @@ test('without the credentials it wants, an agent is not called', async () => {
   expect(seen).toEqual([]);
 });
 
-test('an agent that asks for nothing is sent nothing', async () => {
+test.each<[string, Credential, string]>([
+  ['a bearer token', { type: 'bearer', token: SECRET }, `Bearer ${SECRET}`],
+  ['a password', { type: 'basic', username: 'user', password: SECRET }, `Basic ${basic}`],
+])('%s that is registered for a card without schemes is sent', async (_case, credential, header) => {
   const { card, seen } = await startEcho({});
-  const { say } = setUp({ card, credentials: [{ type: 'bearer', token: SECRET }] });
-  expect((await say('hello')).success).toBe(true);
-  expect(JSON.stringify(seen)).not.toContain(SECRET);
+  const { say } = setUp({ card, credentials: [credential] });
+  const response = await say('hello');
+  expect(response.success).toBe(true);
+  expect(seen[0]?.headers.authorization).toBe(header);
+  expect(JSON.stringify(response)).not.toContain(SECRET);
+});
+
+test.each<[string, Json, Credential[], string]>([
+  ['none are registered', {}, [], 'none are registered. Register the agent with some: agent3 register URL --token -'],
+  [
+    'the card has no place for a key',
+    {},
+    [{ type: 'apiKey', key: SECRET }],
+    'not sent: its card does not say where an API key goes',
+  ],
+  [
+    'they are for another host',
+    {},
+    [{ type: 'bearer', token: SECRET, host: 'other.example.com' }],
+    'not sent: they are registered for another host than 127.0.0.1',
+  ],
+  [
+    'they fit no scheme of the card',
+    { securitySchemes: key('header') },
+    [{ type: 'bearer', token: SECRET }],
+    'not sent: they fit none of the schemes that its card names',
+  ],
+  [
+    'an OAuth client has no token address',
+    {},
+    [{ type: 'oauth2', clientId: 'me', clientSecret: SECRET }],
+    'register the OAuth client with its tokenUrl',
+  ],
+])('a 401 says what is missing: %s', async (_case, security, credentials, words) => {
+  const url = await rpcServer((_rpc, response) => void response.writeHead(401).end());
+  const { say } = setUp({ card: cardOf(url, security), credentials });
+  expect(await say('hello')).toMatchObject({ errorCode: 'AUTH_MISSING', error: expect.stringContaining(words) });
 });
 
 test.each([

@@ -228,8 +228,8 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
   ],
   [
     'a mode the skill does not have',
-    { message: 'hi', skillId: 'order' },
-    /it takes application\/json, not text\/plain/,
+    { message: '{"size":"L"}', inputMode: 'json', skillId: 'chat' },
+    /it takes text\/plain, not application\/json/,
   ],
   ['a skill there is none of', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its skills are order, chat/],
   [
@@ -241,7 +241,12 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
   [
     'JSON against the schema',
     { message: '{"size":"XXL"}', inputMode: 'json', skillId: 'order' },
-    /does not fit its schema/,
+    /does not fit its schema: .*Its schema: \{"type":"object","required":\["size"\]/,
+  ],
+  [
+    'plain text against the schema',
+    { message: 'a large pizza', skillId: 'order' },
+    /does not fit its schema. Send JSON that does, with inputMode application\/json. Its schema: \{"type":"object"/,
   ],
   [
     'a file of a wrong kind',
@@ -280,6 +285,71 @@ test('what fits is sent in the form it has', async () => {
     { parts: [{ text: 'look' }, { raw: 'aGk=', mediaType: 'image/png', filename: 'a.png' }] },
     { parts: [{ data: { size: 'L' } }], metadata: { skillId: 'order' } },
   ]);
+});
+
+test.each<[string, object, string, object]>([
+  ['that takes a string', { type: 'string', maxLength: 20 }, 'two of them', { text: 'two of them' }],
+  [
+    'with one required property',
+    { type: 'object', required: ['order'], properties: { order: { type: 'string' }, note: { type: 'string' } } },
+    'two of them',
+    { data: { order: 'two of them' }, mediaType: 'application/json' },
+  ],
+  [
+    'with one property',
+    { properties: { order: { type: 'string' }, count: { type: 'number' } } },
+    'two of them',
+    { data: { order: 'two of them' } },
+  ],
+  [
+    'with a property that is named like a message',
+    { type: 'object', properties: { style: { type: 'string' }, prompt: { type: 'string' } } },
+    'two of them',
+    { data: { prompt: 'two of them' } },
+  ],
+  [
+    'that the text fits as JSON',
+    {
+      type: 'object',
+      required: ['order', 'count'],
+      properties: { order: { type: 'string' }, count: { type: 'number' } },
+    },
+    '{"order":"pizza","count":2}',
+    { data: { order: 'pizza', count: 2 } },
+  ],
+])('plain text becomes the payload of an agent with a schema %s', async (_case, inputSchema, message, part) => {
+  const { url, messages } = await startCounter();
+  const { say } = setUp({ card: cardOf(url, { defaultInputModes: ['text/plain', 'application/json'], inputSchema }) });
+  expect((await say(message)).success).toBe(true);
+  expect(messages).toMatchObject([{ parts: [part] }]);
+});
+
+test('an agent that takes text only gets its payload as text', async () => {
+  const { url, messages } = await startCounter();
+  const inputSchema = { type: 'object', required: ['order'], properties: { order: { type: 'string' } } };
+  const { say } = setUp({ card: cardOf(url, { inputSchema }) });
+  expect((await say('two')).success).toBe(true);
+  expect(messages).toMatchObject([{ parts: [{ text: '{"order":"two"}', mediaType: 'text/plain' }] }]);
+});
+
+test.each<[string, object]>([
+  [
+    'two required properties',
+    { type: 'object', required: ['a', 'b'], properties: { a: { type: 'string' }, b: { type: 'string' } } },
+  ],
+  ['a required number', { type: 'object', required: ['count'], properties: { count: { type: 'number' } } }],
+  [
+    'a value that is too long',
+    { type: 'object', required: ['a'], properties: { a: { type: 'string', maxLength: 3 } } },
+  ],
+  ['a list', { type: 'array' }],
+])('plain text to an agent whose schema wants %s is refused with the schema', async (_case, inputSchema) => {
+  const { url, messages } = await startCounter();
+  const { say } = setUp({ card: cardOf(url, { inputSchema }) });
+  const { errorCode, error } = await say('two of them');
+  expect(errorCode).toBe('INPUT_INVALID');
+  expect(error).toContain(JSON.stringify(inputSchema));
+  expect(messages).toEqual([]);
 });
 
 test.each([

@@ -67,8 +67,19 @@ test('what a call needs is told, and whether we have it', async () => {
     return (await registry.invoke(id)).authentication;
   };
   const schemes = ['bearer', 'apiKey'];
-  expect(await authentication(at('a.example'))).toEqual({ schemes, required: true, available: false });
-  expect(await authentication(at('a.example'), credentials)).toEqual({ schemes, required: true, available: true });
+  expect(await authentication(at('a.example'))).toEqual({
+    schemes,
+    required: true,
+    available: false,
+    sends: [],
+    problem: expect.stringContaining('there are no credentials'),
+  });
+  expect(await authentication(at('a.example'), credentials)).toEqual({
+    schemes,
+    required: true,
+    available: true,
+    sends: ['bearer'],
+  });
   expect(await authentication(at('b.example'), [{ type: 'apiKey', key: 'k', scheme: 'key' }])).toMatchObject({
     available: true,
   });
@@ -78,8 +89,15 @@ test('what a call needs is told, and whether we have it', async () => {
   const unfit = await authentication(at('e.example'), [{ type: 'apiKey', key: 'k', scheme: 'login' }]);
   expect(unfit.available).toBe(false);
   const optional = at('d.example', { securityRequirements: [{ schemes: { key: {} } }, {}] });
-  expect(await authentication(optional)).toEqual({ schemes: ['apiKey'], required: false, available: true });
-  expect(await authentication(v1Card())).toEqual({ schemes: [], required: false, available: true });
+  expect(await authentication(optional)).toMatchObject({ schemes: ['apiKey'], required: false, available: true });
+  const nothing = { schemes: [], required: false, available: true };
+  expect(await authentication(v1Card())).toEqual({ ...nothing, sends: [] });
+  expect(await authentication(v1Card(), credentials)).toEqual({ ...nothing, sends: ['bearer'] });
+  expect(await authentication(v1Card(), [{ type: 'apiKey', key: 'k' }])).toMatchObject({
+    available: false,
+    sends: [],
+    problem: expect.stringContaining('does not say where an API key goes'),
+  });
 });
 
 test('without a key credentials are refused with the way out, and nothing is registered', async () => {

@@ -109,7 +109,13 @@ export const invocation: z.ZodType<Invocation> = z.looseObject({
   card: z.record(z.string(), z.unknown()),
   digest: z.string(),
   verified: z.boolean(),
-  authentication: z.looseObject({ schemes: z.array(z.string()), required: z.boolean(), available: z.boolean() }),
+  authentication: z.looseObject({
+    schemes: z.array(z.string()),
+    required: z.boolean(),
+    available: z.boolean(),
+    sends: z.array(z.enum(['bearer', 'apiKey', 'basic', 'oauth2'])).optional(),
+    problem: z.string().optional(),
+  }),
   price: price.optional(),
   metrics: metrics.optional(),
 });

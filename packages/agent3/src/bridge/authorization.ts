@@ -9,6 +9,8 @@ export interface Authorization {
   headers: Record<string, string>;
   query: [string, string][];
   isSent: boolean;
+  /** Why none of the registered credentials is sent. */
+  unsent?: string;
   /** For tokens that were refused: the same with new ones, once. */
   renew?(signal: AbortSignal): Promise<Authorization>;
 }
@@ -40,13 +42,22 @@ export function secretsOf(credential: Credential): string[] {
   }
 }
 
-/** Whether a call has what the card asks for, by the rules by which it is sent. */
-export function hasCredentials(agent: ListedAgent, credentials: readonly Credential[]): boolean {
+export interface PlannedCredentials {
+  sends: Credential['type'][];
+  /** Why a call lacks what the card asks for, or registered credentials are not sent. */
+  problem?: string;
+}
+
+/** What a call would send, by the rules by which it is sent. */
+export function plannedCredentials(agent: ListedAgent, credentials: readonly Credential[]): PlannedCredentials {
   try {
-    choose({ agent, endpoint: endpointOf(agent.card), credentials });
-    return true;
-  } catch {
-    return false;
+    const endpoint = endpointOf(agent.card);
+    const chosen = choose({ agent, endpoint, credentials });
+    const problem = unsentReason(chosen, { agent, endpoint, credentials });
+    return { sends: chosen.map(({ credential }) => credential.type), ...(problem ? { problem } : {}) };
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+    return { sends: [], problem: error.message };
   }
 }
 
@@ -60,17 +71,16 @@ export async function authorize(options: AuthorizeOptions): Promise<Authorizatio
       'ADDRESS_REFUSED',
       'credentials are not sent over plain http. Its card must give an https address, or name its host in AGENT3_ALLOW_HOSTS.',
     );
-  return apply(chosen, options, { mayRenew: true });
+  const unsent = unsentReason(chosen, options);
+  return { ...(await apply(chosen, options, { mayRenew: true })), ...(unsent ? { unsent } : {}) };
 }
 
-function choose({
-  agent,
-  endpoint,
-  credentials,
-  skillId,
-}: Pick<AuthorizeOptions, 'agent' | 'endpoint' | 'credentials' | 'skillId'>): Chosen[] {
-  const { schemes, alternatives } = securityOf(agent.card, skillId);
+type Choice = Pick<AuthorizeOptions, 'agent' | 'endpoint' | 'credentials' | 'skillId'>;
+
+function choose({ agent, endpoint, credentials, skillId }: Choice): Chosen[] {
+  const { schemes, alternatives, isDeclared } = securityOf(agent.card, skillId);
   const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
+  if (!isDeclared) return undeclared(usable);
   for (const requirement of alternatives) {
     const chosen = satisfy(requirement, schemes, usable);
     if (chosen) return chosen;
@@ -84,6 +94,28 @@ function choose({
     'AUTH_MISSING',
     `it wants ${wanted}, for which there are no credentials.${others} Register the agent with credentials for it.`,
   );
+}
+
+/** A card that says nothing of authentication: whoever registered credentials for this host wants them sent. */
+function undeclared(usable: readonly Credential[]): Chosen[] {
+  const credential = usable.find(
+    (each) =>
+      each.type === 'bearer' || each.type === 'basic' || (each.type === 'oauth2' && each.tokenUrl !== undefined),
+  );
+  return credential ? [{ name: '', scheme: { type: 'other' }, credential, scopes: [] }] : [];
+}
+
+function unsentReason(
+  chosen: readonly Chosen[],
+  { agent, endpoint, credentials, skillId }: Choice,
+): string | undefined {
+  if (chosen.length > 0 || credentials.length === 0) return undefined;
+  const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
+  if (usable.length === 0) return `they are registered for another host than ${endpoint.url.host}`;
+  if (securityOf(agent.card, skillId).isDeclared) return 'they fit none of the schemes that its card names';
+  return usable.some(({ type }) => type === 'apiKey')
+    ? 'its card does not say where an API key goes; register a bearer token, or correct the card'
+    : 'its card names no token address; register the OAuth client with its tokenUrl';
 }
 
 function satisfy(

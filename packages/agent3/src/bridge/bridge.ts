@@ -6,7 +6,7 @@ import { answerOf, recordOf } from './answer.ts';
 import type { Bridge, BridgeOptions } from './bridge-options.ts';
 import { Deadline, USUAL_TIMEOUT_MS } from './deadline.ts';
 import { type DeliveryOptions, deliver, follow } from './delivery.ts';
-import { Errand, type Reached } from './errand.ts';
+import { Errand, type Found, type Reached } from './errand.ts';
 import { CallFailure, toFailure } from './failure.ts';
 import { Gate } from './gate.ts';
 import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './input.ts';
@@ -139,12 +139,6 @@ class A2aBridge implements Bridge {
     const parts = await readInput(request, found.agent.card, check);
     errand.inputTokens = estimatedTokens(parts);
     await this.#gate.admit(errand, found, request);
-    const reached = await this.#gate.reach(errand, found, skillId);
-    const delivery = {
-      retries: metadata.retries ?? USUAL_RETRIES,
-      retryDelayMs: this.#retryDelayMs,
-      streams: mode !== 'start' && metadata.streaming !== false && errand.can('streaming'),
-    };
     const message = {
       messageId: randomUUID(),
       parts,
@@ -152,8 +146,30 @@ class A2aBridge implements Bridge {
       contextId: errand.known?.contextId ?? given,
       metadata: skillId === undefined ? undefined : { skillId },
     };
-    const updates = await this.#deliver(errand, reached, { ...delivery, message });
+    const { reached, delivery, updates } = await this.#byFreshCard(errand, found, async (target) => {
+      await this.#gate.approve(errand, target.endpoint, request.message);
+      const fitting = target === found ? parts : await readInput(request, target.agent.card, check);
+      const reached = await this.#gate.reach(errand, target, skillId);
+      const delivery = {
+        retries: metadata.retries ?? USUAL_RETRIES,
+        retryDelayMs: this.#retryDelayMs,
+        streams: mode !== 'start' && metadata.streaming !== false && errand.can('streaming'),
+      };
+      const sending = { ...delivery, message: { ...message, parts: fitting } };
+      return { reached, delivery, updates: await this.#deliver(errand, reached, sending) };
+    });
     if (mode !== 'start') await this.#follow(errand, reached, { ...delivery, updates });
+  }
+
+  /** Once more with the card as it is now, if a failure suggests that the agent has moved. */
+  async #byFreshCard<Value>(errand: Errand, found: Found, work: (target: Found) => Promise<Value>): Promise<Value> {
+    try {
+      return await work(found);
+    } catch (error) {
+      const moved = await this.#gate.findAgain(errand, found, toFailure(error));
+      if (!moved) throw error;
+      return work(moved);
+    }
   }
 
   /** With the address for push notifications, where the agent sends some. */
@@ -180,11 +196,15 @@ class A2aBridge implements Bridge {
       await this.#gate.conceal(known.agentId, errand.redactor);
       return errand.take({ kind: 'task', task: pushed });
     }
-    const reached = await this.#gate.reach(errand, found);
-    const { peer } = reached;
     const { signal } = errand.deadline;
-    const ask = action === 'cancel' ? peer.cancelTask(known.taskId, signal) : peer.getTask(known.taskId, signal);
-    errand.take({ kind: 'task', task: await ask });
+    const { reached, task } = await this.#byFreshCard(errand, found, async (target) => {
+      const reached = await this.#gate.reach(errand, target);
+      const { peer } = reached;
+      const ask = action === 'cancel' ? peer.cancelTask(known.taskId, signal) : peer.getTask(known.taskId, signal);
+      return { reached, task: await ask };
+    });
+    const { peer } = reached;
+    errand.take({ kind: 'task', task });
     const delivery = { retries: USUAL_RETRIES, retryDelayMs: this.#retryDelayMs, streams: errand.can('streaming') };
     if (action !== 'wait' || errand.collected.isAnswered) return;
     const updates = delivery.streams ? peer.subscribe(known.taskId, signal) : undefined;

@@ -50,6 +50,8 @@ export class Errand {
   /** From here on the message may have reached the agent. */
   isSent = false;
   isTaskSaved = false;
+  /** For the host of its agent. */
+  isApproved = false;
   /** Its task ends with the call: it is charged by time or by tokens, and its cost is limited. */
   mustEnd = false;
   /** Estimated. */

@@ -53,6 +53,13 @@ export function toFailure(error: unknown): CallFailure {
   return new CallFailure('UNREACHABLE', `the connection broke off (${code || 'no reason given'}).`, { cause: error });
 }
 
+/** The agent may have moved, or wants another login; it has not begun with the message. */
+export function suggestsStaleCard({ code, statusCode = 0, isUntouched }: CallFailure): boolean {
+  if (code === 'UNREACHABLE') return isUntouched;
+  if (code === 'AUTH_MISSING' || code === 'AUTH_FAILED') return statusCode === 401;
+  return code === 'ADDRESS_REFUSED' || (code === 'PROTOCOL' && [404, 405, 410].includes(statusCode));
+}
+
 function refusedByUs(error: FetchError): CallFailure {
   const details = { cause: error };
   switch (error.code) {

@@ -6,7 +6,7 @@ import type { BridgeOptions } from './bridge-options.ts';
 import type { Redactor } from './clean-text.ts';
 import { type Endpoint, endpointOf } from './endpoint.ts';
 import type { Errand, Found, Reached } from './errand.ts';
-import { CallFailure } from './failure.ts';
+import { CallFailure, suggestsStaleCard } from './failure.ts';
 import { INPUT_SCHEMA_EXTENSION } from './input-schema.ts';
 import { OAuthTokens } from './oauth-tokens.ts';
 import { Peer } from './peer.ts';
@@ -50,6 +50,21 @@ export class Gate {
     return { agent, endpoint };
   }
 
+  /** The same by a card that was fetched again, if the failure suggests it and the card is another one now. */
+  async findAgain(errand: Errand, { agent, endpoint }: Found, failure: CallFailure): Promise<Found | undefined> {
+    const { agentId, deadline } = errand;
+    if (!suggestsStaleCard(failure) || deadline.signal.aborted) return undefined;
+    const renewed = await deadline.race(this.#options.directory.renewed(agentId, deadline.signal));
+    if (!renewed || renewed.digest === agent.digest) return undefined;
+    errand.agent = renewed;
+    errand.retryCount++;
+    const moved = endpointOf(renewed.card);
+    checkHost(this.#options.policy ?? {}, moved.url);
+    // an approval covers only the host that was shown
+    if (moved.url.host !== endpoint.url.host) errand.isApproved = false;
+    return { agent: renewed, endpoint: moved };
+  }
+
   /** Whether this message may go out: it can be paid for, is approved, and not one too many. */
   async admit(
     errand: Errand,
@@ -68,7 +83,7 @@ export class Gate {
     errand.mustEnd = isLimited && Boolean(price?.perMinute || price?.perToken);
     if (errand.mustEnd && mode === 'start') throw new CallFailure('BUDGET', ONLY_STARTED);
     errand.settle = await this.#budget.reserve(caller.id, price, limit);
-    await this.#approve(errand, endpoint, message);
+    await this.approve(errand, endpoint, message);
     const wait = await deadline.race(this.#options.directory.admit(agent, caller.id));
     if (wait === undefined) return;
     const text = `too many calls. Try again in ${Math.ceil(wait)} s.`;
@@ -101,12 +116,14 @@ export class Gate {
     return url.protocol === 'https:' || this.#isTrustedHost(url);
   }
 
-  async #approve(errand: Errand, { url }: Endpoint, message: string): Promise<void> {
+  async approve(errand: Errand, { url }: Endpoint, message: string): Promise<void> {
+    if (errand.isApproved) return;
     const { agent, agentId, caller, deadline, label } = errand;
     const { signal } = deadline;
     const about = { agentId, name: label, host: url.host, price: agent?.price, message, caller: caller.id, signal };
     const answer = await deadline.race(this.#options.approve?.(about) ?? 'allow');
     if (answer !== 'allow') throw new CallFailure('REFUSED', 'the call was not approved.');
+    errand.isApproved = true;
   }
 
   readonly #isTrustedHost = (url: URL): boolean => {

@@ -2,7 +2,8 @@
 import type { CallRequest, CardJson } from '../types.ts';
 import { CallFailure } from './failure.ts';
 import { type SchemaCheck, schemaOf } from './input-schema.ts';
-import { DEEPEST, isRecord, isTooDeep, type Part, recordsIn, stringsIn } from './wire.ts';
+import { payloadOf } from './payload.ts';
+import { DEEPEST, isTooDeep, type Part, recordsIn, stringsIn } from './wire.ts';
 
 export const LONGEST_TIMEOUT_MS = 3_600_000;
 const MOST_RETRIES = 10;
@@ -46,17 +47,16 @@ export async function readInput(request: CallRequest, card: CardJson, check: Sch
   const modes = (own.length > 0 ? own : stringsIn(card.defaultInputModes)).map(normalized);
   const mode = normalized(request.inputMode ?? 'text/plain');
   const parts: Part[] = files.map(({ name, mediaType, base64 }) => ({ raw: base64, mediaType, filename: name }));
-  if (message.trim() !== '') parts.unshift(messagePart(message, mode));
-  const used = [...files.map(({ mediaType }) => normalized(mediaType)), ...(message.trim() === '' ? [] : [mode])];
-  const refused = used.find((one) => modes.length > 0 && !modes.some((pattern) => accepts(pattern, one)));
-  if (refused !== undefined) throw invalid(`it takes ${modes.join(', ')}, not ${refused}`);
+  const takes = (one: string) => modes.length === 0 || modes.some((pattern) => accepts(pattern, one));
   const schema = schemaOf(card, skill);
-  const [first] = parts;
-  const value = first?.data ?? (isRecord(schema) && schema.type === 'string' ? first?.text : undefined);
-  if (schema && value !== undefined) {
-    const problem = await check(schema, value);
-    if (problem) throw invalid(`the message does not fit its schema: ${problem}`);
+  if (message.trim() !== '') {
+    const part = messagePart(message, mode);
+    const isUsable = takes(mode) || (schema !== undefined && mode === 'text/plain');
+    const payload = { schema: schema ?? {}, check, takesJson: takes('application/json') };
+    parts.unshift(schema && isUsable ? await payloadOf(part, payload) : part);
   }
+  const refused = parts.map(({ mediaType = '' }) => normalized(mediaType)).find((one) => !takes(one));
+  if (refused !== undefined) throw invalid(`it takes ${modes.join(', ')}, not ${refused}`);
   return parts;
 }
 

@@ -149,7 +149,7 @@ export class Peer {
     if (status === 401 || status === 403)
       return this.#authorization.isSent
         ? new CallFailure('AUTH_FAILED', `it does not accept our credentials (${status}). Register others.`, details)
-        : new CallFailure('AUTH_MISSING', `it wants credentials (${status}). Register them with the agent.`, details);
+        : new CallFailure('AUTH_MISSING', this.#missing(status), details);
     if (status === 429) {
       const wait = retryAfterMs === undefined ? '' : ` Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
       return new CallFailure('RATE_LIMITED', `it has too many calls (429).${wait}`, { ...details, isUntouched: true });
@@ -166,6 +166,12 @@ export class Peer {
       return new CallFailure('AGENT_ERROR', `it failed (${status}). Try again later, or another agent.`, details);
     if (status === 413) return new CallFailure('INPUT_INVALID', 'the message is too large for it (413).', details);
     return new CallFailure('PROTOCOL', `nothing speaks A2A where its card says (${status}).`, details);
+  }
+
+  #missing(status: number): string {
+    const { unsent } = this.#authorization;
+    if (unsent !== undefined) return `it wants credentials (${status}). The registered ones were not sent: ${unsent}.`;
+    return `it wants credentials (${status}), and none are registered. Register the agent with some: agent3 register URL --token -, or credentials in agent3_register.`;
   }
 
   /** An error of A2A: JSON-RPC has its number as `code`, REST the HTTP status there and a reason in the details. */

@@ -16,6 +16,8 @@ export interface Security {
   schemes: Map<string, Scheme>;
   /** Any one is enough. */
   alternatives: Requirement[];
+  /** Whether the card says anything about it. */
+  isDeclared: boolean;
 }
 
 export function securityOf(card: CardJson, skillId: string | undefined): Security {
@@ -25,9 +27,10 @@ export function securityOf(card: CardJson, skillId: string | undefined): Securit
   const skill = recordsIn(card.skills).find(({ id }) => skillId !== undefined && id === skillId);
   const own = skill ? requirementsOf(skill) : [];
   const alternatives = own.length > 0 ? own : requirementsOf(card);
+  const isDeclared = schemes.size > 0 || alternatives.length > 0;
   // a card that names schemes without asking for one takes any of them, or none
   if (alternatives.length === 0) alternatives.push(...[...schemes.keys()].map((name) => ({ [name]: [] })), {});
-  return { schemes, alternatives };
+  return { schemes, alternatives, isDeclared };
 }
 
 function requirementsOf(owner: Record<string, unknown>): Requirement[] {

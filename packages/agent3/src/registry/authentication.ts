@@ -1,5 +1,5 @@
 // What a call of an agent must show, and whether the vault has it. Never a secret.
-import { hasCredentials } from '../bridge/authorization.ts';
+import { plannedCredentials } from '../bridge/authorization.ts';
 import type { Credential, Invocation, ListedAgent } from '../types.ts';
 import { readCard } from './card.ts';
 
@@ -22,5 +22,7 @@ export function authenticationOf(agent: ListedAgent, credentials: readonly Crede
   const alternatives = securityRequirements.map(({ schemes }) => Object.keys(schemes ?? {}));
   const kinds = alternatives.flat().map((name) => kindOf(declared[name] ?? {}));
   const required = alternatives.length > 0 && alternatives.every((needed) => needed.length > 0);
-  return { schemes: [...new Set(kinds)], required, available: !required || hasCredentials(agent, credentials) };
+  const { sends, problem } = plannedCredentials(agent, credentials);
+  const facts = { schemes: [...new Set(kinds)], required, available: problem === undefined, sends };
+  return { ...facts, ...(problem === undefined ? {} : { problem }) };
 }

@@ -12,6 +12,9 @@ import type { Registrations } from './registrations.ts';
 import type { RegistrySchema } from './schema.ts';
 
 const TRY_AGAIN_MS = 60_000;
+/** Failing calls ask the server of a card no more often than this. */
+const RENEW_MS = 5_000;
+const MOST_RENEWED = 10_000;
 
 export interface FreshnessOptions {
   db: Kysely<RegistrySchema>;
@@ -26,6 +29,7 @@ export interface FreshnessOptions {
 export class Freshness {
   readonly #options: FreshnessOptions;
   readonly #underWay = new Map<string, Promise<void>>();
+  readonly #renewedAt = new Map<string, number>();
 
   constructor(options: FreshnessOptions) {
     this.#options = options;
@@ -49,6 +53,29 @@ export class Freshness {
       return this.#asItIs(row, cause);
     }
     return this.find(agentId);
+  }
+
+  /** Fetched again although it is not stale; the old one when that fails or was done a moment ago. */
+  async renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
+    const row = await this.row(agentId);
+    if (!row || row.card_url === null) return row && listedAgent(row);
+    if (!this.#mayRenew(agentId)) return listedAgent(row);
+    try {
+      const refreshing = this.refresh(row);
+      await (signal ? abortable(refreshing, signal) : refreshing);
+    } catch {
+      signal?.throwIfAborted();
+      return listedAgent(row);
+    }
+    return this.find(agentId);
+  }
+
+  #mayRenew(agentId: string): boolean {
+    const now = this.#options.now();
+    if (now - (this.#renewedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < RENEW_MS) return this.#underWay.has(agentId);
+    if (this.#renewedAt.size >= MOST_RENEWED) this.#renewedAt.clear();
+    this.#renewedAt.set(agentId, now);
+    return true;
   }
 
   /** The card we have, unless it is too old to call by: asking for it again was in vain, now or a moment ago. */

@@ -174,6 +174,10 @@ export class Registry implements Directory {
     return this.#freshness.fresh(agentId, signal);
   }
 
+  renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
+    return this.#freshness.renewed(agentId, signal);
+  }
+
   credentials(agentId: string): Promise<readonly Credential[]> {
     return this.#credentials.find(agentId);
   }
