@@ -132,7 +132,7 @@ export class Settings {
     return otherwise;
   }
 
-  /** The address without a slash at its end. */
+  /** The address without a slash or the path of the API at its end. */
   url(name: string, example: string): string {
     const given = this.required(name, `the address of the Mattermost server, ${example}`);
     if (given === '') return '';
@@ -141,7 +141,7 @@ export class Settings {
     else if (url.username !== '' || url.password !== '') this.fault(name, 'must not hold a user name or a password');
     else if (url.search !== '' || url.hash !== '')
       this.fault(name, 'must end with the path of Mattermost, without ? and #');
-    return given.replace(/\/+$/, '');
+    return given.replace(/\/+$/, '').replace(/\/api\/v\d+$/, '');
   }
 
   /** An address that people open in a browser: https, except on this machine. */

@@ -39,7 +39,7 @@ function offeredTo(profile: Profile, hasDefaultTeam: boolean): OfferedTools {
   });
   return {
     byName: new Map(offered.map((one) => [one.tool.name, one])),
-    listed: offered.filter(({ isAllowed }) => isAllowed).map(listedAs),
+    listed: offered.filter(({ isAllowed, tool }) => isAllowed && tool.isListed).map(listedAs),
   };
 }
 

@@ -24,6 +24,8 @@ interface ToolDefinition<Shape extends z.ZodRawShape> {
   capability: Capability;
   effect: Effect;
   tags: readonly string[];
+  /** False for a tool that is there for those who know its name. */
+  isListed?: boolean;
   input: Shape;
   /** Puts `team_id` first among the arguments; it may be left out where a default team is set. */
   hasTeam?: boolean;
@@ -40,6 +42,7 @@ export interface Tool {
   title: string;
   description: string;
   capability: Capability;
+  isListed: boolean;
   annotations: ToolAnnotations;
   meta: { capability: Capability; tags: readonly string[] };
   inputSchema(hasDefaultTeam: boolean): StandardSchemaWithJSON<unknown, unknown>;
@@ -59,11 +62,12 @@ export class RichResult {
 }
 
 export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Shape>): Tool {
-  const { name, title, description, capability, effect, tags, hasTeam = false, check } = definition;
+  const { name, title, description, capability, effect, tags, isListed = true, hasTeam = false, check } = definition;
   const plain = z.strictObject({ ...(hasTeam ? { team_id: id().optional() } : {}), ...definition.input });
   const schema = plain.superRefine((args, issues) => {
     const wrong = check?.(args as z.output<z.ZodObject<Shape>>);
     if (wrong !== undefined) issues.addIssue({ code: 'custom', message: wrong });
+    if (hasNul(args)) issues.addIssue({ code: 'custom', message: NUL });
   });
   const listed = listedSchema(plain);
   const required = Array.isArray(listed.required) ? listed.required : [];
@@ -73,6 +77,7 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
     title,
     description,
     capability,
+    isListed,
     annotations: annotationsOf[effect],
     meta: { capability, tags: ['mattermost', ...tags] },
     inputSchema: (hasDefaultTeam) =>
@@ -86,6 +91,13 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
       return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: { ...result } };
     },
   };
+}
+
+const NUL = 'a text has a NUL character (U+0000), which Mattermost cannot store; leave it out';
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasNul);
 }
 
 interface Issue {

@@ -31,6 +31,14 @@ test('two variables are enough', () => {
   });
 });
 
+test.each(['/api/v4', '/api/v4/', '/sub/api/v4'])(
+  'the path of the API at the end of the address (%s) is taken off',
+  (path) => {
+    const { url } = readConfig({ ...usable, MATTERMOST_URL: `https://chat.example.com${path}` });
+    expect(url).toBe(`https://chat.example.com${path.startsWith('/sub') ? '/sub' : ''}`);
+  },
+);
+
 test('everything can be set', () => {
   const config = readConfig({
     ...usable,

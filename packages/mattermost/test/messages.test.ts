@@ -136,6 +136,72 @@ test('a reply to a thread of another channel is refused and nothing is written',
   expect(fake.requests.filter(({ method }) => method === 'POST')).toEqual([]);
 });
 
+test('a file that Mattermost would drop silently is refused before anything is written', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const channel_id = fake.channel('off-topic').id;
+  const send = (file_ids: string[]) => connection.call('post_message', { channel_id, message: 'See', file_ids });
+  const upload = { channel_id, content_base64: 'YQ==', filename: 'a.txt' };
+  const { id } = (await connection.call('upload_file', upload)).data;
+  expect((await send([id])).data.files).toMatchObject([{ id }]);
+  expect((await send([id])).text).toMatch(/^file_ids: \w+ is in message \w+ already.*Upload it again/);
+  const [used = ''] = fake.post('notes').file_ids;
+  expect((await send([used])).text).toContain('is in message');
+  expect((await send(['x'.repeat(26)])).text).toMatch(/^Resource not found/);
+  const foreign = fake.world.files.get(used)?.info;
+  if (foreign) foreign.post_id = '';
+  expect((await send([used])).text).not.toContain('"id"');
+  expect((fake.world.timeline.get(channel_id) ?? []).filter(({ message }) => message === 'See')).toHaveLength(1);
+});
+
+test('a file that was dropped all the same is named in the result', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const channel_id = fake.channel('off-topic').id;
+  const upload = { channel_id, content_base64: 'YQ==', filename: 'a.txt' };
+  const { id } = (await connection.call('upload_file', upload)).data;
+  const body = { ...fake.say('alice', 'off-topic', 'See'), file_ids: [] };
+  fake.fail({ method: 'POST', path: /posts$/, status: 201, body });
+  const { data } = await connection.call('post_message', { channel_id, message: 'See', file_ids: [id] });
+  expect(data.files_dropped).toEqual([id]);
+});
+
+test('a long message is not sent back to its author', async () => {
+  const connection = await start();
+  const channel_id = connection.fake.channel('off-topic').id;
+  const message = 'x'.repeat(16_383);
+  const posted = await connection.call('post_message', { channel_id, message });
+  expect(posted.data).toMatchObject({ characters_cut: 15_883, channel_id, user_id: connection.fake.user('alice').id });
+  expect(posted.text.length).toBeLessThan(1500);
+  const updated = await connection.call('update_message', { post_id: posted.data.id, message: `${message.slice(1)}y` });
+  expect(updated.text.length).toBeLessThan(1500);
+  expect((await connection.call('get_post', { post_id: posted.data.id })).data.message).toHaveLength(16_383);
+});
+
+test.each(['from:@bob build', 'FROM: @bob build', 'build -from:@carol'])(
+  'a search for %s takes the @ off the name',
+  async (terms) => {
+    const connection = await start();
+    const { data } = await connection.call('search_messages', { team_id: connection.fake.team('main').id, terms });
+    expect(data.messages.map(({ id }: { id: string }) => id)).toEqual([connection.fake.post('mention').id]);
+  },
+);
+
+test('reading leaves the read marker alone; writing moves it, and so does marking, for members', async () => {
+  const connection = await start();
+  const { fake } = connection;
+  const channel_id = fake.channel('town-square').id;
+  const unread = () => fake.world.member(channel_id, fake.user('alice').id)?.mention_count;
+  await connection.call('get_channel_messages', { channel_id, unread_only: true });
+  expect(unread()).toBe(1);
+  await connection.call('post_message', { channel_id, message: 'Here' });
+  expect(unread()).toBe(0);
+  const { tools } = await connection.client.listTools();
+  expect(tools.find(({ name }) => name === 'mark_channel_viewed')?.description).toContain('post_message');
+  const outside = await connection.call('mark_channel_viewed', { channel_id: fake.channel('open-door').id });
+  expect(outside.text).toMatch(/^Refused: only members.*join_channel/);
+});
+
 test('editing keeps what was not edited: other props, the pin, the files', async () => {
   const connection = await start();
   const { fake } = connection;

@@ -154,6 +154,22 @@ test('a post that Mattermost is still storing is asked for again', async () => {
   expect((await connection.call('post_message', args)).isError).toBe(false);
 });
 
+test('a feature that is turned off is not called a passing error', async () => {
+  const connection = await start({ fake: { version: '6.7' } });
+  const [file_id] = connection.fake.post('notes').file_ids;
+  const { text } = await connection.call('get_file_link', { file_id });
+  expect(text).toMatch(/^Client error: Public links have been disabled \(status=501/);
+  expect(text).toContain('turned off');
+  expect(text).not.toContain('Try again');
+});
+
+test.each(['6.7', '10.11'])('a refusal by %s names both the id and join_channel', async (version) => {
+  const connection = await start({ fake: { version } });
+  const channel_id = connection.fake.channel('open-door').id;
+  const { text } = await connection.call('post_message', { channel_id, message: 'Hello' });
+  expect(text).toMatch(/^Client error: .*the id is wrong.*join_channel/);
+});
+
 test('an answer may take longer than idle connections are kept', async () => {
   const connection = await start({ config: { keepAliveMs: 20 } });
   connection.fake.fail({ path: /users\/me/, delayMs: 200 });

@@ -54,6 +54,19 @@ describe.each(eras)('in %s', (era) => {
   });
 });
 
+test('list_channels is not listed, yet whoever knows the name gets public channels and private ones of this account', async () => {
+  const connection = await connect();
+  const team_id = connection.fake.team('main').id;
+  const names: string[] = [];
+  for (let next: object | undefined = { page: 0, per_page: 2 }; next; ) {
+    const { data } = await connection.call('list_channels', { team_id, ...next });
+    names.push(...data.channels.map((one: { name: string }) => one.name));
+    next = data.truncated ? data.next : undefined;
+  }
+  expect(names.sort()).toEqual(['off-topic', 'open-door', 'private-room', 'town-square']);
+  await connection.close();
+});
+
 test('a default team makes team_id optional, by id or by name; without one it is required', async () => {
   const teamIsRequired = async (environment: Record<string, string>) => {
     const tool = (await listTools({ environment })).find(({ name }) => name === 'search_messages');
@@ -105,14 +118,20 @@ test.each([
   ['upload_file', { channel_id: 'x'.repeat(26), content_base64: 'YQ==' }, 'needs filename'],
   ['get_thread', { post_id: 'x'.repeat(26), from_post: 'x'.repeat(26) }, 'go together'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), unread_only: true, since: 1e12 }, 'exclude each other'],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 1e12, page: 1 }, 'do not go with since'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 1e12, page: 1 }, 'page does not go with since'],
   [
     'get_channel_messages',
     { channel_id: 'x'.repeat(26), unread_only: true, per_page: 5 },
-    'do not go with unread_only',
+    'per_page does not go with unread_only; use limit_after',
+  ],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since_post: 'x'.repeat(26) }, 'since_post goes with since'],
+  ['post_message', { channel_id: 'x'.repeat(26), message: 'a\0b' }, 'NUL character (U+0000)'],
+  [
+    'post_message',
+    { channel_id: 'x'.repeat(26), message: 'a', attachments: [{ fields: [{ title: '\0', value: 1 }] }] },
+    'NUL character (U+0000)',
   ],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), limit_after: 5 }, 'go with unread_only'],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), collapsed_threads: true }, 'unread_only or since'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 0 }, 'since'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-13-45T00:00Z' }, 'is no time'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-02-30T00:00:00Z' }, 'is no time'],

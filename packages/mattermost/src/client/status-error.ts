@@ -27,6 +27,10 @@ export function statusError({ status, body, location, retryAfterMs }: Refusal): 
     const wait = retryAfterMs === undefined ? 'Wait a while' : `Wait ${Math.ceil(retryAfterMs / 1000)} seconds`;
     return new MattermostError('RATE_LIMITED', `Rate limit exceeded ${suffix}. ${wait}, then try again.`, options);
   }
+  if (status === 501) {
+    const text = `${said('Client error')}. This Mattermost has that turned off; trying again does not help, its administrator can.`;
+    return new MattermostError('CLIENT_ERROR', text, options);
+  }
   if (status >= 500) {
     return new MattermostError('SERVER_ERROR', `${said('Server error')}. Try again after a while.`, options);
   }
@@ -38,7 +42,9 @@ export function statusError({ status, body, location, retryAfterMs }: Refusal): 
 }
 
 function adviceFor(status: number): string {
-  if (status === 403) return 'This account may not do that: ask somebody with the permission, or use another channel.';
+  if (status === 403) {
+    return 'Either the id is wrong, which many Mattermost servers do not tell apart, or this account may not do that: join_channel makes it a member of a public channel; for others ask somebody with the permission.';
+  }
   if (status === 413) return 'It is larger than this Mattermost takes.';
   return 'Change the arguments before you try again.';
 }

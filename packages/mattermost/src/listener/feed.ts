@@ -8,6 +8,7 @@ import type { MattermostConfig } from '../config.ts';
 import { errorText, isMattermostError, isPassing, MattermostError } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import type { Log } from '../log.ts';
+import { requireMember } from '../membership.ts';
 import { isNewerThan } from '../tools/post-pages.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from './socket.ts';
 
@@ -65,7 +66,7 @@ export class ChannelFeed {
     try {
       await policy.requireChannel(channelId, 'read');
       const { last_post_at } = await api.get<ChannelRecord>(path`/channels/${channelId}`);
-      await this.#requireMember(channelId);
+      await requireMember(api, channelId, 'Mattermost tells only the members of a channel what changes in it');
       if (!this.#channels.has(channelId) && this.#channels.size >= MOST_CHANNELS) {
         throw new MattermostError('REFUSED', `Refused: at most ${MOST_CHANNELS} channels can be watched at a time.`);
       }
@@ -90,18 +91,6 @@ export class ChannelFeed {
     this.#socket = undefined;
     this.#channels.clear();
     this.#missed.clear();
-  }
-
-  async #requireMember(channelId: string): Promise<void> {
-    try {
-      await this.#context.api.get(path`/channels/${channelId}/members/me`);
-    } catch (error) {
-      const isMissing = isMattermostError(error) && (error.status === 403 || error.status === 404);
-      if (!isMissing) throw error;
-      const text =
-        'Refused: Mattermost tells only the members of a channel what changes in it, and this account is none. Use join_channel, or have the account added, then subscribe again.';
-      throw new MattermostError('REFUSED', text);
-    }
   }
 
   #leave(channelId: string, watcher: Watcher): void {

@@ -1,8 +1,9 @@
 // A channel read by page, around a message, since a time, or what is unread, each with a true end.
 import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
-import type { MemberRecord, PostListRecord, PostRecord } from '../client/records.ts';
+import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { isMattermostError, MattermostError } from '../errors.ts';
+import { requireMember } from '../membership.ts';
 import { isNewerThan, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
 import { postsOf } from './present.ts';
 
@@ -116,7 +117,7 @@ async function readUnread({ api }: ToolContext, request: ChannelMessagesRequest)
       collapsedThreads: collapsed_threads || undefined,
       skipFetchThreads: true,
     }),
-    api.get<MemberRecord>(path`/channels/${channel_id}/members/me`),
+    requireMember(api, channel_id, 'only members of a channel have unread messages in it'),
   ]);
   const around = postsOf(list).reverse();
   const read = around.filter(({ create_at }) => (create_at ?? 0) <= (last_viewed_at ?? 0));

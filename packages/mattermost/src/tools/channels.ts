@@ -4,9 +4,10 @@ import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, MemberRecord } from '../client/records.ts';
 import { tidy, time } from '../compact.ts';
+import { requireMember } from '../membership.ts';
 import { channelName, full, id, listOf, page, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
-import { CUT, readPage, readReadablePage } from './paging.ts';
+import { CUT, readFromStart, readPage, readReadablePage } from './paging.ts';
 import { paged, presentChannel, presentChannels, presentMembers } from './present.ts';
 import { readMyChannels, unreadCounts } from './unread.ts';
 
@@ -86,6 +87,35 @@ export const channelTools = [
         return { ...presented[index], ...counts, ...viewed };
       });
       return { channels };
+    },
+  }),
+  defineTool({
+    name: 'list_channels',
+    title: 'List channels',
+    description: 'Public channels of a team, and private ones of this account.',
+    isListed: false, // for clients that know its name: list_my_channels and list_public_channels are the two halves
+    capability: 'read',
+    effect: 'read',
+    tags: ['channel'],
+    hasTeam: true,
+    input: { page: page(), per_page: perPage(), full: full() },
+    output: pageOf('channels', channel, { note: {} }),
+    async run({ team_id, page, per_page, full }, context) {
+      const team = await context.team(team_id);
+      const { items, isTruncated, isCut } = await readFromStart<ChannelRecord>(context, {
+        page,
+        per_page,
+        channelOf: (one) => one.id,
+        async read(page, per_page) {
+          const mine = await context.api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`);
+          const open = await context.api.list<ChannelRecord>(path`/teams/${team}/channels`, { page, per_page });
+          const found = [...(page === 0 ? mine.filter(({ type }) => type === 'P') : []), ...open];
+          context.names.rememberChannels(found);
+          return found;
+        },
+      });
+      const channels = await presentChannels(context, items, full);
+      return { channels, ...(isCut ? CUT : paged(isTruncated, { page: page + 1, per_page })) };
     },
   }),
   defineTool({
@@ -206,7 +236,8 @@ export const channelTools = [
   defineTool({
     name: 'mark_channel_viewed',
     title: 'Mark channel as read',
-    description: 'Move the read marker of this account to now. Nothing else here moves it.',
+    description:
+      'Move the read marker of this account to now. Of the other tools only post_message moves it, in its channel.',
     capability: 'write',
     effect: 'additive',
     tags: ['channel'],
@@ -214,6 +245,7 @@ export const channelTools = [
     output: done,
     async run({ channel_id }, context) {
       await context.policy.requireChannel(channel_id, 'write');
+      await requireMember(context.api, channel_id, 'only members of a channel have a read marker in it');
       await context.api.post('/channels/members/me/view', { channel_id });
       return { ok: true, channel_id };
     },

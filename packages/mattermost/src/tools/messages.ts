@@ -3,13 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
-import type { ChannelRecord, PostListRecord, PostRecord } from '../client/records.ts';
+import type { ChannelRecord, FileRecord, PostListRecord, PostRecord } from '../client/records.ts';
+import { tidy } from '../compact.ts';
 import { isMattermostError, MattermostError } from '../errors.ts';
 import { attachments, full, id, message, page, pageOf, perPage, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
+import { changePost } from './change-post.ts';
 import { readChannelMessages } from './channel-messages.ts';
 import { readFromStart } from './paging.ts';
-import { paged, postsOf, presentPost, presentPosts } from './present.ts';
+import { paged, postsOf, presentPosts, presentWritten } from './present.ts';
 
 export const post = record(
   'id',
@@ -55,7 +57,7 @@ export const messageTools = [
     async run({ channel_id, message, root_id, file_ids, attachments, full }, context) {
       const { policy, names, api } = context;
       await policy.requireChannel(channel_id, 'write');
-      for (const file of file_ids ?? []) await policy.requireFile(file, 'read');
+      for (const file of file_ids ?? []) await requireUsable(context, file);
       const root = root_id === undefined ? undefined : await findRoot(context, root_id, channel_id);
       const me = await names.me();
       const created = await api.createPost(
@@ -69,7 +71,8 @@ export const messageTools = [
         },
         POST_PROP,
       );
-      return presentPost(context, created, full);
+      const dropped = file_ids?.filter((file) => !created.file_ids?.includes(file)) ?? [];
+      return { ...(await presentWritten(context, created, full)), ...tidy({ files_dropped: dropped }) };
     },
   }),
   defineTool({
@@ -153,7 +156,7 @@ export const messageTools = [
         channelOf: ({ channel_id }) => channel_id,
         async read(page, per_page) {
           // before the terms, as a modifier at their end takes the next word for its value
-          const body = { terms: exclusions + terms, is_or_search, page, per_page, time_zone_offset: 0 };
+          const body = { terms: exclusions + plainNames(terms), is_or_search, page, per_page, time_zone_offset: 0 };
           return postsOf(await context.api.ask<PostListRecord>(path`/teams/${team}/posts/search`, body));
         },
       });
@@ -175,10 +178,12 @@ export const messageTools = [
       message.trim() === '' && !attachments ? 'message is empty; use delete_message to remove it' : undefined,
     output: post,
     async run({ post_id, message, attachments, full }, context) {
-      await context.policy.requirePost(post_id, 'write');
-      const { props } = attachments ? await context.api.get<PostRecord>(path`/posts/${post_id}`) : {};
-      const body = attachments ? { message, props: { ...props, attachments } } : { message };
-      return presentPost(context, await context.api.put<PostRecord>(path`/posts/${post_id}/patch`, body), full);
+      const updated = await changePost(context, post_id, async ({ api }) => {
+        const { props } = attachments ? await api.get<PostRecord>(path`/posts/${post_id}`) : {};
+        const body = attachments ? { message, props: { ...props, attachments } } : { message };
+        return api.put<PostRecord>(path`/posts/${post_id}/patch`, body);
+      });
+      return presentWritten(context, updated, full);
     },
   }),
   defineTool({
@@ -191,12 +196,30 @@ export const messageTools = [
     input: { post_id: id() },
     output: record('post_id', 'ok'),
     async run({ post_id }, context) {
-      await context.policy.requirePost(post_id, 'write');
-      await context.api.delete(path`/posts/${post_id}`);
+      await changePost(context, post_id, ({ api }) => api.delete(path`/posts/${post_id}`));
       return { ok: true, post_id };
     },
   }),
 ];
+
+/** Mattermost puts a file into one message, of the account that uploaded it, and drops others silently. */
+async function requireUsable(context: ToolContext, fileId: string): Promise<void> {
+  await context.policy.requireFile(fileId, 'read');
+  const { post_id, user_id } = await context.api.get<FileRecord>(path`/files/${fileId}/info`);
+  const reason = post_id
+    ? `is in message ${post_id} already`
+    : user_id && user_id !== (await context.names.me()).id
+      ? 'was uploaded by another account'
+      : undefined;
+  if (reason === undefined) return;
+  const text = `file_ids: ${fileId} ${reason}, and Mattermost would leave it out. Upload it again with upload_file.`;
+  throw new MattermostError('ARGUMENTS_INVALID', text);
+}
+
+/** `from:@alice` finds nothing: Mattermost takes the @ for a part of the name. */
+function plainNames(terms: string): string {
+  return terms.replace(/(?<=(?:^|\s)-?from:\s*)@/gi, '');
+}
 
 /** `Date` takes 30 February for 2 March. */
 function isTime(text: string): boolean {

@@ -4,8 +4,10 @@ import type { ToolContext } from '../caller.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ReactionRecord } from '../client/records.ts';
 import { tidy, time } from '../compact.ts';
+import { isMattermostError, MattermostError } from '../errors.ts';
 import { emojiName, full, id, listOf, record } from '../schemas.ts';
 import { defineTool } from '../tool.ts';
+import { changePost } from './change-post.ts';
 import { post } from './messages.ts';
 import { postsOf, presentPost, presentPosts } from './present.ts';
 
@@ -36,14 +38,12 @@ export const postTools = [
     input: { post_id: id(), emoji_name: emojiName(), full: full() },
     output: reaction,
     async run({ post_id, emoji_name, full }, context) {
-      await context.policy.requirePost(post_id, 'write');
       const { id: user_id } = await context.names.me();
       const body = { user_id, post_id, emoji_name: withoutColons(emoji_name) };
-      const [added = {}] = await presentReactions(
-        context,
-        [await context.api.post<ReactionRecord>('/reactions', body)],
-        full,
+      const made = await changePost(context, post_id, ({ api }) =>
+        orUnknown(api.post<ReactionRecord>('/reactions', body)),
       );
+      const [added = {}] = await presentReactions(context, [made], full);
       return added;
     },
   }),
@@ -57,8 +57,8 @@ export const postTools = [
     input: { post_id: id(), emoji_name: emojiName() },
     output: record('post_id', 'ok'),
     async run({ post_id, emoji_name }, context) {
-      await context.policy.requirePost(post_id, 'write');
-      await context.api.delete(path`/users/me/posts/${post_id}/reactions/${withoutColons(emoji_name)}`);
+      const name = withoutColons(emoji_name);
+      await changePost(context, post_id, ({ api }) => api.delete(path`/users/me/posts/${post_id}/reactions/${name}`));
       return { ok: true, post_id };
     },
   }),
@@ -110,11 +110,21 @@ function definePin(
     input: { post_id: id(), full: full() },
     output: post,
     async run({ post_id, full }, context) {
-      await context.policy.requirePost(post_id, 'write');
-      await context.api.post(path`/posts/${post_id}/${endpoint}`);
+      await changePost(context, post_id, ({ api }) => api.post(path`/posts/${post_id}/${endpoint}`));
       return presentPost(context, await context.api.get<PostRecord>(path`/posts/${post_id}`), full);
     },
   });
+}
+
+/** From version 9.3 Mattermost refuses emoji it does not have, in words about ids or settings. */
+async function orUnknown<Value>(adding: Promise<Value>): Promise<Value> {
+  try {
+    return await adding;
+  } catch (error) {
+    if (!isMattermostError(error) || !error.errorId?.includes('.emoji.')) throw error;
+    const text = 'There is no emoji of that name here. Use a standard name such as thumbsup, eyes or white_check_mark.';
+    throw new MattermostError('ARGUMENTS_INVALID', text, { cause: error });
+  }
 }
 
 async function presentReactions(

@@ -61,6 +61,15 @@ export async function presentPost(context: ToolContext, post: PostRecord, full: 
   return presented;
 }
 
+const LONGEST_ECHO = 500;
+
+/** What was just written comes back short: its author knows it. */
+export async function presentWritten(context: ToolContext, post: PostRecord, full: boolean): Promise<Compact> {
+  const options = { full, withChannel: true, characters: LONGEST_ECHO };
+  const [presented = {}] = await presentPosts(context, [post], options);
+  return full ? presented : { ...presented, ...tidy({ user_id: post.user_id }) };
+}
+
 export async function presentChannels(
   context: ToolContext,
   channels: readonly ChannelRecord[],

@@ -69,9 +69,11 @@ export const threadTools = [
     async run({ team_id, unread, before, per_page, full }, context) {
       const team = await context.team(team_id);
       await context.policy.requireTeamNotDenied(team);
+      await context.names.team(team); // an unknown team would only have no threads
       // where a thread stands in the list tells when it was last answered
       if (before) await context.policy.requirePost(before, 'read');
       const { threads, isTruncated, isCut } = await readThreads(context, team, { unread, before, per_page });
+      if (before && threads.length === 0) await context.api.get(path`/posts/${before}`);
       const next = { before: threads.at(-1)?.id, per_page };
       return { threads: await presentThreads(context, threads, full), ...(isCut ? CUT : paged(isTruncated, next)) };
     },

@@ -77,7 +77,9 @@ export const userTools = [
     tags: ['user'],
     input: { user_id: id(), full: full() },
     output: record('user_id', 'status', 'manual', 'last_activity'),
-    async run({ user_id, full }, { api }) {
+    async run({ user_id, full }, { api, names }) {
+      // Mattermost calls everybody offline whom it does not know
+      if (!(await names.users([user_id])).has(user_id)) await api.get<UserRecord>(path`/users/${user_id}`);
       const found = await api.get<StatusRecord>(path`/users/${user_id}/status`);
       const { status, manual, last_activity_at } = found;
       return full ? found : tidy({ user_id: found.user_id, status, manual, last_activity: time(last_activity_at) });

@@ -118,8 +118,8 @@ function view(call: Call): Record<string, number> {
     const id = text(body, name);
     if (!id) continue;
     const channel = world.channels.get(idField(body, name));
-    const at = channel && markViewed(world, channel, user.id);
-    if (at !== undefined) times[id] = at;
+    // of a channel one is not in, the time comes all the same
+    if (channel) times[id] = markViewed(world, channel, user.id) ?? channel.last_post_at;
   }
   if (world.atLeast(9)) world.publish('multiple_channels_viewed', { channel_times: times }, { user_id: user.id });
   else for (const id of Object.keys(times)) world.publish('channel_viewed', { channel_id: id }, { user_id: user.id });
