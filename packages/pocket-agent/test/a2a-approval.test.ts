@@ -23,6 +23,8 @@ import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers
 const world = new World();
 afterEach(() => world.close());
 
+const asksTwice = (task: Parameters<typeof questionsOf>[0]) => questionsOf(task).length === 2;
+
 describe.each(bindings)('a call that needs a yes (%s)', (binding) => {
   test('makes the task wait, and a yes lets it go on', async () => {
     const { agent, erased } = world.cleaner();
@@ -54,9 +56,8 @@ describe.each(bindings)('a call that needs a yes (%s)', (binding) => {
   test('is answered by data that names the question, when there are two at once', async () => {
     const { agent, erased } = world.cleaner([{ id: 7 }, { id: 8 }]);
     const client = await clientOf((await world.serve(agent)).url, { binding });
-    const asked = await send(client, message('clean up'));
-    const { id: taskId } = asked;
-    const [first, second] = questionsOf(asked);
+    const { id: taskId } = await send(client, message('clean up'));
+    const [first, second] = questionsOf(await until(client, taskId, asksTwice));
     await expect(send(client, message('yes', { taskId }))).rejects.toThrow(/Answer each question by its name/);
     await expect(send(client, message([{ data: { approve: true } }], { taskId }))).rejects.toThrow(/by its name/);
     await expect(send(client, message([{ data: { approve: true, question: 'q9' } }], { taskId }))).rejects.toThrow();
@@ -101,10 +102,11 @@ test('anything but a plain yes is none', async () => {
 test('the same answer sent twice answers once', async () => {
   const { agent, erased } = world.cleaner([{ id: 7 }, { id: 8 }]);
   const client = await clientOf((await world.serve(agent)).url);
-  const asked = await send(client, message('clean up'));
-  const answer = message([{ data: { approve: true, question: questionsOf(asked)[0] } }], { taskId: asked.id });
+  const { id: taskId } = await send(client, message('clean up'));
+  const [first, second] = questionsOf(await until(client, taskId, asksTwice));
+  const answer = message([{ data: { approve: true, question: first } }], { taskId });
   await Promise.all([send(client, answer), send(client, answer)]);
-  const last = await send(client, message(`no ${questionsOf(asked)[1]}`, { taskId: asked.id }));
+  const last = await send(client, message(`no ${second}`, { taskId }));
   expect(stateOf(last)).toBe('TASK_STATE_COMPLETED');
   expect(erased).toEqual([{ id: 7 }]);
 });

@@ -59,6 +59,9 @@ interface Conversation {
 
 const CARD_MS = 30_000;
 const RETRY_MS = 5_000;
+const LONGEST_NAME = 100;
+/** Time for tasks of aborted calls to be cancelled. */
+const CLOSE_MS = 1_000;
 const MOST_CONVERSATIONS = 1_000;
 
 /** One line: `tools: [remoteAgent('https://agents.example.com')]`. */
@@ -75,6 +78,8 @@ class RemoteAgent implements ToolSource {
   readonly #closing = new AbortController();
   #link: Promise<RemoteLink> | undefined;
   #tool: Tool | undefined;
+  /** The name in the card. */
+  #ownName: string | undefined;
   /** When it was last looked for in vain. */
   #failedAt: number | undefined;
   #revision = 0;
@@ -90,6 +95,15 @@ class RemoteAgent implements ToolSource {
     }
     this.#options = { logger: stderrLogger(), ...options };
     this.name = options.name ?? new URL(options.url).host;
+  }
+
+  get #maxResultBytes(): number {
+    return this.#options.maxResultBytes ?? 262_144;
+  }
+
+  /** For messages: the name in the card, once it was read, says more than an address. */
+  get #label(): string {
+    return this.#options.name ?? this.#ownName ?? this.name;
   }
 
   get revision(): number {
@@ -126,24 +140,29 @@ class RemoteAgent implements ToolSource {
   async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     const { message, taskId } = args;
     if (typeof message !== 'string')
-      throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.name} needs a text "message".`);
+      throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a text "message".`);
     const conversation = this.#conversation(context);
     const to = taskId === undefined ? conversation : this.#waitingTask(conversation, String(taskId));
     const { timeoutMs = 600_000 } = this.#options;
-    const what = `The message to ${this.name}`;
+    const what = `The message to ${this.#label}`;
     const deadline = startDeadline(what, [context.signal, this.#closing.signal], timeoutMs);
     const sent = userMessage([{ text: message }], to);
     try {
-      return await this.#track(this.#converse(conversation, sent, { ...context, signal: deadline.signal }));
+      // what must still be done for a call that was given up, such as cancelling its task, does not hold up the caller
+      const answer = this.#track(this.#converse(conversation, sent, { ...context, signal: deadline.signal }));
+      return await abortable(answer, deadline.signal);
     } finally {
       deadline.release();
     }
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new PocketError('AGENT_CLOSED', `The way to ${this.name} was closed.`));
+    this.#closing.abort(new PocketError('AGENT_CLOSED', `The way to ${this.#label} was closed.`));
+    const link = await this.#link?.catch(() => undefined);
+    const late = setTimeout(() => link?.close(), CLOSE_MS);
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
-    (await this.#link?.catch(() => undefined))?.close();
+    clearTimeout(late);
+    link?.close();
   }
 
   async #converse(conversation: Conversation, message: Message, context: ToolCallContext): Promise<CallToolResult> {
@@ -151,14 +170,21 @@ class RemoteAgent implements ToolSource {
     let progress = 0;
     const tell = (text: string) => context.progress({ progress: ++progress, message: text });
     const link = await abortable(this.#open(), context.signal);
-    const call = new RemoteCall(link, context.signal, tell);
+    const maxBytes = this.#maxResultBytes;
+    const call = new RemoteCall(link, { signal: context.signal, maxBytes, tell });
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
-      const asker = { name: this.name, approvals, frame: currentFrame(), warn: (text: string) => this.#warnOnce(text) };
+      const asker = {
+        name: this.#label,
+        approvals,
+        frame: currentFrame(),
+        warn: (text: string) => this.#warnOnce(text),
+      };
       await abortable(answerApprovals(call, asker), context.signal);
     } catch (error) {
-      if (context.signal.aborted) void this.#track(call.cancel());
+      // nobody follows the task any more
+      if (context.signal.aborted || isPocketError(error, 'TOOL_FAILED')) void this.#track(call.cancel());
       else if (!isPocketError(error)) this.#forget(link);
       throw this.#explain(error, context.signal);
     }
@@ -166,7 +192,7 @@ class RemoteAgent implements ToolSource {
     if (message.taskId) conversation.waiting.delete(message.taskId);
     if (call.taskId && call.status?.state === 'TASK_STATE_INPUT_REQUIRED')
       conversation.waiting.set(call.taskId, call.contextId);
-    return remoteResult(call, { name: this.name, maxBytes: this.#options.maxResultBytes ?? 262_144 });
+    return remoteResult(call, { name: this.#label, maxBytes });
   }
 
   #open(): Promise<RemoteLink> {
@@ -174,11 +200,14 @@ class RemoteAgent implements ToolSource {
     const all = token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
     this.#link ??= withSdk(() => import('./remote-link.ts'))
       .then(({ openLink }) => {
-        const late = startDeadline(`Reading the card of ${this.name}`, [this.#closing.signal], CARD_MS);
-        return openLink({ url, headers: all, allowHosts }, late.signal).finally(() => late.release());
+        const late = startDeadline(`Reading the card of ${this.#label}`, [this.#closing.signal], CARD_MS);
+        // in JSON, one byte of a string may take six
+        const maxStringBytes = 6 * (this.#maxResultBytes + 1);
+        return openLink({ url, headers: all, allowHosts, maxStringBytes }, late.signal).finally(() => late.release());
       })
       .then((link) => {
         this.#failedAt = undefined;
+        this.#ownName = link.name.replace(/\p{C}+/gu, ' ').slice(0, LONGEST_NAME);
         this.#tool = this.#describe(link);
         return link;
       })
@@ -198,7 +227,7 @@ class RemoteAgent implements ToolSource {
 
   #waitingTask({ waiting }: Conversation, taskId: string): { taskId: string; contextId: string | undefined } {
     if (waiting.has(taskId)) return { taskId, contextId: waiting.get(taskId) };
-    throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.name} has no task "${taskId}" that waits for an answer.`);
+    throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} has no task "${taskId}" that waits for an answer.`);
   }
 
   #describe({ name: ownName, description }: RemoteLink): Tool {
@@ -246,8 +275,12 @@ class RemoteAgent implements ToolSource {
     if (signal.aborted) return signal.reason;
     if (isPocketError(error)) return error;
     const { host } = new URL(this.#options.url);
-    return new PocketError('TOOL_FAILED', `The A2A agent ${this.name} at ${host} did not answer: ${errorText(error)}`, {
-      cause: error,
-    });
+    return new PocketError(
+      'TOOL_FAILED',
+      `The A2A agent ${this.#label} at ${host} did not answer: ${errorText(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

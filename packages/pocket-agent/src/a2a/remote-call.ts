@@ -1,12 +1,13 @@
 // One message to a remote agent, followed until the agent is done or wants to know something: a stream that is cut is
 // taken up again and an agent that is busy asked later, so that the task is not lost.
 import { A2AError } from '@a2a-js/sdk/errors';
+import { FetchError } from '@pocket-agent/http/fetch';
 import { delay } from '../abort.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
+import { Artifacts } from './artifacts.ts';
 import type { RemoteLink } from './remote-link.ts';
 import {
   type Artifact,
-  assemble,
   isAtRest,
   isOver,
   type Message,
@@ -22,6 +23,14 @@ const LONGEST_ASKED_WAIT_MS = 60_000;
 const MOST_FAILURES = 6;
 const CANCEL_MS = 5_000;
 
+export interface RemoteCallOptions {
+  signal: AbortSignal;
+  /** More than this is not kept of the artifacts. */
+  maxBytes: number;
+  /** Told what the agent says on the way. */
+  tell(text: string): void;
+}
+
 export class RemoteCall {
   readonly #link: RemoteLink;
   readonly #signal: AbortSignal;
@@ -32,12 +41,22 @@ export class RemoteCall {
   status: TaskStatus | undefined;
   /** The answer, if it is no task. */
   message: Message | undefined;
-  artifacts: Artifact[] = [];
+  readonly #artifacts: Artifacts;
 
-  constructor(link: RemoteLink, signal: AbortSignal, tell: (text: string) => void) {
+  constructor(link: RemoteLink, { signal, maxBytes, tell }: RemoteCallOptions) {
     this.#link = link;
     this.#signal = signal;
     this.#tell = tell;
+    this.#artifacts = new Artifacts(maxBytes);
+  }
+
+  get artifacts(): readonly Artifact[] {
+    return this.#artifacts.list;
+  }
+
+  /** Whether there was more in the artifacts than was kept. */
+  get isCut(): boolean {
+    return this.#artifacts.isCut;
   }
 
   async send(message: Message): Promise<void> {
@@ -107,6 +126,7 @@ export class RemoteCall {
       return undefined;
     } catch (error) {
       this.#signal.throwIfAborted();
+      if (isPocketError(error) && !isBusy(error)) throw error;
       return error;
     }
   }
@@ -140,7 +160,7 @@ export class RemoteCall {
       this.taskId = task.id;
       this.contextId = task.contextId;
       this.status = task.status;
-      this.artifacts = task.artifacts ?? [];
+      this.#artifacts.replaceAll(task.artifacts ?? []);
     } else if (message) {
       this.message = message;
       this.contextId = message.contextId ?? this.contextId;
@@ -150,10 +170,7 @@ export class RemoteCall {
       const text = textOfParts(statusUpdate.status.message?.parts);
       if (text && !isAtRest(statusUpdate.status.state)) this.#tell(text);
     } else if (artifactUpdate) {
-      assemble(this.artifacts, {
-        ...artifactUpdate,
-        artifact: { ...artifactUpdate.artifact, parts: artifactUpdate.artifact.parts ?? [] },
-      });
+      this.#artifacts.add(artifactUpdate);
       const text = textOfParts(artifactUpdate.artifact.parts);
       if (text) this.#tell(text);
     }
@@ -162,6 +179,7 @@ export class RemoteCall {
 
 /** What the agent itself has answered will not be another answer the next time, unless it only had too much to do. */
 function isFinal(error: unknown): boolean {
+  if (error instanceof FetchError) return error.code !== 'TIMEOUT';
   return error instanceof A2AError || (isPocketError(error) && !isBusy(error));
 }
 

@@ -15,20 +15,24 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
-import { isHost, makeFetch } from '@pocket-agent/http/fetch';
-import { PocketError, refusalReason } from '../errors.ts';
+import { A2AError } from '@a2a-js/sdk/errors';
+import { FetchError, isHost, makeFetch } from '@pocket-agent/http/fetch';
+import { errorText, isPocketError, PocketError, refusalReason } from '../errors.ts';
 import { retryAfterMs } from '../provider-errors.ts';
+import { boundedResponse } from './bounded-response.ts';
 import type * as wire from './wire.ts';
 import { CARD_PATH } from './wire.ts';
 
-/** Of a card, and of everything that is answered to one request. */
-const MOST_BYTES = 16_777_216;
+/** Of everything that is answered to one request, before long strings in it are cut. */
+const MOST_BYTES = 268_435_456;
 
 export interface RemoteLinkOptions {
   url: string;
   headers: Readonly<Record<string, string>>;
   /** Hosts that may have a private address, and are sent the headers, beside that of `url`. */
   allowHosts: readonly string[];
+  /** Longer strings in answers are cut. */
+  maxStringBytes: number;
 }
 
 export interface RemoteLink {
@@ -45,9 +49,10 @@ export interface RemoteLink {
 }
 
 export async function openLink(options: RemoteLinkOptions, signal: AbortSignal): Promise<RemoteLink> {
-  const { fetch, close } = guardedFetch(options);
+  const { fetch: anyFetch, close } = guardedFetch(options);
   try {
-    const card = await readCard(options.url, fetch, signal);
+    const card = await readCard(options, anyFetch, signal);
+    const fetch: typeof anyFetch = async (input, init) => readable(await anyFetch(input, init), options);
     const legacyCompat = { enabled: true };
     const factory = new ClientFactory({
       transports: [
@@ -60,7 +65,7 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
     const client = await factory.createFromAgentCard(card);
     const request = (message: wire.Message) => SendMessageRequest.fromJSON({ message });
     const post: RemoteLink['post'] = async (message, ended) => {
-      const result = await client.sendMessage(request(message), { signal: ended });
+      const result = await client.sendMessage(request(message), { signal: ended }).catch(explain);
       // the SDK tells the two apart by this as well
       return 'messageId' in result
         ? { message: Message.toJSON(result) as wire.Message }
@@ -79,7 +84,9 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
       subscribe: (id, ended) =>
         updates(client.resubscribeTask(SubscribeToTaskRequest.fromJSON({ id }), { signal: ended })),
       async get(id, ended) {
-        return Task.toJSON(await client.getTask(GetTaskRequest.fromJSON({ id }), { signal: ended })) as wire.Task;
+        return Task.toJSON(
+          await client.getTask(GetTaskRequest.fromJSON({ id }), { signal: ended }).catch(explain),
+        ) as wire.Task;
       },
       async cancel(id, ended) {
         await client.cancelTask(CancelTaskRequest.fromJSON({ id }), { signal: ended });
@@ -93,7 +100,25 @@ export async function openLink(options: RemoteLinkOptions, signal: AbortSignal):
 }
 
 async function* updates(events: AsyncIterable<StreamResponse>): AsyncGenerator<wire.StreamUpdate> {
-  for await (const event of events) yield StreamResponse.toJSON(event) as wire.StreamUpdate;
+  try {
+    for await (const event of events) yield StreamResponse.toJSON(event) as wire.StreamUpdate;
+  } catch (error) {
+    explain(error);
+  }
+}
+
+/**
+ * Tells errors of the network, after which a task can be taken up again, from answers that break the protocol: those
+ * reach us as plain errors of the SDK.
+ */
+function explain(error: unknown): never {
+  if (!(error instanceof Error)) throw error;
+  if (error.cause instanceof A2AError) throw error.cause;
+  const isKnown = error instanceof A2AError || error instanceof FetchError || isPocketError(error);
+  if (isKnown || error instanceof TypeError || error.name === 'AbortError') throw error;
+  throw new PocketError('TOOL_FAILED', `The agent broke the A2A protocol: ${errorText(error).slice(0, 300)}`, {
+    cause: error,
+  });
 }
 
 /** Our credentials go where they are meant for, whatever addresses a card names: not to its host without TLS either. */
@@ -121,6 +146,26 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
   return { fetch, close: () => guarded.close() };
 }
 
+/** What the SDK can read. A page in HTML comes from a proxy, or from a server that is no agent. */
+async function readable(response: Response, options: RemoteLinkOptions): Promise<Response> {
+  const { status, headers, url } = response;
+  const { host } = new URL(url);
+  if (headers.get('content-type')?.startsWith('text/html')) {
+    await response.body?.cancel();
+    const text = `${host} answered ${status} with a page in HTML, not with A2A`;
+    throw status >= 500 ? new TypeError(text) : new PocketError('TOOL_FAILED', `${text}.`);
+  }
+  if (status >= 500) return withErrorBody(response, host);
+  return boundedResponse(response, { host, maxStringBytes: options.maxStringBytes });
+}
+
+/** A server that fails for a moment answers without an error of A2A. */
+async function withErrorBody(response: Response, host: string): Promise<Response> {
+  const text = await response.text();
+  if (!text.includes('"error"')) throw new TypeError(`${host} answered ${response.status}`);
+  return new Response(text, response);
+}
+
 function busy(host: string, { headers }: Response): PocketError {
   const details = { retryAfterMs: retryAfterMs(Object.fromEntries(headers)) };
   return new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`, { details });
@@ -134,11 +179,18 @@ function refusalOf({ status, headers }: Response, sent: string | null, isTrusted
   return `refused the credentials it was sent (${status}).${refusalReason(headers.get('www-authenticate'), sent)}`;
 }
 
-async function readCard(url: string, fetch: typeof globalThis.fetch, signal: AbortSignal): Promise<AgentCard> {
+async function readCard(
+  { url, maxStringBytes }: RemoteLinkOptions,
+  fetch: typeof globalThis.fetch,
+  signal: AbortSignal,
+): Promise<AgentCard> {
   const address = url.endsWith('.json') ? url : new URL(CARD_PATH, url.endsWith('/') ? url : `${url}/`).href;
   const response = await fetch(address, { headers: { 'a2a-version': '1.0', accept: 'application/json' }, signal });
   if (!response.ok) throw new PocketError('TOOL_FAILED', `There is no agent card at ${address}: ${response.status}.`);
-  const raw: unknown = await response.json().catch(() => undefined);
+  const bounds = { host: new URL(address).host, maxStringBytes };
+  const raw: unknown = await boundedResponse(response, bounds)
+    .json()
+    .catch(() => undefined);
   if (typeof raw !== 'object' || raw === null || !('name' in raw))
     throw new PocketError('TOOL_FAILED', `What is at ${address} is no agent card.`);
   const isModern = 'supportedInterfaces' in raw && Array.isArray(raw.supportedInterfaces);

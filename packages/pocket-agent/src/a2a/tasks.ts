@@ -17,7 +17,7 @@ import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
 import type { TaskKeeper } from './task-memory.ts';
-import { isOver, type Message, type Part, type PushConfig, type StreamUpdate, type Task } from './wire.ts';
+import { isOver, isTextual, type Message, type Part, type PushConfig, type StreamUpdate, type Task } from './wire.ts';
 
 /** Messages that are known again when they are sent a second time. */
 const MOST_MESSAGES = 10_000;
@@ -237,10 +237,6 @@ function remembered(task: Task): FoundTask {
       yield { task };
     },
   };
-}
-
-function isTextual(mediaType = ''): boolean {
-  return /^(text\/|application\/([\w.-]+\+)?json)/.test(mediaType);
 }
 
 function inputOf({ parts }: Message): UserInput {

@@ -145,6 +145,11 @@ export function userMessage(
   return { messageId: randomUUID(), role: 'ROLE_USER', parts, ...to };
 }
 
+/** Whether bytes of this type are text that a model can read. */
+export function isTextual(mediaType = ''): boolean {
+  return /^(text\/|application\/([\w.-]+\+)?(json|xml|yaml|x-yaml|x-ndjson|toml|javascript|sql)\b)/i.test(mediaType);
+}
+
 export function textOfParts(parts: readonly Part[] = []): string {
   return parts.flatMap(({ text }) => (text ? [text] : [])).join('\n');
 }

@@ -1,0 +1,61 @@
+// Shortens the strings in a JSON text while it streams in, so that an answer of any length can be cut, not refused.
+
+const NEWLINE = 0x0a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+
+export class JsonCutter {
+  readonly #maxBytes: number;
+  #isInString = false;
+  /** Bytes of the current string so far. */
+  #length = 0;
+  #isDropping = false;
+  /** Bytes that belong to the current escape: 1 after a backslash, then 4 after a `u`. */
+  #escape = 0;
+  #isAfterBackslash = false;
+
+  /** `maxBytes` counts the bytes of a string as JSON writes it. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  cut(chunk: Uint8Array): Uint8Array {
+    const kept = new Uint8Array(chunk.length);
+    let size = 0;
+    for (const byte of chunk) if (this.#keeps(byte)) kept[size++] = byte;
+    return kept.subarray(0, size);
+  }
+
+  #keeps(byte: number): boolean {
+    // JSON strings have no raw newline, so one ends whatever a comment between events looked like
+    if (byte === NEWLINE || !this.#isInString) {
+      this.#begin(byte === QUOTE);
+      return true;
+    }
+    if (this.#escape > 0) this.#readEscape(byte);
+    else if (byte === QUOTE) {
+      this.#isInString = false;
+      return true;
+    } else {
+      const isContinuation = (byte & 0xc0) === 0x80;
+      if (this.#length >= this.#maxBytes && !isContinuation) this.#isDropping = true;
+      this.#isAfterBackslash = byte === BACKSLASH;
+      this.#escape = this.#isAfterBackslash ? 1 : 0;
+    }
+    this.#length++;
+    return !this.#isDropping;
+  }
+
+  #begin(isInString: boolean): void {
+    this.#isInString = isInString;
+    this.#length = 0;
+    this.#isDropping = false;
+    this.#escape = 0;
+  }
+
+  #readEscape(byte: number): void {
+    this.#escape = this.#isAfterBackslash && byte === LETTER_U ? 4 : this.#escape - 1;
+    this.#isAfterBackslash = false;
+  }
+}
