@@ -20,7 +20,8 @@ export function retryAfterMs(error: unknown): number | undefined {
   return retryAfterHeader(headersOf(error)) ?? retryInfo(bodyOf(error));
 }
 
-function retryAfterHeader(headers: Record<string, string>): number | undefined {
+/** The same from the headers alone, with names in small letters. */
+export function retryAfterHeader(headers: Record<string, string>): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
   const value = headers['retry-after'];

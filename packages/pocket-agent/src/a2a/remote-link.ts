@@ -18,7 +18,7 @@ import {
 import { A2AError } from '@a2a-js/sdk/errors';
 import { FetchError, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { errorText, isPocketError, PocketError, refusalReason } from '../errors.ts';
-import { retryAfterMs } from '../provider-errors.ts';
+import { retryAfterHeader } from '../provider-errors.ts';
 import { boundedResponse } from './bounded-response.ts';
 import type * as wire from './wire.ts';
 import { CARD_PATH } from './wire.ts';
@@ -167,7 +167,7 @@ async function withErrorBody(response: Response, host: string): Promise<Response
 }
 
 function busy(host: string, { headers }: Response): PocketError {
-  const details = { retryAfterMs: retryAfterMs(Object.fromEntries(headers)) };
+  const details = { retryAfterMs: retryAfterHeader(Object.fromEntries(headers)) };
   return new PocketError('RATE_LIMITED', `${host} has too much to do; try again later.`, { details });
 }
 
