@@ -3,7 +3,7 @@ import { makeFetch } from '@pocket-agent/http/fetch';
 import type { Client } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { Approvals } from './access/approvals.ts';
-import { definitions } from './commands/all.ts';
+import { registerCommands } from './commands/register.ts';
 import { Connection } from './connection.ts';
 import { Claims } from './conversation/claims.ts';
 import { History } from './conversation/history.ts';
@@ -121,6 +121,7 @@ export class Bot {
     const processes = new Processes(db, { leaseMs, logger });
     const catalogue = new Catalogue({
       directories: options.toolDirectories ?? [],
+      defaultCapability: options.defaultCapability,
       context: ({ meta }: { meta: Readonly<Record<string, unknown>> }) => runs.contextOf(meta.discord_claim),
       logger,
     });
@@ -132,7 +133,7 @@ export class Bot {
       logger: agentLogger,
     });
     this.#closers.push(() => servers.close());
-    const fetch = makeFetch({ ...ownHost(options.apiUrl), maxBytes: FILE_BYTES, timeoutMs: FILE_MS });
+    const fetch = makeFetch({ allowHosts: fileHosts(options), maxBytes: FILE_BYTES, timeoutMs: FILE_MS });
     this.#closers.push(() => fetch.close());
     if (options.healthPort !== undefined) {
       const health = await serveHealth(options.healthPort, { client, db, runs });
@@ -182,7 +183,7 @@ export class Bot {
     const ears = listen(parts, { queue, catchUpMs, marks, onLeft });
     this.#ears = ears;
     this.#closers.push(() => ears.closeToMessages());
-    if (client.ws.shards.has(0)) await this.#unlessClosed(ready.application.commands.set(definitions));
+    if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(ready));
     await claims.forgetOld();
     await forgetLeftGuilds(db, ready);
     await this.#takeOver(claims);
@@ -231,7 +232,7 @@ export function createBot(options: BotOptions): Bot {
   return new Bot(options);
 }
 
-/** A local counterpart serves its files from this machine. */
-function ownHost(apiUrl: string | undefined): { allowHosts?: string[] } {
-  return apiUrl === undefined ? {} : { allowHosts: [new URL(apiUrl).host] };
+/** Inner hosts that files may come from: that of another API than Discord's, and its CDN. */
+function fileHosts({ apiUrl, fileHosts: named = [] }: BotOptions): string[] {
+  return apiUrl === undefined ? [...named] : [new URL(apiUrl).host, ...named];
 }

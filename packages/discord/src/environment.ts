@@ -1,13 +1,17 @@
 // Variables of the environment as options; all that is wrong with them is told at once.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
+import { type Capability, type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
+import { bundledFolderPath } from 'pocket-agent/tool-folder';
 import { DiscordBotError } from './errors.ts';
 import { jsonLogger, type LogLevel, logLevels } from './log.ts';
 import { nameFault } from './models.ts';
 import {
   arePrices,
+  capabilityFaults,
   completionFaults,
+  hostRule,
+  isHostPattern,
   isPort,
   isRecord,
   isWebAddress,
@@ -26,6 +30,9 @@ const names = [
   'MODELS',
   'MODEL_OPTIONS',
   'TOOLS',
+  'DEFAULT_CAPABILITY',
+  'FILE_HOSTS',
+  'PREVIEW_HOSTS',
   'KNOWLEDGE',
   'MCP_SERVERS',
   'MCP_HOSTS',
@@ -88,7 +95,17 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
   };
   const [guilds, directMessages] = [ids('POCKET_DISCORD_GUILDS'), ids('POCKET_DISCORD_DIRECT_MESSAGES')];
   const toolDirectories = list('POCKET_DISCORD_TOOLS');
-  for (const path of toolDirectories) faults.push(...directoryFault('POCKET_DISCORD_TOOLS', path));
+  for (const path of toolDirectories)
+    if (!bundledFolderPath(path)) faults.push(...directoryFault('POCKET_DISCORD_TOOLS', path));
+  const capability = text('POCKET_DISCORD_DEFAULT_CAPABILITY');
+  if (capability !== undefined) faults.push(...capabilityFaults('POCKET_DISCORD_DEFAULT_CAPABILITY', capability));
+  const hosts = (name: string) => {
+    const given = list(name);
+    for (const host of given) if (!isHostPattern(host)) faults.push(`${name} ${hostRule(host)}`);
+    return given;
+  };
+  const fileHosts = hosts('POCKET_DISCORD_FILE_HOSTS');
+  const previewHosts = hosts('POCKET_DISCORD_PREVIEW_HOSTS');
   const knowledge = text('POCKET_DISCORD_KNOWLEDGE');
   if (knowledge !== undefined) faults.push(...directoryFault('POCKET_DISCORD_KNOWLEDGE', knowledge));
   const database = databaseIn(text, faults);
@@ -102,6 +119,9 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     database,
     models: models.map((name) => ({ name, ...optionsOf(name) })),
     toolDirectories,
+    ...(capability === undefined ? {} : { defaultCapability: capability as Capability }),
+    fileHosts,
+    previewHosts,
     mcpServers,
     mcpHosts,
     ...(guilds ? { guilds } : {}),

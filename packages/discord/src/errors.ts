@@ -1,6 +1,12 @@
 // The one error class of the bot. Programs branch on `code`; people read `message`, which names the way out.
 
-export type DiscordBotErrorCode = 'CONFIG_INVALID' | 'LOGIN_FAILED' | 'DATABASE_FAILED' | 'REFUSED' | 'GONE';
+export type DiscordBotErrorCode =
+  | 'CONFIG_INVALID'
+  | 'LOGIN_FAILED'
+  | 'COMMANDS_REFUSED'
+  | 'DATABASE_FAILED'
+  | 'REFUSED'
+  | 'GONE';
 
 export class DiscordBotError extends Error {
   override readonly name = 'DiscordBotError';

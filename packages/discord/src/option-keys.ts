@@ -6,6 +6,7 @@ import {
   PocketAgent,
   PocketAgentClient,
   type Prices,
+  profiles,
 } from 'pocket-agent';
 import { DiscordBotError, messageOf } from './errors.ts';
 import type { BotLimits, BotOptions, ModelChoice } from './options.ts';
@@ -17,9 +18,11 @@ type Names<Options> = Record<keyof Options, true>;
 const ofBot: Names<BotOptions> = {
   token: true,
   apiUrl: true,
+  fileHosts: true,
   database: true,
   models: true,
   toolDirectories: true,
+  defaultCapability: true,
   mcpServers: true,
   mcpHosts: true,
   guilds: true,
@@ -29,6 +32,7 @@ const ofBot: Names<BotOptions> = {
   prices: true,
   limits: true,
   reply: true,
+  previewHosts: true,
   healthPort: true,
   leaseMs: true,
   catchUpMs: true,
@@ -80,6 +84,10 @@ function faultsOf(options: BotOptions): string[] {
   for (const [name, ids] of Object.entries({ guilds: options.guilds, directMessages: options.directMessages }))
     if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string')))
       faults.push(`${name} must be a list of ids, each a text such as "123456789012345678".`);
+  const { fileHosts = [], previewHosts = [], defaultCapability } = options;
+  for (const [name, hosts] of Object.entries({ fileHosts, previewHosts }))
+    for (const host of hosts) if (!isHostPattern(host)) faults.push(`${name} ${hostRule(host)}`);
+  if (defaultCapability !== undefined) faults.push(...capabilityFaults('defaultCapability', defaultCapability));
   const wrong = serversFault(mcpServers ?? {}, process.env);
   if (wrong !== undefined) faults.push(`mcpServers: ${wrong}`);
   if (!arePrices(prices ?? {})) faults.push(`prices ${PRICES_RULE}`);
@@ -119,6 +127,26 @@ export function isPort(value: number): boolean {
 
 export function portRule(value: unknown): string {
   return `must be a whole number from 0 (any free port) to 65535, not "${value}".`;
+}
+
+/** All that there are. */
+const capabilities: readonly string[] = profiles.admin;
+
+/** Of tools that do not say what they can do. */
+export function capabilityFaults(where: string, given: string): string[] {
+  if (capabilities.includes(given)) return [];
+  const meant = closestName(given, capabilities);
+  const hint = meant ? ` Did you mean "${meant}"?` : '';
+  return [`${where} must be one of ${capabilities.join(', ')}, not "${given}".${hint}`];
+}
+
+/** `example.com`, `example.com:8443`, `*.example.com` or an address. */
+export function isHostPattern(text: unknown): boolean {
+  return typeof text === 'string' && /^(\*\.)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(text);
+}
+
+export function hostRule(given: unknown): string {
+  return `has "${given}", but a host looks like example.com, *.example.com or example.com:8443.`;
 }
 
 export function isWebAddress(text: string): boolean {

@@ -1,6 +1,14 @@
 // What the bot is made from.
 import type { ClientOptions } from 'discord.js';
-import type { CompletionOptions, LanguageModel, Logger, McpServerEntry, ModelSettings, Prices } from 'pocket-agent';
+import type {
+  Capability,
+  CompletionOptions,
+  LanguageModel,
+  Logger,
+  McpServerEntry,
+  ModelSettings,
+  Prices,
+} from 'pocket-agent';
 import type { DailyBudget } from './conversation/spending.ts';
 import type { ReplyOptions } from './reply/live-reply.ts';
 import type { DatabasePlace } from './store/schema.ts';
@@ -37,11 +45,15 @@ export interface BotOptions {
   token: string;
   /** Another API than Discord's, for example of a local counterpart. */
   apiUrl?: string;
+  /** Hosts that files are read from beside that of `apiUrl`: its CDN, when it has one. */
+  fileHosts?: readonly string[];
   database: DatabasePlace;
   /** The first one is used until somebody chooses. */
   models: readonly ModelChoice[];
-  /** Directories of tool folders, beside the ones that come along; all are on until somebody chooses. */
+  /** Directories of tool folders, or names of bundled ones (`web`, `github`, `notes`); all are on until somebody chooses. */
   toolDirectories?: readonly string[];
+  /** What tools in `toolDirectories` can do whose manifest says nothing of it. Default `delete`. */
+  defaultCapability?: Capability;
   /** MCP servers that every conversation can choose. */
   mcpServers?: Readonly<Record<string, McpServerEntry>>;
   /** Hosts on which admins of guilds may bring MCP servers along; `*` for any. Default none. */
@@ -57,6 +69,8 @@ export interface BotOptions {
   prices?: Prices;
   limits?: BotLimits;
   reply?: ReplyOptions;
+  /** Hosts whose links Discord may preview in what a model wrote, such as `example.com` or `*.example.com`. Default none. */
+  previewHosts?: readonly string[];
   /** Port of the health endpoint; 0 for any. Default: none. */
   healthPort?: number;
   /** A process that has not been seen for so long is taken for dead. Default 45,000. */

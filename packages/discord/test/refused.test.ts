@@ -2,10 +2,12 @@
 import { join } from 'node:path';
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { createBot } from '../src/index.ts';
 import { blockedContent, explicitContent, invalidForm, missingPermissions } from './counterpart/api-error.ts';
+import { startDiscord } from './counterpart/discord.ts';
 import type { StoredMessage } from './counterpart/records.ts';
-import { answers, calls, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
+import { answers, botOptions, calls, PacedModel, runBot, startBot, temporaryFolder } from './start-bot.ts';
 
 const MESSAGES = /(POST|PATCH) .*\/messages/;
 const NOTE = '-# Discord refused to show this answer: Message was blocked by automatic moderation.';
@@ -246,4 +248,16 @@ test('a command whose answer Discord refuses says so', async () => {
   discord.failNext({ request: /PATCH .*\/webhooks/, status: { proxy: 403 }, times: 1 });
   const again = await ann.command('help', { channel: 'general' }).reply();
   expect(again.content).toContain('/ask');
+});
+
+test('a refused registration of commands names the command, the field and the reason in one sentence', async () => {
+  const discord = await startDiscord({ rateLimits: 'none' });
+  onTestFinished(() => discord.close());
+  const status = invalidForm({ '0.options.0.name': 'APPLICATION_COMMAND_INVALID_NAME: Command name is invalid.' });
+  discord.failNext({ request: /PUT .*\/commands/, status });
+  const bot = createBot(await botOptions(discord, {}));
+  await expect(bot.start()).rejects.toMatchObject({
+    code: 'COMMANDS_REFUSED',
+    message: 'Discord refused to register the command "ask" (field options.0.name): Command name is invalid.',
+  });
 });

@@ -3,6 +3,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
 import { profileOptions, refuseOtherOptions } from './option-keys.ts';
 import { checkValue, isObject } from './option-rules.ts';
+import { closest } from './suggest.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
@@ -54,6 +55,8 @@ export function judge(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>, known:
   if (known.trust === false) return { capability: 'delete', from: 'distrust' };
   const claimed = tool._meta?.capability;
   if (isCapability(claimed)) return { capability: claimed, from: 'meta' };
+  // a misspelt word may have been meant to be more careful than the annotations
+  if (typeof claimed === 'string') return { capability: 'delete', from: 'nothing' };
   if (!tool.annotations) return { capability: 'delete', from: 'nothing' };
   const { readOnlyHint, destructiveHint } = tool.annotations;
   if (readOnlyHint === true) return { capability: 'read', from: 'annotations' };
@@ -108,6 +111,19 @@ export function refusalBy(
   if (from !== 'distrust' && profile.allow?.some((pattern) => matches(pattern, name))) return undefined;
   if (profile.capabilities.includes(capability)) return undefined;
   return `it can ${capability}, and only ${profile.capabilities.join(', ') || 'nothing'} is allowed`;
+}
+
+/** For a capability that somebody wrote; throws for a word that is not one. */
+export function checkCapability(what: string, value: unknown): asserts value is Capability {
+  if (isCapability(value)) return;
+  const given = typeof value === 'string' ? `"${value.slice(0, 100)}"` : `a value of type ${typeof value}`;
+  throw new PocketError('CONFIG_INVALID', `${what} is ${given}; it must be ${expectedCapability(value)}.`);
+}
+
+/** `one of read, write, create, delete (did you mean "read"?)` */
+export function expectedCapability(value: unknown): string {
+  const meant = closest(String(value), capabilities);
+  return `one of ${capabilities.join(', ')}${meant === undefined ? '' : ` (did you mean "${meant}"?)`}`;
 }
 
 export function isCapability(value: unknown): value is Capability {

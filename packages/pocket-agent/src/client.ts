@@ -9,7 +9,7 @@ import type {
   Tool,
 } from '@modelcontextprotocol/client';
 import { abortable, neverAborted } from './abort.ts';
-import { type Judgement, judge } from './access.ts';
+import { expectedCapability, isCapability, type Judgement, judge } from './access.ts';
 import type { McpConnection } from './connection.ts';
 import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
@@ -61,8 +61,8 @@ export class PocketAgentClient implements ToolSource {
   readonly #names = new ToolNames<McpConnection>();
   #connections: Promise<McpConnection[]> | undefined;
   #open: McpConnection[] = [];
-  /** Tools that capabilities were given for in vain, and this was said. */
-  #absent: Set<string> | undefined;
+  /** Faults in the capabilities of tools; each is warned of once. */
+  #warnedOf: Set<string> | undefined;
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
@@ -96,6 +96,7 @@ export class PocketAgentClient implements ToolSource {
     const tools = new Map<string, Tool>();
     for (const [index, connection] of connections.entries()) {
       this.#warnOfAbsent(connection.name, lists[index] ?? []);
+      this.#warnOfUnknownCapabilities(connection.name, lists[index] ?? []);
       for (const tool of lists[index] ?? []) {
         const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
         const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
@@ -229,14 +230,27 @@ export class PocketAgentClient implements ToolSource {
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
   }
 
+  /** A server may use other words than ours in the meta of its tools. */
+  #warnOfUnknownCapabilities(server: string, tools: readonly Tool[]): void {
+    for (const { name, _meta: meta } of tools) {
+      const claimed = meta?.capability;
+      const key = `${server} ${name} ${claimed}`;
+      if (typeof claimed !== 'string' || isCapability(claimed) || this.#warnedOf?.has(key)) continue;
+      this.#warnedOf = (this.#warnedOf ?? new Set()).add(key);
+      this.#logger.warn(
+        `MCP server "${server}": the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}, so the tool counts as delete.`,
+      );
+    }
+  }
+
   /** The tool that was meant goes by what its server says of it, which may be less careful than its user is. */
   #warnOfAbsent(server: string, tools: readonly Tool[]): void {
     const { capabilities } = this.#entries.get(server) ?? {};
     if (!capabilities || tools.length === 0) return; // a server that is away lists nothing
     const names = tools.map((tool) => tool.name);
     for (const named of Object.keys(capabilities)) {
-      if (names.includes(named) || this.#absent?.has(`${server} ${named}`)) continue;
-      this.#absent = (this.#absent ?? new Set()).add(`${server} ${named}`);
+      if (names.includes(named) || this.#warnedOf?.has(`${server} ${named}`)) continue;
+      this.#warnedOf = (this.#warnedOf ?? new Set()).add(`${server} ${named}`);
       this.#logger.warn(
         `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list. ${whatThereIs(named, names)}`,
       );

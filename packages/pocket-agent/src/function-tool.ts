@@ -8,7 +8,7 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/client';
-import { type Judgement, judge } from './access.ts';
+import { type Capability, checkCapability, type Judgement, judge } from './access.ts';
 import { errorText, issuesText, PocketError } from './errors.ts';
 import { misspeltOption, toolFields } from './option-keys.ts';
 import { frozen } from './shared-tools.ts';
@@ -27,7 +27,9 @@ interface ToolSettings {
   description: string;
   title?: string;
   annotations?: ToolAnnotations;
-  /** `_meta` of the tool, for example `{ capability: 'read' }`. */
+  /** What it can do: profiles and approvals go by it. Without it and annotations it counts as `delete`. */
+  capability?: Capability;
+  /** `_meta` of the tool. */
   meta?: Record<string, unknown>;
 }
 
@@ -64,12 +66,13 @@ export function tool(
     run(args: never, context: ToolCallContext): ToolReturn | Promise<ToolReturn>;
   },
 ): FunctionTool {
-  const { name, description, title, annotations, meta, inputSchema = { type: 'object' } } = settings;
+  const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
   const wrong = misspeltOption(toolFields, `Tool "${name}"`, settings);
   if (wrong) throw wrong;
   if (settings.inputSchema === undefined && 'parameters' in settings)
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
+  const meta = metaOf(settings);
   if (typeof settings.run !== 'function')
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" needs a function "run".`);
   // the overloads above tie `run` to the schema, and the schema is checked before each call
@@ -97,6 +100,13 @@ export function tool(
       return toCallToolResult(await run(checked.value, context));
     },
   };
+}
+
+function metaOf({ name, meta, ...settings }: ToolSettings): Record<string, unknown> | undefined {
+  const capability: unknown = settings.capability ?? meta?.capability;
+  if (capability === undefined) return meta;
+  checkCapability(`The capability of tool "${name}"`, capability);
+  return { ...meta, capability };
 }
 
 /** Several function tools as one source. */

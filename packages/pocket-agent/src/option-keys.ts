@@ -168,6 +168,7 @@ const toolOptions: Names<Parameters<typeof tool>[0]> = {
   run: true,
   title: true,
   annotations: true,
+  capability: true,
   meta: true,
 };
 

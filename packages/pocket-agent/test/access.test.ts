@@ -52,8 +52,11 @@ describe('the capability of a tool', () => {
     const given = { name: 'x', annotations, ...(claim === undefined ? {} : { _meta: { capability: claim } }) };
     const byAnnotations = readOnlyHint ? 'read' : destructiveHint === false ? 'write' : 'delete';
     const isClaimed = ['read', 'write', 'create', 'delete'].includes(String(claim));
-    const expected = isClaimed ? claim : byAnnotations;
-    expect(judge(given)).toEqual({ capability: expected, from: isClaimed ? 'meta' : 'annotations' });
+    // a word that is no capability may have been meant to be the most careful one
+    const isUnknown = claim === 'admin';
+    const expected = isClaimed ? claim : isUnknown ? 'delete' : byAnnotations;
+    const from = isClaimed ? 'meta' : isUnknown ? 'nothing' : 'annotations';
+    expect(judge(given)).toEqual({ capability: expected, from });
     expect(judge(given, { trust: false })).toEqual({ capability: 'delete', from: 'distrust' });
     expect(judge(given, { trust: false, capabilities: { x: 'read' } })).toEqual({ capability: 'read', from: 'config' });
     for (const [name, allowed] of Object.entries(profiles)) {

@@ -56,7 +56,7 @@ async function overHttp(...args: string[]) {
       if (address) resolve(address);
     });
   });
-  return { child, url, ended, told };
+  return { child, url, ended, told, stderr: () => told };
 }
 
 async function connected(url: string, token?: string, options: ClientOptions = {}): Promise<Client> {
@@ -138,7 +138,7 @@ describe('pocket-agent serve-tools', () => {
     const { code, stdout, stderr } = await folder.command(['serve-tools', broken]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /Broken\/manifest\.yaml:1:.*\nThere is nothing to serve: mend what is named above of Broken\.\n$/s,
+      /Broken\/manifest\.yaml:1:.*\nThere is nothing to serve: fix what is named above in Broken\.\n$/s,
     );
   });
 
@@ -161,6 +161,19 @@ describe('pocket-agent serve-tools', () => {
     const file = join(own, 'Greeter', 'tool.ts');
     await writeFile(file, (await readFile(file, 'utf8')).replace('Hello', 'Goodbye'));
     while (!(await greet()).includes('Goodbye')) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+
+  test('with --watch, an edit that breaks a folder is reported with its place and reason, and its repair too', async () => {
+    const own = join(folder.path, 'edited');
+    await cp(toolsFolder, own, { recursive: true });
+    const { stderr } = await overHttp('serve-tools', own, '--http', '--watch');
+    const file = join(own, 'Greeter', 'tool.ts');
+    const code = await readFile(file, 'utf8');
+    await writeFile(file, 'throw new Error("half an edit");\n');
+    await expect.poll(stderr).toContain('Says hello is broken; it answers with the code from before that edit.\n');
+    expect(stderr()).toMatch(/Greeter\/tool\.ts:1:1: found an error: half an edit; expected a module that loads\n/);
+    await writeFile(file, code);
+    await expect.poll(stderr).toContain('Says hello works again.\n');
   });
 
   test('a path without a tool folder is told how to get one', async () => {

@@ -1,7 +1,8 @@
-import { access, cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
+import { SEED_MANIFEST, SEED_TOOLS } from './fixtures/seed-manifest.ts';
 
 const folder = new CommandFolder();
 const command = folder.command.bind(folder);
@@ -53,6 +54,28 @@ describe('pocket-agent tools', () => {
     expect(rowsOf(stdout).get('web_fetch')).toEqual(['read', 'meta', 'yes']);
     expect(stdout).toContain('github');
     expect(stdout).not.toContain('calculate');
+  });
+
+  test('a tool whose manifest names no capability is listed as delete and reported; --default-capability sets one', async () => {
+    const own = join(folder.path, 'seed', 'Multiplication');
+    await mkdir(own, { recursive: true });
+    await writeFile(join(own, 'manifest.yaml'), SEED_MANIFEST);
+    await writeFile(join(own, 'tool.mjs'), SEED_TOOLS);
+    const listed = await command(['tools', '--tools', own, '--profile', 'manager']);
+    expect(listed.code).toBe(0);
+    expect(rowsOf(listed.stdout).get('multiply')?.slice(0, 2)).toEqual(['delete', 'nothing']);
+    expect(listed.stderr).toMatch(
+      /"Multiplication Tool": no capability for "multiply", treated like delete .* --default-capability/,
+    );
+    const set = ['--tools', own, '--profile', 'manager', '--default-capability', 'read'];
+    const { stdout, stderr } = await command(['tools', ...set]);
+    expect(stderr).toBe('');
+    expect(rowsOf(stdout).get('multiply')).toEqual(['read', 'meta', 'yes']);
+    const called = await command(['call', ...set, 'Multiplication', 'multiply', 'multiplicand=6', 'multiplier=7']);
+    expect(called).toMatchObject({ code: 0, stdout: '42\n' });
+    const wrong = await command(['tools', '--tools', own, '--default-capability', 'raed']);
+    expect(wrong).toMatchObject({ code: 2 });
+    expect(wrong.stderr).toContain('did you mean "read"?');
   });
 
   test('a folder that is broken is reported, and a failure, beside those that work', async () => {

@@ -28,11 +28,17 @@ export function manifestOf(...names: string[]): string {
   return `tool_human_name: Some tools\ntool_list:\n${entries.join('')}`;
 }
 
-/** A logger that keeps what it is told. */
-export function recordLog(): { logger: Logger; lines: string[] } {
+/** A logger that keeps what it is told. Most manifests of tests name no capability; the warning of that is kept apart. */
+export function recordLog(): { logger: Logger; lines: string[]; undeclared: string[] } {
   const lines: string[] = [];
-  const keep = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
-  return { lines, logger: { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') } };
+  const undeclared: string[] = [];
+  const keep = (level: string) => (message: string) =>
+    void (message.includes(': no capability for') ? undeclared : lines).push(`${level}: ${message}`);
+  return {
+    lines,
+    undeclared,
+    logger: { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') },
+  };
 }
 
 /** The command that serves the tool folders of a directory on stdio, in a Node without a test runner around it. */

@@ -1,10 +1,11 @@
 // /agent: which tools this conversation has. Any number of them, and the conversation stays.
 import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSelectMenuBuilder } from 'discord.js';
+import type { ProfileName } from 'pocket-agent';
 import { profileOf } from '../access/profile.ts';
 import { messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
-import { leftOut } from '../toolbox/left-out.ts';
+import { isHidden, leftOut, leftOutOfFolders } from '../toolbox/left-out.ts';
 import { within } from '../within.ts';
 import { type ChatCommand, type CommandAnswer, everywhere, type Here, hereOf, installed } from './command.ts';
 
@@ -71,21 +72,27 @@ interface Chosen {
   interaction: BaseInteraction;
 }
 
-/** What the chosen servers have and this person will not get. A server that is silent is not waited for. */
+/** What the chosen folders and servers have and this person will not get. A server that is silent is not waited for. */
 async function missing(parts: BotParts, here: Here, { ids, interaction }: Chosen): Promise<string[]> {
   const { conversation, guildId, settings } = here;
+  const profile = profileFor(here, interaction);
+  const ofFolders = leftOutOfFolders(parts.catalogue.states(ids), profile);
   const lease = parts.servers.lease({ place: guildId ?? conversation, ids, guild: settings.mcpServers });
-  if (!lease) return [];
+  if (!lease) return ofFolders;
   let found: string[] = [];
-  const member = interaction.inCachedGuild() ? interaction.member : null;
-  const looking = leftOut(lease.client, profileOf(member, settings))
+  const looking = leftOut(lease.client, profile)
     .then((lines) => {
       found = lines;
     })
     .catch((error) => parts.logger.warn('Tools of MCP servers could not be listed', { reason: messageOf(error) }))
     .finally(() => lease.release());
   await within(LOOKING_MS, looking);
-  return found;
+  return [...ofFolders, ...found];
+}
+
+/** Of the person who chooses. */
+function profileFor({ settings }: Here, interaction: BaseInteraction): ProfileName {
+  return profileOf(interaction.inCachedGuild() ? interaction.member : null, settings);
 }
 
 async function choicesOf(
@@ -106,7 +113,17 @@ async function choose(parts: BotParts, here: Here, chosen: Chosen): Promise<Comm
   const on = choices.filter(({ id }) => ids.includes(id));
   if (on.length === 0) return 'All tools are off. The conversation goes on.';
   const notes = await missing(parts, here, chosen);
-  return [`These tools are on: ${names(on)}. The conversation goes on.`, ...notes].join('\n');
+  const hidden = parts.catalogue
+    .states(ids)
+    .filter((folder) => isHidden(folder, profileFor(here, chosen.interaction)))
+    .map(({ name }) => name);
+  const usable = on.filter(({ id }) => !hidden.includes(id));
+  const without = on.filter(({ id }) => hidden.includes(id));
+  const lines = [
+    ...(usable.length > 0 ? [`These tools are on: ${names(usable)}. The conversation goes on.`] : []),
+    ...(without.length > 0 ? [`Chosen, but hidden from your profile: ${names(without)}.`] : []),
+  ];
+  return [...lines, ...notes].join('\n');
 }
 
 function menu(choices: readonly ToolChoice[], chosen: readonly string[], notes: readonly string[]): CommandAnswer {

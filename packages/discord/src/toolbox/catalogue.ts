@@ -1,13 +1,16 @@
 // The tool folders that can be chosen. Folders come and go while the bot runs; each is loaded when it is first used.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Logger, ToolSource } from 'pocket-agent';
+import type { Capability, Logger, ToolSource } from 'pocket-agent';
 import {
+  bundledFolderPath,
+  bundledFolders,
   type FolderState,
   type HostContext,
   loadToolFolder,
   problemText,
   type ToolFolder,
+  type ToolFolderOptions,
 } from 'pocket-agent/tool-folder';
 import { DiscordBotError, messageOf } from '../errors.ts';
 import { failedTool } from './failed-tool.ts';
@@ -18,7 +21,10 @@ export interface ToolChoice {
 }
 
 interface CatalogueOptions {
+  /** Paths, or names of bundled folders. */
   directories: readonly string[];
+  /** Of tools in them that do not say what they can do. */
+  defaultCapability: Capability | undefined;
   context: HostContext;
   logger: Logger;
 }
@@ -40,9 +46,10 @@ export class Catalogue {
     this.#options = options;
     const { directories, logger } = options;
     // read and watched, but never run from here
-    this.#directories = [...directories, builtIn].map((path) =>
-      loadToolFolder(path, { active: [], watch: path !== builtIn, logger }),
-    );
+    this.#directories = [...directories, builtIn].map((name) => {
+      const path = bundledFolderPath(name) ?? name;
+      return loadToolFolder(path, { active: [], ...this.#loadOptions(path), logger });
+    });
     for (const directory of this.#directories) directory.onChange(() => this.#closeRemoved());
   }
 
@@ -56,9 +63,20 @@ export class Catalogue {
   }
 
   /** For the log: which folders can be used, and what is wrong with the others. */
-  report(): { tools: string[]; brokenTools: string[] } {
+  report(): { tools: string[]; brokenTools: string[]; toolsWithoutCapability?: string[] } {
     const broken = this.#directories.flatMap(({ folders }) => folders.flatMap(({ problems }) => problems));
-    return { tools: this.ids, brokenTools: broken.map(problemText) };
+    const undeclared = [...this.#folders().values()].flatMap((folder) => folder.undeclared);
+    return {
+      tools: this.ids,
+      brokenTools: broken.map(problemText),
+      ...(undeclared.length > 0 ? { toolsWithoutCapability: undeclared } : {}),
+    };
+  }
+
+  /** The folders of these ids as they are now. */
+  states(ids: readonly string[]): FolderState[] {
+    const folders = this.#folders();
+    return ids.flatMap((id) => folders.get(id) ?? []);
   }
 
   /** As the folders are now. */
@@ -102,7 +120,7 @@ export class Catalogue {
 
   #borrow(path: string): ToolSource {
     const { context, logger } = this.#options;
-    const load = () => loadToolFolder(path, { context, logger, watch: dirname(path) !== builtIn });
+    const load = () => loadToolFolder(path, { context, logger, ...this.#loadOptions(path) });
     const loaded = this.#loaded.get(path) ?? { folder: load(), uses: 0 };
     this.#loaded.set(path, loaded);
     loaded.uses++;
@@ -111,6 +129,14 @@ export class Catalogue {
       this.#closeRemoved();
     };
     return borrowed(loaded.folder, { logger, onClose });
+  }
+
+  /** Folders that come along do not change, and say what they can do. */
+  #loadOptions(path: string): Pick<ToolFolderOptions, 'watch' | 'defaultCapability'> {
+    const isOwn =
+      path !== builtIn && dirname(path) !== builtIn && !bundledFolders.some((name) => bundledFolderPath(name) === path);
+    const { defaultCapability } = this.#options;
+    return isOwn ? { watch: true, ...(defaultCapability ? { defaultCapability } : {}) } : { watch: false };
   }
 
   /** Of folders that are no more, those that no agent has. */

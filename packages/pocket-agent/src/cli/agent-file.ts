@@ -4,9 +4,10 @@ import type { AgentConfig, AgentLimits } from '../agent-config.ts';
 import { errorText, PocketError } from '../errors.ts';
 import type { AccessOptions } from '../gate.ts';
 import type { McpServerEntry } from '../mcp-config.ts';
+import { bundledFolderPath } from '../tool-folder/bundled.ts';
 import { isObject, readJsonFile, readObject, type Shape } from './json-file.ts';
 import { readServers } from './servers.ts';
-import { isShippedFolder, toolFolderPath } from './tool-sources.ts';
+import { toolFolderPath } from './tool-sources.ts';
 
 export interface AgentFile {
   agentConfig: Partial<AgentConfig>;
@@ -62,7 +63,7 @@ export async function readAgentFile(file: string): Promise<AgentFile> {
   return {
     agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configShape),
     servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
-    tools: texts(tools).map((entry) => (isShippedFolder(entry) ? entry : toolsFrom(file, pathFrom(folder, entry)))),
+    tools: texts(tools).map((entry) => (bundledFolderPath(entry) ? entry : toolsFrom(file, pathFrom(folder, entry)))),
     access: accessFrom(folder, readObject(`${file}: "access"`, access, accessShape)),
     limits: readObject(`${file}: "limits"`, limits, limitsShape),
   };

@@ -1,5 +1,5 @@
 // The options that say which agent a command works with: shared by all commands that need one.
-import { type ProfileName, readProfile } from '../access.ts';
+import { type Capability, checkCapability, type ProfileName, readProfile } from '../access.ts';
 import type { AgentConfig, AgentLimits } from '../agent-config.ts';
 import { PocketError } from '../errors.ts';
 import type { AccessOptions } from '../gate.ts';
@@ -15,6 +15,7 @@ export const sourceOptions = {
   mcp: { type: 'string', multiple: true },
   config: { type: 'string', multiple: true },
   tools: { type: 'string', multiple: true },
+  'default-capability': { type: 'string' },
 } as const;
 
 /** What calls are allowed. */
@@ -38,6 +39,7 @@ export interface AgentValues {
   mcp?: string[];
   config?: string[];
   tools?: string[];
+  'default-capability'?: string;
   profile?: string;
   confirm?: string;
   model?: string;
@@ -56,6 +58,8 @@ export interface AgentRequest {
   /** Nothing was named that brings tools, so the built-in server is used. */
   isBuiltIn: boolean;
   toolFolders: readonly string[];
+  /** Of tools in them whose manifest names none. */
+  folderOptions: { defaultCapability?: Capability };
   access: AccessOptions;
   limits: AgentLimits;
 }
@@ -76,6 +80,7 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
     servers: isBuiltIn ? new Map([['builtin', builtinServer()]]) : servers,
     isBuiltIn,
     toolFolders,
+    folderOptions: readFolderOptions(values),
     access,
     limits: {
       ...file.limits,
@@ -83,6 +88,14 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
       ...(maxSteps === undefined ? {} : { maxSteps }),
     },
   };
+}
+
+/** What tools of folders can do that do not say so. */
+export function readFolderOptions(values: { 'default-capability'?: string }): { defaultCapability?: Capability } {
+  const capability = values['default-capability'];
+  if (capability === undefined) return {};
+  checkCapability('--default-capability', capability);
+  return { defaultCapability: capability };
 }
 
 const emptyFile: AgentFile = { agentConfig: {}, servers: new Map(), tools: [], access: {}, limits: {} };

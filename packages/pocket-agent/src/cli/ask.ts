@@ -92,8 +92,12 @@ async function answer({ values, request, prompt, images, json, interrupts }: Que
   const session = values.session === undefined ? undefined : await Session.open(values.session);
   try {
     const chosen = await chooseModel(request.model);
-    const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
-    for (const problem of problems) tell(problem);
+    const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+      ...request.folderOptions,
+      logger,
+      signal,
+    });
+    for (const line of [...problems, ...warnings]) tell(line);
     if (/^[a-z-]+$/.test(prompt) && !commandNames.includes(prompt)) {
       const meant = didYouMean(prompt, commandNames);
       if (meant) tell(`"${prompt}" is no command, so the model is asked.${meant}`);

@@ -124,8 +124,12 @@ async function findSource(name: string, { request, approver, signal, logger, tel
   const toolPrefix = request.servers.size > 1 ? 'always' : 'never';
   if (entry)
     return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, toolPrefix, ...elicit, logger });
-  const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
-  for (const problem of problems) tell(printable(problem));
+  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+    ...request.folderOptions,
+    logger,
+    signal,
+  });
+  for (const line of [...problems, ...warnings]) tell(printable(line));
   const names = folders.map((folder) => folder.folders.map((state) => state.name));
   const found = folders.find((_folder, index) => names[index]?.includes(name));
   await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));

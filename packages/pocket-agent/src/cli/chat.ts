@@ -74,8 +74,9 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
     const chosen = await chooseModel(request.model);
     const model = new SwitchableModel(await resolveModel(chosen.model, settingsFor(request, chosen.model)));
     const logger = screenLogger((line) => screen.line(line));
-    const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal: interrupts.signal });
-    for (const problem of problems) screen.line(printable(problem));
+    const loading = { ...request.folderOptions, logger, signal: interrupts.signal };
+    const { folders, problems, warnings } = await loadFolders(request.toolFolders, loading);
+    for (const line of [...problems, ...warnings]) screen.line(printable(line));
     const approver = makeApprover({ screen, interrupts, yes: options.yes });
     const { profile, ...access } = request.access;
     await using agent = makeAgent(

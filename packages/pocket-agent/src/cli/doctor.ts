@@ -172,7 +172,7 @@ function brokenServer(name: string, reason: string): Finding {
 async function checkFolder(name: string, signal: AbortSignal): Promise<Finding[]> {
   try {
     toolFolderPath(name);
-    const { folders, problems } = await loadFolders([name], { logger: screenLogger(() => {}), signal });
+    const { folders, problems, warnings } = await loadFolders([name], { logger: screenLogger(() => {}), signal });
     const states = folders.flatMap((folder) => folder.folders);
     await closeFolders(folders);
     return [
@@ -184,6 +184,7 @@ async function checkFolder(name: string, signal: AbortSignal): Promise<Finding[]
             text: `tool folder ${state.name}: ${plural(state.tools.length, 'tool')}`,
           }),
         ),
+      ...warnings.map((text): Finding => ({ state: 'note', text })),
       ...problems.map((text): Finding => ({ state: 'broken', text, mend: 'Mend that line, and run doctor again.' })),
     ];
   } catch (error) {

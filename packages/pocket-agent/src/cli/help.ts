@@ -8,7 +8,9 @@ interface Help {
 const source = `      --agent FILE     an agent in one JSON file: agentConfig, mcpServers, tools, access, limits
       --mcp FILE       JSON with "mcpServers", as Claude Desktop, Cursor and VS Code have it; may be repeated;
                        --config is the same. Without --agent, --mcp and --tools: the built-in server
-      --tools DIR      a folder of tools; may be repeated; web, github and notes are those that come along
+      --tools DIR      a folder of tools; may be repeated; web, github and notes are included
+      --default-capability NAME  read, write, create or delete: what tools of folders can do whose manifest does not say
+                       so; default: delete
 `;
 const access = `      --profile NAME   reader, writer, manager or admin: what tools may do; default: everything
       --confirm WHEN   never, destructive, write or always: which calls to ask about; default: destructive
@@ -100,11 +102,12 @@ ${access}`,
   },
   'serve-tools': {
     usage: ['pocket-agent serve-tools [options] DIR...'],
-    about: `Serves tool folders over MCP: on stdin and stdout, or over HTTP. web, github and notes are those that come along.
+    about: `Serves tool folders over MCP: on stdin and stdout, or over HTTP. web, github and notes are included.
 
 Options:
 ${http}      --profile NAME   reader, writer, manager or admin: what clients may call; default: everything
-      --watch          load a folder again when it was edited, between calls
+      --default-capability NAME  what tools can do whose manifest does not say so; default: delete
+      --watch          load a folder again when it was edited, between calls; tell on stderr when an edit breaks it
 `,
   },
   'new-tool': {

@@ -45,8 +45,12 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   // stdout belongs to the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const logger = screenLogger(tell);
-  const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal: interrupts.signal });
-  for (const problem of problems) tell(printable(problem));
+  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+    ...request.folderOptions,
+    logger,
+    signal: interrupts.signal,
+  });
+  for (const line of [...problems, ...warnings]) tell(printable(line));
   const { model } = await chooseModel(request.model);
   const agent = makeAgent(request, { model, folders, logger });
   if (!address) {

@@ -1,23 +1,17 @@
 // The tool folders of a command: those that come with the package by name, others by path.
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { abortable } from '../abort.ts';
 import { PocketError } from '../errors.ts';
+import { bundledFolderPath, bundledFolders } from '../tool-folder/bundled.ts';
 import type { ToolFolder, ToolFolderOptions } from '../tool-folder/index.ts';
-
-export const shippedFolders = ['web', 'github', 'notes'] as const;
-
-export function isShippedFolder(name: string): boolean {
-  return shippedFolders.some((shipped) => shipped === name);
-}
 
 /** `web` is the folder that comes with the package; `./web` one of your own. */
 export function toolFolderPath(name: string): string {
-  const path = isShippedFolder(name) ? fileURLToPath(new URL(`../folders/${name}`, import.meta.url)) : name;
+  const path = bundledFolderPath(name) ?? name;
   if (existsSync(path)) return path;
   throw new PocketError(
     'CONFIG_INVALID',
-    `There is no tool folder ${name}: name a folder, or one of ${shippedFolders.join(', ')}.`,
+    `There is no tool folder ${name}: name a folder, or one of ${bundledFolders.join(', ')}.`,
   );
 }
 
@@ -25,6 +19,8 @@ export interface LoadedFolders {
   folders: ToolFolder[];
   /** What is wrong with folders that could not be loaded, one line each. */
   problems: string[];
+  /** Of tools that do not say what they can do, one line for each folder. */
+  warnings: string[];
 }
 
 export interface LoadOptions extends ToolFolderOptions {
@@ -36,11 +32,12 @@ export async function loadFolders(
   names: readonly string[],
   { signal, ...options }: LoadOptions,
 ): Promise<LoadedFolders> {
-  if (names.length === 0) return { folders: [], problems: [] };
-  const { loadToolFolder, problemText } = await import('../tool-folder/index.ts');
+  if (names.length === 0) return { folders: [], problems: [], warnings: [] };
+  const { loadToolFolder, problemText, undeclaredText } = await import('../tool-folder/index.ts');
   const folders = names.map((name) => loadToolFolder(toolFolderPath(name), options));
   try {
     const problems: string[] = [];
+    const warnings: string[] = [];
     for (const [index, folder] of folders.entries()) {
       const states = await abortable(folder.load(), signal);
       if (states.length === 0) {
@@ -50,8 +47,9 @@ export async function loadFolders(
         );
       }
       problems.push(...states.flatMap((state) => state.problems.map(problemText)));
+      warnings.push(...states.flatMap((state) => undeclaredText(state, '--default-capability') ?? []));
     }
-    return { folders, problems };
+    return { folders, problems, warnings };
   } catch (error) {
     // one that is being imported just now cannot be stopped, and is not waited for
     if (!signal.aborted) await closeFolders(folders);

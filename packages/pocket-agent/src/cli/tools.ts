@@ -27,8 +27,12 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const request = await readAgentRequest(values);
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const logger = screenLogger(tell);
-  const { folders, problems } = await loadFolders(request.toolFolders, { logger, signal });
-  for (const problem of problems) tell(problem);
+  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+    ...request.folderOptions,
+    logger,
+    signal,
+  });
+  for (const line of [...problems, ...warnings]) tell(line);
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
     logger,

@@ -1,10 +1,11 @@
 // The tool folders of one path: read, read again when they were edited, started and stopped.
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
+import type { Capability } from '../access.ts';
 import { errorText } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { digestOf, directoriesToWatch, findFolders } from './find-folders.ts';
-import { type ManifestProblem, problemText } from './problem.ts';
+import { type ManifestProblem, problemText, undeclaredText } from './problem.ts';
 import { type ReadFolder, readFolder } from './read-folder.ts';
 import { RunningFolder, type RunningOptions } from './running-folder.ts';
 import { FolderWatcher } from './watcher.ts';
@@ -19,6 +20,8 @@ export interface FolderState {
   readonly active: boolean;
   /** Of its manifest; those of its MCP servers are known when they are listed. */
   readonly tools: readonly Tool[];
+  /** Names of its tools that say nothing of what they can do, and so count as `delete`. */
+  readonly undeclared: readonly string[];
   /** Of its files as they are now; after an edit that broke it, its tools are those from before. */
   readonly problems: readonly ManifestProblem[];
 }
@@ -27,6 +30,7 @@ export interface FolderSetOptions {
   path: string;
   logger: Logger;
   env: Readonly<Record<string, string | undefined>>;
+  defaultCapability: Capability | undefined;
   loadTimeoutMs: number;
   running: RunningOptions;
   /** Called when files under `path` have changed; without it nobody watches. */
@@ -66,10 +70,10 @@ export class FolderSet {
   get states(): FolderState[] {
     return [...this.#slots].map(([name, { read, running, ...slot }]) => {
       const problems = slot.failure ? [...slot.problems, slot.failure] : slot.problems;
-      const { humanName, path, tools } = running?.folder ?? read;
+      const { humanName, path, tools, undeclared } = running?.folder ?? read;
       const isUsable = running !== undefined || problems.length === 0;
       const definitions = isUsable ? [...tools.values()].map(({ definition }) => definition) : [];
-      return { name, humanName, path, active: this.#isActive(name), tools: definitions, problems };
+      return { name, humanName, path, active: this.#isActive(name), tools: definitions, undeclared, problems };
     });
   }
 
@@ -124,17 +128,19 @@ export class FolderSet {
   }
 
   async #readChanged(path: string): Promise<{ read: ReadFolder; digest: string } | undefined> {
-    const { env, loadTimeoutMs: timeoutMs } = this.#options;
+    const { env, defaultCapability, loadTimeoutMs: timeoutMs } = this.#options;
     const digest = this.#watcher ? await digestOf(path) : '';
     if (this.#slots.get(basename(path))?.digest === digest) return undefined;
     const version = this.#watcher ? { version: digest } : {};
-    return { read: await readFolder(path, { env, timeoutMs, ...version }), digest };
+    return { read: await readFolder(path, { env, defaultCapability, timeoutMs, ...version }), digest };
   }
 
   #take(read: ReadFolder, digest: string): void {
     const { problems } = read;
     for (const problem of problems) this.#options.logger.warn(problemText(problem));
     const slot = this.#slots.get(read.name);
+    const undeclared = problems.length > 0 ? undefined : undeclaredText(read);
+    if (undeclared && undeclared !== (slot && undeclaredText(slot.read))) this.#options.logger.warn(undeclared);
     if (!slot) this.#slots.set(read.name, { read, digest, problems, failure: undefined, running: undefined });
     else
       Object.assign(slot, {

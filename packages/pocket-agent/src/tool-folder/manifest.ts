@@ -12,6 +12,7 @@ import {
   parseAllDocuments,
   visit,
 } from 'yaml';
+import { expectedCapability } from '../access.ts';
 import { errorText } from '../errors.ts';
 import { closest } from '../suggest.ts';
 import { expectedAt, keysAt, type Manifest, manifestSchema } from './manifest-schema.ts';
@@ -109,7 +110,7 @@ export class ManifestFile {
   }
 
   #reportValue(path: Path, input: unknown): void {
-    const expected = expectedAt(path);
+    const expected = path.at(-1) === 'capability' ? expectedCapability(input) : expectedAt(path);
     if (input === undefined) {
       this.report(path, { found: `no "${String(path.at(-1) ?? '')}"`, expected });
       return;

@@ -55,6 +55,16 @@ function promised(root: Schema): { names: Set<string>; isOpen: boolean } {
   return { names, isOpen };
 }
 
+/** The names of the parameters of a class's constructor, of its base class where it has no constructor of its own. */
+export function constructorParameters(Class: unknown): string[] {
+  if (typeof Class !== 'function' || Class === Function.prototype) return [];
+  const source = Function.prototype.toString.call(Class);
+  const found = /\bconstructor\s*\(/.exec(source);
+  if (!found) return constructorParameters(Object.getPrototypeOf(Class));
+  const pieces = piecesIn(source, found.index + found[0].length - 1) ?? [];
+  return pieces.map((piece) => nameOf(piece) ?? '');
+}
+
 function readParameters(source: string): Parameters | undefined {
   const pieces = piecesIn(source, source.indexOf('('));
   if (!pieces) return undefined;

@@ -14,6 +14,18 @@ export function problemText({ file, line, column, found, expected }: ManifestPro
   return `${file}:${line}:${column}: found ${found}; expected ${expected}`;
 }
 
+interface Undeclared {
+  humanName: string;
+  undeclared: readonly string[];
+}
+
+/** A warning, when tools of a folder do not say what they can do. `option` sets a default for folders of one's own. */
+export function undeclaredText({ humanName, undeclared }: Undeclared, option = 'defaultCapability') {
+  if (undeclared.length === 0) return undefined;
+  const names = undeclared.map((name) => `"${name}"`).join(', ');
+  return `Tool folder "${humanName}": no capability for ${names}, treated like delete (only the profile admin sees it, and it needs approval). Add "capability: read" (or write, create, delete) to the manifest; for folders you wrote yourself ${option} sets a default.`;
+}
+
 /** A value of a manifest in a few words. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'nothing';

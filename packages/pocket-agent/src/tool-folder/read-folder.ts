@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
+import type { Capability } from '../access.ts';
 import { errorText } from '../errors.ts';
 import { compileSchema } from '../json-schema.ts';
 import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
@@ -23,11 +24,15 @@ export interface ReadFolder {
   /** For the lines of problems that show only when it runs. */
   codeFile: string;
   tools: ReadonlyMap<string, FolderTool>;
+  /** Names of its tools that say nothing of what they can do, and so count as `delete`. */
+  undeclared: string[];
   mcpServers: Record<string, McpServerEntry>;
   problems: ManifestProblem[];
 }
 
 export interface ReadOptions extends ImportOptions {
+  /** Of tools whose manifest says nothing of it. */
+  defaultCapability: Capability | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -75,6 +80,7 @@ export async function readFolder(path: string, options: ReadOptions): Promise<Re
       Tools: undefined,
       codeFile,
       tools: new Map(),
+      undeclared: [],
       mcpServers: {},
       problems,
     };
@@ -105,10 +111,13 @@ async function readWhole(
   checkWhole(source, manifest);
   const env = readEnvironment(source, manifest, options.env);
   const mcpServers = readServers(source, manifest, path);
-  const definitions = await readTools(source, manifest);
+  const definitions = await readTools(source, manifest, options.defaultCapability);
   const code = { source, definitions, file: module === undefined ? undefined : codeFile };
   const { Tools, tools } = await readCode(code, options);
-  return { name, humanName, path, env, Tools, codeFile, tools, mcpServers, problems: source.problems };
+  const undeclared = [...tools.values()].flatMap(({ definition: { name, annotations, _meta } }) =>
+    annotations || _meta ? [] : name,
+  );
+  return { name, humanName, path, env, Tools, codeFile, tools, undeclared, mcpServers, problems: source.problems };
 }
 
 function checkWhole(source: ManifestFile, manifest: Manifest): void {
@@ -153,10 +162,15 @@ function readServers(source: ManifestFile, manifest: Manifest, cwd: string): Rec
 }
 
 /** The tools of the manifest that could be called, by name. */
-async function readTools(source: ManifestFile, manifest: Manifest): Promise<Map<string, ToolDefinition>> {
+async function readTools(
+  source: ManifestFile,
+  manifest: Manifest,
+  defaultCapability: Capability | undefined,
+): Promise<Map<string, ToolDefinition>> {
   const tools = new Map<string, ToolDefinition>();
   for (const [index, entry] of (manifest.tool_list ?? []).entries()) {
-    const { name, description, parameters = {}, annotations, capability } = entry;
+    const { name, description, parameters = {}, annotations } = entry;
+    const capability = entry.capability ?? (annotations ? undefined : defaultCapability);
     const path = ['tool_list', index, 'parameters'];
     if (tools.has(name)) {
       source.report(['tool_list', index, 'name'], {

@@ -8,9 +8,12 @@ import { errorText, PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { PendingCalls } from '../pending-calls.ts';
 import type { ListWait, ToolCallContext } from '../tools.ts';
+import { liveValue, namedIn, noSuchValue } from './live-value.ts';
+import { constructorParameters } from './method-parameters.ts';
 import type { ReadFolder } from './read-folder.ts';
 import { toResult } from './result.ts';
 import { type HostContext, loggerLevel, logText, type ToolContext, type ToolLogLevel } from './tool-context.ts';
+import type { ToolsClass } from './tools-module.ts';
 
 export interface RunningOptions {
   logger: Logger;
@@ -47,7 +50,7 @@ export class RunningFolder {
   constructor(folder: ReadFolder, options: RunningOptions) {
     this.folder = folder;
     this.#options = options;
-    if (folder.Tools) this.#instance = new folder.Tools(this.#liveContext());
+    if (folder.Tools) this.#instance = new folder.Tools(...this.#constructorArguments(folder.Tools));
     if (Object.keys(folder.mcpServers).length > 0) {
       const { logger, timeoutMs, maxTimeoutMs } = options;
       this.client = new PocketAgentClient({
@@ -157,6 +160,23 @@ export class RunningFolder {
   #constant(): Pick<ToolContext, 'folder' | 'env'> {
     const { name, humanName, path, env } = this.folder;
     return { folder: { name, humanName, path }, env };
+  }
+
+  /** One context; a constructor with more parameters gets what the context has under their names. */
+  #constructorArguments(Tools: ToolsClass): object[] {
+    const context = this.#liveContext();
+    const names = constructorParameters(Tools);
+    if (names.length < 2) return [context];
+    const { context: host } = this.#options;
+    const outside = typeof host === 'function' ? undefined : host;
+    return names.map((name, index) =>
+      liveValue(() => {
+        const call = this.#calls.getStore();
+        const found = namedIn(call ?? outside, name) ?? (index === 0 ? context : undefined);
+        if (!found) throw noSuchValue(name, call !== undefined);
+        return found;
+      }),
+    );
   }
 
   /** The context of the constructor: in a call it is that of the call. */

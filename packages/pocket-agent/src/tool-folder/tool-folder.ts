@@ -2,7 +2,7 @@
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { neverAborted } from '../abort.ts';
-import { type Judgement, judge } from '../access.ts';
+import { type Capability, checkCapability, type Judgement, judge } from '../access.ts';
 import { errorText, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
 import { closest } from '../suggest.ts';
@@ -23,6 +23,8 @@ export interface ToolFolderOptions {
   watch?: boolean;
   /** What tools get beside what every tool gets; a function is asked at each call. */
   context?: HostContext;
+  /** What tools can do whose manifest says nothing of it, in folders that you wrote. Default `delete`. */
+  defaultCapability?: Capability;
   /** Where `env` of a manifest is looked up. Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>>;
   logger?: Logger;
@@ -65,6 +67,8 @@ export class ToolFolder implements ToolSource {
   constructor(path: string, options: ToolFolderOptions) {
     this.path = resolve(path);
     this.name = basename(this.path);
+    const { defaultCapability } = options;
+    if (defaultCapability !== undefined) checkCapability('defaultCapability', defaultCapability);
     this.logger = options.logger ?? stderrLogger();
     this.#options = { ...options };
     this.#names = new OfferedNames(this.logger);
@@ -187,11 +191,11 @@ export class ToolFolder implements ToolSource {
   async #start(): Promise<void> {
     const { FolderSet } = await import('./folder-set.ts');
     const { logger, path } = this;
-    const { env = process.env, loadTimeoutMs = 10_000, context = {}, watch } = this.#options;
+    const { env = process.env, loadTimeoutMs = 10_000, context = {}, watch, defaultCapability } = this.#options;
     const { timeoutMs = 60_000, maxTimeoutMs = 600_000, maxResultBytes = 4_000_000 } = this.#options;
     const running = { logger, context, timeoutMs, maxTimeoutMs, maxResultBytes };
     const onEdit = watch ? () => this.#readAgain() : undefined;
-    this.#set ??= new FolderSet({ path, logger, env, loadTimeoutMs, running, onEdit });
+    this.#set ??= new FolderSet({ path, logger, env, defaultCapability, loadTimeoutMs, running, onEdit });
     await this.#set.scan();
     this.#assertKnown(this.#active);
     if (this.#set.names.length === 0) this.logger.warn(`There are no tool folders in ${path}.`);

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { errorText } from '../errors.ts';
 
 export type ToolMethod = (args: Record<string, unknown>, context: object) => unknown;
-export type ToolsClass = new (context: object) => object;
+export type ToolsClass = new (...context: object[]) => object;
 
 export interface Methods {
   /** Of the class and its base classes, by name. */
