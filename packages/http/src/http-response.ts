@@ -52,6 +52,11 @@ export class HttpResponse implements Response {
     return this.#body && !this.#isRead && !this.#streamed ? this.#body.begun(beyond) : Buffer.alloc(0);
   }
 
+  /** The body fails with what `tooLarge` makes as soon as it has more bytes than these, after decompression. */
+  limit(bytes: number, tooLarge: () => Error): void {
+    this.#body?.limit(bytes, tooLarge);
+  }
+
   get body(): Response['body'] {
     return this.#onStream().body;
   }

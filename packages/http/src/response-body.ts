@@ -45,6 +45,7 @@ export class Body {
   #outcome: { error?: unknown } | undefined;
   #onBegun: (() => void) | undefined;
   #unreadTimer: NodeJS.Timeout | undefined;
+  #limit: { bytes: number; tooLarge: () => Error } | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
     this.#message = message;
@@ -64,6 +65,11 @@ export class Body {
   /** Whether what is read is no longer what was sent. */
   get isDecoded(): boolean {
     return this.#source !== this.#message;
+  }
+
+  /** Fails with what `tooLarge` makes as soon as there is more of it. */
+  limit(bytes: number, tooLarge: () => Error): void {
+    this.#limit = { bytes, tooLarge };
   }
 
   /** Everything, when it has come. */
@@ -145,6 +151,10 @@ export class Body {
     const { maxBytes = Number.POSITIVE_INFINITY } = this.#options;
     if (this.#size > maxBytes) {
       this.fail(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
+      return;
+    }
+    if (this.#limit && this.#size > this.#limit.bytes) {
+      this.fail(this.#limit.tooLarge());
       return;
     }
     if (this.#reader) {

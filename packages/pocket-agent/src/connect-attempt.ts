@@ -66,6 +66,11 @@ export async function attempt(
     return { client, transport };
   } catch (error) {
     await transport.close().catch(() => {}); // the first error is the one that matters
-    throw error;
+    throw brokenOff(transport) ?? error;
   }
+}
+
+/** Why we ended a connection whose server could not be listened to any longer. */
+export function brokenOff(transport: Transport): Error | undefined {
+  return 'brokenOff' in transport && transport.brokenOff instanceof Error ? transport.brokenOff : undefined;
 }

@@ -16,6 +16,7 @@ import { attempt, type Connected, type ConnectRequest, inTime } from './connect-
 import { connectChild } from './connect-child.ts';
 import { errorText, PocketError, refusalReason } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
+import { limitedFetch } from './limited-response.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { inProcessTransport, OldSseTransport } from './transports.ts';
@@ -42,7 +43,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
   const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
   const { fetch = httpFetch } = entry;
   const options = authProvider
-    ? { requestInit: { headers: {} }, fetch: fetchWithHeaders({ fetch, headers, url }), authProvider }
+    ? { requestInit: { headers: {} }, fetch: limitedFetch(fetchWithHeaders({ fetch, headers, url })), authProvider }
     : { requestInit: { headers }, fetch };
   const renewing = sharesTokens(authProvider)
     ? { fetch: authorizationOf(authProvider, login).fetchFor(url, options.fetch) }

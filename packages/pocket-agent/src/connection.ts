@@ -3,7 +3,7 @@ import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client'
 import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { BegunCallError } from './calling-client.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
-import type { Connected } from './connect-attempt.ts';
+import { brokenOff, type Connected } from './connect-attempt.ts';
 import { childHint } from './connect-child.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
@@ -12,7 +12,7 @@ import { type Listener, ListeningClient } from './listening-client.ts';
 import type { Logger } from './logger.ts';
 import type { McpServerEntry } from './mcp-config.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { isHarmlessTwice, isUnreachable, retrySafety } from './retry-safety.ts';
+import { isHarmlessTwice, isUnreachable, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
 import { sendCall } from './send-call.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
@@ -220,7 +220,7 @@ export class McpConnection {
           return { live, tools };
         } catch (error) {
           signal?.throwIfAborted();
-          const isBroken = brokenOff(live) !== undefined;
+          const isBroken = brokenOff(live.transport) !== undefined;
           const isCut = isBroken || retrySafety(error, undefined) !== 'no-loss';
           if (isCut && !isSecond) this.#lose(live, reasonOf(live, error));
           if (isCut && !isSecond && !isBroken) continue;
@@ -260,9 +260,10 @@ export class McpConnection {
           await this.#logIn(live, signal, error);
           continue;
         }
-        const safety = retrySafety(thrown, tool);
+        const broken = brokenOff(live.transport);
+        const safety = broken ? safetyAfterAnswer(tool) : retrySafety(thrown, tool);
         if (safety === 'no-loss') throw error;
-        const cause = brokenOff(live) ?? error;
+        const cause = broken ?? error;
         this.#lose(live, reasonOf(live, error));
         if (safety === 'unsafe')
           throw outcomeUnknown(`The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran`, cause);
@@ -468,14 +469,9 @@ function outcomeUnknown(what: string, cause: unknown): PocketError {
   return new PocketError('TOOL_OUTCOME_UNKNOWN', text, { cause });
 }
 
-/** Why we ended a server that could not be listened to any longer. */
-function brokenOff({ transport }: Live): Error | undefined {
-  return transport instanceof ChildTransport ? transport.brokenOff : undefined;
-}
-
 /** Why a connection ended or failed, with what a child said last. */
 function reasonOf(live: Live, error: unknown): string {
-  const broken = brokenOff(live);
+  const broken = brokenOff(live.transport);
   if (broken) return broken.message;
   const { transport } = live;
   return `${errorText(error)}${transport instanceof ChildTransport ? childHint(transport) : ''}`;

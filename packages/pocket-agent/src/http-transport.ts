@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { beginOf, HttpResponse } from '@pocket-agent/http/fetch';
 import { Cancellation } from './cancellation.ts';
+import { isEventStream, limitedFetch, limitedResponse } from './limited-response.ts';
 import { checkedMessage } from './message-lines.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
@@ -55,15 +56,18 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   /** Requests of which something may still arrive, by their ids: what ends them. */
   readonly #open = new Map<unknown, Cancellation>();
   readonly #kept: Map<unknown, KeptAnswer>;
+  /** Why it was ended in the middle of what the server sent. */
+  brokenOff: Error | undefined;
   /** Whoever brings tokens needs the SDK to look after them. */
   readonly #takesShortWay: boolean;
 
   constructor(url: URL, options: HttpTransportOptions) {
     const kept = new Map<unknown, KeptAnswer>();
-    super(url, {
-      ...options,
-      fetch: async (to, init) => (kept.size > 0 ? take(kept, init?.body) : undefined) ?? options.fetch(to, init),
-    });
+    let breakOff: (error: Error) => void = () => {};
+    const send: FetchLike = async (to, init) =>
+      (kept.size > 0 ? take(kept, init?.body) : undefined) ?? options.fetch(to, init);
+    super(url, { ...options, fetch: limitedFetch(send, (error) => breakOff(error)) });
+    breakOff = (error) => this.#breakOff(error);
     this.#url = url;
     this.#options = options;
     this.#kept = kept;
@@ -107,6 +111,12 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   /** Opens the stream again on which a server of 2025 tells what belongs to no request. */
   listenAgain(): Promise<void> {
     return this.resumeStream(''); // as of no event: what was missed meanwhile is read anew
+  }
+
+  /** As a child that says too much is ended: the SDK would ask for the same again. */
+  #breakOff(error: Error): void {
+    this.brokenOff ??= error;
+    this.close().catch(() => {}); // it is broken already
   }
 
   /** The server hears of it first; then the connection of the call ends, which the server may never have done. */
@@ -188,11 +198,11 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const response = await this.#fetch(init, ending);
       const type = response.status === 200 ? contentType(response) : '';
       if (/^application\/json\s*(;|$)/i.test(type)) {
-        const answer = await response.json();
+        const answer = await limitedResponse(response, (error) => this.#breakOff(error)).json();
         for (const message of Array.isArray(answer) ? answer : [answer]) this.onmessage?.(checkedMessage(message));
         return 'nothing';
       }
-      const isStream = /^text\/event-stream\s*(;|$)/i.test(type);
+      const isStream = response.status === 200 && isEventStream(response);
       if (isStream && response instanceof HttpResponse && (await this.#isWhole(response, message.id))) return 'nothing';
       this.#kept.set(message.id, { body, response });
       return isStream ? 'a stream' : 'an answer';

@@ -1,9 +1,9 @@
 // The messages of a server that writes one to a line; what else it prints there is passed over.
 import { type JSONRPCMessage, type JSONRPCResultResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client';
 
-/** A server that never ends its line must not fill the memory. */
-const LONGEST_MB = 10;
-const LONGEST_BYTES = LONGEST_MB * 1_024 * 1_024;
+/** Of one message over any transport: a server that never ends one must not fill the memory. */
+export const MOST_MESSAGE_MB = 10;
+export const MOST_MESSAGE_BYTES = MOST_MESSAGE_MB * 1_024 * 1_024;
 const LINE_FEED = 10;
 const INVALID_REQUEST = -32_600;
 /** In `_meta` the SDK looks at this and at the progress token. */
@@ -24,9 +24,9 @@ export class MessageLines {
     }
     if (from === chunk.length) return lines;
     this.#bytes += chunk.length - from;
-    if (this.#bytes > LONGEST_BYTES) {
+    if (this.#bytes > MOST_MESSAGE_BYTES) {
       this.clear();
-      throw new Error(`it wrote a message of more than ${LONGEST_MB} MB, the most that is read over stdio`);
+      throw new Error(`it wrote a message of more than ${MOST_MESSAGE_MB} MB, the most that is read over stdio`);
     }
     this.#begun.push(chunk.subarray(from));
     return lines;

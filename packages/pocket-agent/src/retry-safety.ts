@@ -15,6 +15,11 @@ export function retrySafety(error: unknown, tool: Tool | undefined): RetrySafety
   return (isRefused && !hasBegun) || isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
 }
 
+/** After an answer that could not be read. */
+export function safetyAfterAnswer(tool: Tool | undefined): RetrySafety {
+  return isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
+}
+
 /** Other requests than calls of tools only read. */
 export function isHarmlessTwice(tool: Tool | undefined): boolean {
   return !tool || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;

@@ -1,11 +1,12 @@
 // Ways to reach an MCP server, where the SDK's own transports fall short of what a long-lived agent needs.
 import type { ChildProcess } from 'node:child_process';
-import type { JSONRPCMessage, SSEClientTransportOptions, Transport } from '@modelcontextprotocol/client';
+import type { FetchLike, JSONRPCMessage, SSEClientTransportOptions, Transport } from '@modelcontextprotocol/client';
 import { InMemoryTransport, SSEClientTransport, SseError, serializeMessage } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { McpServerFactory } from '@modelcontextprotocol/server';
 import spawn from 'cross-spawn';
 import { PocketError } from './errors.ts';
+import { limitedFetch } from './limited-response.ts';
 import { Linger } from './linger.ts';
 import type { InProcessServer } from './mcp-config.ts';
 import { MessageLines, readMessage } from './message-lines.ts';
@@ -13,9 +14,16 @@ import { MessageLines, readMessage } from './message-lines.ts';
 /** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
 export class OldSseTransport extends SSEClientTransport {
   #started = false;
+  /** Why it was ended in the middle of what the server sent. */
+  brokenOff: Error | undefined;
 
-  constructor(url: URL, options: SSEClientTransportOptions) {
-    super(url, options);
+  constructor(url: URL, options: SSEClientTransportOptions & { fetch: FetchLike }) {
+    let breakOff: (error: Error) => void = () => {};
+    super(url, { ...options, fetch: limitedFetch(options.fetch, (error) => breakOff(error)) });
+    breakOff = (error) => {
+      this.brokenOff ??= error;
+      this.close().catch(() => {}); // it is broken already
+    };
     this.onerror = (error) => {
       if (this.#started && error instanceof SseError) this.close().catch(() => {}); // it is broken already
     };

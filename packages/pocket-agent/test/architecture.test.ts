@@ -59,7 +59,7 @@ const layers = [
     'rights',
     'structured-content',
   ],
-  ['result-size'],
+  ['result-size', 'limited-response'],
   ['tool-result', 'sparing-cache', 'turns', 'sampling', 'step-result', 'router/', 'gate', 'permission', 'run-stream'],
   ['calling-client'],
   ['function-tool', 'tool-runner', 'transports', 'http-transport', 'authorization', 'agent-config', 'remote-approval'],
