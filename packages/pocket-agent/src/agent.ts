@@ -54,6 +54,7 @@ import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, type ReadAnswer, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
 import { runToolCalls, type ToolRun } from './tool-runner.ts';
+import { warnOfVolume } from './tool-volume.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type ListWait, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { type RunOptions, Turns } from './turns.ts';
@@ -81,7 +82,8 @@ export class PocketAgent<Answer = string> {
   readonly #prompt = new PromptBuilder();
   readonly #turns: Turns;
   readonly #ledger: Ledger;
-  readonly #servers: { close(): Promise<void> }[] = [];
+  /** Those that serve this agent; one that is closed takes itself out. */
+  readonly #servers = new Set<{ close(): Promise<void> }>();
   #knownCallIds: Set<string> | undefined;
   readonly #takesOtherOptions: boolean;
   #messages: Message[];
@@ -255,17 +257,13 @@ export class PocketAgent<Answer = string> {
   /** This agent as an MCP server, on stdio or HTTP. */
   async asMcpServer(options: AgentServerOptions = {}): Promise<AgentServer> {
     const { AgentServer } = await import('./serve.ts');
-    const server = new AgentServer(this, options);
-    this.#servers.push(server);
-    return server;
+    return new AgentServer(this, options, this.#servers);
   }
 
   /** This agent as an A2A server, over HTTP. Needs the package `@a2a-js/sdk`. */
   async asA2aServer(options: A2aServerOptions = {}): Promise<A2aServer> {
     const { makeA2aServer } = await import('./a2a/make-server.ts');
-    const server = await makeA2aServer(this, options);
-    this.#servers.push(server);
-    return server;
+    return makeA2aServer(this, options, this.#servers);
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
@@ -466,6 +464,8 @@ export class PocketAgent<Answer = string> {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
       this.emit({ type: 'tool_changed', data: { tool } });
     }
+    const allowed = table.filter((tool) => this.gate.refusal(tool) === undefined);
+    warnOfVolume(this.name, allowed, this.logger);
     return table;
   }
 

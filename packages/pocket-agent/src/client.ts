@@ -332,6 +332,7 @@ export class PocketAgentClient implements ToolSource {
         read(connection)
           .then(label(connection))
           .catch((error) => {
+            if (isMethodNotFound(error)) return []; // servers declare what they do not have
             this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
             return [];
           }),
@@ -340,6 +341,12 @@ export class PocketAgentClient implements ToolSource {
     return lists.flat();
   }
 }
+
+function isMethodNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === METHOD_NOT_FOUND;
+}
+
+const METHOD_NOT_FOUND = -32_601;
 
 const logLevels = new Map<string, keyof Logger>([
   ['debug', 'debug'],

@@ -62,7 +62,8 @@ function fullText(error: unknown): string {
   if (!(error instanceof Error)) return plainText(error);
   if (isPocketError(error)) return error.message; // ours say what is behind them
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
-  return cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
+  const text = cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
+  return text.trim() === '' ? `${error.name} without a message` : text;
 }
 
 /** What a schema finds wrong with a value, and where. */

@@ -70,12 +70,16 @@ export class AgentServer {
   readonly #runs = new ServedRuns();
   readonly #listening = new Set<HttpServer>();
 
-  constructor(agent: Agent, options: AgentServerOptions) {
+  readonly #open: Set<unknown>;
+
+  /** It is in `open` until it is closed. */
+  constructor(agent: Agent, options: AgentServerOptions, open: Set<{ close(): Promise<void> }>) {
     refuseOtherOptions(mcpServerOptions, 'asMcpServer()', options);
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
     checkConversation(options.conversation);
     this.#agent = agent;
+    this.#open = open.add(this);
     this.#options = { ...options };
     this.#conversations = this.#makeConversations();
   }
@@ -174,11 +178,13 @@ export class AgentServer {
       },
     };
     this.#listening.add(listening);
+    this.#open.add(this);
     return listening;
   }
 
   /** Ends all listening; the agent itself stays. */
   async close(): Promise<void> {
+    this.#open.delete(this);
     this.#runs.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
   }

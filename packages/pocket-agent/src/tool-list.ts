@@ -1,7 +1,7 @@
 // The tools of one MCP server as they were last listed, kept until the server says that they changed.
 import { type Client, type McpSubscription, SdkError, SdkErrorCode, type Tool } from '@modelcontextprotocol/client';
 import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
-import { errorText, PocketError } from './errors.ts';
+import { errorText, issuesText, PocketError } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
 import type { Logger } from './logger.ts';
 import { retrySafety } from './retry-safety.ts';
@@ -149,10 +149,24 @@ export class ToolList {
   }
 
   #explained(error: unknown): unknown {
+    const fault = error instanceof Error ? firstFault(error.message) : undefined;
+    if (fault) {
+      const text = `MCP server "${this.#options.name}" did not list its tools: the list is invalid (${fault})`;
+      return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
+    }
     if (!(error instanceof SdkError) || error.code !== SdkErrorCode.ListPaginationExceeded) return error;
     const text = `MCP server "${this.#options.name}" lists its tools on more than ${MOST_PAGES} pages, the most that are read.`;
     return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
   }
+}
+
+/** The first of the faults that the SDK found in a list, which it tells as JSON on many lines. */
+function firstFault(message: string): string | undefined {
+  const [, found = ''] = /^Invalid result for tools\/list: (\[.*\])$/s.exec(message) ?? [];
+  if (!found) return undefined;
+  const [first, ...others] = JSON.parse(found);
+  const more = others.length > 0 ? `, and ${others.length} more faults` : '';
+  return `${issuesText([first])}${more}`;
 }
 
 /** In the 2025 era there is a stream for it over HTTP, in place of a subscription. */

@@ -248,7 +248,10 @@ function notRun(run: ToolRun, { call }: RequestedCall): ToolResult {
   const error = new PocketError('ABORTED', 'This call was not run: the run was stopped before it.');
   const nothing = { capability: undefined, outcome: 'not run' as const, durationMs: 0 };
   run.audit?.({ call, decision: 'refused', by: 'policy', reason: error.message, ...nothing });
-  return errorToolResult(call, error.message, error, run.settings);
+  const result = errorToolResult(call, error.message, error, run.settings);
+  run.emit({ type: 'tool_call', data: { ...call, toolCallId: call.id, toolName: call.name } });
+  run.emit({ type: 'tool_result', data: { ...result, toolName: call.name } });
+  return result;
 }
 
 /** How MCP servers of several languages word a complaint about arguments. */

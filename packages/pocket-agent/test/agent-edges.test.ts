@@ -275,13 +275,22 @@ test('two sources of one name that have a tool of one name both keep theirs', as
 test('onToolError: false also stops calls that wait for their turn', async () => {
   let paid = 0;
   const pay = tool({ name: 'pay', description: '', run: () => ++paid });
+  const events: string[] = [];
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'fail' }, { name: 'pay' }, { name: 'pay' }] }], {
     tools: [fail, pay],
     limits: { maxParallelToolCalls: 1 },
-    hooks: { onToolError: () => false },
+    hooks: {
+      onToolError: () => false,
+      onEvent: ({ type, data }) => {
+        if (type === 'tool_call') events.push(`call ${data.toolName}`);
+        if (type === 'tool_result') events.push(`result ${data.toolName} ${data.isError ? 'failed' : 'done'}`);
+      },
+    },
   });
   await expect(agent.run('x')).rejects.toMatchObject({ code: 'TOOL_FAILED' });
   expect(paid).toBe(0);
+  const notRun = ['call pay', 'result pay failed'];
+  expect(events).toEqual(['call fail', 'result fail failed', ...notRun, ...notRun]);
   expectValidHistory(agent);
 });
 

@@ -59,6 +59,7 @@ const layers = [
     'rights',
     'structured-content',
   ],
+  ['tool-volume'],
   ['result-size', 'limited-response'],
   ['tool-result', 'sparing-cache', 'turns', 'sampling', 'step-result', 'router/', 'gate', 'permission', 'run-stream'],
   ['calling-client'],

@@ -3,7 +3,7 @@ import { type AgentEvent, type FunctionTool, type McpServerEntry, tool } from 'p
 import { describe, expect, test } from 'vitest';
 import { refuse, startLegacyHost } from './fixtures/http-hosts.ts';
 import { type Answer, json, plainHost } from './fixtures/plain-host.ts';
-import { eventually, folder, hostProcess, open } from './fixtures/world.ts';
+import { eventually, folder, hostProcess, open, stdio, testClient } from './fixtures/world.ts';
 import { resultText, scriptedAgent } from './helpers.ts';
 
 type Script = Parameters<typeof scriptedAgent>[0];
@@ -157,4 +157,81 @@ test('a server that stays away is warned of once, not at every run', async () =>
   for (const prompt of ['one', 'two', 'three']) await agent.run(prompt);
   await agent.close();
   expect(lines.filter((line) => line.includes('"it"'))).toHaveLength(1);
+});
+
+describe('the reason why a server is left out', () => {
+  const reasonOf = async (entry: McpServerEntry) => {
+    const { client, reasons, lines, statuses } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    expect(await client.listTools()).toEqual([]);
+    return { reason: reasons.at(-1), lines, statuses };
+  };
+
+  test('is its first fault, on one line, for an invalid list of tools', async () => {
+    const tools = Array.from({ length: 30 }, (_, index) => ({ name: `t${index}`, inputSchema: { type: 'array' } }));
+    const host = await open(plainHost({ 'tools/list': json({ result: { tools } }) }));
+    const { reason, lines } = await reasonOf({ url: host.url });
+    const fault = 'tools.0.inputSchema.type: Invalid input: expected "object", and 29 more faults';
+    expect(reason).toBe(`MCP server "it" did not list its tools: the list is invalid (${fault})`);
+    expect(lines.filter((line) => line.includes('"it"'))).toHaveLength(1);
+  });
+
+  test('is what the server answered, and the server stays connected', async () => {
+    const host = await open(plainHost({ 'tools/list': json({ error: { code: -32_603, message: 'no database' } }) }));
+    const { reason, statuses } = await reasonOf({ url: host.url });
+    expect(reason).toBe('MCP server "it" did not list its tools: no database');
+    expect(statuses).toEqual(['it: connected', 'it: failed']);
+    expect(host.seen.filter(({ method }) => method === 'initialize')).toHaveLength(1);
+  });
+
+  test('is that its list breaks off, for a server that can be reached', async () => {
+    const host = await open(plainHost({ 'tools/list': (response) => response.destroy() }));
+    const { reason } = await reasonOf({ url: host.url });
+    expect(reason).toMatch(/^MCP server "it" did not list its tools: fetch failed/);
+  });
+
+  test('tells what a program said that ended while it was used', async () => {
+    const { reason } = await reasonOf(stdio('stdio-odd.ts', 'ends-at-list'));
+    expect(reason).toContain('It said: Error: no such database');
+  });
+});
+
+test('a list of resources that a server does not have is not worth a warning', async () => {
+  const capabilities = { tools: {}, resources: {} };
+  const serverInfo = { name: 'bare', version: '1' };
+  const host = await open(
+    plainHost({
+      initialize: json({ result: { protocolVersion: '2025-11-25', capabilities, serverInfo } }),
+      'resources/templates/list': json({ error: { code: -32_601, message: 'Method not found' } }),
+    }),
+  );
+  const { client, lines } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
+  expect(await client.listResourceTemplates()).toEqual([]);
+  expect(lines.filter((line) => line.includes('Method not found'))).toEqual([]);
+});
+
+describe('a warning of volume', () => {
+  const toolNamed = (name: string, description = 'x') => tool({ name, description, run: () => 'ok' });
+  const warningsOf = async (tools: FunctionTool[], runs = 1) => {
+    const { agent, lines } = agentWith(
+      Array.from({ length: runs }, () => 'ok'),
+      {},
+      tools,
+    );
+    for (let run = 0; run < runs; run++) await agent.fork().run('x');
+    return lines;
+  };
+
+  test('comes once where there are more tools than OpenAI takes', async () => {
+    const many = Array.from({ length: 129 }, (_, index) => toolNamed(`t${index}`));
+    expect(await warningsOf(many, 2)).toEqual([
+      expect.stringMatching(/^Tester sends 129 tools, about \d+,000 tokens.* OpenAI refuses more than 128\./),
+    ]);
+    expect(await warningsOf(many.slice(1))).toEqual([]);
+  });
+
+  test('comes where a few tools are described at length', async () => {
+    expect(await warningsOf([toolNamed('long', 'x'.repeat(300_000))])).toEqual([
+      expect.stringContaining('1 tools, about 75,000 tokens'),
+    ]);
+  });
 });

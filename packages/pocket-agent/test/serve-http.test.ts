@@ -589,3 +589,22 @@ test('clients of both eras hear that a list has changed', async () => {
   await Promise.all(heard);
   clearInterval(repeat);
 });
+
+test.each(['asMcpServer', 'asA2aServer'] as const)(
+  'what %s made and was closed is not closed again with its agent',
+  async (serveAs) => {
+    const { agent } = scriptedAgent([]);
+    const [first, second] = [await agent[serveAs](), await agent[serveAs]()];
+    const closed: string[] = [];
+    for (const [name, server] of Object.entries({ first, second })) {
+      const { close } = server;
+      server.close = () => {
+        closed.push(name);
+        return close.call(server);
+      };
+    }
+    await first.close();
+    await agent.close();
+    expect(closed).toEqual(['first', 'second']);
+  },
+);

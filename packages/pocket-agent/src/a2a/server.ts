@@ -42,13 +42,17 @@ export class A2aServer {
   readonly #listening = new Set<A2aListening>();
   #fetch: ((request: Request) => Promise<Response>) | undefined;
 
-  constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
+  readonly #open: Set<unknown>;
+
+  /** It is in `open` until it is closed. */
+  constructor(agent: PocketAgent<unknown>, options: A2aServerOptions, open: Set<{ close(): Promise<void> }>) {
     refuseOtherOptions(a2aServerOptions, 'asA2aServer()', options);
     const { logger } = agent;
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000 } = options;
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
     this.#agent = agent;
+    this.#open = open.add(this);
     this.#options = { ...options };
     const keeper = taskStore ? keepIn(taskStore) : new TaskMemory(maxTasks);
     const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
@@ -100,11 +104,13 @@ export class A2aServer {
       },
     };
     this.#listening.add(listening);
+    this.#open.add(this);
     return listening;
   }
 
   /** Ends all listening and all tasks; the agent itself stays. */
   async close(): Promise<void> {
+    this.#open.delete(this);
     await Promise.all([...this.#listening].map((server) => server.close()));
     await this.#tasks.close();
     await this.#push?.close();

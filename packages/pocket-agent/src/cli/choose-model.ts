@@ -12,7 +12,8 @@ const byKey = [
   ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
 ] as const;
 
-const OLLAMA_WAIT_MS = 500;
+/** Where none runs the connection is refused at once; one on a busy machine may take its time. */
+const OLLAMA_WAIT_MS = 5_000;
 
 export async function chooseModel(asked: string | undefined): Promise<ChosenModel> {
   if (asked) return { model: asked, because: 'you asked for it' };
