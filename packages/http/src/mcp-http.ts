@@ -16,6 +16,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { answerPreflight, letOriginRead } from './cross-origin.ts';
 import { HttpSessions } from './mcp-sessions.ts';
+import { refuseUnreadable } from './unreadable.ts';
 
 export interface McpHttpOptions {
   /** Default 127.0.0.1: only this machine. */
@@ -78,6 +79,7 @@ export async function serveHttp(factory: McpServerFactory, options: McpHttpOptio
 
   const handle = toNodeHandler({ fetch }, { onerror: onError, maxRequestBodySize });
   const server = createServer((request, response) => {
+    if (refuseUnreadable(request, response)) return;
     if (Number(request.headers['content-length']) > maxRequestBodySize) refuseBody(response, maxRequestBodySize);
     else void handle(request, response);
   });

@@ -2,3 +2,4 @@
 export { type BearerToken, bearerTokens } from './bearer-tokens.ts';
 export { type Authorize, type HttpServer, type McpHttpOptions, serveHttp, startListening } from './mcp-http.ts';
 export { type McpStdioOptions, serveStdio } from './mcp-stdio.ts';
+export { refuseUnreadable } from './unreadable.ts';

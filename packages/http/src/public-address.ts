@@ -1,5 +1,6 @@
 // Which addresses belong to everybody, and a lookup that finds no others.
 import { lookup } from 'node:dns';
+import { lookup as lookupAll } from 'node:dns/promises';
 import type { RequestOptions } from 'node:http';
 import { BlockList, isIPv6 } from 'node:net';
 import { FetchError } from './fetch-error.ts';
@@ -49,6 +50,16 @@ export const lookupPublic: NonNullable<RequestOptions['lookup']> = (hostname, op
     return callback(null, first?.address ?? '', first?.family);
   });
 };
+
+/** Whether all addresses of a host, as a URL names it, are public. False when it has none. */
+export async function isPublicHost(hostname: string): Promise<boolean> {
+  try {
+    const found = await lookupAll(hostname.replace(/^\[|\]$/g, ''), { all: true });
+    return found.length > 0 && found.every(({ address }) => !isPrivateAddress(address));
+  } catch {
+    return false;
+  }
+}
 
 export function privateAddress(host: string): FetchError {
   return new FetchError('PRIVATE_ADDRESS', `The address of ${host} is private`);

@@ -17,6 +17,7 @@ import { connectChild } from './connect-child.ts';
 import { errorText, PocketError, refusalReason } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
 import { limitedFetch } from './limited-response.ts';
+import { loginFetch } from './login-fetch.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { inProcessTransport, OldSseTransport } from './transports.ts';
@@ -83,8 +84,7 @@ interface ServerFetch {
 
 /** For a server with a login: the headers of its entry are for it alone, not for whoever gives out its tokens. */
 function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
-  const fetchOwn = createFetchWithInit(fetch, { headers });
-  return (to, init) => (new URL(to).origin === url.origin ? fetchOwn : fetch)(to, init);
+  return loginFetch(url, createFetchWithInit(fetch, { headers }), fetch);
 }
 
 /** Connects, and as often as the server asks for it takes a person through the login and connects again. */

@@ -246,3 +246,26 @@ test('a token file that cannot be read is named, and left as it is', async () =>
   expect(reasons.join()).toContain(`The token file ${file} cannot be read; repair or delete it.`);
   expect(readFileSync(file, 'utf8')).toBe('not json');
 });
+
+test.each(['http', 'sse'] as const)(
+  'a server on the internet cannot send us to an inner address for its login (%s)',
+  async (type) => {
+    const { connect } = await world();
+    const inner = await open(startProtectedHost());
+    const metadata = new URL('/.well-known/oauth-protected-resource', inner.url);
+    const asked: string[] = [];
+    const challenge = { 'www-authenticate': `Bearer resource_metadata="${metadata}"` };
+    // stands for the internet: no request leaves this machine
+    const fetchThere = async (to: string | URL, init?: RequestInit) => {
+      asked.push(String(to));
+      return new URL(to).hostname === '1.1.1.1'
+        ? new Response(null, { status: 401, headers: challenge })
+        : fetch(to, init);
+    };
+    const { client, reasons } = connect({}, { type, url: 'https://1.1.1.1/mcp', fetch: fetchThere });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.join()).toContain('Could not reach MCP server "it"');
+    expect(inner.seen).toEqual([]);
+    expect(asked.filter((url) => !url.startsWith('https://1.1.1.1/'))).toEqual([]);
+  },
+);

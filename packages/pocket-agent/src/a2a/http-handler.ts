@@ -12,7 +12,7 @@ import { PocketError } from '../errors.ts';
 import { bearerGate } from '../http-server.ts';
 import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
 import { eventStream } from './event-stream.ts';
-import { type A2aProtocol, type RpcAnswer, restError, rpcError } from './request-handler.ts';
+import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
 import { restCall } from './rest.ts';
 import type { A2aAccessOptions, A2aCaller, Call } from './server-options.ts';
 import { type AgentCard, CARD_PATH, VERSION_HEADER } from './wire.ts';
@@ -37,6 +37,9 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
   const authenticate = makeAuthenticate(options);
   const prefix = base ? new URL(base).pathname.replace(/\/$/, '') : '';
 
+  const answer = async (body: Record<string, unknown>, call: Call) =>
+    versionRefusal(body.method, call.version) ?? protocol.handle(body, call);
+
   const serve = async (request: Request, url: URL, path: string): Promise<Response> => {
     const isRest = path.startsWith(`${REST_PATH}/`);
     if (!isRest && (path !== RPC_PATH || request.method !== 'POST')) return notFound();
@@ -46,11 +49,11 @@ export function makeHandler(options: HandlerOptions): (request: Request) => Prom
     const call: Call = { ...known, tenant: '', version, signal: request.signal };
     const read = await readBody(request, maxBodyBytes, isRest);
     if ('error' in read) return refused(isRest, read.error, read.status);
-    if (!isRest) return rpcResponse(await protocol.handle(read.body, call), read.body.id);
+    if (!isRest) return rpcResponse(await answer(read.body, call), read.body.id);
     const operation = restCall(request.method, path.slice(REST_PATH.length), url.searchParams, read.body);
     if (!operation) return notFound();
     const { method, params, status = 200 } = operation;
-    return restResponse(await protocol.handle({ jsonrpc: '2.0', id: 1, method, params }, call), status);
+    return restResponse(await answer({ jsonrpc: '2.0', id: 1, method, params }, call), status);
   };
 
   return async (request) => {

@@ -13,6 +13,7 @@ import { isV1JsonRpcMethod } from '@a2a-js/sdk/compat/v0_3';
 import { LegacyJsonRpcTransportHandler, V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import {
   A2AError,
+  ContentTypeNotSupportedError,
   fromJsonRpcErrorResponse,
   PushNotificationNotSupportedError,
   RequestMalformedError,
@@ -29,6 +30,7 @@ import {
   type TaskStore,
   V1PushNotificationSerializer,
 } from '@a2a-js/sdk/server';
+import { inPieces } from './pieces.ts';
 import type { Notification, PushNotifications } from './push.ts';
 import type { Call, SdkTaskStore } from './server-options.ts';
 import type { TaskFilter, TaskKeeper, TaskPage } from './task-memory.ts';
@@ -65,27 +67,40 @@ export class A2aProtocol {
   }
 
   async handle(body: Record<string, unknown>, call: Call): Promise<RpcAnswer | AsyncGenerator<RpcAnswer>> {
-    const isLegacy = call.version === '0.3';
-    if ((!isLegacy && call.version !== '1.0') || (isLegacy && isV1JsonRpcMethod(body.method))) {
-      const given = isLegacy
-        ? 'A request without the header A2A-Version: 1.0 is one of version 0.3, which'
-        : `Version ${call.version}`;
-      const reason = isLegacy ? `has no method ${body.method}` : 'is not spoken here; 1.0 and 0.3 are';
-      return { error: rpcError(new VersionNotSupportedError(`${given} ${reason}.`)) };
-    }
-    const answer = await (isLegacy ? this.#legacy : this.#modern).handle(body, contextOf(call));
-    return answer as RpcAnswer | AsyncGenerator<RpcAnswer>;
+    const handler = call.version === '0.3' ? this.#legacy : this.#modern;
+    const answer = (await handler.handle(body, contextOf(call))) as RpcAnswer | AsyncGenerator<RpcAnswer>;
+    return Symbol.asyncIterator in answer ? answer : withoutRawError(answer);
   }
 }
 
+/** Why a request cannot be answered in the version that its caller speaks. */
+export function versionRefusal(method: unknown, version: string): RpcAnswer | undefined {
+  const isLegacy = version === '0.3';
+  if (isLegacy ? !isV1JsonRpcMethod(method) : version === '1.0') return undefined;
+  const text = isLegacy
+    ? `A request without the header A2A-Version: 1.0 is one of version 0.3, which has no method ${method}.`
+    : `Version ${version} is not spoken here; 1.0 and 0.3 are.`;
+  return { error: rpcError(new VersionNotSupportedError(text)) };
+}
+
+const INTERNAL_ERROR = -32_603;
+const INTERNAL_TEXT = 'Internal error.';
+
+/** Our own errors are those of A2A. Any other comes from the SDK, which stumbled over malformed params. */
 export function rpcError(error: unknown): NonNullable<RpcAnswer['error']> {
-  return toJsonRpcError(error);
+  return toJsonRpcError(error instanceof A2AError ? error : new RequestMalformedError('The params are malformed.'));
+}
+
+function withoutRawError(answer: RpcAnswer): RpcAnswer {
+  const isRaw = answer.error?.code === INTERNAL_ERROR && answer.error.message !== INTERNAL_TEXT;
+  return isRaw ? { error: rpcError(undefined) } : answer;
 }
 
 /** The same error as REST tells it. */
 export function restError(error: NonNullable<RpcAnswer['error']>): { status: number; body: object } {
   const known = fromJsonRpcErrorResponse({ jsonrpc: '2.0', id: null, error });
-  const status = restStatusFor(known);
+  // the SDK answers 400, the specification has a status of its own for it
+  const status = known instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(known);
   return { status, body: toRestErrorBody(known, status) };
 }
 
@@ -132,7 +147,7 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
   const hide = (error: unknown): unknown => {
     if (error instanceof A2AError) return error;
     onError(error);
-    return new A2AError('Internal error.');
+    return new A2AError(INTERNAL_TEXT);
   };
   const guard = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     try {
@@ -177,7 +192,7 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
     async *sendMessageStream(params, context) {
       const call = callOf(context);
       const task = await guard(() => send(params, call));
-      for await (const update of task.watch(call.signal)) yield StreamResponse.fromJSON(update);
+      for await (const update of inPieces(task.watch(call.signal))) yield StreamResponse.fromJSON(update);
     },
     getTask: ({ id, historyLength }, context) =>
       guard(async () => {
@@ -189,7 +204,8 @@ function makeHandler(options: ProtocolOptions): A2ARequestHandler {
       const call = callOf(context);
       const task = await guard(() => tasks.find(call, id));
       if (isOver(task.snapshot().status.state)) throw new UnsupportedOperationError(`Task ${id} is over.`);
-      for await (const update of task.watch(call.signal, { evenIfAtRest: true })) yield StreamResponse.fromJSON(update);
+      const updates = task.watch(call.signal, { evenIfAtRest: true });
+      for await (const update of inPieces(updates)) yield StreamResponse.fromJSON(update);
     },
     listTasks: (params, context) =>
       guard(async () => {

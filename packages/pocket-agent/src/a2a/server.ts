@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { startListening } from '@pocket-agent/http/mcp';
+import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
 import { readProfile } from '../access.ts';
 import type { PocketAgent } from '../agent.ts';
 import { checkServedApprovals } from '../approval.ts';
@@ -85,9 +85,10 @@ export class A2aServer {
     const shownHost = host.includes(':') ? `[${host}]` : host;
     const fetch = this.#makeHandler(shownHost, options);
     const onerror = (error: Error) => this.#agent.logger.debug(`A2A over HTTP: ${errorText(error)}`);
-    const server = createServer(
-      toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? 4_194_304 }),
-    );
+    const handle = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? 4_194_304 });
+    const server = createServer((request, response) => {
+      if (!refuseUnreadable(request, response)) void handle(request, response);
+    });
     await startListening(server, host, port).catch((error) => {
       throw cannotListen(error);
     });

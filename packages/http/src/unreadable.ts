@@ -1,0 +1,23 @@
+// Requests that cannot become a web-standard Request; node:http lets them through.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** `new Request` takes no other methods that node:http does. */
+const FORBIDDEN_METHODS = ['TRACE', 'TRACK', 'CONNECT'];
+
+/** Answers a request that nothing behind could read. True if it did. */
+export function refuseUnreadable(
+  { method = '', headers, url = '/' }: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  const status = FORBIDDEN_METHODS.includes(method.toUpperCase()) ? 405 : isAddress(headers.host, url) ? 200 : 400;
+  if (status === 200) return false;
+  const error = status === 405 ? `The method ${method} is not allowed` : 'The Host header or the path is malformed';
+  const allow = status === 405 ? { allow: 'GET, HEAD, POST, DELETE, OPTIONS' } : {};
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...allow });
+  response.end(JSON.stringify({ error }));
+  return true;
+}
+
+function isAddress(host = 'localhost', path: string): boolean {
+  return URL.canParse(`http://${host}${path}`);
+}

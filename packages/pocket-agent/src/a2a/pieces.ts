@@ -1,0 +1,64 @@
+// Long updates of a task as several events: clients of the SDK take no line of more than 4 MiB.
+import type { Artifact, ArtifactUpdate, Part, StreamUpdate, Task } from './wire.ts';
+
+/** A character takes up to six bytes in JSON. */
+const PIECE_CHARACTERS = 500_000;
+
+export async function* inPieces(updates: AsyncIterable<StreamUpdate>): AsyncGenerator<StreamUpdate> {
+  for await (const update of updates) yield* piecesOf(update);
+}
+
+function* piecesOf(update: StreamUpdate): Generator<StreamUpdate> {
+  const { task, artifactUpdate } = update;
+  if (task && isLong(task)) yield* piecesOfTask(task);
+  else if (artifactUpdate) for (const piece of piecesOfArtifact(artifactUpdate)) yield { artifactUpdate: piece };
+  else yield update;
+}
+
+/** The task without its artifacts, which follow. What was said can be read with the task. */
+function* piecesOfTask({ artifacts = [], history = [], ...task }: Task): Generator<StreamUpdate> {
+  const isHistoryLong = textLength(history) > PIECE_CHARACTERS;
+  yield { task: { ...task, artifacts: [], history: isHistoryLong ? [] : history } };
+  const { id: taskId, contextId } = task;
+  for (const artifact of artifacts) {
+    const update = { taskId, contextId, artifact, append: false, lastChunk: true };
+    for (const artifactUpdate of piecesOfArtifact(update)) yield { artifactUpdate };
+  }
+}
+
+function* piecesOfArtifact(update: ArtifactUpdate): Generator<ArtifactUpdate> {
+  const parts = update.artifact.parts.flatMap(piecesOfPart);
+  if (parts.length === update.artifact.parts.length && textLength([update.artifact]) <= PIECE_CHARACTERS) {
+    yield update;
+    return;
+  }
+  const { append = false, lastChunk = false } = update;
+  for (const [index, part] of parts.entries()) {
+    const isLast = index === parts.length - 1;
+    const artifact: Artifact = { ...update.artifact, parts: [part] };
+    yield { ...update, artifact, append: append || index > 0, lastChunk: lastChunk && isLast };
+  }
+}
+
+function piecesOfPart(part: Part): Part[] {
+  const { text } = part;
+  if (text === undefined || text.length <= PIECE_CHARACTERS) return [part];
+  const pieces: Part[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = start + PIECE_CHARACTERS;
+    const isInsideCharacter = text.slice(end - 1, end + 1).isWellFormed() && !text.slice(end - 1, end).isWellFormed();
+    const cut = isInsideCharacter ? end - 1 : end;
+    pieces.push({ ...part, text: text.slice(start, cut) });
+    start = cut;
+  }
+  return pieces;
+}
+
+function isLong({ artifacts = [], history = [] }: Task): boolean {
+  return textLength(artifacts) + textLength(history) > PIECE_CHARACTERS;
+}
+
+function textLength(holders: readonly { parts: readonly Part[] }[]): number {
+  const lengths = holders.flatMap(({ parts }) => parts.map(({ text = '', raw = '' }) => text.length + raw.length));
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
