@@ -69,13 +69,59 @@ describe('markdown in a terminal', () => {
     expect(cells(rendered([...source]))).toEqual(cells(`${shown}\n`));
   });
 
-  test('a fence is code, whatever stands in it', () => {
-    expect(rendered(['```ts\nconst a = **b**;\n# no heading\n```\nafter'])).toBe(
-      `${style.dim('```ts')}\n${style.cyan('const a = **b**;')}\n${style.cyan('# no heading')}\n${style.dim('```')}\nafter\n`,
+  test('a fence is code, whatever stands in it; its marks become a frame', () => {
+    expect(rendered(['```\n**b**\n# no heading\n```\nafter'])).toBe(
+      `${style.dim('┌ code')}\n${style.cyan('**b**')}\n${style.cyan('# no heading')}\n${style.dim('└')}\nafter\n`,
     );
   });
 
+  test.each([
+    ['ts', 'const a = "b"; // 5', `${style.cyan('const')} a = ${style.green('"b"')}; ${style.dim('// 5')}`],
+    ['js', "fetch('http://x');", `fetch(${style.green("'http://x'")});`],
+    ['ts', ' * of a comment', style.dim(' * of a comment')],
+    ['python', 'return 5 # five', `${style.cyan('return')} ${style.yellow('5')} ${style.dim('# five')}`],
+    ['sh', 'echo "# no" $x', `${style.cyan('echo')} ${style.green('"# no"')} $x`],
+    ['SQL', 'SELECT a -- all', `${style.cyan('SELECT')} a ${style.dim('-- all')}`],
+    ['diff', '+added', style.green('+added')],
+    ['diff', '-gone', style.red('-gone')],
+    ['constructor', 'const a', style.cyan('const a')],
+  ])('code in a fence has the colours of its language: %s %s', (language, line, shown) => {
+    expect(rendered([`~~~${language}\n${line}\n~~~`])).toBe(
+      `${style.dim(`┌ ${language}`)}\n${shown}\n${style.dim('└')}\n`,
+    );
+  });
+
+  test('code is copied as it is: colours change no letter of it, and it is not wrapped', () => {
+    const code = fc.string({ unit: fc.constantFrom(...'abc 12"\'`/*#-+(){}\\=.;'), maxLength: 200 });
+    fc.assert(
+      fc.property(code, fc.constantFrom('ts', 'py', 'sql', 'diff', ''), (line, language) => {
+        const [, shown] = stripVTControlCharacters(rendered([`~~~~~${language}\n${line}\n`], 30)).split('\n');
+        expect(shown).toBe(line);
+      }),
+      { numRuns: 500, seed: 42 },
+    );
+  });
+
+  test('a line is broken between words where the window ends, and goes on below its own start', () => {
+    const plain = (source: string, columns = 21) => stripVTControlCharacters(rendered([source], columns));
+    expect(plain('The quick brown fox jumps over the lazy dog')).toBe(
+      'The quick brown fox\njumps over the lazy\ndog\n',
+    );
+    expect(plain('- one two three four five')).toBe('• one two three four\n  five\n');
+    expect(plain('10. one two three four')).toBe('10. one two three\n    four\n');
+    expect(plain('> one two three four five')).toBe('│ one two three four\n│ five\n');
+    expect(plain('**The quick brown fox jumps**')).toBe('The quick brown fox\njumps\n');
+    expect(plain('東京東京東京東京東京東京')).toBe('東京東京東京東京東京\n東京\n');
+    const address = 'https://a.example/a-very-long-address';
+    expect(plain(`at ${address} here`)).toBe(`at\n${address}\nhere\n`);
+    expect(plain('a window too narrow to wrap', 5)).toBe('a window too narrow to wrap\n');
+  });
+
   test('a table has columns, also with wide letters; where it does not fit it has none', () => {
+    const aligned = '| a | b | c |\n|:--|:-:|--:|\n| long | long | 100 |\n| x | y | 1 |\n';
+    expect(stripVTControlCharacters(rendered([aligned]))).toBe(
+      'a      b      c\n───────────────\nlong  long  100\nx      y      1\n',
+    );
     const table = '| name | n |\n|---|---|\n| 東京 | 1 |\n| `x` | 22 |\nafter\n';
     expect(stripVTControlCharacters(rendered([table]))).toBe('name  n\n────────\n東京  1\nx     22\nafter\n');
     expect(stripVTControlCharacters(rendered([table], 5))).toBe('name | n\n東京 | 1\nx | 22\nafter\n');
@@ -85,9 +131,9 @@ describe('markdown in a terminal', () => {
     const { write, take } = page();
     const stream = new MarkdownStream({ style, columns: () => 80, write });
     stream.push('The answer is **for');
-    expect(take()).toBe('The answer is ');
+    expect(take()).toBe('The answer is');
     stream.push('ty-two**, and ');
-    expect(take()).toBe(`${style.bold('forty-two')}, and `);
+    expect(take()).toBe(` ${style.bold('forty-two')}, and`);
   });
 
   test('the pieces in which a text comes change nothing, and no letter is lost', () => {

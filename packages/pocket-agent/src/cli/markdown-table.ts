@@ -11,12 +11,13 @@ export function tableLines(lines: readonly string[], style: Style, columns: numb
   const rows = [header, ...body].map((line, index) =>
     cellsOf(line).map((text) => (index === 0 ? style.bold(cell(text, style)) : cell(text, style))),
   );
+  const alignments = cellsOf(separator).map(alignmentOf);
   const widths = columnWidths(rows);
   const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
   if (total > columns) return rows.map((row) => row.join(style.dim(' | ')));
   const shown = rows.map((row) =>
     row
-      .map((text, index) => (index === row.length - 1 ? text : padded(text, widths[index] ?? 0)))
+      .map((text, index) => padded(text, widths[index] ?? 0, alignments[index]))
       .join(GAP)
       .trimEnd(),
   );
@@ -30,6 +31,11 @@ export function columnWidths(rows: readonly (readonly string[])[]): number[] {
     for (const [index, text] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, textWidth(text));
   }
   return widths;
+}
+
+function alignmentOf(marks: string): 'left' | 'right' | 'center' {
+  if (!marks.endsWith(':')) return 'left';
+  return marks.startsWith(':') ? 'center' : 'right';
 }
 
 function cell(text: string, style: Style): string {

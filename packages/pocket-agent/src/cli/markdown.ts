@@ -1,7 +1,10 @@
 // Markdown as it streams in, shown in a terminal: words appear as they come, a fence or a table line by line.
+import { colouredCode } from './code-colours.ts';
 import { inlineMarkdown } from './markdown-inline.ts';
 import { tableLines } from './markdown-table.ts';
 import type { Style } from './style.ts';
+import { textWidth } from './text-width.ts';
+import { WordWrap } from './word-wrap.ts';
 
 export interface MarkdownOutput {
   style: Style;
@@ -13,19 +16,29 @@ export interface MarkdownOutput {
 const MOST_TABLE_LINES = 200;
 
 /** What a line is, as soon as that can be told: text flows, the rest is shown when the line is over. */
-type Line = { kind: 'whole' } | { kind: 'flowing'; shown: string; from: number; emphasis?: (text: string) => string };
+type Line =
+  | { kind: 'whole' }
+  | { kind: 'flowing'; shown: string; indent: string; from: number; emphasis?: (text: string) => string };
+
+interface Fence {
+  mark: string;
+  /** What stands behind the mark; its first word names the language. */
+  info: string;
+}
 
 export class MarkdownStream {
   readonly #output: MarkdownOutput;
+  readonly #wrap: WordWrap;
   #text = '';
   #line: Line | undefined;
   /** How much of a flowing line was shown. */
   #shown = 0;
-  #fence: string | undefined;
+  #fence: Fence | undefined;
   #table: string[] = [];
 
   constructor(output: MarkdownOutput) {
     this.#output = output;
+    this.#wrap = new WordWrap(output);
   }
 
   /** The text must be harmless already. */
@@ -56,17 +69,17 @@ export class MarkdownStream {
     const line = readLine(this.#text, this.#output.style, isOver);
     if (line?.kind !== 'flowing') return line;
     this.#endTable();
-    this.#output.write(line.shown);
+    this.#wrap.begin(line.shown, line.indent);
     this.#shown = line.from;
     return line;
   }
 
   #flow({ from, emphasis }: Line & { kind: 'flowing' }, isOver: boolean): void {
-    const { style, write } = this.#output;
+    const { style } = this.#output;
     const before = this.#shown > from ? this.#text[this.#shown - 1] : undefined;
     const { shown, used } = inlineMarkdown(this.#text.slice(this.#shown), { style, isOver, before, emphasis });
     this.#shown += used;
-    if (shown) write(shown);
+    this.#wrap.push(shown);
   }
 
   #endLine(): void {
@@ -75,6 +88,7 @@ export class MarkdownStream {
     this.#line ??= this.#startLine(true);
     if (this.#line?.kind === 'flowing') {
       this.#flow(this.#line, true);
+      this.#wrap.end();
       write('\n');
     } else if (this.#fence !== undefined) {
       this.#fenceLine(text, this.#fence);
@@ -83,8 +97,8 @@ export class MarkdownStream {
       if (this.#table.length > MOST_TABLE_LINES) this.#endTable();
     } else {
       this.#endTable();
-      this.#fence = /^\s*(`{3,}|~{3,})/.exec(text)?.[1];
-      if (this.#fence !== undefined) write(`${style.dim(text.trim())}\n`);
+      this.#fence = fenceOf(text);
+      if (this.#fence !== undefined) write(`${style.dim(`┌ ${this.#fence.info || 'code'}`)}\n`);
       else write(text.trim() === '' ? '\n' : `${style.dim('─'.repeat(Math.min(40, this.#output.columns())))}\n`);
     }
     this.#text = '';
@@ -92,10 +106,10 @@ export class MarkdownStream {
     this.#shown = 0;
   }
 
-  #fenceLine(text: string, fence: string): void {
+  #fenceLine(text: string, { mark, info }: Fence): void {
     const { style, write } = this.#output;
-    const isEnd = text.trim().length >= fence.length && text.trim() === fence[0]?.repeat(text.trim().length);
-    write(`${isEnd ? style.dim(text.trim()) : style.cyan(text)}\n`);
+    const isEnd = text.trim().length >= mark.length && text.trim() === mark[0]?.repeat(text.trim().length);
+    write(`${isEnd ? style.dim('└') : colouredCode(text, /^[^\s{]*/.exec(info)?.[0] ?? '', style)}\n`);
     if (isEnd) this.#fence = undefined;
   }
 
@@ -105,6 +119,11 @@ export class MarkdownStream {
     const { style, write, columns } = this.#output;
     for (const line of tableLines(lines, style, columns())) write(`${line}\n`);
   }
+}
+
+function fenceOf(text: string): Fence | undefined {
+  const [, mark, info = ''] = /^\s*(`{3,}|~{3,})(.*)/.exec(text) ?? [];
+  return mark === undefined ? undefined : { mark, info: info.trim() };
 }
 
 /** Undefined while the line may still become something else. */
@@ -119,17 +138,26 @@ function readLine(text: string, style: Style, isOver: boolean): Line | undefined
   return { kind: 'flowing', ...start };
 }
 
-function readStart(text: string, style: Style): Omit<Line & { kind: 'flowing' }, 'kind'> {
+type Start = Omit<Line & { kind: 'flowing' }, 'kind'>;
+
+function readStart(text: string, style: Style): Start {
   const [heading, marks] = /^ {0,3}(#{1,6})\s+/.exec(text) ?? [];
   if (heading) {
     const emphasis = marks === '#' ? (piece: string) => style.bold(style.underline(piece)) : style.bold;
-    return { shown: '', from: heading.length, emphasis };
+    return { shown: '', indent: '', from: heading.length, emphasis };
   }
   const [quote] = /^\s*(?:>\s?)+/.exec(text) ?? [];
-  if (quote) return { shown: style.dim('│ '.repeat(quote.split('>').length - 1)), from: quote.length };
+  if (quote) {
+    const shown = style.dim('│ '.repeat(quote.split('>').length - 1));
+    return { shown, indent: shown, from: quote.length };
+  }
   const [item, indent] = /^(\s*)[-*+]\s+/.exec(text) ?? [];
-  if (item) return { shown: `${indent}${style.cyan('•')} `, from: item.length };
+  if (item) return listItem(`${indent}${style.cyan('•')} `, item);
   const [numbered] = /^\s*\d{1,9}[.)]\s+/.exec(text) ?? [];
-  if (numbered) return { shown: `${style.cyan(numbered.trimEnd())} `, from: numbered.length };
-  return { shown: '', from: 0 };
+  if (numbered) return listItem(`${style.cyan(numbered.trimEnd())} `, numbered);
+  return { shown: '', indent: '', from: 0 };
+}
+
+function listItem(shown: string, mark: string): Start {
+  return { shown, indent: ' '.repeat(textWidth(shown)), from: mark.length };
 }

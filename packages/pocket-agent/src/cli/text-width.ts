@@ -1,7 +1,7 @@
 // How many columns a text takes in a terminal, and texts cut or filled to a number of them.
 import { stripVTControlCharacters } from 'node:util';
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+export const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const emoji = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f/u;
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
@@ -15,8 +15,10 @@ export function textWidth(text: string): number {
   return width;
 }
 
-export function padded(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(0, columns - textWidth(text)));
+export function padded(text: string, columns: number, align: 'left' | 'right' | 'center' = 'left'): string {
+  const free = Math.max(0, columns - textWidth(text));
+  const before = align === 'left' ? 0 : align === 'right' ? free : Math.floor(free / 2);
+  return ' '.repeat(before) + text + ' '.repeat(free - before);
 }
 
 /** No wider than `columns`; what is cut off shows as `…`. For text without escape sequences. */
@@ -32,7 +34,7 @@ export function fitted(text: string, columns: number): string {
   return `${fitting}…`;
 }
 
-function graphemeWidth(grapheme: string): number {
+export function graphemeWidth(grapheme: string): number {
   if (/^[\p{Mn}\p{Me}\p{Cc}\p{Cf}]/u.test(grapheme)) return 0;
   return emoji.test(grapheme) || wide.test(grapheme) ? 2 : 1;
 }

@@ -1,0 +1,88 @@
+// Text that streams in, broken between words where the window ends. Colours in it take no room.
+import { graphemes, graphemeWidth, textWidth } from './text-width.ts';
+
+export interface WrapOutput {
+  write(text: string): void;
+  /** Asked anew for every word: windows change. */
+  columns(): number;
+}
+
+/** Below this nothing is wrapped: the indent alone could fill the line. */
+const MIN_COLUMNS = 20;
+const ESC = '\u001b';
+const token = new RegExp(`(${ESC}\\[[\\d;]*m)|(\\s+)|([^\\s${ESC}]+|${ESC})`, 'g');
+const ascii = /^[!-~]*$/;
+
+export class WordWrap {
+  readonly #output: WrapOutput;
+  #indent = '';
+  #column = 0;
+  #space = '';
+  #word = '';
+  #wordWidth = 0;
+
+  constructor(output: WrapOutput) {
+    this.#output = output;
+  }
+
+  /** A line begins with `start`; the lines it is broken into begin with `indent`. */
+  begin(start: string, indent: string): void {
+    this.#output.write(start);
+    this.#column = textWidth(start);
+    this.#indent = indent;
+  }
+
+  /** A word is written when it is over. */
+  push(text: string): void {
+    for (const [, colour, space, letters = ''] of text.matchAll(token)) {
+      if (colour !== undefined) this.#word += colour;
+      else if (space === undefined) this.#addLetters(letters);
+      else {
+        this.#writeWord();
+        this.#space += space;
+      }
+    }
+  }
+
+  end(): void {
+    this.#writeWord();
+    this.#space = '';
+    this.#column = 0;
+    this.#indent = '';
+  }
+
+  /** Between wide letters, as of Chinese, a line may be broken too. */
+  #addLetters(letters: string): void {
+    if (ascii.test(letters)) {
+      this.#word += letters;
+      this.#wordWidth += letters.length;
+      return;
+    }
+    for (const { segment } of graphemes.segment(letters)) {
+      const isWide = graphemeWidth(segment) > 1;
+      if (isWide) this.#writeWord();
+      this.#word += segment;
+      this.#wordWidth += graphemeWidth(segment);
+      if (isWide) this.#writeWord();
+    }
+  }
+
+  #writeWord(): void {
+    if (this.#word === '') return;
+    const room = this.#output.columns() - 1; // a full line would wrap in some terminals
+    const isTooLong = this.#column + this.#space.length + this.#wordWidth > room;
+    const indentWidth = textWidth(this.#indent);
+    if (this.#wordWidth > 0 && isTooLong && room >= MIN_COLUMNS && this.#column > indentWidth) {
+      this.#output.write(`\n${this.#indent}${this.#word}`);
+      this.#column = indentWidth + this.#wordWidth;
+    } else {
+      this.#output.write(this.#space + this.#word);
+      this.#column += this.#space.length + this.#wordWidth;
+    }
+    // a word longer than the window is broken by the terminal
+    this.#column %= Math.max(room + 1, 1);
+    this.#space = '';
+    this.#word = '';
+    this.#wordWidth = 0;
+  }
+}
