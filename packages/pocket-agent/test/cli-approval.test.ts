@@ -204,3 +204,24 @@ function request(changes: Partial<ApprovalRequest>): ApprovalRequest {
   const call = { tool: 'erase', capability: 'delete', arguments: {}, toolCallId: '1', path: ['Pocket'] } as const;
   return { ...call, description: undefined, annotations: undefined, hash: '', changed: false, signal, ...changes };
 }
+
+test('in a terminal the question stands alone, without the mark of a prompt', async () => {
+  const person = new Approver();
+  Object.assign(person.input, { isTTY: true, setRawMode: () => person.input });
+  const asked = person.approval.approve({
+    tool: 'erase',
+    capability: 'delete',
+    description: undefined,
+    annotations: undefined,
+    toolCallId: 'c1',
+    hash: '',
+    path: ['A'],
+    arguments: {},
+    changed: false,
+    signal: new AbortController().signal,
+  });
+  await person.reads(QUESTION);
+  person.input.write('y\r');
+  expect(await asked).toBe('allow');
+  expect(person.seen).not.toContain('> ');
+});

@@ -1,14 +1,26 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import type { AgentEvent, UnsignedEvent } from 'pocket-agent';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MarkdownStream } from '../src/cli/markdown.ts';
 import { progressLine } from '../src/cli/progress-bars.ts';
+import { RunDisplay, type RunDisplayOptions } from '../src/cli/run-display.ts';
 import { Screen } from '../src/cli/screen.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../src/cli/style.ts';
 import { fitted, padded, textWidth } from '../src/cli/text-width.ts';
+import { usageLine } from '../src/cli/usage-line.ts';
 import { PrintableStream, printableText } from '../src/printable.ts';
 
 const style = makeStyle(true);
+const noUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+  costUsd: undefined,
+  modelCalls: 0,
+  toolCalls: 0,
+};
 
 /** Somewhere to write to. */
 function page() {
@@ -332,4 +344,96 @@ describe('the screen', () => {
     expect(progressLine({ ...call, progress: 9, total: 3 })).toContain('100 %');
     expect(progressLine({ ...call, progress: 1, total: 0 })).toBe('  copy 1');
   });
+});
+
+describe('the activity of a run', () => {
+  const isTTY = true;
+  const meta = { agentName: 'A', agentId: 'a', isSubAgent: false, path: ['A'], time: 0, runId: 'r' };
+  const call = { toolCallId: 'c1', toolName: 'add' };
+  const calling: UnsignedEvent = { type: 'tool_call', data: { id: 'c1', name: 'add', arguments: {}, ...call } };
+
+  function watched(options: Partial<RunDisplayOptions> = {}, err: object = { isTTY, columns: 60 }) {
+    const [out, below] = [page(), page()];
+    const screen = new Screen({ isTTY, ...out }, { ...below, ...err });
+    const hasColour = { out: true, err: true };
+    const display = new RunDisplay({ screen, quiet: false, isLive: true, hasColour, ...options });
+    onTestFinished(() => display.end());
+    return {
+      screen,
+      out,
+      below,
+      display,
+      show: (event: UnsignedEvent) => display.show({ ...event, meta } as AgentEvent),
+    };
+  }
+
+  function withFakeTime(): void {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+  }
+
+  test('shows that the model thinks and for how long, and goes when it speaks', () => {
+    withFakeTime();
+    const { out, below, display, show } = watched();
+    show({ type: 'step_started', data: { step: 1 } });
+    expect(below.take()).toBe('⠋ thinking');
+    vi.advanceTimersByTime(3_100);
+    expect(below.take()).toContain(' thinking · 3 s');
+    show({ type: 'text_delta', data: { delta: 'Hello ' } });
+    expect(out.take()).toBe('Hello');
+    expect(below.take()).toBe('\r\u001b[J');
+    vi.advanceTimersByTime(3_000);
+    expect(below.take()).toBe('');
+    display.end();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('names servers that are being connected, and tools that run', () => {
+    withFakeTime();
+    const { below, show } = watched();
+    const drawn = () => {
+      vi.advanceTimersByTime(100);
+      return below.take().split('\u001b[J').at(-1)?.slice(2);
+    };
+    show({ type: 'step_started', data: { step: 1 } });
+    show({ type: 'server_status', data: { server: 'slow\u001b[2J', status: 'connecting' } });
+    expect(drawn()).toBe('thinking · connecting to slow�[2J');
+    show({ type: 'server_status', data: { server: 'slow\u001b[2J', status: 'connected' } });
+    expect(drawn()).toBe('thinking');
+    show(calling);
+    expect(drawn()).toBe('running add');
+    show({ type: 'tool_result', data: { ...call, toolCallName: 'add', toolResultContent: [], extra: {} } });
+    show({ type: 'step_finished', data: { step: 1, finishReason: 'tool-calls', usage: noUsage } });
+    expect(drawn()).toBe('');
+  });
+
+  test('is never drawn while a question is open', async () => {
+    withFakeTime();
+    const { screen, below, show } = watched();
+    show({ type: 'step_started', data: { step: 1 } });
+    show(calling);
+    await screen.question(async () => {
+      expect(below.take().endsWith('\u001b[J')).toBe(true);
+      vi.advanceTimersByTime(5_000);
+      expect(below.take()).toBe('');
+    });
+    vi.advanceTimersByTime(1_000);
+    expect(below.take()).toMatch(/. running add · \d s$/);
+  });
+
+  test.each([
+    ['is asked for no colours', { hasColour: { out: false, err: false } }, { isTTY, columns: 60 }],
+    ['is asked to be quiet', { quiet: true }, { isTTY, columns: 60 }],
+    ['writes to a file', { hasColour: { out: true, err: true } }, {}],
+  ])('is not shown by a command that %s', (_what, options, err) => {
+    const { below, show } = watched(options, err);
+    show({ type: 'step_started', data: { step: 1 } });
+    expect(below.take()).toBe('');
+  });
+});
+
+test('one token is one token', () => {
+  expect(usageLine({ ...noUsage, inputTokens: 1, outputTokens: 1, modelCalls: 1 })).toBe(
+    '1 model call · 1 token in, 1 out · cost unknown',
+  );
 });

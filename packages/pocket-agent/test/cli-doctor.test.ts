@@ -131,6 +131,17 @@ describe('pocket-agent dump', () => {
     expect(stdout).toContain('## README.md');
   });
 
+  test('FILE is written, and nothing goes to stdout', async () => {
+    const { code, stdout, stderr } = await folder.command(['dump', '--docs-only', 'out.md']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^out\.md: [\d,]+ bytes\n$/);
+    expect(await readFile(join(folder.path, 'out.md'), 'utf8')).toContain('\n# Documentation\n');
+    const failed = await folder.command(['dump', 'no/such/folder.md']);
+    expect(failed).toMatchObject({ code: 2, stdout: '' });
+    expect(failed.stderr).toContain('no/such/folder.md cannot be written: ');
+    expect((await folder.command(['dump', 'a.md', 'b.md'])).stderr).toContain('dump writes one file');
+  });
+
   test('--docs-only and --source-only have one of them', async () => {
     const [docs, source] = await Promise.all([
       folder.command(['dump', '--docs-only']),

@@ -8,7 +8,7 @@ const folder = new CommandFolder();
 const golden = (name: string) => `fixtures/cli-golden/${name}.txt`;
 
 describe('--help', () => {
-  test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'dump', 'doctor'])(
+  test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'sessions', 'dump', 'doctor'])(
     'of %s is as it is documented',
     async (name) => {
       expect(

@@ -41,6 +41,29 @@ describe('--session', () => {
     expect(await readdir(join(sessionFile('.')))).not.toContainEqual(expect.stringMatching(/lock|tmp/));
   });
 
+  test('sessions lists those that are kept, the newest first, also one that cannot be read', async () => {
+    const env = { XDG_DATA_HOME: join(folder.path, 'listed') };
+    const list = () => folder.command(['sessions'], { env });
+    expect(await list()).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('--session NAME') });
+    providers.script('Hello.', 'Hi.');
+    const keep = (name: string, text: string) =>
+      folder.command(args('--session', name, text), { env: { ...env, ...scriptedBy(providers) } });
+    await keep('older', 'I am Ada\u001b[2J');
+    await keep('newer', 'I am Bob');
+    const sessions = join(folder.path, 'listed', 'pocket-agent', 'sessions');
+    await utimes(join(sessions, 'older.json'), 1_000, 1_000);
+    await writeFile(join(sessions, 'broken.json'), '{');
+    await utimes(join(sessions, 'broken.json'), 500, 500);
+    const { stdout } = await list();
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^newer {3}2 messages {6}\d{4}-\d\d-\d\d \d\d:\d\d {2}I am Bob$/),
+      'older   2 messages      1970-01-01 00:16  I am Ada�[2J',
+      expect.stringMatching(/^broken {2}cannot be read {2}1970-01-01 00:08 {2}Session "broken" cannot be read/),
+      '',
+    ]);
+    expect((await folder.command(['sessions', 'newer'], { env })).code).toBe(2);
+  });
+
   test('is kept also after a run that failed or was stopped, and can be gone on with', async () => {
     providers.script({ status: 401, message: 'no' });
     expect((await ask('--session', 'failed', 'One')).code).toBe(1);

@@ -347,6 +347,7 @@ describe('a chat', () => {
     expect(providers.requests.map(({ body }) => body.at('model').text)).toEqual(['x', 'y']);
     expect(sent('user')).toEqual(['Hi', 'Hi again']);
     expect(screen).toContain('2 model calls');
+    expect(screen).not.toMatch(/AI SDK|router/);
   });
 
   test('/image, /reset and /save: a picture goes with the next message, and what is kept can be gone on with', async () => {

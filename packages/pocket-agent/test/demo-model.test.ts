@@ -363,3 +363,13 @@ describe('streaming', () => {
     await expect(generate(asking('2 + 2'), { abortSignal })).rejects.toMatchObject({ name: 'AbortError' });
   });
 });
+
+test('descriptions are shortened between words', async () => {
+  const description = `Looks ${'everywhere '.repeat(12)}thoroughly`;
+  const tools = [{ type: 'function' as const, name: 'seek', description, inputSchema: { type: 'object' as const } }];
+  const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
+  const { content } = await createDemoModel().doGenerate({ prompt, tools });
+  const [line = ''] = /^- seek: .*$/m.exec(content[0]?.type === 'text' ? content[0].text : '') ?? [];
+  expect(line).toMatch(/^- seek: Looks (everywhere )+…$/);
+  expect(line.length).toBeLessThan(120);
+});

@@ -6,8 +6,9 @@ import { didYouMean } from '../suggest.ts';
 import type { ChatState } from './chat.ts';
 import { completePath } from './complete-path.ts';
 import { readImage } from './images.ts';
+import { sessionLines } from './list-sessions.ts';
 import { settingsFor } from './model-settings.ts';
-import { Session } from './sessions.ts';
+import { listSessions, Session } from './sessions.ts';
 import { columns, toolRows, toolTable } from './tool-table.ts';
 import { plural, usageLine } from './usage-line.ts';
 
@@ -64,6 +65,7 @@ export const chatCommands: readonly ChatCommand[] = [
     about: 'keep the conversation under a name; --session NAME goes on with it',
     run: save,
   },
+  { name: 'sessions', about: 'the conversations that are kept', run: showSessions },
   { name: 'cost', about: 'what this chat has used so far', run: showCost },
   { name: 'help', about: 'this list', run: showHelp },
   { name: 'exit', also: 'quit', about: 'leave; Ctrl-D and Ctrl-C twice do the same', leaves: true, run: () => {} },
@@ -179,6 +181,11 @@ async function save(state: ChatState, name: string): Promise<void> {
   }
   await state.session.save(state.agent.messages);
   state.print(`Kept in ${state.session.file} from here on; --session ${name} goes on with it.`);
+}
+
+async function showSessions({ print }: ChatState): Promise<void> {
+  const lines = sessionLines(await listSessions());
+  print(...(lines.length > 0 ? lines : ['No conversation is kept yet: /save NAME keeps this one.']));
 }
 
 function showCost({ agent, print }: ChatState): void {

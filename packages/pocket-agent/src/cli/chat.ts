@@ -180,7 +180,7 @@ class Conversation {
     try {
       await command.run(this.#state, argument);
     } catch (error) {
-      this.#state.print(errorText(error));
+      this.#state.print(commandText(error));
     }
     return command.leaves ? 'leave' : undefined;
   }

@@ -1,8 +1,9 @@
-// The command `pocket-agent dump`: documentation and source of this package as one Markdown text.
+// The command `pocket-agent dump`: documentation and source of this package as one Markdown text, in a file or on stdout.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PocketError } from '../errors.ts';
+import { errorText, PocketError } from '../errors.ts';
 import { packageVersion } from '../version.ts';
 import { readArguments } from './arguments.ts';
 import { plural } from './usage-line.ts';
@@ -15,7 +16,9 @@ interface DumpedFile {
 
 export async function command(args: readonly string[]): Promise<number> {
   const boolean = { type: 'boolean', default: false } as const;
-  const { values } = readArguments(args, { 'docs-only': boolean, 'source-only': boolean });
+  const { values, positionals } = readArguments(args, { 'docs-only': boolean, 'source-only': boolean });
+  const [file, ...more] = positionals;
+  if (more.length > 0) throw new PocketError('CONFIG_INVALID', 'dump writes one file: pocket-agent dump FILE.');
   if (values['docs-only'] && values['source-only']) {
     throw new PocketError('CONFIG_INVALID', '--docs-only and --source-only leave nothing to dump: keep one.');
   }
@@ -25,12 +28,23 @@ export async function command(args: readonly string[]): Promise<number> {
   if (docs.length + source.length === 0) {
     throw new PocketError('CONFIG_INVALID', `There is nothing to dump in ${root}: install pocket-agent again.`);
   }
-  await write(dumpText(docs, source));
+  const text = dumpText(docs, source);
+  if (file === undefined) await writeOut(text);
+  else await writeTo(file, text);
   return 0;
 }
 
+async function writeTo(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `${file} cannot be written: ${errorText(error)}`, { cause: error });
+  }
+  process.stderr.write(`${file}: ${plural(Buffer.byteLength(text), 'byte')}\n`);
+}
+
 /** Whole also in a pipe whose reader is slow. */
-async function write(text: string): Promise<void> {
+async function writeOut(text: string): Promise<void> {
   await new Promise<void>((resolve, reject) =>
     process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
   );

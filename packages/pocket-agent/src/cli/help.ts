@@ -27,7 +27,7 @@ const helps: Readonly<Record<string, Help>> = {
       'pocket-agent [options] "prompt"               answers once',
       'command | pocket-agent [options] ["prompt"]   what is piped in comes after the prompt',
       'pocket-agent [options]                        chats, in a terminal',
-      'pocket-agent COMMAND [options]                tools, call, serve, serve-tools, new-tool, dump, doctor',
+      'pocket-agent COMMAND [options]                tools, call, serve, serve-tools, new-tool, sessions, dump, doctor',
     ],
     about: `An agent with tools for sums, dates, time zones, units and the text files below this folder, with tool folders,
 or with those of your MCP servers.
@@ -38,7 +38,8 @@ Commands:
   serve FILE                  an agent file as an MCP server
   serve-tools DIR...          tool folders as an MCP server
   new-tool NAME               write a tool folder that works
-  dump                        documentation and source of this package as one Markdown text
+  dump [FILE]                 documentation and source of this package as one Markdown text
+  sessions                    the conversations kept with --session and /save
   doctor                      check Node, keys, servers, tool folders; says how to mend each
 
 Options:
@@ -118,9 +119,16 @@ Options:
       --dir DIR        default: tools
 `,
   },
+  sessions: {
+    usage: ['pocket-agent sessions'],
+    about: `Lists the conversations that are kept, the newest first: name, messages, when they were saved, and how they begin.
+--session NAME goes on with one.
+`,
+  },
   dump: {
-    usage: ['pocket-agent dump [--docs-only | --source-only]'],
-    about: `Writes the documentation and the source of this package to stdout, as one Markdown text for a model to read.
+    usage: ['pocket-agent dump [--docs-only | --source-only] [FILE]'],
+    about: `Writes the documentation and the source of this package to FILE, or to stdout, as one Markdown text for a model to
+read.
 
 Options:
       --docs-only      without the source

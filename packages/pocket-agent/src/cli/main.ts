@@ -12,6 +12,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: () => import('./serve.ts'),
   'serve-tools': () => import('./serve-tools.ts'),
   'new-tool': () => import('./new-tool.ts'),
+  sessions: () => import('./list-sessions.ts'),
   dump: () => import('./dump.ts'),
   doctor: () => import('./doctor.ts'),
 };

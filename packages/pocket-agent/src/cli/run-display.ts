@@ -1,6 +1,7 @@
 // What a run looks like to a person: the answer on stdout as it comes, calls and troubles on stderr.
 import type { AgentEvent } from '../events.ts';
 import { bounded, PrintableStream, printable, printableJson, printableText } from '../printable.ts';
+import { Activity } from './activity.ts';
 import { MarkdownStream } from './markdown.ts';
 import { ProgressBars } from './progress-bars.ts';
 import type { Screen } from './screen.ts';
@@ -32,13 +33,15 @@ export class RunDisplay implements Display {
   readonly #harmless = new PrintableStream();
   readonly #markdown: MarkdownStream | undefined;
   readonly #bars = new ProgressBars();
+  readonly #activity: Activity | undefined;
   /** What the model said in this step, for a pipe. */
   #said = '';
   #toldNobody = false;
 
   constructor(options: RunDisplayOptions) {
     this.#options = options;
-    const { screen, hasColour } = options;
+    const { screen, hasColour, quiet } = options;
+    if (hasColour.err && !quiet) this.#activity = new Activity(() => this.#showStatus());
     if (!hasColour.out) return;
     this.#markdown = new MarkdownStream({
       style: makeStyle(true),
@@ -52,6 +55,7 @@ export class RunDisplay implements Display {
   }
 
   show(event: AgentEvent): void {
+    this.#activity?.see(event);
     if (!event.meta.isSubAgent) this.#showText(event);
     this.#showLine(event, '  '.repeat(event.meta.path.length - 1));
   }
@@ -60,7 +64,8 @@ export class RunDisplay implements Display {
     this.#endText();
     this.#tellWhatWasSaid(); // of a run that failed there is no answer
     this.#bars.clear();
-    this.#options.screen.status([]);
+    this.#activity?.end();
+    this.#showStatus();
   }
 
   #showText(event: AgentEvent): void {
@@ -100,16 +105,19 @@ export class RunDisplay implements Display {
     if (event.type === 'tool_call') this.#tellWhatWasSaid();
     if (event.type === 'tool_progress') {
       this.#bars.update(event.data);
-      if (!this.#options.quiet) this.#options.screen.status(this.#bars.lines());
+      this.#showStatus();
       return;
     }
-    if (event.type === 'tool_result' && this.#bars.end(event.data.toolCallId)) {
-      this.#options.screen.status(this.#bars.lines());
-    }
+    if (event.type === 'tool_result' && this.#bars.end(event.data.toolCallId)) this.#showStatus();
     const line = this.#describe(event);
     // an answer without the tools that were asked for is another answer
     if (line && event.type === 'server_status') this.#options.screen.line(indent + line);
     else if (line) this.tell(indent + line);
+  }
+
+  #showStatus(): void {
+    if (!this.#options.quiet)
+      this.#options.screen.status([...this.#bars.lines(), ...[this.#activity?.line ?? []].flat()]);
   }
 
   #describe(event: AgentEvent): string | undefined {

@@ -22,7 +22,7 @@ export class Screen {
   #questions = 0;
   #status: readonly string[] = [];
   #drawn = 0;
-  #drawnAt = 0;
+  #drawnAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(out: ScreenOutput, err: ScreenOutput) {

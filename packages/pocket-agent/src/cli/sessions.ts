@@ -1,10 +1,10 @@
 // Conversations that are kept under a name, in the user's data folder, and gone on with later.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readHistory } from '../agent-config.ts';
 import { dataFolder, writePrivately } from '../data-folder.ts';
 import { errorText, PocketError } from '../errors.ts';
-import type { Message } from '../messages.ts';
+import { type Message, textOf } from '../messages.ts';
 import { FileLock, hasCode } from './file-lock.ts';
 import { isObject } from './json-file.ts';
 import { plural } from './usage-line.ts';
@@ -49,6 +49,42 @@ export class Session {
 
   close(): void {
     this.#lock.release();
+  }
+}
+
+export interface SessionSummary {
+  name: string;
+  savedAt: Date;
+  messages: number;
+  /** The first words of the person. */
+  beginning: string;
+  /** Why it cannot be read. */
+  problem?: string;
+}
+
+/** All that are kept, the newest first. */
+export async function listSessions(): Promise<SessionSummary[]> {
+  const folder = join(dataFolder(), 'sessions');
+  const files = await readdir(folder).catch((error) => {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw new PocketError('CONFIG_INVALID', `${folder} cannot be read: ${errorText(error)}`, { cause: error });
+  });
+  const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -'.json'.length));
+  const all = await Promise.all(names.map((name) => summary(name, join(folder, `${name}.json`))));
+  return all.sort((a, b) => b.savedAt.getTime() - a.savedAt.getTime());
+}
+
+async function summary(name: string, file: string): Promise<SessionSummary> {
+  const savedAt = await stat(file).then(
+    ({ mtime }) => mtime,
+    () => new Date(0),
+  );
+  try {
+    const messages = await readMessages(name, file);
+    const first = messages.find(({ role }) => role === 'user');
+    return { name, savedAt, messages: messages.length, beginning: first ? textOf(first) : '' };
+  } catch (error) {
+    return { name, savedAt, messages: 0, beginning: '', problem: errorText(error) };
   }
 }
 

@@ -43,7 +43,7 @@ export class TerminalQuestions {
     signal.throwIfAborted();
     if (input.readableEnded || input.destroyed) return nobody;
     const isTerminal = input.isTTY === true;
-    const lines = createInterface({ input, output, terminal: isTerminal, historySize: 0 });
+    const lines = createInterface({ input, output, terminal: isTerminal, historySize: 0, prompt: '' });
     const closed = new AbortController();
     lines.once('close', () => closed.abort());
     lines.on('SIGINT', interrupt);

@@ -5,7 +5,7 @@ import type { Usage } from '../usage.ts';
 export function usageLine({ modelCalls, toolCalls, inputTokens, outputTokens, costUsd }: Usage): string {
   const calls = [plural(modelCalls, 'model call'), ...(toolCalls > 0 ? [plural(toolCalls, 'tool call')] : [])];
   const cost = costUsd === undefined ? 'cost unknown' : `$${costUsd.toFixed(costUsd >= 1 ? 2 : 4)}`;
-  return `${calls.join(', ')} · ${thousands(inputTokens)} tokens in, ${thousands(outputTokens)} out · ${cost}`;
+  return `${calls.join(', ')} · ${plural(inputTokens, 'token')} in, ${thousands(outputTokens)} out · ${cost}`;
 }
 
 export function plural(count: number, thing: string): string {

@@ -221,10 +221,12 @@ function sentence({ toolName, input, text, failure }: Outcome, isOneOfSeveral: b
 
 function helpText(parts: PlannedPart[], tools: LanguageModelV4FunctionTool[]): string {
   const request = parts.map((part) => part.text).join('; ');
-  const subject = request ? `I found no tool for "${request.slice(0, 200)}".` : 'Ask for something that a tool can do.';
+  const subject = request
+    ? `I found no tool for "${shortened(request, 200)}".`
+    : 'Ask for something that a tool can do.';
   const listed = tools
     .slice(0, MAX_LISTED_TOOLS)
-    .map(({ name, description = '' }) => `- ${name}: ${firstSentence(description).slice(0, 100)}`);
+    .map(({ name, description = '' }) => `- ${name}: ${shortened(firstSentence(description), 100)}`);
   const more = tools.length > MAX_LISTED_TOOLS ? [`- … and ${tools.length - MAX_LISTED_TOOLS} more`] : [];
   const known =
     tools.length > 0
@@ -275,6 +277,12 @@ function pace(count: number, signal: AbortSignal | undefined): () => Promise<voi
 }
 
 const tokens = (characters: number) => Math.ceil(characters / 4);
+/** Whole words, with a mark where some are left out. */
+function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most).replace(/\s+\S*$/, '')} …`;
+}
+
 const firstSentence = (text: string) => /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text;
 
 function lengthOf(content: LanguageModelV4Prompt[number]['content']): number {
