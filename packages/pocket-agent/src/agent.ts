@@ -49,7 +49,7 @@ import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import { RunStream } from './run-stream.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
-import { finalText, type StepResult } from './step-result.ts';
+import { finalText, goesOn, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, type ReadAnswer, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
@@ -176,7 +176,7 @@ export class PocketAgent<Answer = string> {
     const { text, images = [] } = readInput(input);
     this.addUserMessage(text, { images });
     let result = await this.step();
-    while (result.toolExecutionResults) result = await this.step();
+    while (goesOn(result)) result = await this.step();
     return finalText(result) as Answer;
   }
 
@@ -364,12 +364,12 @@ export class PocketAgent<Answer = string> {
     // a conversation that was forgotten meanwhile does not begin again with an answer
     if (this.#messages === asked) this.#append(llmMessage);
     const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
-    const finishReason = response.finishReason.unified;
+    const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
     this.emit({ type: 'step_finished', data: { step, finishReason, usage } });
     const heard = this.#turns.hooksDone(frame.signal);
     if (heard) await heard;
     const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
-    return { llmMessage, toolCalls, toolExecutionResults, finishReason, usage };
+    return { llmMessage, toolCalls, toolExecutionResults, finishReason, rawFinishReason, usage };
   }
 
   #askModel(
@@ -390,6 +390,7 @@ export class PocketAgent<Answer = string> {
         this.emit({ type: 'model_retry', data: retry });
       },
       onRefusal: (leftOut, reason) => this.logger.warn(`The model refused ${leftOut}, so that is left out: ${reason}`),
+      onFailedAnswer: (answer) => this.#ledger.enter(frame, model, answer),
       onDelta: frame.streaming ? (type, delta) => this.emit({ type, data: { delta } }) : undefined,
     });
   }

@@ -30,12 +30,14 @@ export interface ModelCall {
   /** The provider refused something, and is asked again without it. */
   onRefusal?(leftOut: string, reason: string): void;
   /** An attempt that failed and was paid for all the same. */
-  onFailedAnswer?(answer: ModelResponse): void;
+  onFailedAnswer?(answer: ModelResponse): Promise<unknown>;
   /** Given: the model streams, and text and reasoning are shown here as they come. */
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
 }
 
 const LONGEST_WAIT_MS = 60_000;
+/** How long a stream that failed may take to tell its usage. */
+const USAGE_WAIT_MS = 1_000;
 const ENDED_EARLY = 'The stream of the model ended before its answer did.';
 
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
@@ -53,7 +55,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
         ? await streamed(call, request, shown)
         : await abortable(call.model.doGenerate(request), call.signal);
       if (!isWorthRepeating(response, shown.any) || attempt > call.maxRetries) return marked(response, call.model);
-      call.onFailedAnswer?.(response);
+      await call.onFailedAnswer?.(response);
       throw Object.assign(new Error(MALFORMED_CALL), { isRetryable: true });
     } catch (error) {
       call.signal.throwIfAborted();
@@ -103,12 +105,20 @@ async function streamed(
   // one listener for the whole stream: a model that ignores the signal is left behind when its reader is cancelled
   const stop = () => void reader.cancel(call.signal.reason).catch(() => {});
   call.signal.addEventListener('abort', stop, { once: true });
+  let failure: unknown;
+  let patience: NodeJS.Timeout | undefined;
   try {
     for (;;) {
       const { value: part, done } = await reader.read();
       call.signal.throwIfAborted();
       if (done) break;
-      collected.add(part);
+      try {
+        collected.add(part);
+      } catch (error) {
+        // what it cost comes last, if it comes
+        failure ??= error;
+        patience ??= setTimeout(stop, USAGE_WAIT_MS);
+      }
       // providers send deltas without text to carry metadata
       if ((part.type === 'text-delta' || part.type === 'reasoning-delta') && part.delta !== '') {
         shown.any = true;
@@ -116,15 +126,17 @@ async function streamed(
         call.onDelta?.(part.type === 'text-delta' ? 'text_delta' : 'reasoning_delta', part.delta);
       }
     }
+  } catch (error) {
+    throw failure ?? error;
   } finally {
+    clearTimeout(patience);
     call.signal.removeEventListener('abort', stop);
     stop();
   }
   const result = collected.result(response?.headers);
-  if (result.finishReason.unified === 'interrupted' && !shown.any) {
-    throw Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
-  }
-  return result;
+  if (failure === undefined && (result.finishReason.unified !== 'interrupted' || shown.any)) return result;
+  if (result.usage.inputTokens.total !== undefined) await call.onFailedAnswer?.(result);
+  throw failure ?? Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
 }
 
 /** How long to wait before another try, or undefined when another try is no use. */

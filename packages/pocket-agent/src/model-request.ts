@@ -87,7 +87,7 @@ function codeOf(error: unknown): string {
  * thinking until the turn is over.
  */
 function mustNotThink({ provider, modelId }: LanguageModelV4, options: LanguageModelV4CallOptions): boolean {
-  if (!/anthropic/.test(provider) || /claude-\w+-(4-[6-9]|[5-9]|\d\d)(?!\d{4})/.test(modelId)) return false;
+  if (!/anthropic/.test(provider) || /claude-[a-z]+-(4-[6-9]|[5-9]|\d\d)(\D|$)/.test(modelId)) return false;
   const asked = options.reasoning !== undefined && !['none', 'provider-default'].includes(options.reasoning);
   const isOn = asked || options.providerOptions?.anthropic?.thinking !== undefined;
   return isOn && options.prompt.at(-1)?.role === 'tool' && !beganWithThought(options.prompt);

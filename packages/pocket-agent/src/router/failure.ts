@@ -68,12 +68,17 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 500 || status === 409 || status < 400 ? 'server' : 'request';
 }
 
+/** OpenAI and llama.cpp have codes for it, in the body of an answer or in a stream. */
+const CONTEXT_CODES = ['context_length_exceeded', 'exceed_context_size_error'];
+const CONTEXT_TEXT =
+  /context.{0,20}(length|window|limit|size)|(prompt|input) (is )?too long|too many tokens|maximum.{0,20}(tokens|prompt length)/i;
+/** A request above the limit of a minute or of the server fits nowhere that is not larger, however long one waits. */
+const TOO_LARGE = /request (is )?too large|request_too_large|request (exceeds|entity|size)/i;
+
 function isContextWindow(error: unknown, status: number | undefined, text: string): boolean {
-  if (status !== undefined && status !== 400 && status !== 413) return false;
-  // OpenAI has a code for it, in the body of an answer or in a stream
-  const codes = [error, fieldOf(fieldOf(error, 'data'), 'error')].map((source) => fieldOf(source, 'code'));
-  if (codes.includes('context_length_exceeded')) return true;
-  return /context.{0,20}(length|window|limit)|(prompt|input) (is )?too long|too many tokens|maximum.{0,20}(tokens|prompt length)/i.test(
-    text,
-  );
+  const bodies = [error, fieldOf(error, 'data'), fieldOf(fieldOf(error, 'data'), 'error')];
+  const codes = bodies.flatMap((body) => [fieldOf(body, 'code'), fieldOf(body, 'type')]);
+  if (CONTEXT_CODES.some((code) => codes.includes(code) || text.includes(code))) return true;
+  if (status === 413 || status === 429) return TOO_LARGE.test(text) || (status === 413 && CONTEXT_TEXT.test(text));
+  return (status === undefined || status === 400 || status === 422) && CONTEXT_TEXT.test(text);
 }

@@ -5,24 +5,40 @@ import type { ProviderCount, RateLimits } from './rate-window.ts';
  * What headers that came `ageMs` ago mean for `limits`, ours: no more room than what remains, until the reset. The
  * provider's limit may be another one, also by the day; it does not matter as long as more remains than we would use.
  */
-export function providerCounts(
-  headers: Record<string, string | undefined>,
-  limits: RateLimits,
-  ageMs: number,
-  now = Date.now(),
-): ProviderCount[] {
+export function providerCounts(headers: Headers, limits: RateLimits, ageMs: number, now = Date.now()): ProviderCount[] {
   return kinds.flatMap((kind) => {
     const limit = limits[kind];
-    const remaining = number(
-      headers[`x-ratelimit-remaining-${kind}`] ?? headers[`anthropic-ratelimit-${kind}-remaining`],
-    );
-    const duration = headers[`x-ratelimit-reset-${kind}`];
-    const date = headers[`anthropic-ratelimit-${kind}-reset`];
-    if (limit === undefined || remaining === undefined || remaining >= limit) return [];
-    const resetMs = duration === undefined ? durationMs(date ?? '', now) : (durationMs(duration, now) ?? 0) - ageMs;
-    return resetMs !== undefined && resetMs > 0 ? [{ [kind]: limit - Math.max(0, remaining), resetMs }] : [];
+    if (limit === undefined) return [];
+    return toldFor(kind, headers, ageMs, now).flatMap(({ remaining, resetMs }) => {
+      if (remaining >= limit || resetMs === undefined || resetMs <= 0) return [];
+      return [{ [kind]: limit - Math.max(0, remaining), resetMs }];
+    });
   });
 }
+
+interface Told {
+  remaining: number;
+  resetMs: number | undefined;
+}
+
+/** Anthropic counts tokens in by themselves too, and runs out of those first. */
+function toldFor(kind: 'requests' | 'tokens', headers: Headers, ageMs: number, now: number): Told[] {
+  const names = kind === 'tokens' ? ['tokens', 'input-tokens'] : ['requests'];
+  const since = headers[`x-ratelimit-reset-${kind}`];
+  const told = [
+    {
+      remaining: number(headers[`x-ratelimit-remaining-${kind}`]),
+      resetMs: since === undefined ? undefined : (durationMs(since, now) ?? 0) - ageMs,
+    },
+    ...names.map((name) => ({
+      remaining: number(headers[`anthropic-ratelimit-${name}-remaining`]),
+      resetMs: durationMs(headers[`anthropic-ratelimit-${name}-reset`] ?? '', now),
+    })),
+  ];
+  return told.flatMap(({ remaining, resetMs }) => (remaining === undefined ? [] : [{ remaining, resetMs }]));
+}
+
+type Headers = Record<string, string | undefined>;
 
 const kinds = ['requests', 'tokens'] as const;
 
