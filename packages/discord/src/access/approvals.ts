@@ -68,6 +68,8 @@ export class Approvals {
         // nobody can allow what they have not seen
         files: isLong ? [new AttachmentBuilder(Buffer.from(args), { name: 'all-of-it.json' })] : [],
         allowedMentions: { users: [userId] },
+        // its arguments were written by a model
+        flags: MessageFlags.SuppressEmbeds,
       });
       const outcome = await answered.promise;
       await message

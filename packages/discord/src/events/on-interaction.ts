@@ -17,6 +17,7 @@ import { isClientError, isCode, isRefusal, refusalReason } from '../discord-erro
 import { DiscordBotError, messageOf } from '../errors.ts';
 import type { BotParts } from '../parts.ts';
 import { refusedNote } from '../reply/answer-parts.ts';
+import { inertLinks, previewFlags } from '../reply/inert-links.ts';
 import { splitMessage } from '../reply/split.ts';
 import { onButton } from './on-button.ts';
 import { tryAgain } from './try-again.ts';
@@ -121,10 +122,13 @@ async function answerTo(
     await interaction.editReply(answer);
     return;
   }
-  const [first = '-# Nothing came of it.', ...more] = splitMessage(answer);
-  await shown(parts, first, (content) => interaction.editReply(content));
-  const flags = isPrivate ? ({ flags: MessageFlags.Ephemeral } as const) : {};
-  for (const part of more) await shown(parts, part, (content) => interaction.followUp({ content, ...flags }));
+  const { previewHosts } = parts.options;
+  const [first = '-# Nothing came of it.', ...more] = splitMessage(inertLinks(answer, previewHosts));
+  const quiet = (content: string) => previewFlags(content, previewHosts).flags;
+  await shown(parts, first, (content) => interaction.editReply({ content, flags: quiet(content) }));
+  const hidden = isPrivate ? [MessageFlags.Ephemeral as const] : [];
+  for (const part of more)
+    await shown(parts, part, (content) => interaction.followUp({ content, flags: [...quiet(content), ...hidden] }));
 }
 
 /** What a proxy turns away is sent again for a while; a note takes the place of what Discord refuses. */

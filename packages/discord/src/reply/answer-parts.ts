@@ -14,6 +14,8 @@ interface Answer {
   /** What stands above the answer. */
   heading: string;
   text: string;
+  /** The text as it goes into a file. */
+  fileText: string;
   note: string;
   actions: readonly ButtonAction[];
   /** An answer with more parts goes into a file. */
@@ -40,7 +42,7 @@ export function growingParts(
   }));
 }
 
-export function finalParts({ heading, text, note, actions, maxParts }: Answer): Part[] {
+export function finalParts({ heading, text, fileText, note, actions, maxParts }: Answer): Part[] {
   const last = cutNote(note || (text.trim() === '' ? NOTHING : ''));
   // what is split has its fences closed, so the note stands outside of them
   const texts = splitMessage(heading + text);
@@ -50,9 +52,9 @@ export function finalParts({ heading, text, note, actions, maxParts }: Answer): 
     parts.push({ content: end, text: end, actions: [] }, noted(last, { actions }));
   else parts.push({ content: joined(end, last), text: end, actions });
   if (parts.length <= maxParts) return parts;
-  const where = joined(`-# The whole answer has ${text.length} characters and is in the file.`, last, '\n');
+  const where = joined(`-# The whole answer has ${fileText.length} characters and is in the file.`, last, '\n');
   const [beginning = ''] = splitMessage(heading + text, MESSAGE_LENGTH - where.length - 2);
-  return [{ content: joined(beginning, where), text, actions, file: text }];
+  return [{ content: joined(beginning, where), text, actions, file: fileText }];
 }
 
 /** A message with a note instead of, or below, a part of the answer. */

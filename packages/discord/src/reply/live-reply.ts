@@ -8,6 +8,7 @@ import { isClientError, isCode, isRefusal, refusalReason } from '../discord-erro
 import { DiscordBotError, messageOf } from '../errors.ts';
 import { cutNote, finalParts, growingParts, joined, noted, type Part, refusedNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
+import { inertLinks, previewFlags } from './inert-links.ts';
 import { strayReply } from './stray-reply.ts';
 
 interface ReplyTarget {
@@ -25,6 +26,8 @@ interface ReplyTarget {
   onIds(ids: readonly string[]): Promise<void>;
   /** Whether files may be sent there. */
   canAttach: boolean;
+  /** Links to these hosts may be previewed. */
+  previewHosts: readonly string[];
 }
 
 export interface ReplyOptions {
@@ -51,6 +54,8 @@ interface Final {
   /** Whether a long answer may be a file. */
   canAttach: boolean;
 }
+
+type Quiet = ReturnType<typeof previewFlags>;
 
 interface Refused {
   parts: readonly Part[];
@@ -143,7 +148,11 @@ export class LiveReply {
     this.#isDirty = false;
     this.#lastFlush = Date.now();
     try {
-      const growing = { heading: this.#target.heading, text: this.#text, maxParts: this.#maxParts };
+      const growing = {
+        heading: this.#inert(this.#target.heading),
+        text: this.#inert(this.#text),
+        maxParts: this.#maxParts,
+      };
       const parts = growingParts(growing, { status: this.#status, known: this.#ids.length });
       if (!this.#hasLooked) await this.#findStray(parts);
       for (const [index, part] of parts.entries()) await this.#place(index, part);
@@ -159,7 +168,8 @@ export class LiveReply {
   async #deliver(final: Final, isFinal: (error: unknown) => boolean): Promise<Outcome> {
     const { text, note, actions, canAttach } = final;
     const maxParts = canAttach ? this.#maxParts : Number.POSITIVE_INFINITY;
-    const parts = finalParts({ heading: this.#target.heading, text, note, actions, maxParts });
+    const shown = { heading: this.#inert(this.#target.heading), text: this.#inert(text) };
+    const parts = finalParts({ ...shown, fileText: text, note, actions, maxParts });
     if (!this.#hasLooked) await this.#findStray(parts);
     const seen: string[] = [];
     let reason = '';
@@ -273,9 +283,14 @@ export class LiveReply {
     if (message.content.trim() !== part.content.trim()) await this.#edit(message.id, part);
   }
 
-  #payload({ content, actions, file }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> {
+  #inert(text: string): string {
+    return inertLinks(text, this.#target.previewHosts);
+  }
+
+  #payload({ content, actions, file }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> & Quiet {
     return {
       content,
+      ...previewFlags(content, this.#target.previewHosts),
       components: buttons(actions, this.#target.claim),
       ...(file === undefined ? {} : { files: [new AttachmentBuilder(Buffer.from(file), { name: 'answer.md' })] }),
     };

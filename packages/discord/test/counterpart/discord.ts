@@ -37,6 +37,8 @@ export interface DiscordOptions {
   /** All three when left out. */
   privilegedIntents?: (keyof typeof GatewayIntentBits)[];
   port?: number;
+  /** Another name of this machine, for files that come from another host than the API. */
+  cdnHost?: string;
 }
 
 export class LocalDiscord {
@@ -98,14 +100,14 @@ export class LocalDiscord {
     this.#server.on('upgrade', (request, socket, head) => this.gateway.upgrade(request, socket, head));
   }
 
-  async listen(port = 0): Promise<void> {
+  async listen(port = 0, cdnHost?: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject).listen(port, '127.0.0.1', resolve);
     });
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('The server has no port.');
     this.#url = `http://127.0.0.1:${address.port}`;
-    this.#world.cdnUrl = this.#url;
+    this.#world.cdnUrl = cdnHost === undefined ? this.#url : `http://${cdnHost}:${address.port}`;
     this.gateway.url = `ws://127.0.0.1:${address.port}/gateway`;
   }
 
@@ -181,6 +183,11 @@ export class LocalDiscord {
     return this.#rest.requests;
   }
 
+  /** Addresses that Discord fetched to preview them, whoever wrote them. */
+  get previews(): readonly string[] {
+    return this.#world.previews;
+  }
+
   /** Requests for which there is no route here. */
   get unknownRequests(): SeenRequest[] {
     return this.#rest.requests.filter(({ route, status }) => route === undefined && status === 404);
@@ -245,6 +252,6 @@ export class LocalDiscord {
 
 export async function startDiscord(options: DiscordOptions = {}): Promise<LocalDiscord> {
   const discord = new LocalDiscord(options);
-  await discord.listen(options.port);
+  await discord.listen(options.port, options.cdnHost);
   return discord;
 }

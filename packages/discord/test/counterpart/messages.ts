@@ -14,6 +14,7 @@ import {
 import { invalidForm } from './api-error.ts';
 import { pingedBy } from './mentions.ts';
 import { checkFiles, checkMessage, checkNotEmpty, type MessageBody } from './message-rules.ts';
+import { previewed } from './previews.ts';
 import type { Channel, StoredFile, StoredInteraction, StoredMessage, UploadedFile } from './records.ts';
 import { channelJson, messageEventJson, messageJson } from './to-json.ts';
 import type { World } from './world.ts';
@@ -95,6 +96,7 @@ export function createMessage(world: World, draft: NewMessage): StoredMessage {
     ...(ephemeral && { onlyFor: interaction.user.id }),
   };
   remember(message);
+  world.previews.push(...previewed(message));
   channel.messages.set(message.id, message);
   wakeThread(world, channel);
   tell(world, message, GatewayDispatchEvents.MessageCreate);
@@ -125,7 +127,10 @@ export function editMessage(
   checkNotEmpty({ content: next.content, lists: [next.embeds, next.components, next.files, poll ? [poll] : []] });
   Object.assign(message, next, { editedAt: world.now() });
   if (poll) message.poll = poll;
-  message.flags = (message.flags & ~MessageFlags.Loading) | (merged.flags & SENDABLE);
+  // without flags the preview stays as it is; with them it is switched off or on
+  const cleared = MessageFlags.Loading | (body.flags == null ? 0 : MessageFlags.SuppressEmbeds);
+  message.flags = (message.flags & ~cleared) | (merged.flags & SENDABLE);
+  world.previews.push(...previewed(message));
   const repliedTo = message.replyTo && channel.messages.get(message.replyTo.messageId);
   message.mentioned = pingedBy(world, {
     channel,

@@ -48,6 +48,8 @@ export class World {
   readonly files = new Map<string, StoredFile>();
   readonly typing: TypingRecord[] = [];
   /** People who do not take direct messages from the bot. */
+  /** Addresses that were fetched for a preview, in order. */
+  readonly previews: string[] = [];
   readonly closedDms = new Set<string>();
   /** Where files can be fetched; set when the server listens. */
   cdnUrl = '';

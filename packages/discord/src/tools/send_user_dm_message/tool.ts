@@ -1,6 +1,7 @@
 // A direct message to the person who is asking, in pieces that Discord takes.
 import type { ToolContext } from 'pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
+import { inertLinks, previewFlags } from '../../reply/inert-links.ts';
 import { splitMessage } from '../../reply/split.ts';
 
 export class Tools {
@@ -8,8 +9,8 @@ export class Tools {
     { message }: { message: string },
     { discord }: ToolContext<{ discord: DiscordContext }>,
   ) {
-    const pieces = splitMessage(message);
-    for (const piece of pieces) await discord.user.send(piece);
+    const pieces = splitMessage(inertLinks(message));
+    for (const content of pieces) await discord.user.send({ content, ...previewFlags(content) });
     return `Sent to ${discord.user.username} in ${pieces.length} message(s).`;
   }
 }
