@@ -111,6 +111,7 @@ export const botVariables = {
   model: 'MATTERMOST_BOT_MODEL',
   profile: 'MATTERMOST_BOT_PROFILE',
   stop: 'MATTERMOST_BOT_STOP',
+  'allow-link-hosts': 'MATTERMOST_BOT_ALLOW_LINK_HOSTS',
 } as const;
 
 /** Every name that is read when nothing is set. */

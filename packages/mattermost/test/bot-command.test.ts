@@ -98,8 +98,8 @@ test('goes on when a tool forgot a promise, and when nobody reads its log', asyn
 test('says what it can do, and refuses the rest with the way out', async () => {
   const refused: [string[], RegExp][] = [
     [
-      ['--profile', 'king', '--stop', 'nobody'],
-      /--profile: is "king", but must be one of reader.*\n- --stop: is "nobody"/,
+      ['--profile', 'king', '--stop', 'nobody', '--allow-link-hosts', 'https://x.example'],
+      /--profile: is "king", but must be one of reader.*\n- --stop: is "nobody".*\n- --allow-link-hosts: "https:.*is not a host/,
     ],
     [['--model', 'anthropic/claude-sonnet-5'], /needs a key: set ANTHROPIC_API_KEY/],
     [['--agent', 'missing.json'], /missing\.json cannot be read/],

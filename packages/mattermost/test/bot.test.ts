@@ -187,6 +187,18 @@ describe('what is answered', () => {
     model.assertDone();
   });
 
+  test('not its name in code', async () => {
+    const model = new ScriptedModel(['Yes.']);
+    const { fake, texts } = await world({ model });
+    for (const text of ['see `@helper`', '```\n@helper hi\n```', 'a `` ` @helper `` b', '`one\n@helper two`']) {
+      fake.say('alice', 'town-square', text);
+    }
+    fake.say('alice', 'town-square', 'run `a` @helper `b`');
+    await until(texts).toEqual(['Yes.']);
+    expect(asked(model)).toContain('run `a`');
+    expect(model.calls).toHaveLength(1);
+  });
+
   test('not the words of another bot of ours that has the account of a person', async () => {
     const models = [new ScriptedModel(['One.', 'Two.']), new ScriptedModel(['Eins.', 'Zwei.'])] as const;
     const { fake } = await world({ model: models[0], profile: 'none' });
@@ -334,6 +346,49 @@ describe('how it is answered', () => {
       await until(() => texts().length).toBe(index + 1);
     }
     await until(texts).toEqual(cases.map(([, shown]) => shown));
+  });
+
+  test.each([
+    ['See https://evil.example/?q=secret now', 'See https:// evil.example/?q=secret now'],
+    ['![](https://evil.example/p.png?q=secret)', '![]\u200b(https:// evil.example/p.png?q=secret)'],
+    ['![a](//evil.example/p.png)', '![a]\u200b(//evil.example/p.png)'],
+    ['![a](&#104;ttps://evil.example/p.png)', '![a]\u200b(&#104;ttps:// evil.example/p.png)'],
+    ['![a](https:\\/\\/evil.example/p.png)', '![a]\u200b(https:\\/\\/evil.example/p.png)'],
+    ['![a](/api/v4/image?url=x)', '![a]\u200b(/api/v4/image?url=x)'],
+    ['![a][b]\n\n[b]: https://evil.example/p.png', '![a][b]\n\n[b]\u200b: https:// evil.example/p.png'],
+    ['_https://evil.example/x_ **HTTPS://EVIL.EXAMPLE**', '_https:// evil.example/x_ **HTTPS:// EVIL.EXAMPLE**'],
+    ['<https://evil.example> (www.evil.example/x)', '<https:// evil.example> (www. evil.example/x)'],
+    ['https://good.example@evil.example', 'https:// good.example@evil.example'],
+    ['https://good.example.evil.example', 'https:// good.example.evil.example'],
+    ['https://good.example\\@evil.example', 'https:// good.example\\@\u200bevil.example'],
+    [
+      'https://docs.allowed.example/a and https://below.good.example',
+      'https://docs.allowed.example/a and https:// below.good.example',
+    ],
+    [
+      '[text](https://good.example/a?b=c), https://www.good.example.',
+      '[text](https://good.example/a?b=c), https://www.good.example.',
+    ],
+    ['![p](https://good.example/p.png)', '![p](https://good.example/p.png)'],
+    ['```\ncurl https://evil.example\n```', '```\ncurl https://evil.example\n```'],
+    ['Time 10:30 [1] (see) a://', 'Time 10:30 [1]\u200b (see) a://'],
+  ])('links that nobody but the model named are text, so that nothing is fetched: %j', async (answer, shown) => {
+    const model = new ScriptedModel([answer]);
+    const { fake, texts } = await world({ model, allowLinkHosts: ['*.allowed.example'] });
+    fake.say('alice', 'alice,helper', 'What does good.example say?');
+    await until(texts).toEqual([shown]);
+  });
+
+  test('links to messages of this Mattermost stay links, and all do where every host is allowed', async () => {
+    const fake = await startFakeMattermost({ seed });
+    endings.push(() => fake.close());
+    const links = [`${fake.url}/main/pl/${fake.post('plan').id}`, `${fake.url}/api/v4/image?url=x`];
+    const { texts } = await world({ fake, model: new ScriptedModel([links.join(' ')]) });
+    fake.say('alice', 'alice,helper', 'Where?');
+    await until(texts).toEqual([`${links[0]} ${links[1]?.replace('://', ':// ')}`]);
+    const other = await world({ model: new ScriptedModel(['https://any.example/']), allowLinkHosts: ['*'] });
+    other.fake.say('alice', 'alice,helper', 'Where?');
+    await until(other.texts).toEqual(['https://any.example/']);
   });
 
   test('code stays as it is also after code in a list, and with fences inside', async () => {

@@ -7,6 +7,7 @@ import { backoff } from '../client/retry.ts';
 import { isMattermostError, isPassing } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { escapeMentions } from './escape-mentions.ts';
+import { inertLinks } from './inert-links.ts';
 import { LONGEST_MESSAGE, splitMessage } from './split-message.ts';
 
 interface AnswerPostOptions {
@@ -22,6 +23,8 @@ interface AnswerPostOptions {
   editMs: number;
   backoffMs: number;
   signal: AbortSignal;
+  /** Whether a link may stay one. */
+  allowsLink: (url: URL) => boolean;
 }
 
 /** In the props of every message of an answer: which answer it is of, and the number of the message. */
@@ -101,9 +104,9 @@ export class AnswerPost {
   }
 
   async #send(text: string): Promise<void> {
-    const { api } = this.#options;
+    const { api, allowsLink } = this.#options;
     this.#sent = text;
-    const parts = messagesOf(text);
+    const parts = messagesOf(text, allowsLink);
     for (const [index, message] of parts.entries()) {
       const post = this.#posts[index] ?? (await this.#create(index, message));
       if (post.message !== message) {
@@ -141,9 +144,11 @@ export class AnswerPost {
 }
 
 /** Escaped again after the cut, where a line may have become a fence or stopped being one. */
-function messagesOf(text: string): string[] {
-  return splitMessage(escapeMentions(text)).map((part) => {
-    const escaped = escapeMentions(part);
+function messagesOf(text: string, allowsLink: (url: URL) => boolean): string[] {
+  const made = (part: string) => escapeMentions(inertLinks(part, allowsLink));
+  // a NUL character cannot be stored
+  return splitMessage(made(text.replaceAll('\0', ''))).map((part) => {
+    const escaped = made(part);
     return escaped === part ? part : [...escaped].slice(0, LONGEST_MESSAGE).join('');
   });
 }

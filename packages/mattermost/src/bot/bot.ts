@@ -13,6 +13,7 @@ import { isTokenValid, MattermostSocket, type SocketEvent } from '../listener/so
 import { createLog, type Log } from '../log.ts';
 import { AgentMaker } from './agent-maker.ts';
 import { Conversation } from './conversation.ts';
+import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
 import { lastPostTime, postsFrom } from './missed-posts.ts';
 import { type Question, Questions } from './questions.ts';
 
@@ -28,6 +29,11 @@ export interface BotOptions {
   profile?: Profile | 'none';
   /** Whose stop sign ends a run: that of whoever asked, or of everybody in the channel. Default asker. */
   mayStop?: 'asker' | 'everyone';
+  /**
+   * Hosts that links and pictures in answers may lead to, beside those people name in their questions: `example.com`,
+   * `*.example.com`, or `*`. Others are shown as text, because Mattermost fetches previews without a click.
+   */
+  allowLinkHosts?: readonly string[];
   /** The shortest time between two edits of an answer. Default 1,000. */
   editMs?: number;
   log?: Log;
@@ -64,6 +70,7 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   const config = withCheckedLists(options.config);
   const { log = createLog({ level: config.logLevel, format: config.logFormat }) } = options;
   const { token } = config;
+  checkLinkHosts(options.allowLinkHosts ?? []);
   if (config.authMode !== 'static_token' || token === undefined) {
     throw new MattermostError('CONFIG_INVALID', 'A bot needs MATTERMOST_AUTH_MODE=static_token and MATTERMOST_TOKEN.');
   }
@@ -247,13 +254,14 @@ class Bot implements MattermostBot {
     if (known) return known;
     this.#forget();
     const { context, log, closing, options, me } = this.#parts;
-    const { editMs = 1000, mayStop = 'asker' } = options;
+    const { editMs = 1000, mayStop = 'asker', allowLinkHosts = [] } = options;
     const conversation = new Conversation({
       context,
       questions: this.#questions,
       log,
       editMs,
       signal: closing.signal,
+      linkHosts: new LinkHosts(allowLinkHosts, options.config.url),
       makeAgent: ({ channelId, isDirect, rootId, username }) =>
         this.#agents.make({ channelId, isDirect, username, rootId: isDirect ? undefined : rootId }),
       typing: ({ channelId, rootId }) => this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),

@@ -5,6 +5,7 @@ import { readEnvFile, sentence } from '../command-line.ts';
 import { botVariables, configFrom, type Environment, type MattermostConfig } from '../config.ts';
 import { Settings } from '../config-settings.ts';
 import { errorText, MattermostError } from '../errors.ts';
+import { isLinkHost } from './link-hosts.ts';
 
 export const HELP = `Usage: mattermost-bot [options]
 
@@ -14,11 +15,12 @@ An agent that answers mentions, direct messages and replies in its threads.
   --model <name>    the model, such as anthropic/claude-sonnet-5 (goes before that of the file)
   --profile <name>  what its Mattermost tools may do: reader (default), writer, manager, admin or none
   --stop <who>      whose stop sign counts: asker (default) or everyone
+  --allow-link-hosts <hosts>  hosts its links may lead to, beside those people name: example.com,*.example.com or *
   --version         print the version
   --help            print this
 
 Needs MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account), from the environment or a .env file in this folder.
-Each option can be set there, too: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP.
+Each option can be set there, too: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP, _ALLOW_LINK_HOSTS.
 `;
 
 export interface BotCommand {
@@ -27,6 +29,7 @@ export interface BotCommand {
   model: string | undefined;
   profile: Profile | 'none';
   mayStop: 'asker' | 'everyone';
+  allowLinkHosts: string[];
 }
 
 export function readBotCommand(args: readonly string[], own: Environment): 'help' | 'version' | BotCommand {
@@ -35,7 +38,7 @@ export function readBotCommand(args: readonly string[], own: Environment): 'help
   if (values.version) return 'version';
   const given: Record<string, string> = {};
   const calledAs: Record<string, string> = {};
-  for (const name of ['agent', 'model', 'profile', 'stop'] as const) {
+  for (const name of ['agent', 'model', 'profile', 'stop', 'allow-link-hosts'] as const) {
     const value = values[name];
     if (value === undefined) continue;
     given[botVariables[name]] = value;
@@ -46,17 +49,30 @@ export function readBotCommand(args: readonly string[], own: Environment): 'help
   const model = settings.text(botVariables.model);
   const profile = settings.oneOf(botVariables.profile, [...profiles, 'none'], 'reader');
   const mayStop = settings.oneOf(botVariables.stop, ['asker', 'everyone'], 'asker');
+  const allowLinkHosts = settings.list(botVariables['allow-link-hosts']);
+  const wrong = allowLinkHosts.find((host) => !isLinkHost(host));
+  if (wrong !== undefined) {
+    settings.fault(botVariables['allow-link-hosts'], `"${wrong}" is not a host: write example.com, *.example.com or *`);
+  }
   if (agentFile === undefined && model === undefined) {
     settings.fault('--model', 'is missing: name a model, or an agent file that does (--agent)');
   }
-  return { config: configFrom(settings), agentFile, model, profile, mayStop };
+  return { config: configFrom(settings), agentFile, model, profile, mayStop, allowLinkHosts };
 }
 
 function parse(args: readonly string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const options = { agent: text, model: text, profile: text, stop: text, version: flag, help: flag };
+    const options = {
+      agent: text,
+      model: text,
+      profile: text,
+      stop: text,
+      'allow-link-hosts': text,
+      version: flag,
+      help: flag,
+    };
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     throw new MattermostError('CONFIG_INVALID', `${sentence(errorText(error))} See mattermost-bot --help.`);

@@ -5,6 +5,7 @@ import type { ToolContext } from '../caller.ts';
 import { errorText } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { AnswerPost } from './answer-post.ts';
+import type { LinkHosts } from './link-hosts.ts';
 import type { Question, Questions } from './questions.ts';
 import { RunText } from './run-text.ts';
 
@@ -17,6 +18,8 @@ export interface ConversationOptions {
   /** Shows to others that an answer is being written. */
   typing(question: Question): void;
   mayStop(question: Question, userId: string): boolean;
+  /** Hosts that links in answers may lead to. */
+  linkHosts: LinkHosts;
   /** Aborted when nothing more may be sent. */
   signal: AbortSignal;
 }
@@ -92,11 +95,13 @@ export class Conversation {
   }
 
   async #answer(question: Question): Promise<void> {
-    const { context, log, editMs, signal, typing } = this.#options;
+    const { context, log, editMs, signal, typing, linkHosts } = this.#options;
     const { channelId, rootId, postId: questionId } = question;
     const { api, config } = context;
     const place = { channelId, rootId, questionId, pendingId: randomUUID() };
-    const answer = new AnswerPost({ api, log, ...place, editMs, backoffMs: config.backoffMs, signal });
+    linkHosts.learn(question.text);
+    const allowsLink = (url: URL) => linkHosts.allows(url);
+    const answer = new AnswerPost({ api, log, ...place, editMs, backoffMs: config.backoffMs, signal, allowsLink });
     const abort = new AbortController();
     this.#run = { question, answer, abort };
     const text = new RunText();

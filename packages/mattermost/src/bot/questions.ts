@@ -6,6 +6,7 @@ import { isMattermostError } from '../errors.ts';
 import { Memory } from '../memory.ts';
 import { postsOf } from '../tools/present.ts';
 import { ANSWER_PROP } from './answer-post.ts';
+import { withoutCode } from './code-spans.ts';
 
 /** Something the bot is asked. */
 export interface Question {
@@ -53,7 +54,7 @@ export class Questions {
     const isDirect = type === 'D';
     const message = post.message ?? '';
     const rootId = post.root_id || (isDirect ? '' : id);
-    const isMentioned = this.#mention.test(message);
+    const isMentioned = this.#mention.test(withoutCode(message));
     if (!isDirect && !isMentioned && !(post.root_id && (await this.#takesPart(post.root_id)))) return undefined;
     const user = await this.#users.get(userId, () => this.#context.api.get(path`/users/${userId}`));
     if (user.is_bot || !(await this.#mayAnswer(channelId))) return undefined;

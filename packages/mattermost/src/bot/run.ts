@@ -8,7 +8,14 @@ import { loadPocketAgent, MattermostTools } from './agent-maker.ts';
 import { createMattermostBot } from './bot.ts';
 import type { BotCommand } from './command-line.ts';
 
-export async function runBot({ config, agentFile, model, profile, mayStop }: BotCommand): Promise<void> {
+export async function runBot({
+  config,
+  agentFile,
+  model,
+  profile,
+  mayStop,
+  allowLinkHosts,
+}: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
   // a promise that a tool forgot is no reason to end the conversations of everybody else
   process.on('unhandledRejection', (error) => {
@@ -24,6 +31,7 @@ export async function runBot({ config, agentFile, model, profile, mayStop }: Bot
     const bot = await createMattermostBot({
       config,
       mayStop,
+      allowLinkHosts,
       log,
       profile: 'none', // the agent has them already
       agent: () => agent.fork(),
