@@ -171,6 +171,28 @@ test.each(streamFaults)(
   },
 );
 
+test('a task that is over is not told to be at work because its answer is too large', async () => {
+  const artifact = { artifactId: 'a', parts: [{ text: 'a'.repeat(2_000_000) }] };
+  const url = await rpcServer((rpc, response) => {
+    const done = { ...taskOf('t1', 'COMPLETED'), artifacts: [artifact] };
+    if (rpc.method === 'GetTask') return sendJson(response, { jsonrpc: '2.0', id: rpc.id, result: done });
+    const send = startStream(response, rpc.id);
+    send({ task: taskOf('t1', 'WORKING') });
+    send({ artifactUpdate: { taskId: 't1', artifact, append: false } });
+    send({ statusUpdate: { taskId: 't1', status: { state: 'TASK_STATE_COMPLETED' } } });
+    response.end();
+  });
+  const network = { allowHosts: ['127.0.0.1'], maxBytes: 1_000_000 };
+  const { say, directory, bridge } = setUp({ card: cardOf(url, { capabilities: { streaming: true } }) }, { network });
+  const response = await say('hello', { metadata: { timeout: 60_000, retries: 0 } });
+  expect(response).toMatchObject({ success: false, errorCode: 'TOO_LARGE' });
+  expect(response.task).toBeUndefined();
+  expect(response.error).not.toContain('goes on');
+  expect(directory.records).toMatchObject([{ state: 'completed' }]);
+  bridge.close();
+  await expect.poll(openConnections).toBe(0);
+});
+
 test('an agent that is not there is tried again, and told so', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -13,6 +13,7 @@ import { readRequest } from './request-parts.ts';
 export { FetchError, type FetchErrorCode } from './fetch-error.ts';
 export { isHost } from './host-pattern.ts';
 export { HttpResponse } from './http-response.ts';
+export { withCutStrings } from './json-cutter.ts';
 export { isPublicHost } from './public-address.ts';
 
 export interface FetchOptions {

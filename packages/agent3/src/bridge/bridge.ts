@@ -26,6 +26,8 @@ const USUAL_LIMITS = { bytes: 256 * 1024, parts: 100 };
 const CANCEL_MS = 2000;
 /** Of one answer on the wire, a whole stream included. */
 const MOST_BYTES = 16 * 1024 * 1024;
+/** Read to learn the state of a task that is larger than that. */
+const MOST_LARGE_BYTES = 16 * MOST_BYTES;
 
 export function createBridge(options: BridgeOptions): Bridge {
   return new A2aBridge(options);
@@ -34,6 +36,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 class A2aBridge implements Bridge {
   readonly #options: BridgeOptions;
   readonly #fetch: HttpFetch;
+  readonly #fetchLarge: HttpFetch;
   readonly #gate: Gate;
   readonly #tickets: Tickets;
   readonly #tasks: TaskBook;
@@ -46,7 +49,8 @@ class A2aBridge implements Bridge {
     const { directory, network, pushUrl, key, logger, now = Date.now } = options;
     this.#options = options;
     this.#fetch = makeFetch({ maxBytes: MOST_BYTES, ...network, redirects: 'refuse' });
-    this.#gate = new Gate(options, this.#fetch);
+    this.#fetchLarge = makeFetch({ ...network, maxBytes: MOST_LARGE_BYTES, redirects: 'refuse' });
+    this.#gate = new Gate(options, { fetch: this.#fetch, fetchLarge: this.#fetchLarge });
     this.#tickets = new Tickets(key);
     this.#tasks = new TaskBook({ directory, tickets: this.#tickets, now });
     this.#pushes = new Pushes({
@@ -77,6 +81,7 @@ class A2aBridge implements Bridge {
     this.#closing.abort();
     await Promise.allSettled(this.#underWay);
     this.#fetch.close();
+    this.#fetchLarge.close();
   }
 
   /** Agents refuse a whole message for an address that is not https. */

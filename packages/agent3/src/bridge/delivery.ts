@@ -54,12 +54,34 @@ async function begin(
   return { first: await peer.send(message, signal) };
 }
 
+interface Following extends DeliveryOptions {
+  updates?: AsyncGenerator<Update>;
+  wake(): Promise<void>;
+}
+
 /** Takes what comes until there is an answer. A stream that breaks off is taken up again, or the task asked for. */
-export async function follow(
-  errand: Errand,
-  { peer }: Pick<Reached, 'peer'>,
-  following: DeliveryOptions & { updates?: AsyncGenerator<Update>; wake(): Promise<void> },
-): Promise<void> {
+export async function follow(errand: Errand, reached: Pick<Reached, 'peer'>, following: Following): Promise<void> {
+  try {
+    await followOn(errand, reached, following);
+  } catch (error) {
+    if (toFailure(error).code === 'TOO_LARGE') await learnState(errand, reached);
+    throw error;
+  }
+}
+
+/** What was too much to read may have been the whole answer: then the task is over, not at work. */
+async function learnState({ collected, deadline }: Errand, { peer }: Pick<Reached, 'peer'>): Promise<void> {
+  const { taskId, contextId } = collected;
+  if (taskId === undefined) return;
+  try {
+    const state = await peer.getState(taskId, deadline.signal);
+    collected.take({ kind: 'status', taskId, contextId, status: { state } });
+  } catch {
+    // the failure that led here says enough
+  }
+}
+
+async function followOn(errand: Errand, { peer }: Pick<Reached, 'peer'>, following: Following): Promise<void> {
   const { collected, deadline } = errand;
   const { retries, retryDelayMs, wake } = following;
   let { streams, updates } = following;

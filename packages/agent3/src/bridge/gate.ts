@@ -22,12 +22,14 @@ const ONLY_STARTED =
 export class Gate {
   readonly #options: BridgeOptions;
   readonly #fetch: HttpFetch;
+  readonly #fetchLarge: HttpFetch;
   readonly #tokens: OAuthTokens;
   readonly #budget: Budget;
 
-  constructor(options: BridgeOptions, fetch: HttpFetch) {
+  constructor(options: BridgeOptions, { fetch, fetchLarge }: { fetch: HttpFetch; fetchLarge: HttpFetch }) {
     this.#options = options;
     this.#fetch = fetch;
+    this.#fetchLarge = fetchLarge;
     this.#tokens = new OAuthTokens({ fetch, isTrustedHost: this.#isTrustedHost });
     this.#budget = new Budget({
       limits: options.budget ?? {},
@@ -100,7 +102,14 @@ export class Gate {
     const vault = { credentials, tokens: this.#tokens, isTrustedHost: this.#isTrustedHost };
     const conceal = (secrets: string[]) => redactor.add(secrets);
     const authorization = await authorize({ agent, endpoint, skillId, signal, conceal, ...vault });
-    errand.peer = new Peer({ endpoint, authorization, extensions, fetch: this.#fetch, redactor });
+    errand.peer = new Peer({
+      endpoint,
+      authorization,
+      extensions,
+      fetch: this.#fetch,
+      fetchLarge: this.#fetchLarge,
+      redactor,
+    });
     return { agent, endpoint, peer: errand.peer };
   }
 

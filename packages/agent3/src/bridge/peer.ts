@@ -1,6 +1,7 @@
 // One agent, spoken to over HTTP: operations out, updates in, and every way an answer can be wrong told apart.
 import { randomUUID } from 'node:crypto';
-import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { type HttpFetch, withCutStrings } from '@pocket-agent/http/fetch';
+import type { TaskStateName } from '../types.ts';
 import type { Authorization } from './authorization.ts';
 import { cleanLine, type Redactor } from './clean-text.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -17,9 +18,23 @@ interface PeerOptions {
   /** URIs of the extensions in use. */
   extensions: readonly string[];
   fetch: HttpFetch;
+  /** For answers that are too large for `fetch`, of which only the beginning of each string is read. */
+  fetchLarge: HttpFetch;
   /** Knows what the agent is sent and may echo. */
   redactor: Redactor;
 }
+
+type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
+interface How {
+  accept: string;
+  signal: AbortSignal;
+  fetch: Fetch;
+}
+
+/** Enough for ids and the name of a state. */
+const LONGEST_STRING = 2_000;
+const MOST_CUT_BYTES = 1_000_000;
 
 const RPC = { taskNotFound: -32001, unsupported: -32004, contentType: -32005, version: -32009, noMethod: -32601 };
 const rpcByReason: Record<string, number> = {
@@ -58,6 +73,18 @@ export class Peer {
     return readTask(await this.#ask({ name: 'get', taskId }, signal), this.#options.endpoint.dialect);
   }
 
+  /** The state of a task that is too large to be read. */
+  async getState(taskId: string, signal: AbortSignal): Promise<TaskStateName> {
+    const { fetchLarge } = this.#options;
+    const fetch = async (url: URL, init: RequestInit) =>
+      withCutStrings(await fetchLarge(url, init), { maxStringBytes: LONGEST_STRING, maxBytes: MOST_CUT_BYTES });
+    const { status } = readTask(
+      await this.#ask({ name: 'get', taskId }, signal, fetch),
+      this.#options.endpoint.dialect,
+    );
+    return status.state;
+  }
+
   async cancelTask(taskId: string, signal: AbortSignal): Promise<Task> {
     return readTask(await this.#ask({ name: 'cancel', taskId }, signal), this.#options.endpoint.dialect);
   }
@@ -66,10 +93,11 @@ export class Peer {
     return this.#listen({ name: 'subscribe', taskId }, signal);
   }
 
-  async #ask(operation: Operation, signal: AbortSignal): Promise<unknown> {
+  async #ask(operation: Operation, signal: AbortSignal, fetch: Fetch = this.#options.fetch): Promise<unknown> {
     const id = randomUUID();
     try {
-      const response = await this.#open(operation, { id, accept: 'application/json, application/a2a+json', signal });
+      const accept = 'application/json, application/a2a+json';
+      const response = await this.#open(operation, { id, accept, signal, fetch });
       return this.#unwrap(await readJson(response), id);
     } catch (error) {
       throw toFailure(error);
@@ -80,7 +108,8 @@ export class Peer {
     const id = randomUUID();
     const { dialect } = this.#options.endpoint;
     try {
-      const response = await this.#open(operation, { id, accept: 'text/event-stream', signal });
+      const { fetch } = this.#options;
+      const response = await this.#open(operation, { id, accept: 'text/event-stream', signal, fetch });
       if (typeOf(response) !== 'text/event-stream') {
         yield readUpdate(this.#unwrap(await readJson(response), id), dialect);
         return;
@@ -97,7 +126,7 @@ export class Peer {
   }
 
   /** An answer with a status of success. */
-  async #open(operation: Operation, how: { id: string; accept: string; signal: AbortSignal }): Promise<Response> {
+  async #open(operation: Operation, how: How & { id: string }): Promise<Response> {
     const request = writeRequest(this.#options.endpoint, operation, how.id);
     let response = await this.#fetch(request, how);
     if (response.status === 401 && this.#authorization.renew) {
@@ -110,7 +139,7 @@ export class Peer {
     return response;
   }
 
-  #fetch({ method, url, body }: WireRequest, how: { accept: string; signal: AbortSignal }): Promise<Response> {
+  #fetch({ method, url, body }: WireRequest, how: How): Promise<Response> {
     const { endpoint, extensions } = this.#options;
     const { headers, query } = this.#authorization;
     let target = url;
@@ -119,7 +148,7 @@ export class Peer {
       for (const [name, value] of query) target.searchParams.set(name, value);
     }
     const declared = extensions.length > 0 ? { [extensionHeader[endpoint.version]]: extensions.join(', ') } : {};
-    return this.#options.fetch(target, {
+    return how.fetch(target, {
       method,
       body,
       signal: how.signal,

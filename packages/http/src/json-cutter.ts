@@ -1,11 +1,12 @@
 // Shortens the strings in a JSON text while it streams in, so that an answer of any length can be cut, not refused.
+import { FetchError } from './fetch-error.ts';
 
 const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-export class JsonCutter {
+class JsonCutter {
   readonly #maxBytes: number;
   #isInString = false;
   /** Bytes of the current string so far. */
@@ -58,4 +59,28 @@ export class JsonCutter {
     this.#escape = this.#isAfterBackslash && byte === LETTER_U ? 4 : this.#escape - 1;
     this.#isAfterBackslash = false;
   }
+}
+
+interface CutOptions {
+  maxStringBytes: number;
+  /** Of the whole body, after its strings were cut. */
+  maxBytes?: number;
+}
+
+/** An answer in JSON, or a stream of it, with its long strings cut. */
+export function withCutStrings(response: Response, options: CutOptions): Response {
+  const { maxStringBytes, maxBytes = Number.POSITIVE_INFINITY } = options;
+  const { body, headers, status, statusText } = response;
+  if (!body) return response;
+  const cutter = new JsonCutter(maxStringBytes);
+  let size = 0;
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      const kept = cutter.cut(chunk);
+      size += kept.byteLength;
+      if (size > maxBytes) throw new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`);
+      controller.enqueue(kept);
+    },
+  });
+  return new Response(body.pipeThrough(cut), { headers, status, statusText });
 }
