@@ -1,6 +1,7 @@
 // A hub: the HTTP API, the web page and MCP on one address.
 import { type HttpServer, serveHttp } from '@pocket-agent/http/mcp';
 import { Hono } from 'hono';
+import { compress } from 'hono/compress';
 import { type Logger, stderrLogger } from 'pocket-agent';
 import { makeApi } from './api/api.ts';
 import { Callers, mcpCaller, mcpGate } from './api/callers.ts';
@@ -43,6 +44,8 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
   const callers = new Callers({ tokens, isPrivate });
   const receivePush = agent3.receivePush?.bind(agent3);
   const app = new Hono();
+  // calls that are told line by line are not of a type that is compressed
+  app.use(compress());
   app.route('/', makeApi({ agent3, callers, logger, ...(receivePush ? { receivePush } : {}) }));
   app.route('/', makePages({ agent3, callers, logger }));
   const names = [...LOCAL_NAMES, host.includes(':') ? `[${host}]` : host, ...allowedHosts];

@@ -15,6 +15,8 @@ export interface OwnerTokensOptions {
 /** Whoever may start a program here needs no token, and may do everything with its registry. */
 export const localOwner: Caller = { id: 'local', isAdmin: true, isLocal: true };
 
+/** Callers without a token: the operator, and who only reads. Owners with these names would share what is theirs. */
+const RESERVED = ['local', 'visitor'];
 const OWNER = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 export class OwnerTokens {
@@ -31,6 +33,8 @@ export class OwnerTokens {
         `"${owner}" is no name of an owner: small letters, digits, . _ and -, at most 63`,
       );
     }
+    if (RESERVED.includes(owner))
+      throw new Agent3Error('INPUT_INVALID', `"${owner}" is reserved for those without a token; choose another name`);
     return `a3_${owner}_${this.#proof(owner).toString('base64url')}`;
   }
 
@@ -41,7 +45,7 @@ export class OwnerTokens {
     const given = Buffer.from(proof, 'base64url');
     const expected = this.#proof(owner);
     const isGenuine = given.length === expected.length && timingSafeEqual(given, expected);
-    if (!isGenuine || !OWNER.test(owner) || revoked.includes(owner)) return undefined;
+    if (!isGenuine || !OWNER.test(owner) || RESERVED.includes(owner) || revoked.includes(owner)) return undefined;
     return { id: owner, ...(admins.includes(owner) ? { isAdmin: true } : {}) };
   }
 

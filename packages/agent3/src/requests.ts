@@ -150,7 +150,8 @@ const registration = z.strictObject({
   price: price.optional(),
   rateLimit: z
     .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
-    .optional(),
+    .optional()
+    .describe('Of all callers together; default no limit. Each caller has 600 calls a minute over all agents'),
   tags: z.array(z.string().min(1).max(50)).max(20).optional(),
   idempotent: z.boolean().optional().describe('A call whose outcome is unknown may be sent again'),
   credentials: z

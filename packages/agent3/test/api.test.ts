@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
+import { localOwner } from '../src/owner-tokens.ts';
 import { cardOf, rpcServer, taskOf } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
 import { alice, altered, ask, connectTo, eras, keptLog, open, startHub, tokens } from './front-setup.ts';
@@ -43,6 +45,17 @@ test('an agent is registered, found, looked at, called, rated and removed', asyn
     status: 404,
     body: { error: { code: 'AGENT_UNKNOWN' } },
   });
+});
+
+test('no token makes its owner the operator of the hub', async () => {
+  const agent3 = await open();
+  const { id } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, localOwner);
+  for (const name of ['local', 'visitor']) expect(() => tokens.issue(name)).toThrow('reserved');
+  // one that was issued before the name was reserved
+  const proof = createHmac('sha256', 'a key for the tests').update('owner token\0local').digest('base64url');
+  const hub = await startHub({ agent3 });
+  const removing = { method: 'DELETE', token: `a3_local_${proof}` };
+  expect((await ask(hub, `/api/agents/${id}`, removing)).status).toBe(401);
 });
 
 test('callers read the log of their own calls, page by page, and admins that of all', async () => {
@@ -324,4 +337,23 @@ test.each(eras)('%s: MCP at the same address, for owners, each as whom they are'
   const rating = { agentId: agent.id, rating: 5, feedback: 'x' };
   expect((await alices.call('agent3_feedback', rating)).isError).toBe(true);
   expect((await bobs.call('agent3_feedback', rating)).data.success).toBe(true);
+});
+
+test('answers and pages are compressed for those who take that; a call told line by line is not', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card }, alice);
+  const hub = await startHub({ agent3 });
+  for (const path of ['/openapi.json', '/', '/assets/style.css', `/api/agents/${agentId}`]) {
+    const packed = await ask(hub, path, { headers: { 'accept-encoding': 'gzip' } });
+    expect([path, packed.headers.get('content-encoding')]).toEqual([path, 'gzip']);
+    expect(packed.headers.get('vary')).toMatch(/accept-encoding/i);
+    const plain = await ask(hub, path, { headers: { 'accept-encoding': 'identity' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(packed.text).toBe(plain.text);
+  }
+  const lines = { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' };
+  const told = await ask(hub, '/api/calls', { owner: 'bob', body: { agentId, message: 'hello' }, headers: lines });
+  expect(told.headers.get('content-encoding')).toBeNull();
+  expect(told.text).toContain('you said: hello');
 });

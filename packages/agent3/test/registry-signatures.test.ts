@@ -53,6 +53,24 @@ async function register(card: CardJson): Promise<boolean> {
   return (await registry.register({ cardUrl: `${base}/card` }, alice)).verified;
 }
 
+test('keys that an open redirect leads to do not verify a card', async () => {
+  const mallory = await generateKeyPair('ES256', { extractable: true });
+  const theirs = await setup.serve(async (_request, response) => {
+    response.end(JSON.stringify({ keys: [await publicKey(mallory, 'one')] }));
+  });
+  const redirects = await setup.serve((request, response) => {
+    const to = new URL(request.url ?? '', 'http://x').searchParams.get('to');
+    if (to !== null) response.writeHead(302, { location: to }).end();
+    else response.end('{}');
+  });
+  const following = await setup.registry({ fetch: setup.fetch({ allowHosts: ['127.0.0.1'], redirects: 'follow' }) });
+  const card = v1Card({
+    supportedInterfaces: [{ url: `${redirects}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  });
+  const jku = `${redirects}/go?to=${encodeURIComponent(theirs)}`;
+  expect((await following.register({ card: await signed(card, { jku }, mallory) }, alice)).verified).toBe(false);
+});
+
 test('a card signed by a key of its own host is verified, and one without a signature is not', async () => {
   expect(await register(await signed(secured))).toBe(true);
   expect((await registry.search({ query: '', filters: { verified: true } })).totalFound).toBe(1);

@@ -16,13 +16,14 @@ export async function command(args: readonly string[]): Promise<number> {
       price: { type: 'string' },
       token: { type: 'string' },
       'api-key': { type: 'string' },
+      'rate-limit': { type: 'string' },
       idempotent: { type: 'boolean' },
     },
   });
   const [cardUrl, ...more] = positionals;
   if (cardUrl === undefined || more.length > 0)
     throw new Agent3Error('INPUT_INVALID', 'Say where the agent is: agent3 register URL');
-  const { tag, price, token, 'api-key': key, idempotent } = values;
+  const { tag, price, token, 'api-key': key, 'rate-limit': rateLimit, idempotent } = values;
   const credentials = [
     ...(token === undefined ? [] : [{ type: 'bearer', token: await secretOf(token) }]),
     ...(key === undefined ? [] : [{ type: 'apiKey', key: await secretOf(key) }]),
@@ -33,10 +34,17 @@ export async function command(args: readonly string[]): Promise<number> {
       cardUrl,
       ...(tag ? { tags: tag } : {}),
       ...(price === undefined ? {} : { price: { perCall: numberOf('--price', price) } }),
+      ...(rateLimit === undefined ? {} : { rateLimit: rateLimitOf(rateLimit) }),
       ...(idempotent === undefined ? {} : { idempotent }),
       ...(credentials.length > 0 ? { credentials } : {}),
     },
-    { cardUrl: `"${cardUrl}"`, 'price.perCall': '--price', tags: '--tag' },
+    {
+      cardUrl: `"${cardUrl}"`,
+      'price.perCall': '--price',
+      tags: '--tag',
+      'rateLimit.calls': '--rate-limit',
+      'rateLimit.perSeconds': '--rate-limit',
+    },
   );
   return withAgent3(async (agent3, caller) => {
     const { id, name, skills } = await agent3.register(registration, caller);
@@ -44,6 +52,13 @@ export async function command(args: readonly string[]): Promise<number> {
     process.stderr.write(cleanText(`${name} is registered, with ${skills.length} skills: agent3 call ${id} "…"\n`));
     return 0;
   });
+}
+
+function rateLimitOf(typed: string): { calls: number; perSeconds: number } {
+  const [, calls, seconds] = /^(\d+)\/(\d+)$/.exec(typed) ?? [];
+  if (calls === undefined || seconds === undefined)
+    throw new Agent3Error('INPUT_INVALID', `--rate-limit must be CALLS/SECONDS, such as 60/60, not "${typed}"`);
+  return { calls: Number(calls), perSeconds: Number(seconds) };
 }
 
 /** Arguments of a command can be seen by others on the machine; what is read from stdin cannot. */

@@ -4,10 +4,11 @@ import type { CardJson } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { type Card, readCard } from './card.ts';
-import type { CardSource } from './card-source.ts';
+import type { CardSource, FetchedCard } from './card-source.ts';
 import { type SigningKey, verifyCard } from './signature.ts';
 
 const LARGEST_CARD = 256 * 1_024;
+const MOST_PARAMETERS = 10;
 
 /** A card that was checked, with what is known of where it came from. */
 export interface CheckedCard {
@@ -29,10 +30,22 @@ export class CardChecks {
   /** Throws when the card cannot be had, breaks the specification, or has a signature that is wrong. */
   async fetch(address: string): Promise<CheckedCard> {
     const { source } = this.#options;
-    const url = source.cardUrl(address);
-    const fetched = await source.fetchCard(url);
+    let fetched = await this.#fetch(source.cardUrl(address));
+    const names = [...new Set(new URL(fetched.url).searchParams.keys())];
+    if (names.length > MOST_PARAMETERS)
+      throw new Agent3Error('INPUT_INVALID', `cardUrl has more than ${MOST_PARAMETERS} parameters`);
+    // parameters that make no difference are left out: they would make one agent look like many
+    for (const name of names) {
+      const shorter = await this.#fetch(without(fetched.url, name)).catch(() => undefined);
+      if (shorter && isSameAgent(fetched.card, shorter.card)) fetched = shorter;
+    }
+    return this.check(fetched.card, fetched);
+  }
+
+  async #fetch(url: string): Promise<FetchedCard & { isChanged: true }> {
+    const fetched = await this.#options.source.fetchCard(url);
     if (!fetched.isChanged) throw new Agent3Error('CARD_UNAVAILABLE', 'The card was not sent');
-    return this.check(fetched.card, { ...fetched, url });
+    return fetched;
   }
 
   async check(
@@ -75,6 +88,22 @@ export class CardChecks {
     if (URL.parse(jku)?.origin !== new URL(cardUrl).origin) return [];
     const keys = await source.fetchKeys(jku).catch((): SigningKey[] => []); // without keys it is not verified
     return keys.filter((key) => key.kid === kid);
+  }
+}
+
+function without(url: string, parameter: string): string {
+  const shorter = new URL(url);
+  shorter.searchParams.delete(parameter);
+  return shorter.href.replace(/\?$/, '');
+}
+
+/** Both are called at the same addresses. */
+function isSameAgent(one: CardJson, other: CardJson): boolean {
+  try {
+    const [a, b] = [one, other].map((json) => canonicalJson(readCard(json).supportedInterfaces));
+    return a === b;
+  } catch {
+    return false;
   }
 }
 

@@ -11,7 +11,7 @@ const LONGEST_FRESH_MS = 86_400_000;
 const USUAL_FRESH_MS = 300_000;
 const WELL_KNOWN = '.well-known/agent-card.json';
 
-export type FetchedCard = { freshMs: number; etag: string | undefined } & (
+export type FetchedCard = { freshMs: number; etag: string | undefined; url: string } & (
   | { isChanged: true; card: CardJson }
   | { isChanged: false }
 );
@@ -51,6 +51,7 @@ export class CardSource {
       throw new Agent3Error('INPUT_INVALID', 'cardUrl must not hold a password; give it as credentials');
     this.checkScheme(url, 'cardUrl');
     url.hash = '';
+    if (url.searchParams.size === 0) url.search = '';
     return url.pathname.endsWith('/') ? new URL(WELL_KNOWN, url).href : url.href;
   }
 
@@ -72,6 +73,7 @@ export class CardSource {
     };
     const { response, text } = await this.#read(url, headers);
     const caching = {
+      url: sourceOf(url, response),
       freshMs: Math.min(freshMs(response.headers), this.#maxStaleMs),
       etag: response.headers.get('etag') ?? undefined,
     };
@@ -85,6 +87,9 @@ export class CardSource {
   async fetchKeys(url: string): Promise<SigningKey[]> {
     const { response, text } = await this.#read(url, { accept: 'application/json' });
     if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
+    // an open redirect would let anybody answer for this host
+    if (!isSameOrigin(url, response))
+      throw unavailable(url, 'it redirects to another host, whose keys are not its own');
     const { keys } = parseObject(text, url);
     return Array.isArray(keys) ? keys.filter((key) => typeof key === 'object' && key !== null) : [];
   }
@@ -106,6 +111,15 @@ export class CardSource {
       throw unavailable(url, late.aborted ? `no whole answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
     }
   }
+}
+
+/** A card that another host answered with is a card of that host. */
+function sourceOf(url: string, response: Response): string {
+  return isSameOrigin(url, response) ? url : response.url;
+}
+
+function isSameOrigin(url: string, response: Response): boolean {
+  return new URL(response.url).origin === new URL(url).origin;
 }
 
 async function boundedText(response: Response): Promise<string> {

@@ -114,6 +114,20 @@ export function hostsOf(card: Card): string[] {
   return [...new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.host || url))].sort();
 }
 
+/** The extension with which a card names who may register it: `{ uri, params: { owners: ['alice'] } }`. */
+export const OWNER_EXTENSION = 'urn:pocket-agent:agent3:owner:1';
+
+const ownerExtension = z.looseObject({
+  uri: z.literal(OWNER_EXTENSION),
+  params: z.looseObject({ owners: strings.min(1) }),
+});
+
+/** Undefined when the card names nobody. */
+export function ownersOf({ capabilities }: Card): string[] | undefined {
+  const extensions = Array.isArray(capabilities.extensions) ? capabilities.extensions : [];
+  return extensions.map((extension) => ownerExtension.safeParse(extension).data?.params.owners).find(Boolean);
+}
+
 export type CardView = Pick<AgentDetails, 'provider' | 'skills' | 'inputModes' | 'outputModes'>;
 
 export function cardView(card: Card): CardView {

@@ -24,6 +24,10 @@ export class CredentialStore {
       .execute();
   }
 
+  async remove(db: Kysely<RegistrySchema>, { number }: { number: number }): Promise<void> {
+    await db.deleteFrom('agent3_credentials').where('agent_number', '=', number).execute();
+  }
+
   /** None when the card now names a host it did not name when they were given: its owner must register it again. */
   async find(agentId: string): Promise<readonly Credential[]> {
     const row = await this.#db

@@ -6,7 +6,7 @@ import { registerRequest } from '../requests.ts';
 import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import { digestOf } from './canonical-json.ts';
-import { type Card, hostsOf, protocolsOf, tagsOf, titleOf } from './card.ts';
+import { type Card, hostsOf, OWNER_EXTENSION, ownersOf, protocolsOf, tagsOf, titleOf } from './card.ts';
 import type { CardChecks, CheckedCard } from './card-checks.ts';
 import type { CredentialStore } from './credentials.ts';
 import { inputChecked } from './input.ts';
@@ -141,8 +141,8 @@ export class Registrations {
       .selectAll()
       .where('identity', '=', identity)
       .executeTakeFirst();
-    if (known) checkOwner(known.owner, caller);
-    if (known) checkPrice(known, envelope);
+    const isTakenOver = checkRight(known, checked, caller);
+    if (known && !isTakenOver) checkPrice(known, envelope);
     // taken out, so that of two who bring it back at once one waits for the other
     const before =
       known ??
@@ -151,10 +151,11 @@ export class Registrations {
         .where('identity', '=', identity)
         .returning(formerColumns)
         .executeTakeFirst());
-    const ownTags = [...(envelope.tags ?? (known ? parse<string[]>(known.own_tags) : []))];
+    const ownTags = [...(envelope.tags ?? (known && !isTakenOver ? parse<string[]>(known.own_tags) : []))];
     const { changedRow, tags } = this.#cardColumns(checked, ownTags);
     const columns = {
       ...changedRow,
+      ...(isTakenOver ? unsetEnvelope : {}),
       ...envelopeColumns(envelope),
       own_tags: JSON.stringify(ownTags),
       health_due: now(),
@@ -178,13 +179,14 @@ export class Registrations {
       .onConflict((conflict) =>
         conflict
           .column('identity')
-          .doUpdateSet({ ...columns, standing })
+          .doUpdateSet({ ...columns, standing, ...(isTakenOver ? { owner: caller.id } : {}) })
           .where('agent3_agents.owner', '=', known?.owner ?? caller.id),
       )
       .returning(['number', 'id'])
       .executeTakeFirst();
     if (!row) throw notTheOwner();
     await this.#putParts(transaction, { number: row.number, checked, tags });
+    if (isTakenOver) await credentials.remove(transaction, row);
     const { credentials: given } = envelope;
     if (given) await credentials.put(transaction, row, { credentials: given, hosts: hostsOf(checked.card) });
     return row;
@@ -224,7 +226,8 @@ export class Registrations {
   }
 }
 
-const unset = { price: null, price_per_call: null, rate_calls: null, rate_seconds: null, idempotent: 0, latency: null };
+const unsetEnvelope = { price: null, price_per_call: null, rate_calls: null, rate_seconds: null, idempotent: 0 };
+const unset = { ...unsetEnvelope, latency: null };
 
 const formerColumns = [
   'identity',
@@ -257,9 +260,21 @@ function envelopeColumns({ price, rateLimit, idempotent }: Envelope): EnvelopeCo
 
 /** A card from the web is one agent for everybody; a card that was handed in is one for its owner. */
 function identityOf({ url, card }: CheckedCard, caller: Caller): string {
-  if (url !== undefined) return `url ${url}`;
+  if (url !== undefined) return `url ${normalized(url)}`;
   const [first] = card.supportedInterfaces;
   return `card ${digestOf([caller.id, first?.url, first?.tenant ?? '', card.name])}`;
+}
+
+/** Spellings of one address that servers do not tell apart. */
+function normalized(url: string): string {
+  const { protocol, hostname, port, pathname, search } = new URL(url);
+  const path = pathname
+    .replace(/%[0-9a-f]{2}/gi, (code) => {
+      const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+      return /[\w.~-]/.test(character) ? character : code.toUpperCase();
+    })
+    .replace(/\/{2,}/g, '/');
+  return `${protocol}//${hostname.replace(/\.$/, '')}${port === '' ? '' : `:${port}`}${path}${search}`;
 }
 
 function newId(name: string): string {
@@ -270,6 +285,17 @@ function newId(name: string): string {
     .replace(/^-+|-+$/g, '')
     .slice(0, 40);
   return `${readable || 'agent'}-${randomBytes(5).toString('hex')}`;
+}
+
+/** Whether it is taken over from who registered it first: the card itself names the caller. */
+function checkRight(known: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
+  const owners = url === undefined ? undefined : ownersOf(card);
+  if (owners && !owners.includes(caller.id) && !caller.isAdmin)
+    throw new Agent3Error('FORBIDDEN', 'The card of this agent names its owners, and you are not one of them');
+  if (!known || known.owner === caller.id) return false;
+  if (owners?.includes(caller.id)) return true;
+  checkOwner(known.owner, caller);
+  return false;
 }
 
 function checkOwner(owner: string, caller: Caller): void {
@@ -290,6 +316,7 @@ function checkPrice({ price }: AgentRow, { price: wanted, mayLowerPrice = true }
 function notTheOwner(): Agent3Error {
   return new Agent3Error(
     'FORBIDDEN',
-    'This agent was registered by somebody else; only they or an admin may change it',
+    'This agent was registered by somebody else; only they or an admin may change it. If its card is yours, name ' +
+      `yourself in it: capabilities.extensions with { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
   );
 }

@@ -133,7 +133,11 @@ export class Search {
     const totals = await Promise.all(
       groups.map((group) => this.#candidates.count({ groups: [group], join: 'all', labels }, filters)),
     );
-    return groups.filter((_, index) => (totals[index] ?? 0) <= this.#mostRanked);
+    // a word that no agent has would find nothing
+    return groups.filter((_, index) => {
+      const total = totals[index] ?? 0;
+      return total > 0 && total <= this.#mostRanked;
+    });
   }
 
   async #ranked(candidates: readonly Candidate[]): Promise<number[]> {
