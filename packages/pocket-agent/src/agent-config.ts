@@ -14,6 +14,7 @@ import { checkAgentOptions } from './option-keys.ts';
 import { givenIn } from './option-rules.ts';
 import { checkPrices, type Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
+import { copyOf, snapshot } from './snapshot.ts';
 import type { ToolSource, ToolTable } from './tools.ts';
 
 type ModelOptions = Omit<
@@ -161,7 +162,7 @@ export function readHistory(config: AgentConfig): Message[] {
   if (config.messages !== undefined && !Array.isArray(config.messages)) {
     throw new PocketError('CONFIG_INVALID', 'agentConfig.messages must be a list of messages.');
   }
-  return withEveryCallAnswered((config.messages ?? []).map(copyMessage));
+  return withEveryCallAnswered((config.messages ?? []).map(copyMessage)).map(snapshot);
 }
 
 /** What the client of an agent needs of its options. */
@@ -180,7 +181,7 @@ export function modelOptions(
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
 ): LanguageModelV4CallOptions {
-  const options = { ...defaults, ...overrides };
+  const options = { ...copyOf(defaults), ...overrides };
   if (tools.length === 0) {
     const { toolChoice: _ofNothing, ...others } = options;
     return { ...others, prompt };

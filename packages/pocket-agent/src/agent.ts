@@ -49,6 +49,7 @@ import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import { RunStream } from './run-stream.ts';
 import type { AgentServer, AgentServerOptions } from './serve.ts';
+import { copyOf, snapshot } from './snapshot.ts';
 import { finalText, goesOn, type StepResult } from './step-result.ts';
 import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, type ReadAnswer, readAnswer } from './tool-calls.ts';
@@ -87,6 +88,8 @@ export class PocketAgent<Answer = string> {
   #knownCallIds: Set<string> | undefined;
   readonly #takesOtherOptions: boolean;
   #messages: Message[];
+  /** What `messages` returns, until the history changes. */
+  #shownMessages: readonly Message[] | undefined;
   #client: PocketAgentClient | undefined;
   #model: LanguageModel | undefined;
 
@@ -96,7 +99,7 @@ export class PocketAgent<Answer = string> {
     this.#options = { ...options, agentConfig: { ...options.agentConfig, messages: [...this.#messages] } };
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
-    this.subAgents = [...(options.subAgents ?? [])];
+    this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
     this.gate = new Gate(options.access);
     this.approve = options.approve;
     this.#ledger = new Ledger(this.name, options.prices ?? {});
@@ -158,14 +161,15 @@ export class PocketAgent<Answer = string> {
     return this.#settings.llmModel;
   }
 
-  /** The history, oldest first. It grows through `addMessage` and its kin only. */
+  /** The history so far, oldest first, frozen. It changes through `addMessage` and its kin only. */
   get messages(): readonly Message[] {
-    return this.#messages;
+    this.#shownMessages ??= Object.freeze([...this.#messages]);
+    return this.#shownMessages;
   }
 
-  /** What this agent has used since it was made, its sub-agents included. */
+  /** What this agent has used up to now, its sub-agents included. */
   get totals(): RunTotals {
-    return this.#ledger.totals;
+    return snapshot(this.#ledger.totals);
   }
 
   /**
@@ -205,7 +209,7 @@ export class PocketAgent<Answer = string> {
 
   /** Adds a copy of a message to the history. */
   addMessage(message: Message, meta: Record<string, unknown> = {}): void {
-    const copy = copyMessage(message);
+    const copy = snapshot(copyMessage(message));
     if (this.#knownCallIds) for (const id of callIdsIn([copy])) this.#knownCallIds.add(id);
     this.#append(copy, meta);
   }
@@ -217,12 +221,13 @@ export class PocketAgent<Answer = string> {
     if (images.length > 0 && !this.#settings.allowImages) {
       this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
     }
-    this.#append(userMessage(text, this.#settings.allowImages ? images : []), meta);
+    this.#append(snapshot(userMessage(text, this.#settings.allowImages ? images : [])), meta);
   }
 
   /** Forgets the conversation; the system prompt stays. */
   resetMessages(): void {
     this.#messages = [];
+    this.#shownMessages = undefined;
     this.#knownCallIds = undefined;
     this.gate.forget();
     this.#prompt.reset();
@@ -324,7 +329,7 @@ export class PocketAgent<Answer = string> {
     this.emit({ type: 'step_started', data: { step: frame.count.steps } });
     const made = this.createHookContext();
     const given = made instanceof Promise ? await within(frame.signal, made) : made;
-    const context: HookContext = Object.assign(given, { signal: frame.signal });
+    const context = contextWith(frame.signal, given);
     let result: StepResult;
     try {
       result = await this.#step(frame, context, completion);
@@ -356,7 +361,7 @@ export class PocketAgent<Answer = string> {
     const response = await this.#askModel(frame, model, tools, completion);
     const entered = this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
     const usage = entered instanceof Promise ? await entered : entered;
-    const seen = hooks.onLlmResponse?.(context, response);
+    const seen = hooks.onLlmResponse?.(context, copyOf(response));
     if (seen) await within(frame.signal, seen);
     const answer = readAnswer(response, this.#callIds);
     const { message: llmMessage, requested } = answer;
@@ -415,7 +420,7 @@ export class PocketAgent<Answer = string> {
         agent_name: this.name,
         is_sub_agent: frame.path.length > 1,
         ...(frame.traceparent ? { traceparent: frame.traceparent } : {}),
-        ...this.#options.toolCallMetadata,
+        ...copyOf(this.#options.toolCallMetadata),
       }),
       emit: (event) => this.emit(event),
     };
@@ -423,7 +428,7 @@ export class PocketAgent<Answer = string> {
     this.#ledger.toolResults(frame, results);
     let before: Message = calls;
     for (const result of results) {
-      const message = toolMessage(result.toolCallId, result.toolCallName, toolOutput(result));
+      const message = snapshot(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
       this.#append(message, undefined, before);
       before = message;
     }
@@ -433,6 +438,7 @@ export class PocketAgent<Answer = string> {
 
   /** `before`: what it must follow, whatever was added meanwhile; when that was forgotten, so is this. */
   #append(message: Message, meta?: Record<string, unknown>, before?: Message): void {
+    this.#shownMessages = undefined;
     if (!before || before === this.#messages.at(-1)) this.#messages.push(message);
     else {
       const index = this.#messages.lastIndexOf(before);
@@ -489,4 +495,9 @@ export class PocketAgent<Answer = string> {
       grace.release();
     }
   }
+}
+
+/** A new object: what `createHookContext` returned may be shared by several steps. */
+function contextWith(signal: AbortSignal, given: Omit<HookContext, 'signal'>): HookContext {
+  return Object.assign(Object.create(Object.getPrototypeOf(given)), given, { signal });
 }

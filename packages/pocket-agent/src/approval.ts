@@ -5,6 +5,7 @@ import type { Capability, JudgedTool } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
 import { sha256 } from './late-node.ts';
 import { currentFrame } from './run-frame.ts';
+import { copyOf, snapshot } from './snapshot.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
 
@@ -106,9 +107,8 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
   }
   const { tool, path, arguments: args } = about;
   const hash = callHash(path, tool, args);
-  const copy = structuredClone(args);
   const deadline = startDeadline(`The approval of "${tool}"`, [signal], timeoutMs);
-  const request: ApprovalRequest = { ...about, arguments: copy, hash, signal: deadline.signal };
+  const request: ApprovalRequest = { ...copyOf(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
     const decision = readAnswer(answer, hash, args);
@@ -143,7 +143,7 @@ function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, u
   return {
     allowed: true,
     by: 'approver',
-    arguments: edited ? structuredClone(allow) : args,
+    arguments: edited ? snapshot(allow) : args,
     edited,
     ...(remember ? { remember } : {}),
   };

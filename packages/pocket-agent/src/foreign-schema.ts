@@ -2,6 +2,7 @@
 // years and defaults can grow exponentially, and neither may block the thread that everything else runs on.
 import { onAbort } from './abort.ts';
 import { errorText } from './errors.ts';
+import type { SchemaValidator } from './json-schema.ts';
 import { SchemaThread, type ThreadTask, type Verdict } from './schema-thread.ts';
 
 export type { Verdict } from './schema-thread.ts';
@@ -16,6 +17,8 @@ export interface ForeignCheck {
   origin: unknown;
   signal?: AbortSignal | undefined;
 }
+
+type OwnCheck = Pick<ForeignCheck, 'value' | 'defaults'> & { schema: object };
 
 interface Job {
   task: ThreadTask;
@@ -60,6 +63,25 @@ export async function checkForeign({ origin, signal, ...check }: ForeignCheck): 
     cancel(job, queue);
   });
   return promise.finally(release);
+}
+
+const compiled = new WeakMap<object, Promise<SchemaValidator>>();
+
+/** On this thread, for a schema that the program itself wrote. */
+export async function checkHere({ schema, value, defaults = false }: OwnCheck): Promise<Verdict> {
+  try {
+    const known = compiled.get(schema) ?? compile(schema);
+    compiled.set(schema, known);
+    const problem = (await known)(value, { defaults });
+    return problem === undefined ? { fits: true } : { problem };
+  } catch (error) {
+    return { invalid: errorText(error) };
+  }
+}
+
+async function compile(schema: object): Promise<SchemaValidator> {
+  const { compileValidator } = await import('./json-schema.ts');
+  return compileValidator(schema);
 }
 
 /** JSON text on both sides: its size is known, and a thread can do nothing with it but parse it. */

@@ -12,6 +12,7 @@ import { type Capability, checkCapability, type Judgement, judge } from './acces
 import { errorText, issuesText, PocketError } from './errors.ts';
 import { misspeltOption, toolFields } from './option-keys.ts';
 import { frozen } from './shared-tools.ts';
+import { snapshot } from './snapshot.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
 
@@ -87,12 +88,13 @@ export function tool(
   if (title !== undefined) definition.title = title;
   if (annotations !== undefined) definition.annotations = annotations;
   if (meta !== undefined) definition._meta = meta;
+  const shown = snapshot(definition);
   return {
-    definition,
+    definition: shown,
     async call(args, context) {
       const checking = isStandardSchema(inputSchema)
         ? byStandard(inputSchema, args)
-        : byJsonSchema(definition.inputSchema, args);
+        : byJsonSchema(shown.inputSchema, args);
       const checked = checking instanceof Promise ? await checking : checking;
       if ('problem' in checked) {
         throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${definition.name}": ${checked.problem}`);
@@ -117,6 +119,7 @@ export function functionTools(tools: readonly FunctionTool[], name = 'functions'
 /** A class, for there may be one for every agent. */
 class FunctionTools implements ToolSource {
   readonly name: string;
+  readonly hasOwnSchemas = true;
   readonly #tools: readonly FunctionTool[];
   #byName: Map<string, FunctionTool> | undefined;
 

@@ -14,7 +14,7 @@ import {
 import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { Fingerprints, fingerprint, type SeenTools } from './fingerprints.ts';
-import { checkForeign } from './foreign-schema.ts';
+import { checkForeign, checkHere } from './foreign-schema.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolCall, ToolEntry } from './tools.ts';
@@ -203,7 +203,7 @@ async function unfitness(
   signal: AbortSignal,
 ): Promise<UnfitCall | undefined> {
   const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
-  const verdict = await checkForeign({ ...check, origin: source, signal });
+  const verdict = await (source.hasOwnSchemas ? checkHere(check) : checkForeign({ ...check, origin: source, signal }));
   if ('problem' in verdict)
     return { allowed: false, by: 'policy', code: 'TOOL_ARGUMENTS_INVALID', reason: verdict.problem };
   // an invalid schema says nothing about the arguments

@@ -46,10 +46,10 @@ export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
 }
 
 /** What is wrong with a value, or undefined. */
-export type ForeignValidator = (value: unknown, options: { defaults: boolean }) => string | undefined;
+export type SchemaValidator = (value: unknown, options: { defaults: boolean }) => string | undefined;
 
-/** A schema from outside, for a worker thread only: to compile it and to check by it may take any time. */
-export async function compileForeign(schema: unknown): Promise<ForeignValidator> {
+/** Any schema, also one from outside; then for a worker thread only, since both steps may take any time. */
+export async function compileValidator(schema: unknown): Promise<SchemaValidator> {
   if (!isSchema(schema)) throw new Error('it is not an object');
   const validate = (await newValidator()).getValidator(schema as JsonSchemaType);
   return (value, { defaults }) => problemOf(validate(defaults ? filled(schema, value) : value));

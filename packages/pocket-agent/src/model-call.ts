@@ -49,7 +49,7 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   }
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
-    const request = requestFor(call.model, options);
+    const request = ownOptions(requestFor(call.model, options));
     try {
       const response = call.onDelta
         ? await streamed(call, request, shown)
@@ -91,6 +91,11 @@ function marked(response: ModelResponse, model: LanguageModelV4): ModelResponse 
   if (isStored && model.provider === 'router') return response; // marked by deployment
   const content = response.content.map((part) => (isStored ? markPart(part, model) : unmarkPart(part)));
   return { ...response, content };
+}
+
+/** For one attempt: a model may do with its lists what it wants. */
+function ownOptions({ prompt, tools, ...options }: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  return { ...options, prompt: [...prompt], ...(tools ? { tools: [...tools] } : {}) };
 }
 
 async function streamed(

@@ -4,6 +4,7 @@ import type { CallRecord } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { refusalIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
+import { snapshot } from './snapshot.ts';
 import type { ToolEntry, ToolTable } from './tools.ts';
 
 export interface CallPlace {
@@ -54,7 +55,7 @@ async function ask(place: CallPlace, entry: ToolEntry, record: CallRecord): Prom
   }
   const approved = edited ? 'edited' : 'approved';
   enter(record, by === 'approver' ? approved : 'allowed', by);
-  record.call = { ...call, arguments: decision.arguments };
+  record.call = snapshot({ ...call, arguments: decision.arguments });
   return undefined;
 }
 

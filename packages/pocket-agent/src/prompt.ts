@@ -9,6 +9,7 @@ import type { Message, ToolMessage } from './messages.ts';
 import { originOf } from './part-origin.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
+import { snapshot } from './snapshot.ts';
 
 const promptsWithUrls = new WeakSet<LanguageModelV4Prompt>();
 const anyModel: PromptTarget = { rules: neutralRules, owner: undefined };
@@ -19,11 +20,12 @@ export class PromptBuilder {
   #converted = 0;
   #systemPrompt: string | undefined;
 
-  /** The array is reused by the next call: a model that keeps it must copy it. */
+  /** The messages are frozen; the array is reused by the next call, so models get a copy of it. */
   build(messages: readonly Message[], systemPrompt: string | undefined): LanguageModelV4Prompt {
     if (systemPrompt !== this.#systemPrompt || messages.length < this.#converted) this.reset();
     this.#systemPrompt = systemPrompt;
-    if (this.#prompt.length === 0 && systemPrompt?.trim()) this.#prompt.push({ role: 'system', content: systemPrompt });
+    if (this.#prompt.length === 0 && systemPrompt?.trim())
+      this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
     for (; this.#converted < messages.length; this.#converted++) {
       const message = messages[this.#converted];
       if (!message) break;
@@ -45,8 +47,11 @@ export class PromptBuilder {
     const last = this.#prompt.at(-1);
     // Gemini wants the answers to all calls of a turn in one message, the others do not mind
     if (message.role === 'tool' && last?.role === 'tool') {
-      this.#prompt[this.#prompt.length - 1] = { ...last, content: [...last.content, ...message.content] };
-    } else this.#prompt.push(message);
+      this.#prompt[this.#prompt.length - 1] = snapshot({
+        ...last,
+        content: [...last.content, ...message.content],
+      });
+    } else this.#prompt.push(snapshot(message));
   }
 }
 
@@ -66,7 +71,7 @@ export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt)
   repaired.set(rules, known);
   const messages = prompt.flatMap((message): LanguageModelV4Message[] => {
     if (message.role === 'system') return message.content.trim() === '' ? [] : [message];
-    const result = known.get(message) ?? repairMessage(message, target) ?? 'nothing';
+    const result = known.get(message) ?? snapshot(repairMessage(message, target)) ?? 'nothing';
     known.set(message, result);
     return result === 'nothing' ? [] : [result];
   });

@@ -1,24 +1,24 @@
 // The code of a worker thread: compiles schemas from outside and checks values against them, one at a time.
 // It imports no module of the core, which would be loaded in every thread.
 import { parentPort } from 'node:worker_threads';
-import { compileForeign, type ForeignValidator } from './json-schema.ts';
+import { compileValidator, type SchemaValidator } from './json-schema.ts';
 import type { ThreadTask, Verdict } from './schema-thread.ts';
 
 const MOST_COMPILED = 200;
 const LONGEST_TEXT = 2_000;
 
 /** By their text, least recently used first. */
-const compiled = new Map<string, ForeignValidator>();
+const compiled = new Map<string, SchemaValidator>();
 
 // the validator logs what schemas contain, which is for nobody to read
 for (const method of ['log', 'info', 'warn', 'error'] as const) console[method] = () => {};
 
 parentPort?.on('message', async (task: ThreadTask) => parentPort?.postMessage(await verdictOn(task)));
-await compileForeign({});
+await compileValidator({});
 parentPort?.postMessage('ready');
 
 async function verdictOn({ schema, value, defaults }: ThreadTask): Promise<Verdict> {
-  let validate: ForeignValidator;
+  let validate: SchemaValidator;
   try {
     validate = await validatorFor(schema);
   } catch (error) {
@@ -33,8 +33,8 @@ async function verdictOn({ schema, value, defaults }: ThreadTask): Promise<Verdi
   }
 }
 
-async function validatorFor(schema: string): Promise<ForeignValidator> {
-  const validate = compiled.get(schema) ?? (await compileForeign(JSON.parse(schema)));
+async function validatorFor(schema: string): Promise<SchemaValidator> {
+  const validate = compiled.get(schema) ?? (await compileValidator(JSON.parse(schema)));
   compiled.delete(schema);
   compiled.set(schema, validate);
   const [oldest] = compiled.keys();

@@ -2,6 +2,7 @@
 import { PocketError } from './errors.ts';
 import { type AssistantMessage, generatedPart, type Message, providerResultPart, toolCallPart } from './messages.ts';
 import type { ModelResponse } from './model-call.ts';
+import { snapshot } from './snapshot.ts';
 import type { RequestedCall } from './tool-runner.ts';
 
 /** What the strictest provider takes, so that a conversation can go on with any of them. */
@@ -32,7 +33,7 @@ export function readAnswer(
       }
       const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
       message.content.push(toolCallPart(part, id, malformed ? { malformed_arguments: input } : args));
-      const call = { id, name, arguments: args };
+      const call = snapshot({ id, name, arguments: args });
       if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
     } else if (part.type === 'tool-result') {
       message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
@@ -41,7 +42,7 @@ export function readAnswer(
       if (kept) message.content.push(kept);
     }
   }
-  return { message, requested };
+  return { message: snapshot(message), requested };
 }
 
 /** The ids of all tool calls in a history. */

@@ -7,6 +7,7 @@ import type { UnsignedEvent } from './events.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
 import { type CallPlace, enter, refusalByPeople, refusalByRules } from './permission.ts';
 import { asPartOf } from './run-frame.ts';
+import { copyOf, snapshot } from './snapshot.ts';
 import { whatThereIs } from './suggest.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
@@ -112,7 +113,7 @@ async function attempt(
 ): Promise<ToolResult> {
   const { hooks, context } = run;
   const { signal } = run.frame;
-  const mayReplace = request.malformed ? undefined : hooks.preToolCall?.(context, request.call);
+  const mayReplace = request.malformed ? undefined : hooks.preToolCall?.(context, copyOf(request.call));
   const replaced = mayReplace && (await within(signal, mayReplace));
   if (replaced && 'deny' in replaced) {
     enter(record, 'denied', 'hook', replaced.deny);
@@ -120,7 +121,7 @@ async function attempt(
     return errorToolResult(request.call, denied.message, denied, run.settings);
   }
   // the model knows the call by its id, so the id is not the hook's to change
-  const call = replaced ? { ...replaced, id: request.call.id } : request.call;
+  const call = replaced ? snapshot({ ...replaced, id: request.call.id }) : request.call;
   record.call = call;
   const outcome = await callTool(run, call, request.malformed, record);
   const made = outcome.error
@@ -128,9 +129,9 @@ async function attempt(
     : (outcome.result ?? resultByHook(run, record.call, outcome.answer));
   const result = made instanceof Promise ? await made : made;
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(record.call));
-  const mayChange = hooks.postToolCall?.(context, record.call, result);
+  const mayChange = hooks.postToolCall?.(context, record.call, copyOf(result));
   const changed = mayChange && (await within(signal, mayChange));
-  return changed ? checkedResult(request.call, changed) : result;
+  return changed ? copyOf(checkedResult(request.call, changed)) : result;
 }
 
 interface Success {
@@ -181,7 +182,7 @@ async function callTool(
   try {
     const meta = run.metaOf(call);
     meta.step_id ??= run.stepId;
-    const calling = entry.source.callTool(entry.tool.name, args, {
+    const calling = entry.source.callTool(entry.tool.name, copyOf(args), {
       toolCallId: call.id,
       signal: frame.signal,
       progress: (update) =>
@@ -213,7 +214,8 @@ function editedNote(call: ToolCall): { type: 'text'; text: string } {
 
 function resultByHook(run: ToolRun, call: ToolCall, answer: CallToolResult): ToolResult | Promise<ToolResult> {
   const made = within(run.frame.signal, run.hooks.onToolResult?.(run.context, call, answer));
-  return made instanceof Promise ? made.then((result) => checkedResult(call, result)) : checkedResult(call, made);
+  const own = (result: ToolResult | undefined) => copyOf(checkedResult(call, result));
+  return made instanceof Promise ? made.then(own) : own(made);
 }
 
 async function failedResult(

@@ -34,6 +34,8 @@ export type ListWait = 'all' | 'ready';
 /** The one interface behind MCP servers, sub-agents, plain functions and tool folders. */
 export interface ToolSource {
   readonly name: string;
+  /** True where the program itself wrote the schemas of the tools; others are not run on the main thread. */
+  readonly hasOwnSchemas?: boolean | undefined;
   /** Changes whenever `listTools()` would answer differently; without it the list is read once. */
   readonly revision?: number | undefined;
   /**
@@ -176,6 +178,7 @@ export function inputFormatOf({ inputSchema }: Tool): Tool['inputSchema'] {
 export function borrow(source: ToolSource): ToolSource {
   return {
     name: source.name,
+    hasOwnSchemas: source.hasOwnSchemas,
     get revision() {
       return source.revision;
     },
@@ -203,7 +206,7 @@ export async function collectTools(
     for (const tool of lists[index] ?? []) {
       const name = names.nameFor({ owner: source, tool: tool.name, wanted: tool.name }, renamed);
       if (entries.has(name)) continue; // listed twice: no model takes two tools of one name
-      entries.set(name, { name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) });
+      entries.set(name, Object.freeze({ name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) }));
     }
   }
   const all = [...entries.values()];

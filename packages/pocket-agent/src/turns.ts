@@ -12,6 +12,7 @@ import type { Logger } from './logger.ts';
 import { inheritanceOf } from './rights.ts';
 import { currentFrame, inFrame, lastFrame, type RunFrame } from './run-frame.ts';
 import type { ServerHandlers } from './server-requests.ts';
+import { snapshot } from './snapshot.ts';
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -127,7 +128,7 @@ export class Turns {
     const { parent, around } = inherited;
     if (!own) this.#refuseCycle(parent);
     const { name } = this.#owner;
-    const path = own ? own.path : [...(around?.path ?? []), name];
+    const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
     const deadline = startDeadline(
       `The run of ${name}`,
       [this.#closing.signal, around?.signal, signal],
@@ -173,7 +174,7 @@ export class Turns {
     const frame = current?.owner === this ? current : this.#active;
     if (!this.hears && !isWatched(frame)) return;
     const { name: agentName, agentId } = this.#owner;
-    const path = frame?.path ?? [agentName];
+    const path = frame?.path ?? Object.freeze([agentName]);
     const isSubAgent = path.length > 1;
     const parentRunId = isSubAgent && frame ? callingRunId(frame) : undefined;
     const signature = {
@@ -185,7 +186,12 @@ export class Turns {
       runId: frame && runIdOf(frame),
       ...(parentRunId ? { parentRunId } : {}),
     };
-    const signed = { type, data, meta: meta ? { ...meta, ...signature } : signature } as AgentEvent;
+    const signed = Object.freeze({
+      type,
+      // data of custom events belongs to the program, which may want to share something that changes
+      data: type.startsWith('custom:') ? data : snapshot(data),
+      meta: meta ? snapshot({ ...meta, ...signature }) : Object.freeze(signature),
+    }) as AgentEvent;
     this.#show(signed, this.#owner.hooks.onEvent);
     let below: Turns = this;
     for (let above = frame; above; above = above.parent) {

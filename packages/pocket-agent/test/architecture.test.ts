@@ -7,7 +7,7 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['cancellation', 'json-schema', 'late-node', 'linger', 'numbered', 'printable', 'redaction'],
+  ['cancellation', 'json-schema', 'late-node', 'linger', 'numbered', 'printable', 'redaction', 'snapshot'],
   ['errors', 'suggest', 'logger', 'event-queue', 'events', 'hooks', 'usage', 'version', 'data-folder', 'fair-share'],
   ['console-format'],
   ['option-rules'],
