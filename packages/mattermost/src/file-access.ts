@@ -1,7 +1,7 @@
 // Files of this machine, only below the configured folders, whatever links and races there are.
 import { randomUUID } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, link, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, link, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, extname, join, resolve, sep } from 'node:path';
 import { errorText, MattermostError } from './errors.ts';
 
@@ -22,7 +22,7 @@ export async function openBelow(roots: readonly string[], path: string, largest:
   try {
     const opened = await handle.stat();
     if (!opened.isFile()) throw failure(`"${path}" is no regular file`);
-    if (!isSame(opened, await stat(await findBelow(roots, path))))
+    if (!(await isStill(handle, real, () => findBelow(roots, path))))
       throw failure(`"${path}" changed while it was opened`);
     if (opened.size > largest) throw tooLarge(`"${path}" has ${opened.size} bytes`, largest);
     return {
@@ -68,8 +68,13 @@ function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-function isSame(one: Stats, other: Stats): boolean {
-  return one.dev === other.dev && one.ino === other.ino;
+/** Whether what was opened is what was checked: a folder on the way may have become a link in between. */
+async function isStill(handle: FileHandle, real: string, findAgain: () => Promise<string>): Promise<boolean> {
+  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+  if (opened !== undefined) return opened === real;
+  // without /proc: the same file must be there when the path is checked once more
+  const [before, after] = await Promise.all([handle.stat(), findAgain().then((path) => stat(path))]);
+  return before.dev === after.dev && before.ino === after.ino;
 }
 
 export const conflictRules = ['error', 'rename', 'overwrite'] as const;
@@ -98,6 +103,7 @@ export async function writeBelow(target: NewFile, write: (file: GrowingFile) => 
   const handle = await attempt(folder, open(hidden, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_APPEND, 0o600));
   try {
     try {
+      if (!(await isStill(handle, hidden, async () => hidden))) throw failure(`"${folder}" changed while it was used`);
       await write({
         empty: () => attempt(name, handle.truncate(0)),
         append: (chunk) => attempt(name, handle.appendFile(chunk)),

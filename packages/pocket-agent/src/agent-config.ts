@@ -6,9 +6,10 @@ import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
 import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
+import { withEveryCallAnswered } from './history-repair.ts';
 import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
-import { copyMessage, type Message, withEveryCallAnswered } from './messages.ts';
+import { copyMessage, type Message } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
 import { checkAgentOptions } from './option-keys.ts';
 import { givenIn } from './option-rules.ts';
@@ -134,6 +135,12 @@ export function readSettings(options: PocketAgentOptions, isSubclass: boolean): 
     throw new PocketError(
       'CONFIG_INVALID',
       'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
+    );
+  }
+  if (options.mcpClient && options.mcpConfig) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with.',
     );
   }
   if (options.prices) checkPrices(options.prices);

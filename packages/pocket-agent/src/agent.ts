@@ -36,6 +36,7 @@ import {
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
 import {
+  faultyOption,
   misspeltOption,
   refuseOtherOptions,
   runOptions,
@@ -60,8 +61,10 @@ import { Toolbox } from './toolbox.ts';
 import { borrow, type ListWait, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { type RunOptions, Turns } from './turns.ts';
 
-/** A step that failed or was aborted still waits this long for its postStep. */
-const POST_STEP_GRACE_MS = 5_000;
+/** How long a failed step waits for its postStep, but not beyond the end of the run. */
+const POST_STEP_MS = 5_000;
+/** The same after the run has ended: for work that is done at once. */
+const LATE_POST_STEP_MS = 100;
 /** Options of a step that was given none. */
 const nothing = {};
 
@@ -113,12 +116,20 @@ export class PocketAgent<Answer = string> {
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
     this.#toolbox = new Toolbox(tools);
-    const { run } = this; // that of a subclass, if it has its own
+    let { run } = this; // that of a subclass, if it has its own
     this.#takesOtherOptions = run !== PocketAgent.prototype.run;
-    this.run = (input, given = {}) => {
+    const inTurn: typeof run = (input, given = {}) => {
       const wrong = this.#wrongInRun(given);
       return wrong ? Promise.reject(wrong) : this.#turns.take(given, (frame) => this.#runIn(frame, run, input, given));
     };
+    // not configurable: a class field `run = …` would replace it, and with it queue, limits and abort
+    Object.defineProperty(this, 'run', {
+      enumerable: true,
+      get: () => inTurn,
+      set: (own: typeof run) => {
+        run = own;
+      },
+    });
   }
 
   /** The MCP servers of this agent; made when there are some, or somebody asks. */
@@ -241,9 +252,10 @@ export class PocketAgent<Answer = string> {
   /** A new agent of the same making with its own conversation. It uses this agent's MCP connections. */
   fork(): this {
     const Maker = this.constructor as new (options: PocketAgentOptions) => this;
-    const { agentId: _own, ...agentConfig } = this.#options.agentConfig;
+    const { mcpConfig: _shared, ...options } = this.#options;
+    const { agentId: _own, ...agentConfig } = options.agentConfig;
     return new Maker({
-      ...this.#options,
+      ...options,
       agentConfig: { ...agentConfig, name: this.name },
       access: this.gate.optionsOfFork(),
       mcpClient: this.mcpClient,
@@ -302,7 +314,9 @@ export class PocketAgent<Answer = string> {
   }
 
   #wrongInRun(options: RunOptions): PocketError | undefined {
-    return this.#takesOtherOptions ? undefined : misspeltOption(runOptions, 'A run', options);
+    return this.#takesOtherOptions
+      ? faultyOption(runOptions, 'A run', options)
+      : misspeltOption(runOptions, 'A run', options);
   }
 
   async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {
@@ -363,9 +377,11 @@ export class PocketAgent<Answer = string> {
     const usage = entered instanceof Promise ? await entered : entered;
     const seen = hooks.onLlmResponse?.(context, copyOf(response));
     if (seen) await within(frame.signal, seen);
-    const answer = readAnswer(response, this.#callIds);
-    const { message: llmMessage, requested } = answer;
-    for (const { call } of requested) call.arguments = tools.ownArguments(call);
+    const { message: llmMessage, requested: written } = readAnswer(response, this.#callIds);
+    const requested = written.map(({ call, ...request }) => {
+      return { ...request, call: snapshot({ ...call, arguments: tools.ownArguments(call) }) };
+    });
+    const answer = { message: llmMessage, requested };
     // a conversation that was forgotten meanwhile does not begin again with an answer
     if (this.#messages === asked) this.#append(llmMessage);
     const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
@@ -486,7 +502,10 @@ export class PocketAgent<Answer = string> {
   }
 
   async #postStepAfterFailure(context: HookContext): Promise<void> {
-    const grace = startDeadline('hooks.postStep', [], POST_STEP_GRACE_MS);
+    const { signal } = context;
+    const grace = signal.aborted
+      ? startDeadline('hooks.postStep', [], LATE_POST_STEP_MS)
+      : startDeadline('hooks.postStep', [signal], POST_STEP_MS);
     try {
       await within(grace.signal, this.hooks.postStep?.(context));
     } catch (error) {

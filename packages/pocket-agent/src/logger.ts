@@ -1,4 +1,5 @@
 // Where the library writes: never stdout, because a server on stdio speaks its protocol there.
+import { printableJson, printableText } from './printable.ts';
 import { redactSecrets } from './redaction.ts';
 
 export interface Logger {
@@ -30,8 +31,10 @@ function loggerFrom(level: Level): Logger {
   const threshold = levels.indexOf(level);
   const writer = (name: Level) => (message: string, fields?: Record<string, unknown>) => {
     if (levels.indexOf(name) < threshold) return;
-    const extra = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';
-    process.stderr.write(`[pocket-agent] ${name}: ${redactSecrets(message + extra)}\n`);
+    const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
+    // indented, so that a message cannot pass for several
+    const text = printableText(redactSecrets(message + extra)).replaceAll('\n', '\n  ');
+    process.stderr.write(`[pocket-agent] ${name}: ${text}\n`);
   };
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
 }

@@ -110,46 +110,6 @@ export function textOf(message: Message): string {
   return text;
 }
 
-/**
- * A history that a crash cut off goes on too: calls without an answer get one, answers without a call are left out, and
- * an answer that comes after other messages moves to its call.
- */
-export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
-  const whole: Message[] = [];
-  let open = new Map<string, string>();
-  const invented = new Map<string, ToolMessage>();
-  const answerOpen = () => {
-    for (const [id, name] of open) {
-      const none = toolMessage(id, name, { type: 'error-text', value: 'No result of this call was recorded.' });
-      invented.set(id, none);
-      whole.push(none);
-    }
-    open = new Map();
-  };
-  const staysHere = (part: ToolMessage['content'][number]) => {
-    if (part.type !== 'tool-result' || open.delete(part.toolCallId)) return true;
-    const place = invented.get(part.toolCallId);
-    if (place) place.content = [part];
-    invented.delete(part.toolCallId);
-    return false;
-  };
-  for (const message of messages) {
-    if (message.role === 'tool') {
-      const content = message.content.filter(staysHere);
-      if (content.length > 0) whole.push({ ...message, content });
-      continue;
-    }
-    answerOpen();
-    whole.push(message);
-    if (message.role !== 'assistant') continue;
-    for (const part of message.content) {
-      if (part.type === 'tool-call' && !part.providerExecuted) open.set(part.toolCallId, part.toolName);
-    }
-  }
-  answerOpen();
-  return whole;
-}
-
 /** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */
 export function copyMessage(message: Message): Message {
   const isKnown = ['user', 'assistant', 'tool'].includes(message?.role);

@@ -283,13 +283,21 @@ export function refuseOtherOptions(names: object, what: string, options: object)
 
 /** For objects that may hold more than options, handed on from elsewhere: refuses only what is probably one, misspelt. */
 export function misspeltOption(names: object, what: string, options: object): PocketError | undefined {
+  const fault = faultyOption(names, what, options);
+  if (fault) return fault;
+  for (const key of given(options)) {
+    const meant = Object.hasOwn(names, key) ? '' : didYouMean(key, Object.keys(names));
+    if (meant) return refusal(what, key, meant);
+  }
+  return undefined;
+}
+
+/** A known option with a wrong value. Where others may be added, similar names are not taken for misspelt ones. */
+export function faultyOption(names: object, what: string, options: object): PocketError | undefined {
   if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
     return new PocketError('CONFIG_INVALID', `${what} takes its options as an object, such as { signal }.`);
   for (const key of given(options)) {
-    const isKnown = Object.hasOwn(names, key);
-    const meant = isKnown ? '' : didYouMean(key, Object.keys(names));
-    if (meant) return refusal(what, key, meant);
-    const fault = isKnown ? faultIn(names, what, key, options) : undefined;
+    const fault = Object.hasOwn(names, key) ? faultIn(names, what, key, options) : undefined;
     if (fault) return fault;
   }
   return undefined;

@@ -24,15 +24,19 @@ export function readAnswer(
   let renamed: Map<string, string> | undefined;
   for (const part of content) {
     if (part.type === 'tool-call') {
-      const { toolCallId, toolName: name, input } = part;
-      const id = acceptedId.test(toolCallId) && !ids.has(toolCallId) ? toolCallId : crypto.randomUUID();
+      const { toolCallId } = part;
+      const name = nameOf(part);
+      const input = inputOf(part);
+      const isFree = typeof toolCallId === 'string' && acceptedId.test(toolCallId) && !ids.has(toolCallId);
+      const id = isFree ? toolCallId : crypto.randomUUID();
       ids.add(id);
       if (id !== toolCallId) {
         renamed ??= new Map();
         renamed.set(toolCallId, id);
       }
       const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
-      message.content.push(toolCallPart(part, id, malformed ? { malformed_arguments: input } : args));
+      const called = malformed ? { malformed_arguments: input } : args;
+      message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
       const call = snapshot({ id, name, arguments: args });
       if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
     } else if (part.type === 'tool-result') {
@@ -43,6 +47,16 @@ export function readAnswer(
     }
   }
   return { message: snapshot(message), requested };
+}
+
+/** Models and providers leave it out at times; a history without it could not be loaded again. */
+function nameOf({ toolName }: { toolName: unknown }): string {
+  return typeof toolName === 'string' && toolName !== '' ? toolName : 'unnamed';
+}
+
+/** The arguments as JSON text, which some providers have parsed already. */
+function inputOf({ input }: { input: unknown }): string {
+  return typeof input === 'string' ? input : (JSON.stringify(input ?? undefined) ?? '');
 }
 
 /** The ids of all tool calls in a history. */

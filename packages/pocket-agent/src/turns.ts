@@ -1,4 +1,5 @@
 // Whose turn it is: one agent has one history, so its runs wait for each other; and who hears of what happens in them.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { abortable, startDeadline } from './abort.ts';
 import { type Profile, type ProfileName, readProfile } from './access.ts';
 import type { Approve } from './approval.ts';
@@ -54,6 +55,20 @@ export interface TurnLimits extends BudgetLimits {
 /** Of all agents that nobody has asked yet. */
 const nobody = Promise.resolve();
 
+/** One call of a listener, and the one it happens in. */
+interface Listening {
+  within: Listening | undefined;
+}
+
+const listenings = new AsyncLocalStorage<Listening | undefined>();
+
+/** Whether this code is part of what a listener does. */
+function isInside(listening: Listening): boolean {
+  let here = listenings.getStore();
+  while (here && here !== listening) here = here.within;
+  return here !== undefined;
+}
+
 export class Turns {
   readonly #owner: TurnOwner;
   readonly #limits: TurnLimits;
@@ -64,7 +79,7 @@ export class Turns {
   #active: RunFrame | undefined;
   /** Turns of other agents that calls inside the active turn wait for; of one agent there may be several. */
   #waitsFor: Set<RunFrame> | undefined;
-  #pendingHooks: Set<Promise<void>> | undefined;
+  #pendingHooks: Map<Listening, Promise<void>> | undefined;
 
   constructor(owner: TurnOwner, limits: TurnLimits, ledger: Ledger) {
     this.#owner = owner;
@@ -204,9 +219,14 @@ export class Turns {
     }
   }
 
-  /** Resolves when hooks that were shown events have dealt with them; undefined when all have. */
+  /**
+   * Resolves when hooks that were shown events have dealt with them; undefined when all have. A step that a listener
+   * makes does not wait for that listener, which waits for the step.
+   */
   hooksDone(signal: AbortSignal): Promise<unknown> | undefined {
-    return this.#pendingHooks?.size ? abortable(Promise.all(this.#pendingHooks), signal) : undefined;
+    if (!this.#pendingHooks?.size) return undefined;
+    const others = [...this.#pendingHooks].flatMap(([listening, done]) => (isInside(listening) ? [] : [done]));
+    return others.length > 0 ? abortable(Promise.all(others), signal) : undefined;
   }
 
   /** Ends the turn that is on and refuses all that would come after. */
@@ -262,16 +282,17 @@ export class Turns {
   #show(event: AgentEvent, listener: ((event: AgentEvent) => void | Promise<void>) | undefined): void {
     if (!listener) return;
     try {
-      const pending: unknown = listener.call(this.#owner.hooks, event);
+      const listening: Listening = { within: listenings.getStore() };
+      const pending: unknown = listenings.run(listening, () => listener.call(this.#owner.hooks, event));
       if (!(pending instanceof Promise)) return;
       const done: Promise<void> = pending
         .then(
           () => {},
           (error) => this.#listenerFailed(error),
         )
-        .finally(() => this.#pendingHooks?.delete(done));
-      this.#pendingHooks ??= new Set();
-      this.#pendingHooks.add(done);
+        .finally(() => this.#pendingHooks?.delete(listening));
+      this.#pendingHooks ??= new Map();
+      this.#pendingHooks.set(listening, done);
     } catch (error) {
       this.#listenerFailed(error);
     }

@@ -42,7 +42,7 @@ const layers = [
   ],
   ['prompt'],
   ['model-request'],
-  ['foreign-schema'],
+  ['foreign-schema', 'history-repair'],
   [
     'model',
     'model-call',

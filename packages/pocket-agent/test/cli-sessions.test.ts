@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FileLock } from '../src/cli/file-lock.ts';
@@ -96,6 +97,17 @@ describe('--session', () => {
     providers.script('Mine now.');
     expect((await ask('--session', 'locked', 'And now?')).stdout).toBe('Mine now.\n');
     expect(await readdir(sessionFile('.'))).not.toContain('locked.json.lock');
+  });
+
+  test('the lock of a process whose number another one has by now is taken over', async () => {
+    const stranger = `${process.pid} ${hostname()} 1`;
+    (await FileLock.take(await folder.file('again.lock', stranger), 'It')).release();
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' });
+    const file = await folder.file('reused.lock', `${child.pid} ${hostname()} 1`);
+    const lock = await FileLock.take(file, 'It');
+    await expect(FileLock.take(file, 'It')).rejects.toThrow(`in use by process ${process.pid}`);
+    lock.release();
+    child.kill('SIGKILL');
   });
 
   test('a lock that is only just being written is one; an old one without a word is none', async () => {

@@ -266,6 +266,17 @@ describe('a failing deployment', () => {
     });
   });
 
+  test.each(['0', '-5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
+    'is left alone for longer each time when 429 says Retry-After: %s',
+    async (value) => {
+      const fault = { status: 429, headers: { 'retry-after': value } };
+      a.faults.push(fault, fault, fault);
+      const { router, model } = single();
+      await generated(model, ask('Hello'));
+      expect(eventsOf(router, 'failed').map(({ cooldownMs }) => cooldownMs)).toEqual([100, 200, 400]);
+    },
+  );
+
   test.each([401, 403, 404])('is left alone at once after a %i', async (status) => {
     a.faults.push({ status });
     const { router, model } = pair();

@@ -1,6 +1,6 @@
 // Decides which files below one folder may be read, and reads them; everything else is refused with a reason.
 import { constants } from 'node:fs';
-import { lstat, open, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 
 export const MAX_FILE_BYTES = 5_000_000;
@@ -43,13 +43,14 @@ export async function readText(root: string, path: string): Promise<string> {
   const before = await lstat(real);
   if (before.isDirectory()) throw new Error(`"${path}" is a folder; use list_files to see what is in it.`);
   if (!before.isFile()) throw new Error(`"${path}" is not a regular file.`);
-  return decode(path, await readBytes(path, real));
+  return decode(path, await readBytes(root, path, real));
 }
 
-async function readBytes(path: string, real: string): Promise<Uint8Array> {
-  // the path was checked with links resolved, so a link that appears here in the meantime is not followed
+async function readBytes(root: string, path: string, real: string): Promise<Uint8Array> {
   const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
+    if (!(await isStill(handle, real, () => resolveInside(root, path))))
+      throw new Error(`"${path}" changed while it was opened; try again.`);
     const { size } = await handle.stat();
     if (size > MAX_FILE_BYTES) {
       const limit = `the limit is ${MAX_FILE_BYTES / 1e6} MB`;
@@ -66,6 +67,15 @@ async function readBytes(path: string, real: string): Promise<Uint8Array> {
   } finally {
     await handle.close();
   }
+}
+
+/** Whether what was opened is what was checked: a folder on the way may have become a link in between. */
+async function isStill(handle: FileHandle, real: string, findAgain: () => Promise<string>): Promise<boolean> {
+  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+  if (opened !== undefined) return opened === real;
+  // without /proc: the same file must be there when the path is checked once more
+  const [before, after] = await Promise.all([handle.stat(), findAgain().then((path) => lstat(path))]);
+  return before.dev === after.dev && before.ino === after.ino;
 }
 
 function decode(path: string, bytes: Uint8Array): string {

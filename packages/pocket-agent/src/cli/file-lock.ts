@@ -7,10 +7,12 @@ import { makePrivateFolder } from '../data-folder.ts';
 import { PocketError } from '../errors.ts';
 
 const YOUNG_MS = 10_000;
+/** Files that this process has locked. */
+const held = new Set<string>();
 
 export class FileLock {
   readonly #file: string;
-  readonly #content = `${process.pid} ${hostname()}`;
+  readonly #content = `${process.pid} ${hostname()} ${startOf(process.pid)}`;
   readonly #atExit = () => this.#remove();
 
   private constructor(file: string) {
@@ -30,12 +32,14 @@ export class FileLock {
         );
       }
     }
+    held.add(file);
     process.once('exit', lock.#atExit);
     return lock;
   }
 
   release(): void {
     process.off('exit', this.#atExit);
+    held.delete(this.#file);
     this.#remove();
   }
 
@@ -53,9 +57,15 @@ export class FileLock {
   async #livingHolder(): Promise<string | undefined> {
     const content = await readFile(this.#file, 'utf8').catch(() => '');
     if (content === '') return (await isYoung(this.#file)) ? 'that is just taking it' : undefined;
-    const [pid = '', host = ''] = content.split(' ');
-    const isAlive = host !== hostname() || lives(Number(pid));
+    const [pid = '', host = '', start = ''] = content.split(' ');
+    const isAlive = host !== hostname() || this.#isHeldBy(Number(pid), start);
     return isAlive ? `${pid} on ${host}` : undefined;
+  }
+
+  /** In a container that was started again, another process has the number of the one that is gone. */
+  #isHeldBy(pid: number, start: string): boolean {
+    if (pid === process.pid) return held.has(this.#file);
+    return lives(pid) && (start === '' || start === startOf(pid));
   }
 
   /** Two that find the same dead lock must not both take it: the breaking of it is locked too. */
@@ -89,6 +99,17 @@ export class FileLock {
 async function isYoung(file: string): Promise<boolean> {
   const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: 0 }));
   return Date.now() - mtimeMs < YOUNG_MS;
+}
+
+/** When a process was started, in ticks since the machine was; empty where the system does not tell. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // the name of the program comes second, in brackets, and may contain anything
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
 }
 
 function lives(pid: number): boolean {

@@ -47,6 +47,8 @@ export interface DeploymentStatus {
 }
 
 const LONGEST_COOLDOWN_MS = 300_000;
+/** Doubled with each failure in a row: some providers ask for no wait, or for one that is over by now. */
+const SHORTEST_COOLDOWN_MS = 100;
 /** How much a new measurement counts against all before it. */
 const NEWEST_SHARE = 0.2;
 /** Tokens of an answer before the first one has come. */
@@ -207,7 +209,10 @@ export class Deployment implements Candidate {
 
   #cooldownFor({ kind, retryAfterMs }: Failure): number {
     const { cooldownMs, allowedFailures } = this.#rules;
-    if (retryAfterMs !== undefined) return Math.min(retryAfterMs, LONGEST_COOLDOWN_MS);
+    if (retryAfterMs !== undefined) {
+      const shortest = Math.min(SHORTEST_COOLDOWN_MS * 2 ** (this.#failuresInRow - 1), cooldownMs);
+      return Math.min(Math.max(retryAfterMs, shortest), LONGEST_COOLDOWN_MS);
+    }
     const countsAtOnce = kind === 'rate-limit' || isLasting(kind);
     const strikes = countsAtOnce ? this.#failuresInRow : this.#failuresInRow - allowedFailures;
     if (strikes <= 0) return 0;
