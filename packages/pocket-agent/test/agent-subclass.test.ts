@@ -41,7 +41,7 @@ describe('an agent with a run of its own', () => {
 
 describe('mcpClient', () => {
   test('with mcpConfig is refused: one of them would be ignored', async () => {
-    const mcpConfig = { mcpServers: { one: await scriptedServer([add]) } };
+    const mcpConfig = { mcpServers: { one: { server: await scriptedServer([add]) } } };
     const mcpClient = new PocketAgentClient({ mcpConfig, logger: silent });
     expect(() => new PocketAgent({ agentConfig: agentConfig(), mcpClient, mcpConfig })).toThrow(
       'mcpConfig or mcpClient, not both',
@@ -50,7 +50,7 @@ describe('mcpClient', () => {
   });
 
   test('is what a fork uses of an agent with mcpConfig', async () => {
-    const mcpConfig = { mcpServers: { one: await scriptedServer([add]) } };
+    const mcpConfig = { mcpServers: { one: { server: await scriptedServer([add]) } } };
     await using agent = new PocketAgent({ agentConfig: agentConfig(), mcpConfig, logger: silent });
     expect((await agent.fork().fork().listTools()).map(({ name }) => name)).toEqual(['add']);
   });
