@@ -1,7 +1,7 @@
 // After the compiler: `dist` of pocket-agent, made whole from `build`, where the compiler writes. What `index.js` loads
 // becomes one file, core.js, because to find and read sixty takes longer than all else in an import. Each of the sixty
 // stays as a file that hands on its names, so that a class is the same from wherever it is imported.
-import { cpSync, existsSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
@@ -21,6 +21,12 @@ const separateFiles: Plugin = {
   resolveId(source, importer, { kind }) {
     if (kind !== 'dynamic-import' || !importer || !source.startsWith('.')) return null;
     return { id: `./${inBuild(resolve(dirname(importer), source))}`, external: true };
+  },
+  /** With the map of the compiler, so that the map of the bundle leads to the TypeScript. */
+  load(id) {
+    if (inBuild(id).startsWith('..')) return null; // the bundler's own
+    const map: string = readFileSync(`${id}.map`, 'utf8');
+    return { code: readFileSync(id, 'utf8'), map };
   },
   transform(code, id) {
     const path = inBuild(id);
@@ -45,5 +51,5 @@ const bundle = await rolldown({
 });
 // the version with what it needs is a group of its own: `pocket-agent --version` loads nothing else
 const groups = [{ name: 'core-version', test: /[\\/]build[\\/]version\.js$/, priority: 1 }, { name: 'core' }];
-await bundle.write({ dir: dist, chunkFileNames: '[name].js', codeSplitting: { groups } });
+await bundle.write({ dir: dist, chunkFileNames: '[name].js', sourcemap: true, codeSplitting: { groups } });
 await bundle.close();

@@ -63,6 +63,11 @@ const bundled = `
   await client.close();
   console.log('import loads ' + own.length + ' files');`;
 
+/** Where an error was thrown, as a developer with source maps sees it. */
+const traced = `
+  import { PocketAgent } from 'pocket-agent';
+  try { new PocketAgent({ agentConfig: {} }); } catch (error) { console.log(error.stack); }`;
+
 /** The first example of the README, compiled and run, and the command. */
 function checkPocketAgent(packages: string[]): void {
   const folder = install({ name: 'pocket-agent', packages, mostPackages: 24 });
@@ -76,6 +81,9 @@ function checkPocketAgent(packages: string[]): void {
   console.log(answer.trim());
   assert.match(answer, /21 °C in London/, 'The example did not answer as the README says.');
   console.log(run(process.execPath, ['--input-type=module', '-e', bundled], folder).trim());
+
+  const trace = run(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', traced], folder);
+  assert.match(trace, /src\/agent-config\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
 
   const bin = join(folder, 'node_modules/.bin/pocket-agent');
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);

@@ -1,0 +1,13 @@
+// The options of `npm test` as those of Vitest.
+
+/** The agent itself: run, step, hooks, tools, access. Some seconds. */
+export const quickTests = ['agent-', 'ported-code', 'sub-agents', 'tool-results', 'access.test', 'budgets'].map(
+  (name) => `packages/pocket-agent/test/${name}`,
+);
+
+export function vitestArguments(args: readonly string[]): string[] {
+  return args.flatMap((arg) => {
+    if (arg === '--quick') return quickTests;
+    return arg === '--verbose' ? ['--reporter=verbose'] : [arg];
+  });
+}
