@@ -73,6 +73,11 @@ export class Bot {
     return this.#health?.port;
   }
 
+  /** Settles, with the reason, when Discord will not take a bot back that was logged in. Close it then. */
+  get lost(): Promise<DiscordBotError> {
+    return this.#connection.lost;
+  }
+
   /** Resolves when the bot is logged in and hears what is said. */
   async start(): Promise<void> {
     this.#starting ??= this.#start();

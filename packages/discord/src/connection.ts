@@ -1,19 +1,28 @@
 // The connection to Discord: made, watched, and ended whether Discord answers or not.
-import { Client, Events, GatewayIntentBits, Partials } from 'discord.js';
+import { Client, Events, GatewayCloseCodes, GatewayIntentBits, Partials, RESTEvents } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { loginFailed } from './discord-error.ts';
 import { endingWith } from './ending.ts';
+import { DiscordBotError } from './errors.ts';
 import type { BotOptions } from './options.ts';
 import { tellWaiting } from './waiting.ts';
 import { within } from './within.ts';
 
 const DISCONNECT_MS = 1_000;
+/** By the code that the gateway closes with. */
+const LOST_FOR: Record<number, string> = {
+  [GatewayCloseCodes.AuthenticationFailed]:
+    'Discord no longer accepts the token of the bot. Copy the new one from the Developer Portal, and set DISCORD_TOKEN.',
+  [GatewayCloseCodes.DisallowedIntents]:
+    'Discord no longer lets the bot in: switch on "Message Content Intent" in the Developer Portal under Bot.',
+};
 
 export class Connection {
   readonly client: Client;
   readonly #options: BotOptions;
   readonly #logger: Logger;
   readonly #ended = new AbortController();
+  readonly #lost = Promise.withResolvers<DiscordBotError>();
 
   constructor(options: BotOptions, logger: Logger) {
     this.#options = options;
@@ -37,10 +46,16 @@ export class Connection {
     });
   }
 
+  /** Settles when Discord will not take the bot back: its token was reset, or an intent switched off. */
+  get lost(): Promise<DiscordBotError> {
+    return this.#lost.promise;
+  }
+
   async open(): Promise<Client<true>> {
     const { client } = this;
     const { token, apiUrl } = this.#options;
     this.#tell();
+    this.#keepToken();
     const stopTelling = tellWaiting(client.rest, this.#logger);
     this.#ended.signal.addEventListener('abort', stopTelling, { once: true });
     const ready = new Promise<Client<true>>((resolve) => client.once(Events.ClientReady, resolve));
@@ -61,6 +76,14 @@ export class Connection {
     await within(DISCONNECT_MS, Promise.all([this.client.destroy(), last]));
   }
 
+  /** discord.js forgets its token with any 401, also with that of a proxy. Whether it is wrong the gateway says. */
+  #keepToken(): void {
+    const { rest } = this.client;
+    rest.on(RESTEvents.Response, (_request, { status }) => {
+      if (status === 401) setImmediate(() => rest.setToken(this.#options.token));
+    });
+  }
+
   #tell(): void {
     const { client } = this;
     const logger = this.#logger;
@@ -74,6 +97,12 @@ export class Connection {
       const isKnown = away.has(shard) || this.#ended.signal.aborted;
       if (!isKnown) logger.warn('The connection to Discord is gone; trying to get it back', { shard });
       away.add(shard);
+    });
+    client.on(Events.ShardDisconnect, ({ code }, shard) => {
+      if (this.#ended.signal.aborted) return;
+      const reason = LOST_FOR[code] ?? `Discord closed the connection for good (${code}).`;
+      logger.error('The connection to Discord is lost', { shard, reason });
+      this.#lost.resolve(new DiscordBotError('LOGIN_FAILED', reason));
     });
     const isBack = (shard: number) => {
       if (away.delete(shard)) logger.info('The connection to Discord is back', { shard });

@@ -80,10 +80,11 @@ async function runBot(options: BotOptions): Promise<number> {
   const starting = bot.start();
   const stopped = whenAborted(stop);
   await Promise.race([starting, stopped]);
-  await stopped;
+  const failure = await Promise.race([stopped.then(() => undefined), bot.lost]);
   setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
   await bot.close();
   await starting.catch(() => {}); // it was given up
+  if (failure) throw failure;
   return 0;
 }
 

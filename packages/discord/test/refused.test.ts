@@ -261,3 +261,22 @@ test('a refused registration of commands names the command, the field and the re
     message: 'Discord refused to register the command "ask" (field options.0.name): Command name is invalid.',
   });
 });
+
+test('a proxy that answers 401 does not make the bot forget its token', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await model.called(1);
+  model.say('half');
+  const message = await discord.waitForBotMessage('general', shows('Stop'));
+  discord.failNext({ request: /PATCH .*messages/, status: { proxy: 401 } });
+  model.say(' and whole');
+  model.end();
+  await discord.waitFor(() => message.content === 'half and whole' && canRepeat(message));
+});
+
+test('a bot whose token Discord no longer accepts says so, and that it is lost', async () => {
+  const { discord, bot } = await startBot();
+  discord.dropGateway({ how: 'revoked', resumable: false });
+  expect(await bot.lost).toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining('DISCORD_TOKEN') });
+});

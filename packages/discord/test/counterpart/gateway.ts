@@ -30,8 +30,8 @@ export interface GatewayOptions {
 export interface DropOptions {
   /** Whether the sessions survive, so that RESUME works. */
   resumable?: boolean;
-  /** `cut`: the connection breaks; `reconnect`: Discord asks for it (opcode 7); `invalid`: opcode 9. */
-  how?: 'cut' | 'reconnect' | 'invalid';
+  /** `cut`: the connection breaks; `reconnect`: Discord asks for it (opcode 7); `invalid`: opcode 9; `revoked`: close code 4004. */
+  how?: 'cut' | 'reconnect' | 'invalid' | 'revoked';
   /** Only this shard. */
   shard?: number;
   /** New connections are refused until this is settled. */
@@ -99,6 +99,7 @@ export class Gateway {
       else session.socket = undefined;
       if (how === 'invalid') send(socket, { op: Op.InvalidSession, d: resumable });
       if (how === 'cut') socket.terminate();
+      if (how === 'revoked') socket.close(Close.AuthenticationFailed);
     }
   }
 
