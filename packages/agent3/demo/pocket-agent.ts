@@ -30,7 +30,7 @@ export async function runPocketAgent(agent3: Server): Promise<string[]> {
       const [found] = lastResult(prompt).agents ?? [];
       lines.push(`  → ${found?.name}`);
       agentId = found?.id ?? '';
-      return step('agent3_call', { agentId, message: 'The weather in Lisbon, please', metadata: { maxCost: 0.05 } });
+      return step('agent3_call', { agentId, message: 'The weather in Lisbon, please' });
     },
     ({ prompt }) => {
       lines.push(`  → ${lastResult(prompt).result?.text}`);

@@ -20,6 +20,9 @@ const agent3 = {
     AGENT3_DB: join(folder, 'agent3.db'),
     AGENT3_ALLOW_HOSTS: '127.0.0.1',
     AGENT3_SECRET_KEY: randomBytes(32).toString('base64'),
+    // what the person who runs the demo agrees to: no model can
+    AGENT3_DOLLARS_PER_CALL: '0.05',
+    AGENT3_DOLLARS_PER_DAY: '1',
   },
 };
 const children: ChildProcess[] = [];
@@ -47,18 +50,14 @@ try {
     credentials: [{ type: 'bearer', token: TOKEN }],
   });
   const questions = [
-    { query: 'weather forecast', message: 'What will the weather be in Oslo?', maxCost: 0.05 },
+    { query: 'weather forecast', message: 'What will the weather be in Oslo?' },
     { query: 'translate into german', message: 'Please translate "Good morning, world"' },
     { query: 'arithmetic', message: 'add 19 and 23' },
   ];
-  for (const { query, message, maxCost } of questions) {
+  for (const { query, message } of questions) {
     const [found] = (await call('agent3_search', { query })).agents ?? [];
     if (!found) throw new Error(`Nothing was found for "${query}"`);
-    const answer = await call('agent3_call', {
-      agentId: found.id,
-      message,
-      ...(maxCost ? { metadata: { maxCost } } : {}),
-    });
+    const answer = await call('agent3_call', { agentId: found.id, message });
     const { reputation } = await call('agent3_feedback', { agentId: found.id, rating: 5, feedback: 'As it should be' });
     print(`search "${query}" → ${found.name}`);
     print(`  call     "${message}"`);
