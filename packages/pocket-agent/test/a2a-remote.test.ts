@@ -519,3 +519,19 @@ test.each([
   const make = () => remoteAgent(options as RemoteAgentOptions);
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) }));
 });
+
+test('a remote agent that is back is used by the very next run', async () => {
+  const served = scriptedAgent([], { agentConfig: { name: 'Remote' } }).agent;
+  const server = await served.asA2aServer();
+  const first = await server.listen();
+  await first.close();
+  const { agent, model } = scriptedAgent(['away', 'back'], {
+    tools: [remoteAgent({ url: first.url, logger: silent })],
+  });
+  await agent.run('one');
+  await server.listen({ port: Number(new URL(first.url).port) });
+  await agent.run('two');
+  await agent.close();
+  await served.close();
+  expect(model.calls.map(({ tools = [] }) => tools.length)).toEqual([0, 1]);
+});

@@ -110,8 +110,10 @@ class RemoteAgent implements ToolSource {
     return this.#revision;
   }
 
-  refresh(): void {
-    if (this.#failedAt === undefined || Date.now() - this.#failedAt < RETRY_MS) return;
+  refresh(isRunStart = false): void {
+    if (this.#failedAt === undefined) return;
+    if (isRunStart) this.#revision++; // so the run lists the tools again, and looks for the agent at once
+    if (Date.now() - this.#failedAt < RETRY_MS) return;
     this.#failedAt = Date.now();
     this.#open().then(
       () => this.#revision++,
