@@ -3,6 +3,7 @@ import type { Tool } from '@modelcontextprotocol/client';
 import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
 import type { Budget } from './budget.ts';
 import { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
+import { errorText, isPocketError, PocketError, textForOthers } from './errors.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
 import type { LanguageModel } from './model.ts';
@@ -54,7 +55,7 @@ function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
 }
 
 /** What a server samples goes on the account of the run that calls it: one at a time, or no budget could hold. */
-function ownModel({ ledger, model }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
+function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
   const samples = new WeakMap<Budget, Promise<unknown>>();
   return async (params, { server, signal }) => {
     const frame = currentFrame();
@@ -69,8 +70,19 @@ function ownModel({ ledger, model }: ClientOwner): NonNullable<ServerHandlers['s
       frame.budget,
       sampled.catch(() => {}),
     );
-    return sampled;
+    return sampled.catch((error) => {
+      throw forServer(error, server, logger);
+    });
   };
+}
+
+/** What a provider said is not for the server. */
+function forServer(error: unknown, server: string, logger: Logger): unknown {
+  if (!isPocketError(error) || error.cause === undefined) return error;
+  const text = textForOthers(error, 'The model');
+  if (text === error.message) return error;
+  logger.error(`Sampling for MCP server "${server}": ${errorText(error)}`);
+  return new PocketError(error.code, text);
 }
 
 /** A question of another agent of ours goes to whoever approves for this one. */

@@ -81,6 +81,28 @@ test.each([
   expect(JSON.stringify(agent.messages)).not.toContain('endTurn');
 });
 
+test('a server does not read what the provider said about a failed call', async () => {
+  const told: string[] = [];
+  const logged: string[] = [];
+  const server = new McpServer({ name: 'curious', version: '1.0.0' });
+  const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];
+  server.registerTool('judge', {}, async () => {
+    await server.server.createMessage({ messages, maxTokens: 50 }).catch((error) => told.push(String(error)));
+    return { content: [] };
+  });
+  const model = new ScriptedModel([judge, { error: new Error('the account of Ann is closed') }, 'Oh.']);
+  await using agent = new PocketAgent({
+    agentConfig: { llmModel: model },
+    mcpConfig: { mcpServers: { curious: { server } } },
+    samplingHandler: 'agent-model',
+    logger: { ...silent, error: (line) => void logged.push(line) },
+  });
+  expect(await agent.run('Ask.')).toBe('Oh.');
+  expect(told.join()).toContain('The model failed (MODEL_FAILED)');
+  expect(told.join()).not.toContain('Ann');
+  expect(logged.join()).toContain('the account of Ann is closed');
+});
+
 test('calls of one step that sample side by side keep to the budget of the run', async () => {
   const server = new McpServer({ name: 'greedy', version: '1.0.0' });
   const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hello.' } }];
