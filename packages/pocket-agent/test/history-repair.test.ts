@@ -69,6 +69,10 @@ describe('a history from outside', () => {
   test('with an id twice gives the second call an id of its own, and its answer too', () => {
     const agent = load([user('Hi'), calls('a'), answers('a'), user('Again'), calls('a'), answers('a')]);
     expectValidHistory(agent);
+    const parts = agent.messages.flatMap(({ content }) =>
+      content.map((part) => 'toolCallId' in part && part.toolCallId),
+    );
+    expect(new Set(parts.filter(Boolean)).size).toBe(2);
     expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['answer to a', 'answer to a']);
   });
 
