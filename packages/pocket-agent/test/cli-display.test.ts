@@ -402,6 +402,8 @@ describe('the activity of a run', () => {
     expect(drawn()).toBe('thinking');
     show(calling);
     expect(drawn()).toBe('running add');
+    show({ type: 'tool_progress', data: { ...call, progress: 1 } });
+    expect(drawn()).toBe('add 1');
     show({ type: 'tool_result', data: { ...call, toolCallName: 'add', toolResultContent: [], extra: {} } });
     show({ type: 'step_finished', data: { step: 1, finishReason: 'tool-calls', usage: noUsage } });
     expect(drawn()).toBe('');

@@ -115,9 +115,11 @@ export class RunDisplay implements Display {
     else if (line) this.tell(indent + line);
   }
 
+  /** A tool that reports progress needs no second line that says it runs. */
   #showStatus(): void {
-    if (!this.#options.quiet)
-      this.#options.screen.status([...this.#bars.lines(), ...[this.#activity?.line ?? []].flat()]);
+    const bars = this.#bars.lines();
+    const { line } = this.#activity ?? {};
+    if (!this.#options.quiet) this.#options.screen.status(bars.length > 0 || line === undefined ? bars : [line]);
   }
 
   #describe(event: AgentEvent): string | undefined {
