@@ -32,7 +32,7 @@ const names = [
   'TOOLS',
   'DEFAULT_CAPABILITY',
   'FILE_HOSTS',
-  'PREVIEW_HOSTS',
+  'ALLOW_LINK_HOSTS',
   'KNOWLEDGE',
   'MCP_SERVERS',
   'MCP_HOSTS',
@@ -105,7 +105,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     return given;
   };
   const fileHosts = hosts('POCKET_DISCORD_FILE_HOSTS');
-  const previewHosts = hosts('POCKET_DISCORD_PREVIEW_HOSTS');
+  const allowLinkHosts = hosts('POCKET_DISCORD_ALLOW_LINK_HOSTS');
   const knowledge = text('POCKET_DISCORD_KNOWLEDGE');
   if (knowledge !== undefined) faults.push(...directoryFault('POCKET_DISCORD_KNOWLEDGE', knowledge));
   const database = databaseIn(text, faults);
@@ -121,7 +121,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     toolDirectories,
     ...(capability === undefined ? {} : { defaultCapability: capability as Capability }),
     fileHosts,
-    previewHosts,
+    allowLinkHosts,
     mcpServers,
     mcpHosts,
     ...(guilds ? { guilds } : {}),

@@ -32,7 +32,7 @@ const ofBot: Names<BotOptions> = {
   prices: true,
   limits: true,
   reply: true,
-  previewHosts: true,
+  allowLinkHosts: true,
   healthPort: true,
   leaseMs: true,
   catchUpMs: true,
@@ -84,8 +84,8 @@ function faultsOf(options: BotOptions): string[] {
   for (const [name, ids] of Object.entries({ guilds: options.guilds, directMessages: options.directMessages }))
     if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string')))
       faults.push(`${name} must be a list of ids, each a text such as "123456789012345678".`);
-  const { fileHosts = [], previewHosts = [], defaultCapability } = options;
-  for (const [name, hosts] of Object.entries({ fileHosts, previewHosts }))
+  const { fileHosts = [], allowLinkHosts = [], defaultCapability } = options;
+  for (const [name, hosts] of Object.entries({ fileHosts, allowLinkHosts }))
     for (const host of hosts) if (!isHostPattern(host)) faults.push(`${name} ${hostRule(host)}`);
   if (defaultCapability !== undefined) faults.push(...capabilityFaults('defaultCapability', defaultCapability));
   const wrong = serversFault(mcpServers ?? {}, process.env);

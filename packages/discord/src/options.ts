@@ -70,7 +70,7 @@ export interface BotOptions {
   limits?: BotLimits;
   reply?: ReplyOptions;
   /** Hosts whose links Discord may preview in what a model wrote, such as `example.com` or `*.example.com`. Default none. */
-  previewHosts?: readonly string[];
+  allowLinkHosts?: readonly string[];
   /** Port of the health endpoint; 0 for any. Default: none. */
   healthPort?: number;
   /** A process that has not been seen for so long is taken for dead. Default 45,000. */

@@ -194,7 +194,7 @@ test('the log of a failed answer says what the operator has to set right', async
       message: 'An answer failed',
       reason: 'MODEL_FAILED',
       status: 401,
-      detail: 'Incorrect API key provided: [key].',
+      detail: 'Incorrect API key provided: [redacted].',
     }),
   );
 });

@@ -92,11 +92,11 @@ test('variables of operators are refused with the way out', () => {
   const read = readEnvironment({
     POCKET_DISCORD_DEFAULT_CAPABILITY: 'read',
     POCKET_DISCORD_FILE_HOSTS: 'cdn.example:3003',
-    POCKET_DISCORD_PREVIEW_HOSTS: '*.example.com',
+    POCKET_DISCORD_ALLOW_LINK_HOSTS: '*.example.com',
   });
   expect(read).toMatchObject({
     defaultCapability: 'read',
     fileHosts: ['cdn.example:3003'],
-    previewHosts: ['*.example.com'],
+    allowLinkHosts: ['*.example.com'],
   });
 });

@@ -43,7 +43,7 @@ test('an operator may allow previews of a host, beside which others stay inert',
   const ours = 'https://wiki.example.com/page';
   const { discord } = await startBot({
     model: answers(() => `${ours} and ${LEAK}`),
-    previewHosts: ['*.example.com'],
+    allowLinkHosts: ['*.example.com'],
   });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
   await discord.waitForBotMessage('general', ({ content }) => content === `${ours} and <${LEAK}>`);

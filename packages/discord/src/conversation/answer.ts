@@ -92,7 +92,7 @@ export function liveReply({ claims, options, logger }: BotParts, { claim, source
       isTakenUp: claim.state !== 'queued',
       onIds: (ids) => claims.setReplies(claim, ids),
       canAttach: botMay(channel, PermissionFlagsBits.AttachFiles),
-      previewHosts: options.previewHosts ?? [],
+      allowLinkHosts: options.allowLinkHosts ?? [],
     },
     options.reply ?? {},
     logger,

@@ -122,9 +122,9 @@ async function answerTo(
     await interaction.editReply(answer);
     return;
   }
-  const { previewHosts } = parts.options;
-  const [first = '-# Nothing came of it.', ...more] = splitMessage(inertLinks(answer, previewHosts));
-  const quiet = (content: string) => previewFlags(content, previewHosts).flags;
+  const { allowLinkHosts } = parts.options;
+  const [first = '-# Nothing came of it.', ...more] = splitMessage(inertLinks(answer, allowLinkHosts));
+  const quiet = (content: string) => previewFlags(content, allowLinkHosts).flags;
   await shown(parts, first, (content) => interaction.editReply({ content, flags: quiet(content) }));
   const hidden = isPrivate ? [MessageFlags.Ephemeral as const] : [];
   for (const part of more)

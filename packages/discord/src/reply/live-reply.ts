@@ -27,7 +27,7 @@ interface ReplyTarget {
   /** Whether files may be sent there. */
   canAttach: boolean;
   /** Links to these hosts may be previewed. */
-  previewHosts: readonly string[];
+  allowLinkHosts: readonly string[];
 }
 
 export interface ReplyOptions {
@@ -284,13 +284,13 @@ export class LiveReply {
   }
 
   #inert(text: string): string {
-    return inertLinks(text, this.#target.previewHosts);
+    return inertLinks(text, this.#target.allowLinkHosts);
   }
 
   #payload({ content, actions, file }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> & Quiet {
     return {
       content,
-      ...previewFlags(content, this.#target.previewHosts),
+      ...previewFlags(content, this.#target.allowLinkHosts),
       components: buttons(actions, this.#target.claim),
       ...(file === undefined ? {} : { files: [new AttachmentBuilder(Buffer.from(file), { name: 'answer.md' })] }),
     };
