@@ -140,7 +140,7 @@ async function streamed(
   }
   const result = collected.result(response?.headers);
   if (failure === undefined && (result.finishReason.unified !== 'interrupted' || shown.any)) return result;
-  if (result.usage.inputTokens.total !== undefined) await call.onFailedAnswer?.(result);
+  if (shown.any || result.usage.inputTokens.total !== undefined) await call.onFailedAnswer?.(result);
   throw failure ?? Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
 }
 

@@ -71,7 +71,7 @@ function repairAssistantPart(part: AssistantPart, target: PromptTarget): Assista
       return part.type === 'file' ? [{ type: 'text', text: `[file of type ${part.mediaType}]` }] : [];
     case 'tool-call':
       if (part.providerExecuted && !keepsServerCall(part, target)) return [];
-      return [withoutForeignItems(renamed(part, rules), target)];
+      return [withoutForeignItems(withoutSignature(renamed(part, rules), rules), target)];
     case 'tool-result':
       return keepsServerCall(part, target) ? [withoutForeignItems(part, target)] : [];
   }
@@ -105,6 +105,14 @@ function isBlank(part: { type: string; text?: string }): boolean {
 function keepsSignature({ providerOptions: options }: LanguageModelV4TextPart, rules: ProviderRules): boolean {
   const isSigned = [options?.google, options?.googleVertex, options?.vertex].some((each) => each?.thoughtSignature);
   return rules.keepsGenerated && isSigned;
+}
+
+/** Signatures on calls are sent in a field of their own, which strict servers refuse like reasoning. */
+function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoning }: ProviderRules): Part {
+  const options = Object.entries(part.providerOptions ?? {});
+  if (sendsReasoning || !options.some(([, fields]) => 'thoughtSignature' in fields)) return part;
+  const kept = options.map(([name, { thoughtSignature: _, ...fields }]) => [name, fields]);
+  return { ...part, providerOptions: Object.fromEntries(kept) };
 }
 
 function hasForeignItems(part: { providerOptions?: SharedV4ProviderOptions }, { rules, owner }: PromptTarget): boolean {

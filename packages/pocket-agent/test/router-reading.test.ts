@@ -18,6 +18,11 @@ test.each([
   ['key', http(403)],
   ['key', new PocketError('MODEL_KEY_MISSING', 'Set a key.')],
   ['key', Object.assign(new Error('No key'), { name: 'AI_LoadAPIKeyError' })],
+  ['context-window', http(400, 'the request exceeds the available context size, try increasing it')],
+  ['context-window', http(400, 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length')],
+  ['context-window', http(413, 'Request exceeds the maximum size')],
+  ['context-window', http(429, 'Request too large for gpt-5.1 on tokens per min (TPM): Limit 30000, Requested 40000.')],
+  ['not-found', Object.assign(http(200, 'Invalid JSON response'), { responseBody: '<!doctype html><p>Hello' })],
   ['not-found', http(404)],
   ['not-found', new PocketError('MODEL_PACKAGE_MISSING', 'Install it.')],
   ['context-window', http(400, 'Your input exceeds the context window of this model.')],
@@ -163,4 +168,16 @@ test('an estimate never throws', () => {
   const round: Record<string, unknown> = {};
   round.round = round;
   expect(toolResult(round)).toBeGreaterThan(0);
+});
+
+test('Anthropic runs out of tokens in before it runs out of all', () => {
+  const headers = {
+    'anthropic-ratelimit-tokens-remaining': '90000',
+    'anthropic-ratelimit-tokens-reset': '2026-01-01T00:00:30Z',
+    'anthropic-ratelimit-input-tokens-remaining': '500',
+    'anthropic-ratelimit-input-tokens-reset': '2026-01-01T00:00:20Z',
+  };
+  const now = Date.parse('2026-01-01T00:00:00Z');
+  const counts = providerCounts(headers, { requests: undefined, tokens: 80_000 }, 0, now);
+  expect(counts).toEqual([{ tokens: 79_500, resetMs: 20_000 }]);
 });
