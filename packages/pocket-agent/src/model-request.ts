@@ -2,8 +2,9 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { errorText } from './errors.ts';
 import { promptFor } from './prompt.ts';
+import { imagesIn } from './prompt-repair.ts';
 import { providerText, statusOf } from './provider-errors.ts';
-import { learnRule } from './provider-rules.ts';
+import { learnImages, learnRule } from './provider-rules.ts';
 
 type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
@@ -39,7 +40,12 @@ export function learnFrom(
   const status = statusOf(error);
   if (status !== 400 && status !== 404 && status !== 422) return undefined;
   const refusal = `${errorText(error)} ${providerText(error) ?? ''} ${codeOf(error)}`;
-  return learnTools(model, refusal, request.tools ?? []) ?? learnField(model, refusal) ?? learnRule(model, refusal);
+  return (
+    learnTools(model, refusal, request.tools ?? []) ??
+    learnField(model, refusal) ??
+    learnRule(model, refusal) ??
+    learnImages(model, refusal, imagesIn(request.prompt))
+  );
 }
 
 /** Lets the request of `model` go without fields that its server refuses. */

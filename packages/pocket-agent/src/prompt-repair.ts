@@ -1,5 +1,10 @@
 // One message as a provider takes it. What it would refuse is changed or left out here; the history is not touched.
-import type { LanguageModelV4FilePart, LanguageModelV4TextPart, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
 import { imageTypeOf, isBase64, standardBase64 } from './image-data.ts';
 import { sha256 } from './late-node.ts';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from './messages.ts';
@@ -151,7 +156,8 @@ function repairFile(
     const isTaken = rules.fileTypes?.test(part.mediaType) ?? true;
     return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not take such files');
   }
-  if (!rules.sendsImages) return leftOut(part.mediaType, 'this model does not take images');
+  const key = imageKey(part);
+  if (key !== undefined && rules.refusedImages.has(key)) return leftOut(part.mediaType, 'the provider refused it');
   if (part.data.type !== 'data' || typeof part.data.data !== 'string') return withUrl(part);
   const data = standardBase64(part.data.data);
   const found = imageTypeOf(data);
@@ -164,6 +170,25 @@ function repairFile(
   if (data.length > rules.maxImageLength) return leftOut(mediaType, 'it is larger than this model takes');
   if (data === part.data.data && mediaType === part.mediaType) return part;
   return { ...part, mediaType, data: { type: 'data', data } };
+}
+
+/** What an image is known by when it was refused. */
+function imageKey({ mediaType, data }: LanguageModelV4FilePart): string | undefined {
+  if (!mediaType.startsWith('image/')) return undefined;
+  if (data.type === 'url') return String(data.url);
+  return data.type === 'data' && typeof data.data === 'string' ? standardBase64(data.data) : undefined;
+}
+
+/** The images of a prompt, by what they are known by. */
+export function imagesIn(prompt: LanguageModelV4Prompt): string[] {
+  const files = prompt.flatMap((message) => {
+    if (message.role === 'user') return message.content.filter((part) => part.type === 'file');
+    if (message.role !== 'tool') return [];
+    const outputs = message.content.map((part) => (part.type === 'tool-result' ? part.output : undefined));
+    const items = outputs.flatMap((output) => (output?.type === 'content' ? output.value : []));
+    return items.filter((item) => item.type === 'file');
+  });
+  return files.flatMap((file) => imageKey(file) ?? []);
 }
 
 function leftOut(mediaType: string, why: string): LanguageModelV4TextPart {

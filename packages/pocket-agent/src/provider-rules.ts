@@ -17,7 +17,8 @@ export interface ProviderRules {
   /** Whether ids of stored items and encrypted reasoning may be sent to the account they came from. */
   readonly keepsItems: boolean;
   readonly sendsReasoning: boolean;
-  readonly sendsImages: boolean;
+  /** Images that were refused before, by their data or address. */
+  readonly refusedImages: ReadonlySet<string>;
   /** Ids of tool calls must be nine letters or digits. */
   readonly shortCallIds: boolean;
   /** An assistant message must stand between tool results and a user message. */
@@ -34,7 +35,7 @@ export const neutralRules: ProviderRules = {
   serverCalls: 'all',
   keepsItems: true,
   sendsReasoning: true,
-  sendsImages: true,
+  refusedImages: new Set(),
   shortCallIds: false,
   answersTools: false,
 };
@@ -127,13 +128,19 @@ const lessons: readonly Lesson[] = [
     rule: { sendsReasoning: false },
     text: 'reasoning of earlier answers',
   },
-  {
-    refusal:
-      /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i,
-    rule: { sendsImages: false },
-    text: 'images',
-  },
 ];
+
+const REFUSED_IMAGE =
+  /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i;
+
+/** Leaves the images of a refused request out from now on; others are sent. Undefined when it was not for images. */
+export function learnImages(model: LanguageModelV4, refusal: string, images: readonly string[]): string | undefined {
+  const rules = rulesOf(model);
+  const fresh = images.filter((image) => !rules.refusedImages.has(image));
+  if (fresh.length === 0 || !REFUSED_IMAGE.test(refusal)) return undefined;
+  rulesByModel.set(model, { ...rules, refusedImages: new Set([...rules.refusedImages, ...fresh]) });
+  return fresh.length === 1 ? 'an image' : `${fresh.length} images`;
+}
 
 /** Changes the rules of a model by what it refused. Undefined when there is nothing to learn, or it was known. */
 export function learnRule(model: LanguageModelV4, refusal: string): string | undefined {

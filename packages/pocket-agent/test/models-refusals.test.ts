@@ -2,7 +2,7 @@
 import { type AgentEvent, type FunctionTool, type PocketAgent, PocketError, Router, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_KEY, type FakeAnswer } from './fixtures/fake-dialect.ts';
-import { everyModel, FakeProviders } from './fixtures/fake-providers.ts';
+import { everyModel, FakeProviders, PIXEL } from './fixtures/fake-providers.ts';
 import { silent } from './helpers.ts';
 
 let fake: FakeProviders;
@@ -221,3 +221,16 @@ describe.each([false, true])('an answer that is not over (streaming: %s)', (stre
     expect(error.message).not.toContain('maxOutputTokens');
   });
 });
+
+test.each(everyModel)(
+  '$model: a picture that was refused is left out, and the next one is shown',
+  async ({ model }) => {
+    fake.script({ status: 400, message: 'Could not process image' }, 'Nothing.', 'A dot.');
+    const agent = fake.agent(model, { config: { allowImages: true } });
+    expect(await agent.run({ text: 'Look.', images: [PIXEL] })).toBe('Nothing.');
+    expect(`${fake.lastBody}`).not.toContain(PIXEL);
+    expect(await agent.run({ text: 'And this?', images: [`${PIXEL.slice(0, -4)}AAAA`] })).toBe('A dot.');
+    expect(`${fake.lastBody}`).toContain(`${PIXEL.slice(0, -4)}AAAA`);
+    expect(`${fake.lastBody}`).toContain('the provider refused it');
+  },
+);
