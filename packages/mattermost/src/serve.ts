@@ -28,7 +28,7 @@ export async function serve(config: MattermostConfig): Promise<void> {
   const facts = {
     profile: config.profile,
     auth_mode: config.authMode,
-    tools: allTools.filter(({ capability }) => allows(config.profile, capability)).length,
+    tools: allTools.filter(({ capability, isListed }) => isListed && allows(config.profile, capability)).length,
   };
   if (config.transport === 'stdio') {
     log.info('listening', { transport: 'stdio', ...facts });
