@@ -28,7 +28,7 @@ test('tools know who asks and where, and are named under the answer', async () =
   expect(messages.find(({ poll }) => poll)?.poll?.answers).toHaveLength(2);
   expect(answer.content).toContain('Let me see.\n\ndone:');
   await discord.waitFor(() =>
-    discord.botMessages('general').some(({ content }) => content.includes('Used `get_user_info`')),
+    discord.botMessages('general').some(({ content }) => /-# Used .*`get_user_info`/.test(content)),
   );
 });
 

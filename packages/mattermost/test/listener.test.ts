@@ -158,7 +158,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     const watcher = await connectTo(place, era);
     const uri = uriOf(fake, 'town-square');
     await watcher.subscribe(uri);
-    await until(() => caughtUp(fake)).toBe(1);
+    await listening(fake);
     fake.freezeSockets();
     fake.say('bob', 'town-square', 'lost');
     fake.freezeSockets(false);

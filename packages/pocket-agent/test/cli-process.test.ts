@@ -25,6 +25,9 @@ function start(...more: string[]) {
   return { child, ended: new Promise<number | null>((resolve) => child.once('exit', resolve)) };
 }
 
+/** With a capability, so that no warning of a missing one precedes the output. */
+const declared = (name: string) => `${manifestOf(name)}    capability: write\n`;
+
 const RUDE = `console.log('at import');
 export class Tools {
   constructor() {
@@ -40,7 +43,7 @@ export class Tools {
 }`;
 
 test('a tool that prints, forgets a promise and leaves a timer behind spoils neither the output nor the end', async () => {
-  const tools = writeFiles({ 'Rude/manifest.yaml': manifestOf('rude'), 'Rude/tool.mjs': RUDE });
+  const tools = writeFiles({ 'Rude/manifest.yaml': declared('rude'), 'Rude/tool.mjs': RUDE });
   const { code, stdout, stderr } = await folder.command(['call', '--yes', '--tools', tools, 'Rude', 'rude']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
   expect(stderr).toMatch(
@@ -51,7 +54,7 @@ test('a tool that prints, forgets a promise and leaves a timer behind spoils nei
 
 test('an error that is thrown outside of all calls is one text, harmless, and the code 1', async () => {
   const code = `export class Tools { async late() { setTimeout(() => { throw new Error('late \u001b[2J'); }); await new Promise(() => {}); } }`;
-  const tools = writeFiles({ 'Late/manifest.yaml': manifestOf('late'), 'Late/tool.mjs': code });
+  const tools = writeFiles({ 'Late/manifest.yaml': declared('late'), 'Late/tool.mjs': code });
   const outcome = await folder.command(['call', '--yes', '--tools', tools, 'Late', 'late']);
   expect(outcome).toMatchObject({ code: 1, stdout: '' });
   expect(outcome.stderr).toMatch(/^pocket-agent: nobody caught this: Error: late \ufffd\[2J\n/);

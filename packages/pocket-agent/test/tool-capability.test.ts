@@ -27,8 +27,8 @@ test('a capability that is none is refused where the tool is made, with the one 
 });
 
 test('a word of a server that is no capability counts as delete, and is warned of once', async () => {
-  const looking = tool({ ...weather, annotations: { readOnlyHint: true } });
-  looking.definition._meta = { capability: 'raed' };
+  const own = tool({ ...weather, annotations: { readOnlyHint: true } });
+  const looking = { ...own, definition: { ...own.definition, _meta: { capability: 'raed' } } };
   const { logger, lines } = recordLog();
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: { sky: { server: await scriptedServer([looking]) } } },
