@@ -3,6 +3,7 @@
 const REDACTED = '[redacted]';
 /** Shorter values without a digit are ordinary words: "Bearer authentication", "token: expired". */
 const LONG_ENOUGH = 20;
+const SHORTEST_JWT_HEADER = 11;
 
 type Rule = readonly [pattern: RegExp, replace: (...groups: string[]) => string];
 
@@ -15,7 +16,16 @@ const rules: readonly Rule[] = [
     /\b(?:(?:sk|rk|pk|gsk|xai|pplx|hf|r8|gh[oprsu]|github_pat|glpat|xox[abeprs])[-_]|AIza|AKIA|ASIA|ya29\.)[\w*-]{3,}/g,
     (found) => (/\*|^sk-.{6}/.test(found) || isLikelySecret(found) ? REDACTED : found),
   ],
-  [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, () => REDACTED],
+  // JSON Web Tokens; whole dotted names are matched, so that no character is the start of two attempts
+  [
+    /(?<![\w.-])[\w-]+(?:\.[\w-]*)+/g,
+    (found) => {
+      const start = found.search(/\beyJ/);
+      return start >= 0 && found.indexOf('.', start + SHORTEST_JWT_HEADER) > 0
+        ? found.slice(0, start) + REDACTED
+        : found;
+    },
+  ],
   // organisations and projects of an account
   [/\b(?:org|proj)[-_][A-Za-z0-9]{6,}/g, (found) => (/\d/.test(found) || found.length > 15 ? REDACTED : found)],
   [

@@ -36,19 +36,29 @@ const refusedAtRoot = [...alternatives, 'allOf', 'not', 'enum', 'const', 'if', '
 
 /** How deep combinations at the root are followed. */
 const DEEPEST_COMBINATION = 5;
+/** Branches of all combinations at the root together, each counted with its properties. */
+const MOST_BRANCHES = 2_000;
+const MOST_ALTERNATIVES = 50;
+
+/** Bounds the work on combinations: a branch may be referred to by many others, which multiplies at each level. */
+interface Flattening {
+  left: number;
+  /** JSON of the schemas that were compared, each written once. */
+  texts: Map<unknown, string>;
+}
 
 /** No provider takes combinations at the root: their properties move into one object. */
-function flatRoot(given: Schema, depth = 0): Schema {
+function flatRoot(given: Schema, state: Flattening = { left: MOST_BRANCHES, texts: new Map() }, depth = 0): Schema {
   if (!refusedAtRoot.some((key) => key in given)) return given;
   if (depth > DEEPEST_COMBINATION) return plain(given);
-  const flatBranches = (listed: unknown) => branchesOf(given, listed).map((branch) => flatRoot(branch, depth + 1));
-  const all = [...flatBranches(given.allOf), ...('$ref' in given ? flatBranches([given]) : [])];
-  let flat = all.reduce(merged, plain(given));
+  const flatBranches = (listed: unknown) =>
+    branchesOf(given, listed, state).map((branch) => flatRoot(branch, state, depth + 1));
+  const all = [plain(given), ...flatBranches(given.allOf), ...('$ref' in given ? flatBranches([given]) : [])];
   for (const key of alternatives) {
     const branches = flatBranches(given[key]);
-    if (branches.length > 0) flat = merged(flat, oneOfThese(branches));
+    if (branches.length > 0) all.push(oneOfThese(branches, state));
   }
-  return flat;
+  return merged(all, state);
 }
 
 function plain(schema: Schema): Schema {
@@ -56,45 +66,53 @@ function plain(schema: Schema): Schema {
 }
 
 /** The schemas of a combination that describe objects, with references to definitions followed. */
-function branchesOf(root: Schema, listed: unknown): Schema[] {
+function branchesOf(root: Schema, listed: unknown, state: Flattening): Schema[] {
   if (!Array.isArray(listed)) return [];
   const { $defs, definitions } = root;
   const shared = { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
-  return listed.slice(0, MOST_BRANCHES).flatMap((branch) => {
+  const found: Schema[] = [];
+  for (const branch of listed) {
+    if (state.left <= 0) break;
     const target = isSchema(branch) && typeof branch.$ref === 'string' ? resolve(root, branch.$ref) : branch;
-    return isSchema(target) && target !== root ? [{ ...shared, ...target }] : [];
-  });
+    if (!isSchema(target) || target === root) continue;
+    state.left -= 1 + Object.keys(propertiesOf(target)).length + requiredOf(target).length;
+    found.push({ ...shared, ...target });
+  }
+  return found;
 }
 
-const MOST_BRANCHES = 50;
-
-function merged(some: Schema, more: Schema): Schema {
-  const properties = { ...propertiesOf(some) };
-  for (const [name, schema] of Object.entries(propertiesOf(more))) {
-    const known = properties[name];
-    properties[name] = known === undefined || same(known, schema) ? schema : { anyOf: [known, schema] };
+/** Where several have the same keyword, the first counts. */
+function merged(schemas: readonly Schema[], { texts }: Flattening): Schema {
+  const found = new Map<string, Map<string, unknown>>();
+  for (const [name, schema] of schemas.flatMap((each) => Object.entries(propertiesOf(each)))) {
+    const text = texts.get(schema) ?? JSON.stringify(schema);
+    texts.set(schema, text);
+    const different = found.get(name) ?? new Map<string, unknown>();
+    if (different.size < MOST_ALTERNATIVES) different.set(text, schema);
+    found.set(name, different);
   }
-  const required = [...new Set([...requiredOf(some), ...requiredOf(more)])];
-  const description = [some.description, more.description].filter((text) => typeof text === 'string').join(' ');
+  const properties = [...found].map(([name, different]) => {
+    const [first, ...others] = different.values();
+    return [name, others.length > 0 ? { anyOf: [first, ...others] } : first];
+  });
+  const required = [...new Set(schemas.flatMap(requiredOf))];
+  const description = schemas.flatMap((each) => (typeof each.description === 'string' ? [each.description] : []));
   return {
-    ...more,
-    ...some,
-    properties,
+    ...Object.assign({}, ...schemas.toReversed()),
+    properties: Object.fromEntries(properties),
     ...(required.length > 0 ? { required } : {}),
-    ...(description ? { description } : {}),
+    ...(description.length > 0 ? { description: description.join(' ') } : {}),
   };
 }
 
 /** Only what every alternative requires is required; the rest is said in words. */
-function oneOfThese(branches: readonly Schema[]): Schema {
-  const properties = branches.reduce(merged, {});
-  const required = requiredOf(branches[0] ?? {}).filter((name) =>
-    branches.every((branch) => requiredOf(branch).includes(name)),
-  );
-  const groups = branches.map((branch) => requiredOf(branch).join(' and ')).filter(Boolean);
-  const differ = new Set(groups).size > 1;
-  const { required: _, description: __, ...all } = properties;
-  return { ...all, required, ...(differ ? { description: `Give one of: ${groups.join('; ')}.` } : {}) };
+function oneOfThese(branches: readonly Schema[], state: Flattening): Schema {
+  const [first = [], ...others] = branches.map((branch) => requiredOf(branch));
+  const sets = others.map((names) => new Set(names));
+  const required = first.filter((name) => sets.every((names) => names.has(name)));
+  const groups = new Set([first, ...others].map((names) => names.join(' and ')).filter(Boolean));
+  const { required: _, description: __, ...all } = merged(branches, state);
+  return { ...all, required, ...(groups.size > 1 ? { description: `Give one of: ${[...groups].join('; ')}.` } : {}) };
 }
 
 function propertiesOf({ properties }: Schema): Schema {
@@ -103,10 +121,6 @@ function propertiesOf({ properties }: Schema): Schema {
 
 function requiredOf({ required }: Schema): string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
-}
-
-function same(one: unknown, other: unknown): boolean {
-  return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
 
 interface Walk {
@@ -241,6 +255,8 @@ function decodeKey(step: string): string {
 }
 
 const validKey = /^[a-zA-Z0-9_.-]{1,64}$/;
+/** Leaves room for a number. */
+const LONGEST_STEM = 56;
 
 /** Claude takes keys of the root by this pattern only, so others are renamed, and named back when a call comes. */
 function withValidKeys(schema: Schema): RepairedSchema {
@@ -249,8 +265,9 @@ function withValidKeys(schema: Schema): RepairedSchema {
   if (names.every((name) => validKey.test(name))) return { schema };
   const sentNames = new Map<string, string>();
   const taken = new Set(names.filter((name) => validKey.test(name)));
+  const counts = new Map<string, number>();
   for (const name of names) {
-    const sent = taken.has(name) ? name : freeKey(name, taken);
+    const sent = taken.has(name) ? name : freeKey(name, taken, counts);
     taken.add(sent);
     sentNames.set(name, sent);
   }
@@ -262,10 +279,13 @@ function withValidKeys(schema: Schema): RepairedSchema {
   return { schema: changed, ownNames };
 }
 
-function freeKey(name: string, taken: ReadonlySet<string>): string {
-  const wanted = name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, 60) || '_';
+/** `counts`: the last number that a wanted name was given, so that names that look alike are not all tried again. */
+function freeKey(name: string, taken: ReadonlySet<string>, counts: Map<string, number>): string {
+  const wanted = name.replace(/[^a-zA-Z0-9_.-]/g, '_').slice(0, LONGEST_STEM) || '_';
   let key = wanted;
-  for (let count = 2; taken.has(key); count++) key = `${wanted}_${count}`;
+  let count = counts.get(wanted) ?? 1;
+  while (taken.has(key)) key = `${wanted}_${++count}`;
+  counts.set(wanted, count);
   return key;
 }
 

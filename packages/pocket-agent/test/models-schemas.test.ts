@@ -141,6 +141,30 @@ test('alternatives at the root become one object that says what belongs together
   expect(all).toMatchObject({ required: ['a', 'b'], properties: { a: string, b: string } });
 });
 
+test.each<[string, () => Record<string, unknown>]>([
+  ['refer to each other by the hundred', nestedCombinations],
+  ['name their arguments in signs that no provider takes', unusualKeys],
+])('tools whose schemas %s are listed in linear time', async (_what, schema) => {
+  fake.script('Fine.');
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', { tools: [server({ a: schema() })] });
+  const started = performance.now();
+  expect(await agent.run('Hello')).toBe('Fine.');
+  expect(performance.now() - started).toBeLessThan(20_000);
+});
+
+/** Each of seven definitions offers the next one fifty times: 50^7 ways through them. */
+function nestedCombinations(): Record<string, unknown> {
+  const choice = (next: number) => ({ anyOf: Array(50).fill({ $ref: `#/$defs/a${next}` }) });
+  const entries = Array.from({ length: 7 }, (_, level) => [`a${level}`, choice(level + 1)]);
+  return { $defs: { ...Object.fromEntries(entries), a7: { properties: { x: string } } }, ...choice(0) };
+}
+
+function unusualKeys(): Record<string, unknown> {
+  const sign = (code: number) => String.fromCodePoint(0x4e00 + code);
+  const names = Array.from({ length: 20_000 }, (_, index) => sign(Math.floor(index / 200)) + sign(index % 200));
+  return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) };
+}
+
 test('bounds, items and tuples keep their meaning', async () => {
   fake.script('Fine.');
   const { 'draft 4 booleans': bounds = {}, 'tuples as lists of items': tuples = {} } = corpus;
