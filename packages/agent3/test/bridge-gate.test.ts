@@ -1,9 +1,10 @@
+import type { RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ApprovalQuestion, BridgeOptions } from '../src/bridge/bridge-options.ts';
 import type { CallErrorCode, CallRequest, Price } from '../src/types.ts';
 import { me, setUp } from './fixtures/bridge-setup.ts';
-import { cardOf, type Json, messageOf, rpcServer } from './fixtures/local-server.ts';
+import { cardOf, type Json, messageOf, rpcServer, sendJson, serve } from './fixtures/local-server.ts';
 
 async function startCounter(answer: () => unknown = () => messageOf('hi')) {
   const messages: Json[] = [];
@@ -148,6 +149,22 @@ test('what was set aside for a call that was never sent is given back', async ()
   directory.add('echo', { card: cardOf(url), price });
   expect((await say('hello')).success).toBe(true);
   expect(await say('hello')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$1 a day') });
+});
+
+test.each<[string, RequestListener, CallErrorCode, boolean]>([
+  ['an answer larger than may be read', (_request, response) => void sendLarge(response), 'TOO_LARGE', true],
+  ['a page instead of JSON', (_request, response) => void response.end('<html>'), 'PROTOCOL', true],
+  ['a failure of its server', (_request, response) => void response.writeHead(500).end(), 'AGENT_ERROR', true],
+  ['but not an error of A2A', (_request, response) => sendError(response), 'AGENT_ERROR', false],
+  ['but not 404', (_request, response) => void response.writeHead(404).end(), 'PROTOCOL', false],
+  ['but not 429', (_request, response) => void response.writeHead(429).end(), 'RATE_LIMITED', false],
+])('when an agent may have done paid work, the budget counts it: %s', async (_case, answer, errorCode, isCounted) => {
+  const url = await serve((request, response) => void request.resume().on('end', () => answer(request, response)));
+  const price = { perCall: 0.9, currency: 'USD' };
+  const { say, directory } = setUp({ card: cardOf(url), price }, { budget: { perDay: 1 } });
+  expect(await say('hello', { metadata: { retries: 0 } })).toMatchObject({ errorCode });
+  for (const spent of directory.spent.values()) expect(spent).toBeCloseTo(isCounted ? 0.9 : 0);
+  expect(directory.spent.size).toBeGreaterThan(0);
 });
 
 test.each<[string, Price | undefined, number | undefined, CallErrorCode | undefined]>([
@@ -428,3 +445,11 @@ test('more parts than allowed are cut off, and that is said', async () => {
   const { say } = setUp({ card: cardOf(url) }, { limits: { parts: 3 } });
   expect((await say('hello')).result).toEqual({ untrusted: true, text: '0\n1\n2', truncated: true });
 });
+
+function sendLarge(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.alloc(17 * 1024 * 1024, ' '));
+}
+
+function sendError(response: ServerResponse): void {
+  sendJson(response, { jsonrpc: '2.0', id: null, error: { code: -32_603, message: 'no' } });
+}

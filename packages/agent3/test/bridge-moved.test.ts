@@ -105,6 +105,18 @@ test('a person who approved one host is asked again about another', async () => 
   expect(messages).toEqual([]);
 });
 
+test('an agent that raises its price while it is called is not called again at the new price', async () => {
+  const { url, messages } = await startAgent();
+  const { directory, say } = setUp({ card: cardOf(GONE), price: { perCall: 0.1, currency: 'USD' } });
+  directory.renewed = async (agentId) => {
+    directory.add('echo', { card: cardOf(url), price: { perCall: 100, currency: 'USD' } });
+    return directory.find(agentId);
+  };
+  const response = await say('hello', { metadata: { retries: 0, maxCost: 0.1 } });
+  expect(response).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('price changed') });
+  expect(messages).toEqual([]);
+});
+
 test('waiting for a card ends with the time of the call', async () => {
   const { directory, say } = setUp({ card: cardOf(GONE) });
   directory.renewed = () => pause(60_000, undefined, { ref: false });

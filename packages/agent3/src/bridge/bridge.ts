@@ -11,6 +11,7 @@ import { CallFailure, toFailure } from './failure.ts';
 import { Gate } from './gate.ts';
 import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './input.ts';
 import { makeSchemaCheck } from './input-schema.ts';
+import { checkSamePrice } from './price.ts';
 import { Pushes, pushedTask } from './pushes.ts';
 import { TaskBook, unknownTask } from './task-book.ts';
 import { Tickets } from './tickets.ts';
@@ -152,6 +153,7 @@ class A2aBridge implements Bridge {
       metadata: skillId === undefined ? undefined : { skillId },
     };
     const { reached, delivery, updates } = await this.#byFreshCard(errand, found, async (target) => {
+      checkSamePrice(found.agent.price, target.agent.price);
       await this.#gate.approve(errand, target.endpoint, request.message);
       const fitting = target === found ? parts : await readInput(request, target.agent.card, check);
       const reached = await this.#gate.reach(errand, target, skillId);

@@ -5,7 +5,7 @@ import { cleanLine, cleanText, Redactor } from './clean-text.ts';
 import { Collected } from './collected.ts';
 import type { Deadline } from './deadline.ts';
 import type { Endpoint } from './endpoint.ts';
-import { CallFailure } from './failure.ts';
+import { CallFailure, isRefusal } from './failure.ts';
 import type { Peer } from './peer.ts';
 import { textOf } from './result.ts';
 import { OutputTokens } from './tokens.ts';
@@ -99,11 +99,11 @@ export class Errand {
     this.collected.contextId = known.contextId;
   }
 
-  /** The agent answered, or may have begun without our knowing. */
+  /** The agent answered, or may have done the work although its answer was lost or unreadable. */
   mayHaveCost(failure: CallFailure | undefined): boolean {
     const { state, message } = this.collected;
-    const isUnknown = failure?.code === 'TIMEOUT' || failure?.code === 'UNREACHABLE' || failure?.code === 'CANCELED';
-    return this.isSent && (state !== undefined || message !== undefined || (isUnknown && !failure.isUntouched));
+    const isAnswered = state !== undefined || message !== undefined;
+    return this.isSent && (isAnswered || (failure !== undefined && !isRefusal(failure)));
   }
 
   take(update: Update): void {

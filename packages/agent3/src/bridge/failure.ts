@@ -60,6 +60,12 @@ export function suggestsStaleCard({ code, statusCode = 0, isUntouched }: CallFai
   return code === 'ADDRESS_REFUSED' || (code === 'PROTOCOL' && [404, 405, 410].includes(statusCode));
 }
 
+/** The message surely came to nothing: it was never sent, or the agent turned it away before any work. */
+export function isRefusal({ code, statusCode = 0, rpcCode, isUntouched }: CallFailure): boolean {
+  if (isUntouched || rpcCode !== undefined || code === 'ADDRESS_REFUSED') return true;
+  return statusCode >= 400 && statusCode < 500;
+}
+
 function refusedByUs(error: FetchError): CallFailure {
   const details = { cause: error };
   switch (error.code) {

@@ -1,5 +1,6 @@
 // What a call costs by the declared price, and how much may be spent in a day.
 import { isPaid, priceText } from '../price-text.ts';
+import { canonicalJson } from '../registry/canonical-json.ts';
 import type { BudgetLimits, Budgets, Directory, Price } from '../types.ts';
 import { CallFailure } from './failure.ts';
 
@@ -57,6 +58,12 @@ export function checkAgreedPrice(price: Price | undefined, agreed: Price | undef
     'BUDGET',
     `its price is ${priceText(price)}, and what was agreed to is ${priceText(agreed)}. Call it again ${wayOut}.`,
   );
+}
+
+/** What was agreed to and set aside is the price that a call began with. */
+export function checkSamePrice(before: Price | undefined, now: Price | undefined): void {
+  if (canonicalJson(before ?? null) === canonicalJson(now ?? null)) return;
+  throw new CallFailure('BUDGET', 'its price changed during the call. Call it again.');
 }
 
 export function checkMaxCost(
