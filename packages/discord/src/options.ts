@@ -69,7 +69,10 @@ export interface BotOptions {
   prices?: Prices;
   limits?: BotLimits;
   reply?: ReplyOptions;
-  /** Hosts whose links Discord may preview in what a model wrote, such as `example.com` or `*.example.com`. Default none. */
+  /**
+   * Hosts whose links Discord may preview in what a model wrote, such as `example.com` or `*.example.com`, if a message has
+   * no other links. Default none.
+   */
   allowLinkHosts?: readonly string[];
   /** Port of the health endpoint; 0 for any. Default: none. */
   healthPort?: number;

@@ -1,6 +1,7 @@
 // Discord fetches what it previews: nothing that a model wrote may reach out by itself.
+import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
-import { inertLinks } from '../src/reply/inert-links.ts';
+import { inertLinks, previewFlags } from '../src/reply/inert-links.ts';
 import { answers, PacedModel, startBot } from './start-bot.ts';
 
 const LEAK = 'https://evil.example/?q=the-secret';
@@ -39,15 +40,28 @@ test('nor are those in parts, direct messages of a tool, questions for approval 
   expect(discord.previews).toEqual([]);
 });
 
-test('an operator may allow previews of a host, beside which others stay inert', async () => {
-  const ours = 'https://wiki.example.com/page';
-  const { discord } = await startBot({
-    model: answers(() => `${ours} and ${LEAK}`),
-    allowLinkHosts: ['*.example.com'],
-  });
+const ours = 'https://wiki.example.com/page';
+
+async function previewsOf(text: string): Promise<string[]> {
+  const { discord } = await startBot({ model: answers(() => text), allowLinkHosts: ['*.example.com'] });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
-  await discord.waitForBotMessage('general', ({ content }) => content === `${ours} and <${LEAK}>`);
-  expect(new Set(discord.previews)).toEqual(new Set([ours]));
+  await discord.waitForBotMessage('general', ({ components }) => JSON.stringify(components).includes('Regenerate'));
+  return [...new Set(discord.previews)];
+}
+
+test.each([ours, `(${ours}).`, `[wiki](${ours})`])('an operator may allow previews of a host: %s', async (text) => {
+  expect(await previewsOf(text)).toEqual([ours]);
+});
+
+test.each([
+  ['an address beside it', `${ours} and ${LEAK}`],
+  ['a link whose name is an allowed address', `[${ours}](${LEAK})`],
+  ['a host behind a backslash', 'https://wiki.example.com\\@evil.example/?q=the-secret'],
+  ['an escaped bracket', `${ours} \\${LEAK}`],
+  ['a bracket inside a link', `[x<https://a](${LEAK})>`],
+])('a message is not previewed if a link in it may lead to another host: %s', (_case, text) => {
+  const shown = inertLinks(text, ['*.example.com']);
+  expect(previewFlags(shown, ['*.example.com']).flags).toEqual([MessageFlags.SuppressEmbeds]);
 });
 
 test.each([

@@ -5,6 +5,8 @@ import { MessageFlags } from 'discord.js';
 const LINK = /<?https?:\/\/[^\s<>]+>?/gi;
 /** Ends a link in a sentence, and does not belong to it. */
 const AFTER_LINK = '.,;:!?\'"*~|]}';
+/** An address that every reader takes for the same one: no `\@host`, and no second link as in `[https://a](https://b)`. */
+const PLAIN = /^https?:\/\/[a-z0-9.-]+(?::\d+)?(?:[/?#](?:(?!:\/\/)[\w./?#=&%+~,;:@!$'*()-])*)?$/i;
 
 /** Puts `<…>` around links outside of code, which Discord then does not preview. Links to `hosts` stay as they are. */
 export function inertLinks(text: string, hosts: readonly string[] = []): string {
@@ -13,19 +15,20 @@ export function inertLinks(text: string, hosts: readonly string[] = []): string 
     .join('');
 }
 
-/** For a message with that content: no previews at all, unless every link that is left in it is to `hosts`. */
+/**
+ * For a message with that content: no previews, unless every link in it is to `hosts`. `<…>` is not enough, since a `\` or
+ * a `[` before it undoes it.
+ */
 export function previewFlags(content: string, hosts: readonly string[] = []): { flags: MessageFlags.SuppressEmbeds[] } {
-  const links = content.match(LINK) ?? [];
-  const isQuiet = hosts.length === 0 || links.some((link) => !isWrapped(link) && !isAllowed(link, hosts));
+  const isQuiet = hosts.length === 0 || (content.match(LINK) ?? []).some((link) => !isAllowed(link, hosts));
   return { flags: isQuiet ? [MessageFlags.SuppressEmbeds] : [] };
 }
 
 function wrapped(found: string, hosts: readonly string[]): string {
   if (isWrapped(found)) return found;
-  const from = found.startsWith('<') ? 1 : 0;
-  const to = endOf(found);
+  if (isAllowed(found, hosts)) return found;
+  const { from, to } = placeOf(found);
   const link = found.slice(from, to);
-  if (isAllowed(link, hosts)) return found;
   return `${found.slice(0, from)}<${link}>${found.slice(to)}`;
 }
 
@@ -33,8 +36,15 @@ function isWrapped(found: string): boolean {
   return found.startsWith('<') && found.endsWith('>');
 }
 
-function isAllowed(link: string, hosts: readonly string[]): boolean {
-  return hosts.length > 0 && URL.canParse(link) && hosts.some((host) => isHost(host, new URL(link)));
+function isAllowed(found: string, hosts: readonly string[]): boolean {
+  const { from, to } = placeOf(found);
+  const link = found.slice(from, to);
+  const url = PLAIN.test(link) ? URL.parse(link) : null;
+  return url !== null && hosts.some((host) => isHost(host, url));
+}
+
+function placeOf(found: string): { from: number; to: number } {
+  return { from: found.startsWith('<') ? 1 : 0, to: endOf(found) };
 }
 
 /** Where a link ends: before the `)` of a Markdown link, or the punctuation of a sentence. */
