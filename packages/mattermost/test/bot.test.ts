@@ -299,6 +299,25 @@ describe('how it is answered', () => {
     expect(kill.hits).toBe(2);
   });
 
+  test('a message of somebody else with the props of an answer is not taken for a part of it', async () => {
+    const lines = Array.from({ length: 3000 }, (_, number) => `line ${number}`);
+    const { fake, texts } = await world({ model: new ScriptedModel([lines.join('\n')]) });
+    const forged = fake.say('alice', 'town-square', 'forged');
+    const { publish } = fake.world;
+    fake.world.publish = (event, data, to) => {
+      const [key] = [...fake.world.posts.values()].flatMap(({ props }) => props.pocket_agent_answer ?? []);
+      if (key !== undefined && forged.props.pocket_agent_answer === undefined) {
+        forged.props.pocket_agent_answer = String(key).replace(/0$/, '1');
+        fake.fail({ method: 'POST', path: /posts$/, reset: 'before' });
+      }
+      publish(event, data, to);
+    };
+    fake.say('alice', 'town-square', '@helper tell me');
+    await until(() => texts().at(-1)?.endsWith('line 2999')).toBe(true);
+    expect(texts().join('\n').split('\n')).toEqual(lines);
+    expect(forged.message).toBe('forged');
+  });
+
   test('nobody is called by what a model writes, and code stays as it is', async () => {
     const code = '```sh\nnpm install @all/tools\n```';
     const model = new ScriptedModel([

@@ -2,7 +2,6 @@
 import type { MattermostApi, NewPost } from '../client/api.ts';
 import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
-import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
 import { isMattermostError, isPassing } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -122,9 +121,11 @@ export class AnswerPost {
 
   /** When an earlier attempt was stored after all, Mattermost gives that one, with what it said then. */
   async #create(index: number, message: string): Promise<WrittenPost> {
-    const { api, channelId, rootId, pendingId } = this.#options;
+    const { api, channelId, rootId, questionId, pendingId } = this.#options;
     const key = `${pendingId}:${index}`;
-    const found = this.#isUnclear ? await this.#find(key) : undefined;
+    // stored after all, however long ago
+    const search = { channelId, after: questionId, mark: ANSWER_PROP, key };
+    const found = this.#isUnclear ? await api.findOwnPost(search) : undefined;
     this.#isUnclear = true;
     const post: NewPost = { channel_id: channelId, root_id: rootId, message, pending_post_id: key };
     const created = found ?? (await api.createPost(post, ANSWER_PROP));
@@ -132,14 +133,6 @@ export class AnswerPost {
     const written = { id: created.id, message: created.message ?? message };
     this.#posts.push(written);
     return written;
-  }
-
-  /** A message of this answer that was stored after all, however long ago. */
-  async #find(key: string): Promise<PostRecord | undefined> {
-    const { api, channelId, questionId } = this.#options;
-    const query = { after: questionId, per_page: 200 };
-    const { posts } = await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query);
-    return Object.values(posts ?? {}).find(({ props }) => props?.[ANSWER_PROP] === key);
   }
 }
 

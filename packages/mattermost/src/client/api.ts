@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import { delay } from './deadline.ts';
 import type { HttpPool, Outgoing } from './http-pool.ts';
 import { path, type Query, withQuery } from './path.ts';
-import type { PostListRecord, PostRecord } from './records.ts';
+import type { PostListRecord, PostRecord, UserRecord } from './records.ts';
 import {
   backoff,
   isCertificateFault,
@@ -47,6 +47,15 @@ export interface NewPost {
   pending_post_id: string;
   props?: Record<string, unknown>;
   [field: string]: unknown;
+}
+
+interface PostSearch {
+  channelId: string;
+  /** A post that is older. */
+  after?: string;
+  /** A prop, and its value. */
+  mark: string;
+  key: string;
 }
 
 interface ApiRequest {
@@ -99,12 +108,16 @@ export class MattermostApi {
   createPost(post: NewPost, mark: string): Promise<PostRecord> {
     const { channel_id, pending_post_id: key } = post;
     const json = { ...post, props: { ...post.props, [mark]: key } };
-    const find = async () => {
-      const query = { per_page: RECENT_POSTS, skipFetchThreads: true };
-      const { posts } = await this.get<PostListRecord>(path`/channels/${channel_id}/posts`, query);
-      return Object.values(posts ?? {}).find(({ props }) => props?.[mark] === key);
-    };
+    const find = () => this.findOwnPost({ channelId: channel_id, mark, key });
     return this.#object({ method: 'POST', path: '/posts', json, safety: 'idempotent', isDeduplicated: true, find });
+  }
+
+  /** A recent post of this account with that prop. Others can read the props of a post and write the same. */
+  async findOwnPost({ channelId, after, mark, key }: PostSearch): Promise<PostRecord | undefined> {
+    const { id: me } = await this.get<UserRecord>('/users/me');
+    const query = { after, per_page: RECENT_POSTS, skipFetchThreads: true };
+    const { posts } = await this.get<PostListRecord>(path`/channels/${channelId}/posts`, query);
+    return Object.values(posts ?? {}).find(({ user_id, props }) => user_id === me && props?.[mark] === key);
   }
 
   put<Shape extends object>(path: string, json: unknown): Promise<Shape> {
