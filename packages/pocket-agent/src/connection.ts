@@ -16,7 +16,7 @@ import { isHarmlessTwice, isUnreachable, retrySafety, safetyAfterAnswer } from '
 import { sendCall } from './send-call.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
-import type { ListWait, ToolCallContext } from './tools.ts';
+import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from './tools.ts';
 import { ChildTransport } from './transports.ts';
 
 interface ConnectionOptions {
@@ -33,7 +33,6 @@ interface ConnectionOptions {
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
-const DEFAULT_WAIT_MS = 10_000;
 /** A server that has not answered by then is named, though runs may still wait for it. */
 const NAMED_AFTER_MS = 5_000;
 const FIRST_RETRY_MS = 1_000;

@@ -31,6 +31,9 @@ export interface ToolCallContext {
 /** all: everything, however long it takes. ready: what is there soon; the rest follows with a new `revision`. */
 export type ListWait = 'all' | 'ready';
 
+/** What is soon, for servers and remote agents whose `waitMs` is not set. */
+export const DEFAULT_WAIT_MS = 10_000;
+
 /** The one interface behind MCP servers, sub-agents, plain functions and tool folders. */
 export interface ToolSource {
   readonly name: string;

@@ -2,6 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { type RemoteAgentOptions, remoteAgent } from 'pocket-agent/a2a';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { EventCheck } from '../src/a2a/event-check.ts';
 import { ForeignAgent, type Reply } from './fixtures/a2a-foreign-agent.ts';
 import { World } from './fixtures/a2a-world.ts';
 import { silent } from './helpers.ts';
@@ -107,6 +108,28 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
   });
 });
 
+describe('an event that never ends', () => {
+  test('but has only empty lines is given up, and the task read as a whole', async () => {
+    const done = task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [{ text: 'whole' }] }] });
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        reply.event({ task: task('TASK_STATE_WORKING') });
+        reply.write('data:\n'.repeat(4_300_000));
+      },
+      GetTask: (_params, reply) => reply.result(done),
+    });
+    expect(textOf(await (await call(agent)).result)).toBe('whole');
+  });
+
+  test('costs no more time when it arrives in small pieces', () => {
+    const check = new EventCheck('agent.example');
+    const piece = Buffer.from('x'.repeat(20));
+    check.take(Buffer.from('data: "'));
+    for (let count = 0; count < 200_000; count++) check.take(piece);
+    expect(check.take(Buffer.from('"\n\n'))).toHaveLength('data: ""\n\n'.length + 4_000_000);
+  });
+});
+
 describe('an agent that breaks the protocol is an error at once, and its task is cancelled', () => {
   test.each<[string, string]>([
     ['an event that is not JSON', 'data: {"jsonrpc": "2.0", oops\n\n'],
@@ -170,6 +193,29 @@ describe('an agent that breaks the protocol is an error at once, and its task is
     await expect((await call(agent)).result).rejects.toThrow(/broke the A2A protocol/);
     expect(console_).not.toHaveBeenCalled();
     console_.mockRestore();
+  });
+});
+
+describe('an agent whose card hangs', () => {
+  test('does not hold up runs, and its tool joins once the card is there', async () => {
+    const agent = await foreign({
+      SendMessage: (_params, reply) => reply.result({ task: task('TASK_STATE_COMPLETED') }),
+    });
+    const release = agent.holdCard();
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const source = world.keep(
+      remoteAgent({ url: agent.url, logger, waitMs: 20 }) as Required<ReturnType<typeof remoteAgent>>,
+    );
+    expect(await source.listTools(undefined, 'ready')).toEqual([]);
+    expect(await source.listTools(undefined, 'ready')).toEqual([]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^The A2A agent 127\.0\.0\.1:\d+ has not sent its card within 20 ms\..*"waitMs"/),
+    ]);
+    const { revision } = source;
+    release();
+    await vi.waitFor(() => expect(source.revision).toBeGreaterThan(revision ?? 0), { timeout: 20_000 });
+    expect(await source.listTools(undefined, 'ready')).toHaveLength(1);
   });
 });
 

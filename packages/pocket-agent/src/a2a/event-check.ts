@@ -7,9 +7,14 @@ const MOST_EVENT_CHARACTERS = 4_194_304;
 export class EventCheck {
   readonly #host: string;
   readonly #decoder = new TextDecoder();
-  #rest = '';
+  /** Pieces of the line that is not complete yet: a line may arrive byte by byte. */
+  #pieces: string[] = [];
+  #endsInReturn = false;
   #type = '';
   #data: string[] = [];
+  #pieceSize = 0;
+  /** Counts line breaks too, so that empty lines are bounded. */
+  #dataSize = 0;
 
   constructor(host: string) {
     this.#host = host;
@@ -17,15 +22,26 @@ export class EventCheck {
 
   /** The events that are complete, each with one line of data. Throws for one that is not JSON. */
   take(chunk: Uint8Array): string {
-    const text = this.#rest + this.#decoder.decode(chunk, { stream: true });
-    // the last line may go on, and a carriage return may be half a line break
-    const lines = text.split(/\r\n|\n|\r(?!$)/);
-    this.#rest = lines.pop() ?? '';
-    const events = lines.map((line) => this.#read(line)).join('');
-    const size = this.#data.reduce((sum, { length }) => sum + length, this.#rest.length);
+    const text = this.#decoder.decode(chunk, { stream: true });
+    if (text === '') return '';
+    this.#pieces.push(text);
+    this.#pieceSize += text.length;
+    const isLineComplete = this.#endsInReturn || /[\r\n]/.test(text);
+    this.#endsInReturn = text.endsWith('\r');
+    const events = isLineComplete ? this.#readLines() : '';
     // the stream ends here, and the task is read as a whole
-    if (size > MOST_EVENT_CHARACTERS) throw new TypeError(`An event of ${this.#host} is too long.`);
+    if (this.#pieceSize + this.#dataSize > MOST_EVENT_CHARACTERS)
+      throw new TypeError(`An event of ${this.#host} is too long.`);
     return events;
+  }
+
+  #readLines(): string {
+    // the last line may go on, and a carriage return may be half a line break
+    const lines = this.#pieces.join('').split(/\r\n|\n|\r(?!$)/);
+    const rest = lines.pop() ?? '';
+    this.#pieces = [rest];
+    this.#pieceSize = rest.length;
+    return lines.map((line) => this.#read(line)).join('');
   }
 
   #read(line: string): string {
@@ -33,7 +49,10 @@ export class EventCheck {
     const colon = line.indexOf(':');
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    if (field === 'data') this.#data.push(value);
+    if (field === 'data') {
+      this.#data.push(value);
+      this.#dataSize += value.length + 1;
+    }
     if (field === 'event') this.#type = value;
     return '';
   }
@@ -42,6 +61,7 @@ export class EventCheck {
     const [type, data] = [this.#type, this.#data.join('\n')];
     this.#type = '';
     this.#data = [];
+    this.#dataSize = 0;
     if (data === '') return '';
     this.#check(data);
     return `${type && `event: ${type}\n`}data: ${data.replaceAll('\n', ' ')}\n\n`;

@@ -1,6 +1,6 @@
 // A remote A2A agent as a tool: `{name}-message`, with the conversation kept here.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { abortable, startDeadline } from '../abort.ts';
+import { abortable, LONGEST_TIMER_MS, startDeadline } from '../abort.ts';
 import { type Capability, capabilities, isCapability, type Judgement } from '../access.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
@@ -9,7 +9,7 @@ import { type Names, positive, text, textsByName, trueOrFalse } from '../option-
 import { currentFrame } from '../run-frame.ts';
 import { addressInstead } from '../suggest.ts';
 import { validToolName } from '../tool-names.ts';
-import type { ToolCallContext, ToolSource } from '../tools.ts';
+import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext, type ToolSource } from '../tools.ts';
 import { answerApprovals } from './remote-approvals.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';
@@ -26,6 +26,8 @@ export interface RemoteAgentOptions {
   headers?: Readonly<Record<string, string>>;
   /** Time for one message and all that comes of it. Default 600,000. */
   timeoutMs?: number;
+  /** How long a run waits for the card before it starts without this agent, which joins later. Default 10,000. */
+  waitMs?: number;
   /** Hosts that the card may lead to although their address is private; they are sent the credentials as well. */
   allowHosts?: readonly string[];
   /** What sending a message can do at most. Default delete, the most careful. */
@@ -44,6 +46,7 @@ const remoteAgentOptions: Names<RemoteAgentOptions> = {
   token: { ...text, isSecret: true },
   headers: textsByName,
   timeoutMs: positive,
+  waitMs: positive,
   allowHosts: { text: 'a list of hosts', isMet: Array.isArray },
   capability: { text: `one of ${capabilities.join(', ')}`, isMet: isCapability },
   approvals: trueOrFalse,
@@ -82,6 +85,8 @@ class RemoteAgent implements ToolSource {
   #ownName: string | undefined;
   /** When it was last looked for in vain. */
   #failedAt: number | undefined;
+  /** Its card took longer than `waitMs` and has not arrived since: no run waits for it. */
+  #isSlow = false;
   #revision = 0;
   #wasWarned = false;
 
@@ -122,16 +127,32 @@ class RemoteAgent implements ToolSource {
   }
 
   /** An agent that is away has no tools; it is looked for again later. */
-  async listTools(signal = this.#closing.signal): Promise<Tool[]> {
+  async listTools(signal = this.#closing.signal, wait: ListWait = 'all'): Promise<Tool[]> {
     try {
-      await abortable(this.#open(), signal);
+      const opening = this.#open();
+      await abortable<unknown>(wait === 'all' ? opening : this.#arrival(opening), signal);
     } catch (error) {
       signal.throwIfAborted();
       if (isPocketError(error, 'CONFIG_INVALID')) throw error;
-      this.#failedAt = Date.now();
       this.#options.logger?.warn(errorText(error));
     }
     return this.#tool ? [this.#tool] : [];
+  }
+
+  /** Settles with `opening`, or when a run must not wait any longer. */
+  async #arrival(opening: Promise<unknown>): Promise<void> {
+    const { waitMs = DEFAULT_WAIT_MS } = this.#options;
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, this.#isSlow ? 0 : Math.min(waitMs, LONGEST_TIMER_MS));
+    const isLate = await Promise.race([opening.then(() => false), late.promise.then(() => true)]).finally(() =>
+      clearTimeout(timer),
+    );
+    if (!isLate || this.#isSlow) return;
+    this.#isSlow = true;
+    const { logger } = this.#options;
+    const reason = `The A2A agent ${this.#label} has not sent its card within ${waitMs} ms`;
+    logger?.warn(`${reason}. Runs go on without it ("waitMs"); its tool joins when it is there.`);
+    opening.catch((error) => logger?.warn(errorText(error)));
   }
 
   judge(): Judgement {
@@ -211,10 +232,13 @@ class RemoteAgent implements ToolSource {
         this.#failedAt = undefined;
         this.#ownName = link.name.replace(/\p{C}+/gu, ' ').slice(0, LONGEST_NAME);
         this.#tool = this.#describe(link);
+        if (this.#isSlow) this.#revision++; // runs have gone on without it
+        this.#isSlow = false;
         return link;
       })
       .catch((error) => {
         this.#link = undefined;
+        this.#failedAt = Date.now();
         throw this.#explain(error, this.#closing.signal);
       });
     return this.#link;
