@@ -167,6 +167,26 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(caughtUp(fake)).toBe(2);
   });
 
+  test('what is written while a catch-up looks for it is told once', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    const looks = () => fake.requests.filter(({ query }) => query.per_page === '1').length;
+    fake.fail({
+      path: /[?&]per_page=1&/,
+      meanwhile() {
+        fake.freezeSockets();
+        fake.say('bob', 'town-square', 'lost');
+        fake.freezeSockets(false);
+        fake.say('bob', 'off-topic', 'heard');
+      },
+    });
+    await watcher.subscribe(uri);
+    await until(looks).toBe(2);
+    expect(watcher.updates).toEqual([uri]);
+  });
+
   test('what was missed is told though Mattermost could not say it at first', async () => {
     const place = await world();
     const { fake } = place;

@@ -177,6 +177,35 @@ describe('a channel', () => {
   });
 });
 
+describe('a channel in which somebody writes while a page is read', () => {
+  test.each([1, 2, 5])('is told once, with the rest of a millisecond, after %d new messages', async (count) => {
+    const connection = await start();
+    const { fake } = connection;
+    const channel_id = fake.channel('off-topic').id;
+    const old = fake.world.atOnce(() => Array.from({ length: 5 }, () => fake.say('bob', 'off-topic', 'import')));
+    const last = fake.say('bob', 'off-topic', 'last');
+    fake.fail({
+      path: /\/posts\?.*page=3&per_page=1$/,
+      meanwhile: () => {
+        for (let number = 0; number < count; number++) fake.say('bob', 'off-topic', 'new');
+      },
+    });
+    const pages = await follow(connection, 'get_channel_messages', { channel_id, per_page: 3 });
+    expect(sorted(pages.flat())).toEqual(sorted(idsOf([...old, last])));
+  });
+
+  test('is told once where a page cannot be longer', async () => {
+    const connection = await start({ postCount: 450 });
+    const { fake } = connection;
+    const channel_id = fake.channel('big').id;
+    const old = idsOf(fake.world.timeline.get(channel_id) ?? []);
+    const fault = fake.fail({ path: /page=200&per_page=1$/, meanwhile: () => fake.say('bob', 'big', 'new') });
+    const pages = await follow(connection, 'get_channel_messages', { channel_id, per_page: 200 });
+    expect(sorted(pages.flat())).toEqual(sorted(old));
+    expect(fault.hits).toBe(1);
+  });
+});
+
 describe('what changed since a time', () => {
   test('comes once, each page short enough to be read', async () => {
     const random = randomly(7);

@@ -9,7 +9,7 @@ import { errorText, isMattermostError, isPassing, MattermostError } from '../err
 import { parseObject } from '../json.ts';
 import type { Log } from '../log.ts';
 import { requireMember } from '../membership.ts';
-import { isNewerThan } from '../tools/post-pages.ts';
+import { newestPostTime } from '../tools/post-pages.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from './socket.ts';
 
 export interface Watcher {
@@ -167,8 +167,10 @@ export class ChannelFeed {
       const list = await this.#context.api.get<PostListRecord>(path`/channels/${id}/posts`, { since });
       const posts = Object.values(list.posts ?? {});
       // an empty answer may come from a cache that is behind
-      const isBehind = posts.length === 0 && (await isNewerThan(this.#context.api, id, since));
-      const latest = isBehind ? since + 1 : Math.max(0, ...posts.map(({ update_at }) => update_at ?? 0));
+      const latest =
+        posts.length === 0
+          ? await newestPostTime(this.#context.api, id)
+          : Math.max(...posts.map(({ update_at }) => update_at ?? 0));
       if (latest > watched.since) await this.#changed(id, latest);
     } catch (error) {
       const code = isMattermostError(error) ? error.code : 'UNEXPECTED';

@@ -4,7 +4,7 @@ import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
 import { isMattermostError, MattermostError } from '../errors.ts';
 import { requireMember } from '../membership.ts';
-import { isNewerThan, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
+import { newestPostTime, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
 import { postsOf } from './present.ts';
 
 export interface ChannelMessagesRequest {
@@ -99,7 +99,7 @@ async function readChanges(
 ): Promise<PostRecord[]> {
   const query = { since: since_post ? since - 1 : since, collapsedThreads: collapsed_threads || undefined };
   const changes = postsOf(await api.get<PostListRecord>(path`/channels/${channel_id}/posts`, query));
-  if (changes.length > 0 || !(await isNewerThan(api, channel_id, since))) return changes;
+  if (changes.length > 0 || (await newestPostTime(api, channel_id)) <= since) return changes;
   return (await readCreatedSince(api, channel_id, since)).filter(({ root_id }) => !(collapsed_threads && root_id));
 }
 

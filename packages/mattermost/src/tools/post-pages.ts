@@ -32,24 +32,51 @@ export async function readPostPage(
     const list = await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { ...anchor, page, per_page });
     return after === undefined ? postsOf(list) : postsOf(list).reverse();
   };
-  const { posts, isTruncated } = await readWholeMoments(read, page, per_page);
+  const { posts, isTruncated } = await readWholeMoments({
+    read,
+    page,
+    perPage: per_page,
+    isForward: after !== undefined,
+  });
   return { posts: after === undefined ? posts.reverse() : posts, isTruncated };
 }
 
-type ReadPosts = (page: number, perPage: number) => Promise<PostRecord[]>;
+interface Reading {
+  read(page: number, perPage: number): Promise<PostRecord[]>;
+  page: number;
+  perPage: number;
+  /** Oldest first. */
+  isForward: boolean;
+}
 
-async function readWholeMoments(read: ReadPosts, page: number, perPage: number): Promise<PostPage> {
+async function readWholeMoments(reading: Reading): Promise<PostPage> {
+  const { read, page, perPage } = reading;
+  if (page === 0 && perPage < LARGEST_PAGE) {
+    // one post more than asked for tells, in a single request, whether others follow
+    const posts = await read(0, perPage + 1);
+    if (posts.length <= perPage) return { posts, isTruncated: false };
+    const isSplit = posts[perPage]?.create_at === posts[perPage - 1]?.create_at;
+    if (!isSplit) return { posts: posts.slice(0, perPage), isTruncated: true };
+  }
+  return readSplitMoment(reading);
+}
+
+/** Whatever is written between two requests moves the pages, so posts may come twice, and newer ones in between. */
+async function readSplitMoment({ read, page, perPage, isForward }: Reading): Promise<PostPage> {
   const posts = await read(page, perPage);
+  const known = new Set(posts.map(({ id }) => id));
+  const moment = posts.at(-1)?.create_at ?? 0;
+  const isLater = ({ create_at }: PostRecord) => (isForward ? 1 : -1) * ((create_at ?? 0) - moment) > 0;
   let isFull = posts.length >= perPage;
   for (let next = page + 1; isFull; next++) {
     const [following] = await read(next * perPage, 1);
     if (!following) break;
-    const moment = posts.at(-1)?.create_at;
-    if (following.create_at !== moment) return { posts, isTruncated: true };
+    if (isLater(following)) return { posts, isTruncated: true };
     const more = await read(next, perPage);
-    const same = more.filter(({ create_at }) => create_at === moment);
+    const same = more.filter(({ id, create_at }) => create_at === moment && !known.has(id));
+    for (const { id } of same) known.add(id);
     posts.push(...same);
-    if (same.length < more.length) return { posts, isTruncated: true };
+    if (more.some(isLater)) return { posts, isTruncated: true };
     isFull = more.length >= perPage;
   }
   return { posts, isTruncated: false };
@@ -70,9 +97,9 @@ export async function readCreatedSince(api: MattermostApi, channelId: string, si
   return pages.flat().filter(({ create_at }) => (create_at ?? 0) > since);
 }
 
-/** Whether something was written after a time, which an answer to `since` may hide: see `readChanges`. */
-export async function isNewerThan(api: MattermostApi, channelId: string, since: number): Promise<boolean> {
+/** When the newest post was written. An answer to `since` may hide that it is there: see `readChanges`. */
+export async function newestPostTime(api: MattermostApi, channelId: string): Promise<number> {
   const query = { per_page: 1, skipFetchThreads: true };
   const [newest] = postsOf(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query));
-  return (newest?.create_at ?? 0) > since;
+  return newest?.create_at ?? 0;
 }

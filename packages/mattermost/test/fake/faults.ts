@@ -13,6 +13,8 @@ export interface Fault {
   body?: unknown;
   /** Waits before anything else. */
   delayMs?: number;
+  /** What others do right before the request is handled. */
+  meanwhile?: () => void;
   /** Ends the connection: before any answer, after the headers, or in the middle of the body. */
   reset?: 'before' | 'headers' | 'mid-body';
   /** Sends the body in pieces over this time. */

@@ -91,6 +91,7 @@ export class HttpCore {
       request.socket.destroy();
       return;
     }
+    fault?.meanwhile?.();
     const requestId = this.#world.newId();
     const skip = fault?.status !== undefined && !fault.afterHandling;
     const answer = skip ? undefined : await this.#handle({ request, url, body, user, requestId });
