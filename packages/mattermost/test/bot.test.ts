@@ -390,6 +390,11 @@ describe('how it is answered', () => {
     ],
     ['![p](https://good.example/p.png)', '![p](https://good.example/p.png)'],
     ['```\ncurl https://evil.example\n```', '```\ncurl https://evil.example\n```'],
+    ['```\n![a](//evil.example/p.png)', '```\n![a]\u200b(//evil.example/p.png)'],
+    ['> a\n```\n\n![a](//evil.example/p.png)', '> a\n```\n\n![a]\u200b(//evil.example/p.png)'],
+    ['<!--\n```\n-->\n![a\nb](//evil.example/p.png)', '<!--\n```\n-->\n![a\nb]\u200b(//evil.example/p.png)'],
+    ['![a][b]\n```\n[b]: //evil.example/p.png', '![a][b]\n```\n[b]\u200b: //evil.example/p.png'],
+    ['```\nrun[0](a[1]: b)\n```', '```\nrun[0](a[1]: b)\n```'],
     ['Time 10:30 [1] (see) a://', 'Time 10:30 [1]\u200b (see) a://'],
   ])('links that nobody but the model named are text, so that nothing is fetched: %j', async (answer, shown) => {
     const model = new ScriptedModel([answer]);
