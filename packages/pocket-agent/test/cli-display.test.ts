@@ -1,9 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import type { AgentEvent, UnsignedEvent } from 'pocket-agent';
+import { type AgentEvent, resolveModel, type ServerStatus, type UnsignedEvent } from 'pocket-agent';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { NOBODY_TO_ASK } from '../src/approval.ts';
+import { whileConnecting } from '../src/cli/activity.ts';
 import { MarkdownStream } from '../src/cli/markdown.ts';
 import { progressLine } from '../src/cli/progress-bars.ts';
+import { commandText } from '../src/cli/report-error.ts';
 import { RunDisplay, type RunDisplayOptions } from '../src/cli/run-display.ts';
 import { Screen } from '../src/cli/screen.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../src/cli/style.ts';
@@ -409,6 +412,49 @@ describe('the activity of a run', () => {
     expect(drawn()).toBe('');
   });
 
+  test('a trouble of a server is shown once in a chat, and again after the server was there', () => {
+    const shownTroubles = new Map<string, string>();
+    const failed = { server: 'files', status: 'failed', reason: 'no such program' } as const;
+    const shownBy = (data: { server: string; status: ServerStatus; reason?: string }) => {
+      const { below, show } = watched({ shownTroubles });
+      show({ type: 'server_status', data });
+      return below.take();
+    };
+    expect(shownBy(failed)).toBe('server files: no such program\n');
+    expect(shownBy(failed)).toBe('');
+    expect(shownBy({ ...failed, reason: 'it exits' })).toBe('server files: it exits\n');
+    expect(shownBy({ server: 'files', status: 'connected' })).toBe('');
+    expect(shownBy({ ...failed, reason: 'it exits' })).toBe('server files: it exits\n');
+  });
+
+  test('a question that was stopped is not taken for one that nobody could be asked', () => {
+    const record = { tool: 'add', decision: 'denied', by: 'nobody', outcome: 'not run' };
+    const shownFor = (reason: string) => {
+      const { below, show } = watched();
+      show({ type: 'audit', data: { ...record, reason } } as unknown as UnsignedEvent);
+      return below.take();
+    };
+    expect(shownFor(NOBODY_TO_ASK)).toContain('Without a terminal');
+    expect(shownFor('the run ended before anybody answered')).toBe('');
+  });
+
+  test('a command without a run shows the servers it waits for', async () => {
+    withFakeTime();
+    const { screen, below } = watched();
+    const work = Promise.withResolvers<string>();
+    const states = new Map<string, { status: ServerStatus }>();
+    const waiting = whileConnecting(screen, () => states, work.promise);
+    vi.advanceTimersByTime(100);
+    expect(below.take()).toBe('');
+    states.set('slow', { status: 'connecting' }).set('ready', { status: 'connected' });
+    vi.advanceTimersByTime(2_900);
+    expect(below.take()).toMatch(/. connecting to slow · 3 s$/);
+    work.resolve('done');
+    expect(await waiting).toBe('done');
+    expect(below.take()).toBe('\r\u001b[J');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('is never drawn while a question is open', async () => {
     withFakeTime();
     const { screen, below, show } = watched();
@@ -432,6 +478,32 @@ describe('the activity of a run', () => {
     show({ type: 'step_started', data: { step: 1 } });
     expect(below.take()).toBe('');
   });
+});
+
+test('notices in a terminal are broken between words, below their first one; in a file they stay as they are', () => {
+  const notice = '  server files: Could not start MCP server "files" (no-such-program): spawn ENOENT.';
+  const shownIn = (output: object) => {
+    const { write, take } = page();
+    new Screen({ write }, { write, ...output }).line(notice);
+    return take();
+  };
+  expect(shownIn({ isTTY: true, columns: 40 })).toBe(
+    '  server files: Could not start MCP\n  server "files" (no-such-program):\n  spawn ENOENT.\n',
+  );
+  expect(shownIn({})).toBe(`${notice}\n`);
+});
+
+test.each([
+  [
+    'mistral/small',
+    'Unknown model "mistral/small". Write "openai-compatible/small" and set OPENAI_COMPATIBLE_BASE_URL=',
+  ],
+  ['openrouter/x', 'Unknown model "openrouter/x". Write "openai-compatible/x" and set OPENAI_COMPATIBLE_BASE_URL='],
+  ['bedrock/x', 'Unknown model "bedrock/x". The command line cannot use it'],
+])('the command line says about the model %s what can be done there', async (name, text) => {
+  const shown = await resolveModel(name).catch(commandText);
+  expect(shown).toContain(text);
+  expect(shown).not.toContain('model object');
 });
 
 test('one token is one token', () => {

@@ -5,6 +5,7 @@ import { checkNode } from '../src/cli/doctor.ts';
 import { configPlaces } from '../src/cli/found-configs.ts';
 import { dataFolder } from '../src/data-folder.ts';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
+import { SEED_MANIFEST, SEED_TOOLS } from './fixtures/seed-manifest.ts';
 
 const folder = new CommandFolder();
 
@@ -22,6 +23,18 @@ describe('pocket-agent doctor', () => {
     expect(stdout).toContain('ok      provider packages: @ai-sdk/anthropic');
     expect(stdout).toContain('no terminal');
     expect(stdout).not.toMatch(/secret|hidden|broken/);
+  });
+
+  test('--default-capability holds here too', async () => {
+    const own = join(folder.path, 'seed', 'Multiplication');
+    await mkdir(own, { recursive: true });
+    await writeFile(join(own, 'manifest.yaml'), SEED_MANIFEST);
+    await writeFile(join(own, 'tool.mjs'), SEED_TOOLS);
+    const args = ['doctor', '--tools', own];
+    expect((await folder.command(args)).stdout).toContain('no capability for "multiply"');
+    const { stdout } = await folder.command([...args, '--default-capability', 'read']);
+    expect(stdout).toContain('tool folder Multiplication: 1 tool');
+    expect(stdout).not.toContain('no capability');
   });
 
   test('says what is broken, how to mend it, and ends with 1', async () => {

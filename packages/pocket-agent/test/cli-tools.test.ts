@@ -1,6 +1,9 @@
 import { access, cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PocketAgent } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
+import type { ChatState } from '../src/cli/chat.ts';
+import { chatCommands } from '../src/cli/chat-commands.ts';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
 import { SEED_MANIFEST, SEED_TOOLS } from './fixtures/seed-manifest.ts';
 
@@ -46,6 +49,37 @@ describe('pocket-agent tools', () => {
     const { stdout } = await command(['tools'], { cwd: home });
     expect(stdout).toContain('calculate');
     await expect(access(join(home, 'touched'))).rejects.toThrow();
+  });
+
+  test('names a server that takes long before giving it up', async () => {
+    const deaf = { ...started(oddServer, 'deaf'), waitMs: 50, connectTimeoutMs: 1_000 };
+    const file = await folder.servers('deaf.json', { deaf, known: started(stdioServer) });
+    const { code, stdout, stderr } = await command(['tools', '--mcp', file]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('known_echo');
+    expect(stderr.split('\n').filter((line) => line.includes('deaf'))).toEqual([
+      'server deaf: it has not answered within 50 ms.',
+      expect.stringMatching(/^server deaf: .*connecting did not end within 1000 ms/),
+    ]);
+  });
+
+  test('in a chat does not wait longer for a server than a run does', async () => {
+    const deaf = { ...started(oddServer, 'deaf'), waitMs: 50 };
+    await using agent = new PocketAgent({
+      agentConfig: { llmModel: 'demo' },
+      mcpConfig: { mcpServers: { deaf, known: started(stdioServer) } },
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+    });
+    const printed: string[] = [];
+    const state = {
+      agent,
+      folders: [],
+      signal: AbortSignal.timeout(20_000),
+      print: (...lines: string[]) => void printed.push(...lines),
+      connecting: <Value>(work: Promise<Value>) => work,
+    };
+    await chatCommands.find(({ name }) => name === 'tools')?.run(state as unknown as ChatState, '');
+    expect(printed[0]).toBe('server deaf: it has not answered within 50 ms.');
   });
 
   test('lists the tools of tool folders too', async () => {

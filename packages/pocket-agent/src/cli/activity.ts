@@ -1,6 +1,7 @@
 // What a run is doing while nothing else can be seen: one line that moves, below everything.
-import type { AgentEvent } from '../events.ts';
+import type { AgentEvent, ServerStatus } from '../events.ts';
 import { printable } from '../printable.ts';
+import type { Screen } from './screen.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
@@ -25,9 +26,7 @@ export class Activity {
   get line(): string | undefined {
     const doing = this.#doing();
     if (doing === undefined) return undefined;
-    const elapsed = performance.now() - this.#since;
-    const frame = FRAMES[Math.floor(elapsed / FRAME_MS) % FRAMES.length];
-    return `${frame} ${doing}${elapsed < SHOW_SECONDS_MS ? '' : ` · ${Math.floor(elapsed / 1_000)} s`}`;
+    return activityLine(doing, this.#since);
   }
 
   see(event: AgentEvent): void {
@@ -82,6 +81,41 @@ export class Activity {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
+}
+
+type ServerStates = ReadonlyMap<string, { status: ServerStatus }>;
+
+/** For commands without a run: shows which servers they are waiting for. */
+export async function whileConnecting<Value>(
+  screen: Screen,
+  servers: () => ServerStates,
+  work: Promise<Value>,
+): Promise<Value> {
+  const since = performance.now();
+  const show = () => {
+    const names = [...servers()].flatMap(([name, { status }]) => (status === 'connecting' ? [name] : []));
+    screen.status(names.length > 0 ? [activityLine(`connecting to ${listed(names)}`, since)] : []);
+  };
+  const timer = setInterval(show, FRAME_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    screen.status([]);
+  }
+}
+
+/** A listener that names servers which take long, before it is known whether they will answer. */
+export function tellSlowServer(tell: (line: string) => void) {
+  return (server: string, status: ServerStatus, reason?: string) => {
+    if (status === 'connecting' && reason !== undefined) tell(`server ${server}: ${reason}`);
+  };
+}
+
+function activityLine(doing: string, since: number): string {
+  const elapsed = performance.now() - since;
+  const frame = FRAMES[Math.floor(elapsed / FRAME_MS) % FRAMES.length];
+  return `${frame} ${doing}${elapsed < SHOW_SECONDS_MS ? '' : ` · ${Math.floor(elapsed / 1_000)} s`}`;
 }
 
 function listed(names: Iterable<string>): string {

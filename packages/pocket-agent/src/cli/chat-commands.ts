@@ -84,9 +84,9 @@ export function completeCommand(line: string, state: ChatState | undefined): [st
   return [candidates.filter((each) => each.startsWith(word)), word];
 }
 
-async function listTools({ agent, folders, profile, signal, print }: ChatState): Promise<void> {
+async function listTools({ agent, folders, profile, signal, print, connecting }: ChatState): Promise<void> {
   const checked = profile === undefined ? undefined : readProfile(profile);
-  const rows = await toolRows([agent.mcpClient, ...folders], checked, signal);
+  const rows = await connecting(toolRows([agent.mcpClient, ...folders], checked, signal, 'ready'));
   for (const [server, { status, reason }] of agent.mcpClient.status) {
     if (status !== 'connected') print(`server ${server}: ${reason ?? status}`);
   }

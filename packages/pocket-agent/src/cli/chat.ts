@@ -7,6 +7,7 @@ import { printable, printableText } from '../printable.ts';
 import { didYouMean } from '../suggest.ts';
 import type { ToolFolder } from '../tool-folder/index.ts';
 import { packageVersion } from '../version.ts';
+import { whileConnecting } from './activity.ts';
 import type { AgentRequest } from './agent-options.ts';
 import { type Approver, makeApprover } from './approver.ts';
 import { type ChatCommand, chatCommands, completeCommand } from './chat-commands.ts';
@@ -53,6 +54,8 @@ export interface ChatState {
   images: Uint8Array[];
   /** Lines of a command's answer. */
   print(...lines: string[]): void;
+  /** Shows which servers `work` is waiting for. */
+  connecting<Value>(work: Promise<Value>): Promise<Value>;
 }
 
 export async function chat(options: ChatOptions, interrupts: Interrupts): Promise<number> {
@@ -103,7 +106,8 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       profile,
       session,
       images: [...options.images],
-      print: (...lines) => screen.answer(lines.map((line) => `${printableText(line)}\n`).join('')),
+      print: (...lines) => screen.answer(lines.map((line) => `${screen.wrapped(printableText(line))}\n`).join('')),
+      connecting: (work) => whileConnecting(screen, () => agent.mcpClient.status, work),
     };
     state = made;
     if (!options.quiet) greet(made, chosen.because);
@@ -131,6 +135,8 @@ interface ConversationParts {
 class Conversation {
   readonly #state: ChatState;
   readonly #parts: ConversationParts;
+  /** By server, what was last shown to be wrong with it. */
+  readonly #shownTroubles = new Map<string, string>();
 
   constructor(state: ChatState, parts: ConversationParts) {
     this.#state = state;
@@ -189,7 +195,13 @@ class Conversation {
     const { agent, profile, session } = this.#state;
     const { screen, interrupts, style, quiet } = this.#parts;
     const colours = { out: hasColour(process.stdout), err: hasColour(process.stderr) };
-    const display = new RunDisplay({ screen, quiet, isLive: true, hasColour: colours });
+    const display = new RunDisplay({
+      screen,
+      quiet,
+      isLive: true,
+      hasColour: colours,
+      shownTroubles: this.#shownTroubles,
+    });
     const images = this.#state.images.splice(0);
     const { signal } = interrupts;
     const before = structuredClone(agent.totals.usage);

@@ -8,6 +8,7 @@ import { errorText } from '../errors.ts';
 import { resolveModel } from '../model.ts';
 import { printable } from '../printable.ts';
 import { packageVersion } from '../version.ts';
+import { tellSlowServer, whileConnecting } from './activity.ts';
 import { type AgentRequest, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { chooseModel } from './choose-model.ts';
@@ -15,6 +16,7 @@ import { exitCodes } from './exit-codes.ts';
 import { findConfigs } from './found-configs.ts';
 import type { Interrupts } from './interrupts.ts';
 import { settingsFor } from './model-settings.ts';
+import { Screen } from './screen.ts';
 import { screenLogger } from './screen-logger.ts';
 import { canMoveCursor, hasColour, makeStyle } from './style.ts';
 import { closeFolders, loadFolders, toolFolderPath } from './tool-sources.ts';
@@ -67,7 +69,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   if (request) {
     report(await checkModel(request));
     for (const finding of await checkServers(request, signal)) report(finding);
-    for (const name of request.toolFolders) for (const finding of await checkFolder(name, signal)) report(finding);
+    for (const name of request.toolFolders)
+      for (const finding of await checkFolder(name, request, signal)) report(finding);
   }
   report(await checkDataFolder());
   report(checkTerminal());
@@ -144,9 +147,14 @@ async function checkModel(request: AgentRequest): Promise<Finding> {
 
 async function checkServers({ servers }: AgentRequest, signal: AbortSignal): Promise<Finding[]> {
   const logger = screenLogger(() => {});
-  return Promise.all(
+  const screen = new Screen(process.stdout, process.stderr);
+  const onServerStatus = tellSlowServer((line) => screen.line(printable(line)));
+  const clients: PocketAgentClient[] = [];
+  const states = () => new Map(clients.flatMap(({ status }) => [...status]));
+  const checks = Promise.all(
     [...servers].map(async ([name, entry]): Promise<Finding> => {
-      const client = new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, logger });
+      const client = new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, logger, onServerStatus });
+      clients.push(client);
       try {
         const tools = await client.listTools(signal);
         const { status, reason } = client.status.get(name) ?? {};
@@ -159,6 +167,7 @@ async function checkServers({ servers }: AgentRequest, signal: AbortSignal): Pro
       }
     }),
   );
+  return whileConnecting(screen, states, checks).finally(() => screen.close());
 }
 
 function brokenServer(name: string, reason: string): Finding {
@@ -169,10 +178,14 @@ function brokenServer(name: string, reason: string): Finding {
   };
 }
 
-async function checkFolder(name: string, signal: AbortSignal): Promise<Finding[]> {
+async function checkFolder(name: string, { folderOptions }: AgentRequest, signal: AbortSignal): Promise<Finding[]> {
   try {
     toolFolderPath(name);
-    const { folders, problems, warnings } = await loadFolders([name], { logger: screenLogger(() => {}), signal });
+    const { folders, problems, warnings } = await loadFolders([name], {
+      ...folderOptions,
+      logger: screenLogger(() => {}),
+      signal,
+    });
     const states = folders.flatMap((folder) => folder.folders);
     await closeFolders(folders);
     return [

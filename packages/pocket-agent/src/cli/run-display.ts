@@ -1,4 +1,5 @@
 // What a run looks like to a person: the answer on stdout as it comes, calls and troubles on stderr.
+import { NOBODY_TO_ASK } from '../approval.ts';
 import type { AgentEvent } from '../events.ts';
 import { bounded, PrintableStream, printable, printableJson, printableText } from '../printable.ts';
 import { Activity } from './activity.ts';
@@ -23,6 +24,8 @@ export interface RunDisplayOptions {
   isLive: boolean;
   /** Whether stdout and stderr show colours. */
   hasColour: { out: boolean; err: boolean };
+  /** By server, what was last shown to be wrong with it. Shared by the runs of a chat: nothing is shown twice. */
+  shownTroubles?: Map<string, string>;
 }
 
 const LONGEST_CALL = 500;
@@ -122,6 +125,14 @@ export class RunDisplay implements Display {
     if (!this.#options.quiet) this.#options.screen.status(bars.length > 0 || line === undefined ? bars : [line]);
   }
 
+  #isNewTrouble({ server, status, reason }: { server: string; status: string; reason?: string }): boolean {
+    const { shownTroubles } = this.#options;
+    if (status === 'connected') shownTroubles?.delete(server);
+    if (reason === undefined || shownTroubles?.get(server) === reason) return false;
+    shownTroubles?.set(server, reason);
+    return true;
+  }
+
   #describe(event: AgentEvent): string | undefined {
     const style = makeStyle(this.#options.hasColour.err);
     switch (event.type) {
@@ -135,11 +146,13 @@ export class RunDisplay implements Display {
         return `${mark} ${style.dim(bounded(lines.join('\n'), LONGEST_RESULT))}`;
       }
       case 'audit':
-        if (event.data.by !== 'nobody' || this.#toldNobody) return undefined;
+        if (event.data.reason !== NOBODY_TO_ASK || this.#toldNobody) return undefined;
         this.#toldNobody = true;
         return 'Without a terminal there is nobody to ask; --yes allows every call.';
       case 'server_status':
-        return event.data.reason ? printable(`server ${event.data.server}: ${event.data.reason}`) : undefined;
+        return this.#isNewTrouble(event.data)
+          ? printable(`server ${event.data.server}: ${event.data.reason}`)
+          : undefined;
       case 'server_log':
         return ['debug', 'info', 'notice'].includes(event.data.level)
           ? undefined

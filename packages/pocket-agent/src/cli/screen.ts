@@ -1,6 +1,7 @@
 // The one place that writes while an agent runs: the answer on stdout, all else on stderr, a status below that goes again.
 import { canMoveCursor } from './style.ts';
 import { fitted } from './text-width.ts';
+import { wrapped } from './word-wrap.ts';
 
 export interface ScreenOutput {
   write(text: string): unknown;
@@ -55,11 +56,16 @@ export class Screen {
     if (this.#isMidLine) this.answer('\n');
   }
 
+  /** Broken between words where a terminal would break it anywhere. */
+  wrapped(text: string): string {
+    return this.hasStatus ? wrapped(text, this.columns) : text;
+  }
+
   line(text: string): void {
     this.#write(() => {
       if (this.#isMidLine) this.#out.write('\n');
       this.#isMidLine = false;
-      this.#err.write(`${text}\n`);
+      this.#err.write(`${this.wrapped(text)}\n`);
     });
   }
 

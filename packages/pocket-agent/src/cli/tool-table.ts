@@ -1,7 +1,7 @@
 // Tools as rows: what each can do, who says so, and whether a profile allows it.
 import { type Judgement, judge, type Profile, refusalBy } from '../access.ts';
 import { printable, printableText } from '../printable.ts';
-import type { ToolSource } from '../tools.ts';
+import type { ListWait, ToolSource } from '../tools.ts';
 import { columnWidths } from './markdown-table.ts';
 import { padded } from './text-width.ts';
 
@@ -15,8 +15,11 @@ export async function toolRows(
   sources: readonly ToolSource[],
   profile: Profile | undefined,
   signal: AbortSignal,
+  wait: ListWait = 'all',
 ): Promise<ToolRow[]> {
-  const lists = await Promise.all(sources.map(async (source) => ({ source, tools: await source.listTools(signal) })));
+  const lists = await Promise.all(
+    sources.map(async (source) => ({ source, tools: await source.listTools(signal, wait) })),
+  );
   return lists.flatMap(({ source, tools }) =>
     tools.map((tool): ToolRow => {
       const judgement = source.judge?.(tool) ?? judge(tool);

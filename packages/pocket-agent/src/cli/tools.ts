@@ -3,10 +3,12 @@
 import { readProfile } from '../access.ts';
 import { PocketAgentClient } from '../client.ts';
 import { printable, printableJson } from '../printable.ts';
+import { tellSlowServer, whileConnecting } from './activity.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
+import { Screen } from './screen.ts';
 import { screenLogger } from './screen-logger.ts';
 import { closeFolders, loadFolders } from './tool-sources.ts';
 import { toolDetails, toolRows, toolTable } from './tool-table.ts';
@@ -25,7 +27,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   });
   const { signal } = interrupts.listen();
   const request = await readAgentRequest(values);
-  const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
+  const screen = new Screen(process.stdout, process.stderr);
+  const tell = (line: string) => screen.line(printable(line));
   const logger = screenLogger(tell);
   const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
     ...request.folderOptions,
@@ -36,13 +39,15 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
     logger,
+    onServerStatus: tellSlowServer(tell),
     onToolRenamed: ({ source, tool, name, reason }) =>
       tell(`tool "${tool}" of ${source} is called "${name}" here: ${reason}`),
   });
   try {
     const allowed = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
     const sources = [client, ...folders];
-    const rows = (await toolRows(sources, allowed, signal)).filter(
+    const listing = toolRows(sources, allowed, signal);
+    const rows = (await whileConnecting(screen, () => client.status, listing)).filter(
       ({ tool }) => positionals.length === 0 || positionals.includes(tool),
     );
     const states = [...client.status];
@@ -61,6 +66,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     }
     return hasAnswer && problems.length === 0 ? exitCodes.answered : exitCodes.failed;
   } finally {
+    screen.close();
     await client.close();
     await closeFolders(folders);
   }

@@ -13,6 +13,20 @@ const ESC = '\u001b';
 const token = new RegExp(`(${ESC}\\[[\\d;]*m)|(\\s+)|([^\\s${ESC}]+|${ESC})`, 'g');
 const ascii = /^[!-~]*$/;
 
+/** Whole lines; what a line is broken into stands below its first word. */
+export function wrapped(text: string, columns: number): string {
+  const shown: string[] = [];
+  const wrap = new WordWrap({ write: (piece) => void shown.push(piece), columns: () => columns });
+  for (const [index, line] of text.split('\n').entries()) {
+    if (index > 0) shown.push('\n');
+    const [indent = ''] = /^ */.exec(line) ?? [];
+    wrap.begin(indent, indent);
+    wrap.push(line.slice(indent.length));
+    wrap.end();
+  }
+  return shown.join('');
+}
+
 export class WordWrap {
   readonly #output: WrapOutput;
   #indent = '';
