@@ -47,7 +47,8 @@ export const invokeRequest = z.strictObject({
   agentId,
   context: z
     .strictObject({ task: z.string().max(2_000).optional(), userAgentId: z.string().max(200).optional() })
-    .optional(),
+    .optional()
+    .describe('Accepted, and without effect'),
 });
 
 export const callRequest = z.strictObject({
@@ -94,6 +95,7 @@ export const taskRequest = z.strictObject({
   message: z.string().min(1).max(200_000).optional().describe('For reply: the answer to the question of the agent'),
   timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
   maxCost: dollars.optional().describe(`For reply: ${MAX_COST}`),
+  userAgentId: z.string().max(200).optional().describe('For reply: your id, as in a call'),
   agreedPrice,
 });
 
@@ -112,7 +114,8 @@ export const feedbackRequest = z.strictObject({
       responseTime: z.number().min(0).optional(),
       tokensUsed: z.number().min(0).optional(),
     })
-    .optional(),
+    .optional()
+    .describe('Accepted, and without effect: the call log has what was measured'),
   userAgentId: z.string().max(200).optional().describe('Your id; default that of the call'),
 });
 
@@ -194,10 +197,12 @@ export function toTaskRequest({
   timeout,
   maxCost,
   agreedPrice,
+  userAgentId,
 }: z.output<typeof taskRequest>): TaskRequest {
   const given = timeout === undefined ? {} : { timeout };
   if (action !== 'reply') return { action, taskHandle, ...given };
   if (message === undefined) throw new Agent3Error('INPUT_INVALID', 'A reply needs "message"');
   const bounds = { ...(maxCost === undefined ? {} : { maxCost }), ...(agreedPrice ? { agreedPrice } : {}) };
-  return { action, taskHandle, message, ...given, ...bounds };
+  const by = userAgentId === undefined ? {} : { userAgentId };
+  return { action, taskHandle, message, ...given, ...bounds, ...by };
 }

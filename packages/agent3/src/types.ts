@@ -208,11 +208,12 @@ export type TaskStateName =
 
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
-  /** `maxCost` and `agreedPrice` as in the metadata of a call. */
+  /** The rest as in the metadata of a call. */
   | {
       action: 'reply';
       taskHandle: string;
       message: string;
+      userAgentId?: string;
       timeout?: number;
       maxCost?: number;
       agreedPrice?: Price;

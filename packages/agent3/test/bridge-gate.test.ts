@@ -409,6 +409,17 @@ test.each<[string, object, string]>([
   expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
 });
 
+test('a value that takes too long to check turns off the check of its schema for a minute only', async () => {
+  const { url } = await startCounter();
+  let time = Date.now();
+  const inputSchema = { type: 'string', pattern: '^(a+)+$' };
+  const { say } = setUp({ card: cardOf(url, { defaultInputModes: [], inputSchema }) }, { now: () => time });
+  expect((await say(`${'a'.repeat(40)}!`)).success).toBe(true);
+  expect((await say('b')).success).toBe(true);
+  time += 60_000;
+  expect(await say('b')).toMatchObject({ success: false, errorCode: 'INPUT_INVALID' });
+});
+
 test('the words of a stranger are cleaned, bounded and marked', async () => {
   const text = 'a\u001b[31mred\u001b[0m\u202Eb\u200b\u{e0041}c\r\nd\u0000';
   const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BridgeOptions } from '../src/bridge/bridge-options.ts';
+import { toTaskRequest } from '../src/requests.ts';
 import { me, setUp } from './fixtures/bridge-setup.ts';
 import { cardOf, messageOf, rpcServer, startStream, taskOf } from './fixtures/local-server.ts';
 import { startSdkAgent } from './fixtures/sdk-agent.ts';
@@ -104,6 +105,17 @@ test('a reply that is not answered in time ends the task it was for, where its m
   expect(await bridge.task({ ...reply, maxCost: 1 }, me)).toMatchObject({ errorCode: 'TIMEOUT' });
   expect(canceled).toEqual(['t1']);
   expect(directory.tasks.get(taskHandle)?.state).toBe('canceled');
+});
+
+test('a reply is logged with the userAgentId it names', async () => {
+  const url = await rpcServer(({ params }) =>
+    params.message?.taskId ? messageOf('thank you') : { task: taskOf('t1', 'INPUT_REQUIRED') },
+  );
+  const { bridge, say, directory } = setUp({ card: cardOf(url) });
+  const taskHandle = (await say('hello')).task?.taskHandle ?? '';
+  const reply = toTaskRequest({ action: 'reply', taskHandle, message: 'blue', userAgentId: 'my-bot-456' });
+  expect(await bridge.task(reply, me)).toMatchObject({ success: true });
+  expect(directory.records.map(({ userAgentId }) => userAgentId)).toEqual([undefined, 'my-bot-456']);
 });
 
 test('a task that is started is looked at, waited for in vain, and canceled', async () => {

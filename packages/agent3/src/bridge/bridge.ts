@@ -61,9 +61,10 @@ class A2aBridge implements Bridge {
       now,
       conceal: (agentId, redactor) => this.#gate.conceal(agentId, redactor),
     });
-    this.#schemaCheckFor = makeSchemaCheck((reason) =>
-      logger.warn('an agent declares a schema that cannot be used', { reason }),
-    );
+    this.#schemaCheckFor = makeSchemaCheck({
+      now,
+      report: (reason) => logger.warn('an agent declares a schema that cannot be used', { reason }),
+    });
   }
 
   call(request: CallRequest, caller: Caller, options: CallOptions = {}): Promise<CallResponse> {
@@ -121,8 +122,7 @@ class A2aBridge implements Bridge {
     const known = await this.#tasks.find(request.taskHandle, caller);
     const agentId = known?.agentId ?? '';
     if (request.action === 'reply' && known) {
-      const { message, timeout, maxCost, agreedPrice, taskHandle } = request;
-      const metadata = { timeout, maxCost, agreedPrice };
+      const { message, taskHandle, action: _action, ...metadata } = request;
       return this.call({ agentId, message, taskId: taskHandle, metadata }, caller, options);
     }
     const errand = this.#start({ agentId, caller, timeoutMs: request.timeout, options });

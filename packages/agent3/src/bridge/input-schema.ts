@@ -23,6 +23,8 @@ interface CheckedCall {
 }
 
 const MOST_UNUSABLE = 500;
+/** A check can also fail because of the value or the load. */
+const TRY_AGAIN_MS = 60_000;
 
 export function schemaOf(card: CardJson, skill: Record<string, unknown> | undefined): Schema | undefined {
   const capabilities = isRecord(card.capabilities) ? card.capabilities : {};
@@ -32,21 +34,27 @@ export function schemaOf(card: CardJson, skill: Record<string, unknown> | undefi
   return [bySkill, skill?.inputSchema, params.inputSchema, card.inputSchema].find(isRecord);
 }
 
-/** An unusable schema is reported once and then ignored: the agent itself refuses what it cannot take. */
-export function makeSchemaCheck(report: (reason: string) => void): (call: CheckedCall) => SchemaCheck {
-  const unusable = new Set<string>();
+interface SchemaCheckOptions {
+  report(reason: string): void;
+  now(): number;
+}
+
+/** An unusable schema is reported and then ignored for a while: the agent itself refuses what it cannot take. */
+export function makeSchemaCheck({ report, now }: SchemaCheckOptions): (call: CheckedCall) => SchemaCheck {
+  const ignoredUntil = new Map<string, number>();
+  const isIgnored = (key: string) => now() < (ignoredUntil.get(key) ?? 0);
   return ({ agentId, signal }) =>
     async (schema, value) => {
       const key = hash('sha256', JSON.stringify(schema));
-      if (unusable.has(key)) return undefined;
+      if (isIgnored(key)) return undefined;
       const verdict = await checkForeign({ schema, value, origin: agentId, signal });
       if ('fits' in verdict) return undefined;
       if ('problem' in verdict) return cleanLine(verdict.problem, 300);
-      const [oldest] = unusable;
-      if (unusable.size >= MOST_UNUSABLE && oldest !== undefined) unusable.delete(oldest);
-      // calls that were checked at the same time report it together
-      if (unusable.size < unusable.add(key).size)
-        report(cleanLine('invalid' in verdict ? verdict.invalid : verdict.unchecked, 200));
+      if (isIgnored(key)) return undefined; // a call that was checked at the same time has reported it
+      const [oldest] = ignoredUntil.keys();
+      if (ignoredUntil.size >= MOST_UNUSABLE && oldest !== undefined) ignoredUntil.delete(oldest);
+      ignoredUntil.set(key, 'invalid' in verdict ? Number.POSITIVE_INFINITY : now() + TRY_AGAIN_MS);
+      report(cleanLine('invalid' in verdict ? verdict.invalid : verdict.unchecked, 200));
       return undefined;
     };
 }
