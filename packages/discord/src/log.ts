@@ -1,4 +1,5 @@
 // JSON lines on stderr: what happened, with ids. What people and models write stands in none of them above debug.
+import { escapeUnseen } from '@pocket-agent/http/output';
 import type { Logger } from 'pocket-agent';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -13,7 +14,7 @@ export function jsonLogger(
     (name: LogLevel) =>
     (message: string, fields: Record<string, unknown> = {}) => {
       if (logLevels.indexOf(name) < threshold) return;
-      write(`${JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields })}\n`);
+      write(`${escapeUnseen(JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields }))}\n`);
     };
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
 }

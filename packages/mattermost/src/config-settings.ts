@@ -67,7 +67,11 @@ export class Settings {
     return value;
   }
 
-  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value {
+  oneOf<Value extends string, Otherwise extends Value | undefined>(
+    name: string,
+    values: readonly Value[],
+    otherwise: Otherwise,
+  ): Value | Otherwise {
     const given = this.text(name);
     if (given === undefined) return otherwise;
     const found = values.find((value) => value === given.toLowerCase());

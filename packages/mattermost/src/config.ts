@@ -110,6 +110,7 @@ export const botVariables = {
   agent: 'MATTERMOST_BOT_AGENT',
   model: 'MATTERMOST_BOT_MODEL',
   profile: 'MATTERMOST_BOT_PROFILE',
+  'default-capability': 'MATTERMOST_BOT_DEFAULT_CAPABILITY',
   stop: 'MATTERMOST_BOT_STOP',
   'allow-link-hosts': 'MATTERMOST_BOT_ALLOW_LINK_HOSTS',
 } as const;

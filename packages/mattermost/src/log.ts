@@ -1,4 +1,5 @@
 // Lines on stderr, as JSON or as text. Stdout belongs to the protocol.
+import { escapeUnseen } from '@pocket-agent/http/output';
 
 export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -25,8 +26,11 @@ export function createLog({ level, format, write = (line) => process.stderr.writ
   const at = (name: LogLevel) => (message: string, fields?: LogFields) => {
     if (logLevels.indexOf(name) < threshold) return;
     const timestamp = new Date().toISOString();
-    if (format === 'json') write(`${JSON.stringify({ timestamp, level: name, message, ...fields })}\n`);
-    else write(`${timestamp} ${name} ${message}${fields ? ` ${JSON.stringify(fields)}` : ''}\n`);
+    const line =
+      format === 'json'
+        ? JSON.stringify({ timestamp, level: name, message, ...fields })
+        : `${timestamp} ${name} ${message}${fields ? ` ${JSON.stringify(fields)}` : ''}`;
+    write(`${escapeUnseen(line)}\n`);
   };
   return { debug: at('debug'), info: at('info'), warning: at('warning'), error: at('error') };
 }

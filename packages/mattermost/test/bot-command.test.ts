@@ -23,9 +23,10 @@ interface Started {
   model?: string;
   /** Of a tool folder. */
   files?: Record<string, string>;
+  access?: object;
 }
 
-async function start(args: string[], { model = 'demo', files = {} }: Started = {}) {
+async function start(args: string[], { model = 'demo', files = {}, access = {} }: Started = {}) {
   const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
   const fake = await startFakeMattermost({ seed: { conversations } });
   endings.push(() => fake.close());
@@ -37,7 +38,13 @@ async function start(args: string[], { model = 'demo', files = {} }: Started = {
     await writeFile(join(folder, name), text);
   }
   const tools = [...new Set(Object.keys(files).map(dirname))];
-  const content = { agentConfig: { llmModel: model, name: 'Helper' }, mcpServers: {}, tools, limits: { maxSteps: 5 } };
+  const content = {
+    agentConfig: { llmModel: model, name: 'Helper' },
+    mcpServers: {},
+    tools,
+    access,
+    limits: { maxSteps: 5 },
+  };
   await writeFile(file, JSON.stringify(content));
   const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
   const child = spawn(process.execPath, [...main, ...args], { env: { NODE_COMPILE_CACHE, ...env }, cwd: folder });
@@ -95,11 +102,34 @@ test('goes on when a tool forgot a promise, and when nobody reads its log', asyn
   expect(await ended).toEqual([0, null]);
 });
 
+test('uses tools whose manifest names no capability as --default-capability says', async () => {
+  const { fake, errors } = await start(['--default-capability', 'read'], {
+    access: { profile: 'reader' },
+    files: {
+      'news/manifest.yaml': 'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n',
+      'news/tool.mjs': `export class Tools { async tool_news() { return 'all quiet'; } }`,
+    },
+  });
+  await until(() => fake.socketCount).toBe(1);
+  fake.say('alice', 'alice,helper', 'call the tool news');
+  await until(() => [...fake.world.posts.values()].some(({ message }) => message.includes('all quiet'))).toBe(true);
+  expect(errors()).not.toContain('no capability for');
+});
+
 test('says what it can do, and refuses the rest with the way out', async () => {
   const refused: [string[], RegExp][] = [
     [
-      ['--profile', 'king', '--stop', 'nobody', '--allow-link-hosts', 'https://x.example'],
-      /--profile: is "king", but must be one of reader.*\n- --stop: is "nobody".*\n- --allow-link-hosts: "https:.*is not a host/,
+      [
+        '--profile',
+        'king',
+        '--default-capability',
+        'raed',
+        '--stop',
+        'nobody',
+        '--allow-link-hosts',
+        'https://x.example',
+      ],
+      /--profile: is "king", but must be one of reader.*\n- --default-capability: is "raed".*\n- --stop: is "nobody".*\n- --allow-link-hosts: "https:.*is not a host/,
     ],
     [['--model', 'anthropic/claude-sonnet-5'], /needs a key: set ANTHROPIC_API_KEY/],
     [['--agent', 'missing.json'], /missing\.json cannot be read/],

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { PocketAgentOptions } from 'pocket-agent';
+import type { Capability } from '../access.ts';
 import { errorText, MattermostError } from '../errors.ts';
 import { isObject } from '../json.ts';
 
@@ -18,9 +19,15 @@ export interface AgentFileOptions {
   file: string | undefined;
   /** Goes before the one of the file. */
   model: string | undefined;
+  /** Of tools in its folders whose manifest names none. */
+  defaultCapability: Capability | undefined;
 }
 
-export async function readAgentOptions({ file, model }: AgentFileOptions): Promise<PocketAgentOptions> {
+export async function readAgentOptions({
+  file,
+  model,
+  defaultCapability,
+}: AgentFileOptions): Promise<PocketAgentOptions> {
   const content = file === undefined ? {} : await readObject(file);
   const unknown = Object.keys(content).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw invalid(`${file}: "${unknown}" is none of ${KEYS.slice(1).join(', ')}.`);
@@ -37,7 +44,7 @@ export async function readAgentOptions({ file, model }: AgentFileOptions): Promi
     mcpConfig: { mcpServers: serversFrom(folder, part(file, 'mcpServers', mcpServers)) },
     access: part(file, 'access', access),
     limits: part(file, 'limits', limits),
-    tools: await loadFolders(file, folder, tools),
+    tools: await loadFolders(foldersIn({ file, folder, tools }), defaultCapability),
   };
 }
 
@@ -69,13 +76,25 @@ function serversFrom(folder: string, servers: Record<string, unknown>): Record<s
   return Object.fromEntries(placed);
 }
 
-async function loadFolders(file: string | undefined, folder: string, tools: unknown = []) {
-  if (!Array.isArray(tools) || !tools.every((entry) => typeof entry === 'string')) {
-    throw invalid(`${file}: "tools" must be a list of folders, each as text.`);
+function foldersIn({
+  file,
+  folder,
+  tools = [],
+}: {
+  file: string | undefined;
+  folder: string;
+  tools: unknown;
+}): string[] {
+  if (Array.isArray(tools) && tools.every((entry) => typeof entry === 'string')) {
+    return tools.map((entry) => resolve(folder, entry));
   }
-  if (tools.length === 0) return [];
+  throw invalid(`${file}: "tools" must be a list of folders, each as a string.`);
+}
+
+async function loadFolders(paths: readonly string[], defaultCapability: Capability | undefined) {
+  if (paths.length === 0) return [];
   const { loadToolFolder } = await import('pocket-agent/tool-folder');
-  return tools.map((entry) => loadToolFolder(resolve(folder, entry)));
+  return paths.map((path) => loadToolFolder(path, defaultCapability ? { defaultCapability } : {}));
 }
 
 function invalid(text: string): MattermostError {

@@ -1,6 +1,6 @@
 // The arguments of the command mattermost-bot, and the environment it runs in.
 import { parseArgs } from 'node:util';
-import { type Profile, profiles } from '../access.ts';
+import { type Capability, capabilities, type Profile, profiles } from '../access.ts';
 import { readEnvFile, sentence } from '../command-line.ts';
 import { botVariables, configFrom, type Environment, type MattermostConfig } from '../config.ts';
 import { Settings } from '../config-settings.ts';
@@ -14,13 +14,15 @@ An agent that answers mentions, direct messages and replies in its threads.
   --agent <file>    JSON with agentConfig, mcpServers, tools, access and limits
   --model <name>    the model, such as anthropic/claude-sonnet-5 (goes before that of the file)
   --profile <name>  what its Mattermost tools may do: reader (default), writer, manager, admin or none
+  --default-capability <name>  what tools of folders can do whose manifest does not say: read, write, create or delete
   --stop <who>      whose stop sign counts: asker (default) or everyone
   --allow-link-hosts <hosts>  hosts its links may lead to, beside those people name: example.com,*.example.com or *
   --version         print the version
   --help            print this
 
 Needs MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account), from the environment or a .env file in this folder.
-Each option can be set there, too: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP, _ALLOW_LINK_HOSTS.
+Each option can be set there, too: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
+_ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY.
 `;
 
 export interface BotCommand {
@@ -28,6 +30,8 @@ export interface BotCommand {
   agentFile: string | undefined;
   model: string | undefined;
   profile: Profile | 'none';
+  /** Of tools in folders whose manifest names none. */
+  defaultCapability: Capability | undefined;
   mayStop: 'asker' | 'everyone';
   allowLinkHosts: string[];
 }
@@ -38,7 +42,7 @@ export function readBotCommand(args: readonly string[], own: Environment): 'help
   if (values.version) return 'version';
   const given: Record<string, string> = {};
   const calledAs: Record<string, string> = {};
-  for (const name of ['agent', 'model', 'profile', 'stop', 'allow-link-hosts'] as const) {
+  for (const name of Object.keys(botVariables) as (keyof typeof botVariables)[]) {
     const value = values[name];
     if (value === undefined) continue;
     given[botVariables[name]] = value;
@@ -48,6 +52,7 @@ export function readBotCommand(args: readonly string[], own: Environment): 'help
   const agentFile = settings.text(botVariables.agent);
   const model = settings.text(botVariables.model);
   const profile = settings.oneOf(botVariables.profile, [...profiles, 'none'], 'reader');
+  const defaultCapability = settings.oneOf(botVariables['default-capability'], capabilities, undefined);
   const mayStop = settings.oneOf(botVariables.stop, ['asker', 'everyone'], 'asker');
   const allowLinkHosts = settings.list(botVariables['allow-link-hosts']);
   const wrong = allowLinkHosts.find((host) => !isLinkHost(host));
@@ -57,7 +62,7 @@ export function readBotCommand(args: readonly string[], own: Environment): 'help
   if (agentFile === undefined && model === undefined) {
     settings.fault('--model', 'is missing: name a model, or an agent file that does (--agent)');
   }
-  return { config: configFrom(settings), agentFile, model, profile, mayStop, allowLinkHosts };
+  return { config: configFrom(settings), agentFile, model, profile, defaultCapability, mayStop, allowLinkHosts };
 }
 
 function parse(args: readonly string[]) {
@@ -68,6 +73,7 @@ function parse(args: readonly string[]) {
       agent: text,
       model: text,
       profile: text,
+      'default-capability': text,
       stop: text,
       'allow-link-hosts': text,
       version: flag,

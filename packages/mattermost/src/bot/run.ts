@@ -13,6 +13,7 @@ export async function runBot({
   agentFile,
   model,
   profile,
+  defaultCapability,
   mayStop,
   allowLinkHosts,
 }: BotCommand): Promise<void> {
@@ -22,7 +23,7 @@ export async function runBot({
     log.error('promise_forgotten', { error: error instanceof Error ? error.name : typeof error });
     log.debug('promise_forgotten', { reason: errorText(error) });
   });
-  const options = await readAgentOptions({ file: agentFile, model });
+  const options = await readAgentOptions({ file: agentFile, model, defaultCapability });
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   // one agent holds the connections; each conversation has one of the same making
   const agent = await makeAgent(options, tools);
