@@ -107,8 +107,7 @@ export const channelTools = [
         per_page,
         channelOf: (one) => one.id,
         async read(page, per_page) {
-          const mine =
-            page === 0 ? await context.api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`) : [];
+          const mine = page === 0 ? await context.api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`) : [];
           const open = await context.api.list<ChannelRecord>(path`/teams/${team}/channels`, { page, per_page });
           const found = [...mine.filter(({ type }) => type === 'P'), ...open];
           context.names.rememberChannels(found);
