@@ -26,12 +26,9 @@ export class PromptBuilder {
     this.#systemPrompt = systemPrompt;
     if (this.#prompt.length === 0 && systemPrompt?.trim())
       this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
-    for (; this.#converted < messages.length; this.#converted++) {
-      const message = messages[this.#converted];
-      if (!message) break;
-      const converted = repairMessage(message, anyModel);
-      if (converted) this.#push(converted);
-    }
+    const added = messages.slice(this.#converted).flatMap((message) => repairMessage(message, anyModel) ?? []);
+    this.#converted = messages.length;
+    this.#append(added);
     return this.#prompt;
   }
 
@@ -40,19 +37,32 @@ export class PromptBuilder {
     this.#converted = 0;
   }
 
-  #push(message: Message): void {
-    if (message.role === 'user' && message.content.some((part) => part.type === 'file' && part.data.type === 'url')) {
-      promptsWithUrls.add(this.#prompt);
-    }
+  #append(added: readonly Message[]): void {
+    if (added.some(hasUrl)) promptsWithUrls.add(this.#prompt);
     const last = this.#prompt.at(-1);
-    // Gemini wants the answers to all calls of a turn in one message, the others do not mind
-    if (message.role === 'tool' && last?.role === 'tool') {
-      this.#prompt[this.#prompt.length - 1] = snapshot({
-        ...last,
-        content: [...last.content, ...message.content],
-      });
-    } else this.#prompt.push(snapshot(message));
+    const isContinued = last?.role === 'tool' && added[0]?.role === 'tool';
+    if (isContinued) this.#prompt.pop();
+    for (const message of withJoinedResults(isContinued ? [last, ...added] : added))
+      this.#prompt.push(snapshot(message));
   }
+}
+
+function hasUrl({ role, content }: Message): boolean {
+  return role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url');
+}
+
+/** Gemini wants the answers to all calls of a turn in one message, the others do not mind. */
+function withJoinedResults(messages: readonly Message[]): Message[] {
+  const joined: Message[] = [];
+  let results: ToolMessage | undefined;
+  for (const message of messages) {
+    if (message.role === 'tool' && results) results.content.push(...message.content);
+    else {
+      results = message.role === 'tool' ? { ...message, content: [...message.content] } : undefined;
+      joined.push(results ?? message);
+    }
+  }
+  return joined;
 }
 
 /** Whether a prompt made here holds images by URL, which some providers do not fetch. */

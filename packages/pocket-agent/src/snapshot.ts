@@ -5,9 +5,7 @@ const snapshots = new WeakSet<object>();
 
 /** A frozen deep copy. Errors, bytes and instances of classes in it are shared, not copied. */
 export function snapshot<Value>(value: Value): Value {
-  const copy = copied(value, new Map(), true);
-  if (typeof copy === 'object' && copy !== null) snapshots.add(copy);
-  return copy;
+  return copied(value, new Map(), true);
 }
 
 /** A deep copy that its receiver may change. Errors, bytes and instances of classes in it are shared, not copied. */
@@ -22,17 +20,22 @@ function copied(value: unknown, seen: Map<unknown, unknown>, isFrozen: boolean):
   if (!Array.isArray(value) && !isPlain(value)) return value;
   const known = seen.get(value);
   if (known) return known;
-  const copy: unknown[] | Record<string, unknown> = Array.isArray(value) ? [] : {};
+  const copy = Array.isArray(value) ? [] : {};
   seen.set(value, copy);
-  for (const [key, item] of Object.entries(value)) {
-    const inside = copied(item, seen, isFrozen);
-    if (key === '__proto__') Object.defineProperty(copy, key, { value: inside, ...ordinary });
-    else Reflect.set(copy, key, inside);
-  }
-  return isFrozen ? Object.freeze(copy) : copy;
+  if (Array.isArray(value) && Array.isArray(copy)) {
+    for (const item of value) copy.push(copied(item, seen, isFrozen));
+  } else for (const [key, item] of Object.entries(value)) setOwn(copy, key, copied(item, seen, isFrozen));
+  if (!isFrozen) return copy;
+  snapshots.add(copy);
+  return Object.freeze(copy);
 }
 
-const ordinary = { enumerable: true, configurable: true, writable: true };
+/** An assignment to `__proto__` would change the prototype. */
+function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  } else target[key] = value;
+}
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -35,9 +35,9 @@ export function readAnswer(
         renamed.set(toolCallId, id);
       }
       const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
-      const called = malformed ? { malformed_arguments: input } : args;
-      message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
       const call = snapshot({ id, name, arguments: args });
+      const called = malformed ? { malformed_arguments: input } : call.arguments;
+      message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
       if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
     } else if (part.type === 'tool-result') {
       message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));

@@ -238,6 +238,20 @@ test('what a program keeps of the history cannot be changed, and adding to it ad
   expect([before.length, agent.messages.length]).toEqual([2, 3]);
 });
 
+test('a frozen value is copied once: models and listeners see the parts of the history themselves', async () => {
+  const call = (count: number) => ({ name: 'echo', arguments: { deep: { count } } });
+  const echo = tool({ name: 'echo', description: 'Echo', run: () => 'echo' });
+  const { agent, model } = scriptedAgent([{ toolCalls: [1, 2, 3].map(call) }, 'done'], { tools: [echo] });
+  const seen: unknown[] = [];
+  await agent.run('hi', { onEvent: ({ type, data }) => void (type === 'tool_call' && seen.push(data.arguments)) });
+  const [, answer, ...others] = agent.messages;
+  const inputs = answer?.role === 'assistant' ? answer.content.map((part) => 'input' in part && part.input) : [];
+  expect(seen.map((args, index) => args === inputs[index])).toEqual([true, true, true]);
+  const joined = model.calls.at(-1)?.prompt.at(-1)?.content ?? [];
+  const results = others.flatMap((message) => (message.role === 'tool' ? message.content : []));
+  expect(results.map((part, index) => part === joined[index])).toEqual([true, true, true]);
+});
+
 test('an object that createHookContext returns again and again is left as it is', async () => {
   const signals: AbortSignal[] = [];
   const shared: Omit<HookContext, 'signal'> & { greet(): string } = Object.assign(
