@@ -112,6 +112,16 @@ test('a signature by another key under the same name is refused', async () => {
   await expect(register(await signed(secured, {}, others))).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
 });
 
+test('of many keys with the same id only a few are tried, since each takes the time of the hub', async () => {
+  const others = await Promise.all([1, 2, 3].map(() => generateKeyPair('ES256', { extractable: true })));
+  const [one, two, three] = await Promise.all(others.map((other) => publicKey(other, 'one')));
+  const right = await publicKey(keys, 'one');
+  server.files['/keys'] = { keys: [one, two, right, three] };
+  expect(await register(await signed(secured))).toBe(true);
+  server.files['/keys'] = { keys: [one, two, three, right] };
+  await expect(register(await signed(secured))).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
+});
+
 test('keys from elsewhere, missing keys and unknown ways to sign verify nothing', async () => {
   const elsewhere = new CardServer('');
   elsewhere.files['/keys'] = server.files['/keys'];

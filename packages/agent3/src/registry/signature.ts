@@ -24,6 +24,8 @@ interface Signature {
 }
 
 const MOST_SIGNATURES = 5;
+/** With the id that a signature names. Each is tried on the main thread, with all of the card. */
+const MOST_KEYS = 3;
 
 const algorithms = new Map<string, { kty: string; hash: string | null; isPss?: boolean; curve?: string }>([
   ['ES256', { kty: 'EC', hash: 'sha256', curve: 'P-256' }],
@@ -51,7 +53,7 @@ export async function verifyCard(card: CardJson, findKeys: FindKeys): Promise<Si
     if (!isSignature(signature)) continue;
     const header = readHeader(signature.protected);
     if (!header) continue;
-    for (const key of await findKeys(header)) {
+    for (const key of (await findKeys(header)).slice(0, MOST_KEYS)) {
       if (verifies(whole, { signature, key, algorithm: header.alg })) return 'valid';
       if (!verifies(compact, { signature, key, algorithm: header.alg })) state = 'invalid';
       else if (keepsSecurity(content)) return 'valid';
