@@ -132,6 +132,34 @@ describe('markdown in a terminal', () => {
     expect(plain('a window too narrow to wrap', 5)).toBe('a window too narrow to wrap\n');
   });
 
+  test('cells of a table wrap where the window is too narrow for them, with their emphasis', () => {
+    const table = '| city | note |\n|--|--:|\n| Ghent | a **very long note** on canals |\n| Oostende | sea |\n';
+    const shown = rendered([table], 25);
+    expect(stripVTControlCharacters(shown)).toBe(
+      [
+        'city                 note',
+        '─────────────────────────',
+        'Ghent         a very long',
+        '           note on canals',
+        'Oostende              sea',
+        '',
+      ].join('\n'),
+    );
+    const bold = shown
+      .split('\n')
+      .map((line) => cells(line).flatMap((cell) => (cell.startsWith('1|') ? cell.slice(2) : [])));
+    expect(bold.map((letters) => letters.join(''))).toEqual(['citynote', '', 'very long', 'note', '', '']);
+    const address = `https://example.com/${'x'.repeat(40)}`;
+    const lines = stripVTControlCharacters(rendered([`| a | b |\n|--|--|\n| ${address} | 東京 |\n`], 30)).split('\n');
+    expect(Math.max(...lines.map(textWidth))).toBe(30);
+    expect(
+      lines
+        .slice(2)
+        .map((line) => line.slice(0, 24).trim())
+        .join(''),
+    ).toBe(address);
+  });
+
   test('a table has columns, also with wide letters; where it does not fit it has none', () => {
     const aligned = '| a | b | c |\n|:--|:-:|--:|\n| long | long | 100 |\n| x | y | 1 |\n';
     expect(stripVTControlCharacters(rendered([aligned]))).toBe(

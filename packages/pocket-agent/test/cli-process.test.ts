@@ -46,9 +46,7 @@ test('a tool that prints, forgets a promise and leaves a timer behind spoils nei
   const tools = writeFiles({ 'Rude/manifest.yaml': declared('rude'), 'Rude/tool.mjs': RUDE });
   const { code, stdout, stderr } = await folder.command(['call', '--yes', '--tools', tools, 'Rude', 'rude']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
-  expect(stderr).toMatch(
-    /^at import\nmade\nin a call\npocket-agent: nobody caught this: Error: forgotten \ufffd\[2J\n/,
-  );
+  expect(stderr).toMatch(/^at import\nmade\nin a call\npocket-agent: uncaught error: Error: forgotten \ufffd\[2J\n/);
   expect(await folder.command(['serve-tools', tools])).toMatchObject({ code: 0, stdout: '' });
 });
 
@@ -57,7 +55,7 @@ test('an error that is thrown outside of all calls is one text, harmless, and th
   const tools = writeFiles({ 'Late/manifest.yaml': declared('late'), 'Late/tool.mjs': code });
   const outcome = await folder.command(['call', '--yes', '--tools', tools, 'Late', 'late']);
   expect(outcome).toMatchObject({ code: 1, stdout: '' });
-  expect(outcome.stderr).toMatch(/^pocket-agent: nobody caught this: Error: late \ufffd\[2J\n/);
+  expect(outcome.stderr).toMatch(/^pocket-agent: uncaught error: Error: late \ufffd\[2J\n/);
 });
 
 test('Ctrl-C ends it also while a tool folder is being loaded', async () => {

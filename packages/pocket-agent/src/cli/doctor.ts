@@ -63,7 +63,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   for (const finding of checkKeys(process.env)) report(finding);
   for (const finding of checkPackages()) report(finding);
   const request = await readAgentRequest(values).catch((error) => {
-    report({ state: 'broken', text: errorText(error), mend: 'Mend the file or option it names.' });
+    report({ state: 'broken', text: errorText(error), mend: 'Fix the file or option it names.' });
     return undefined;
   });
   if (request) {
@@ -198,7 +198,7 @@ async function checkFolder(name: string, { folderOptions }: AgentRequest, signal
           }),
         ),
       ...warnings.map((text): Finding => ({ state: 'note', text })),
-      ...problems.map((text): Finding => ({ state: 'broken', text, mend: 'Mend that line, and run doctor again.' })),
+      ...problems.map((text): Finding => ({ state: 'broken', text, mend: 'Fix that line, and run doctor again.' })),
     ];
   } catch (error) {
     return [

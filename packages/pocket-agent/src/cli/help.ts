@@ -40,7 +40,7 @@ Commands:
   new-tool NAME               write a tool folder that works
   dump [FILE]                 documentation and source of this package as one Markdown text
   sessions                    the conversations kept with --session and /save
-  doctor                      check Node, keys, servers, tool folders; says how to mend each
+  doctor                      check Node, keys, servers, tool folders; says how to fix each problem
 
 Options:
   -m, --model NAME     anthropic/…, openai/…, google/…, azure/…, ollama/…, openai-compatible/… or demo
@@ -48,8 +48,8 @@ Options:
 ${source}${access}      --yes            allow every call; without it, and without a terminal to ask in, such calls are refused
       --image FILE     a PNG, JPEG, GIF or WebP for the model; may be repeated
       --session NAME   keep the conversation under this name, and go on with it
-      --max-cost USD   end a run that has cost so much
-      --max-steps N    end a run after so many answers of the model; default: 50
+      --max-cost USD   end a run when it has cost this much
+      --max-steps N    end a run after this many answers of the model; default: 50
       --json           events as JSON lines on stdout, the answer last
   -q, --quiet          only the answer, and questions about calls
   -h, --help           this text
@@ -62,7 +62,7 @@ Exit codes:
   3  a limit was reached: steps, cost, tokens, tool calls or time
   4  call: the call was refused
   130, 143, 129  stopped by Ctrl-C, by SIGTERM, by the end of the terminal
-  141  whoever read the output has gone
+  141  output pipe closed
 `,
   },
   tools: {
@@ -138,7 +138,7 @@ Options:
   doctor: {
     usage: ['pocket-agent doctor [options]'],
     about: `Checks Node, keys (only whether they are set), provider packages, servers, tool folders, the data folder and the
-terminal, and says how to mend what is broken. Exit code 1 when something is.
+terminal, and says how to fix what is broken. Exit code 1 when something is.
 
 Options:
   -m, --model NAME     the model to check; default: the one that would be used

@@ -25,7 +25,7 @@ export function guardProcess(interrupts: Interrupts): void {
 }
 
 function tellUncaught(error: unknown): void {
-  process.stderr.write(`pocket-agent: nobody caught this: ${printableText(redactSecrets(inspect(error)))}\n`);
+  process.stderr.write(`pocket-agent: uncaught error: ${printableText(redactSecrets(inspect(error)))}\n`);
 }
 
 /** When all is written. What a tool has left open would keep the process alive for ever. */

@@ -11,6 +11,7 @@ export interface WrapOutput {
 const MIN_COLUMNS = 20;
 const ESC = '\u001b';
 const token = new RegExp(`(${ESC}\\[[\\d;]*m)|(\\s+)|([^\\s${ESC}]+|${ESC})`, 'g');
+const colourCode = new RegExp(`${ESC}\\[(\\d+)m`, 'g');
 const ascii = /^[!-~]*$/;
 
 /** Whole lines; what a line is broken into stands below its first word. */
@@ -25,6 +26,57 @@ export function wrapped(text: string, columns: number): string {
     wrap.end();
   }
   return shown.join('');
+}
+
+/** Lines of at most `width` columns, each with colours of its own; a longer word is cut. */
+export function wrappedLines(text: string, width: number): string[] {
+  const lines = [''];
+  let used = 0;
+  let space = '';
+  /** Those after the space. */
+  let colours = '';
+  const add = (piece: string) => {
+    lines[lines.length - 1] += piece;
+    used += textWidth(piece);
+  };
+  const endLine = () => {
+    lines.push('');
+    used = 0;
+  };
+  for (const [, colour, blank, letters = ''] of text.matchAll(token)) {
+    if (colour !== undefined && space === '') add(colour);
+    else if (colour !== undefined) colours += colour;
+    else if (blank !== undefined) space = used > 0 ? ' ' : '';
+    else {
+      if (used > 0 && used + space.length + textWidth(letters) > width) endLine();
+      else add(space);
+      add(colours);
+      colours = '';
+      space = '';
+      for (const { segment } of graphemes.segment(letters)) {
+        if (used > 0 && used + graphemeWidth(segment) > width) endLine();
+        add(segment);
+      }
+    }
+  }
+  add(colours);
+  return eachColoured(lines);
+}
+
+const colourEnds: Readonly<Record<string, RegExp>> = { 22: /^[12]$/, 23: /^3$/, 24: /^4$/, 39: /^3[0-7]$/ };
+
+/** Colours that go on in the next line end with each line and begin again in the next. */
+function eachColoured(lines: readonly string[]): string[] {
+  let open: { code: string; end: string }[] = [];
+  return lines.map((line) => {
+    const before = open.map(({ code }) => `${ESC}[${code}m`).join('');
+    for (const [, code = ''] of line.matchAll(colourCode)) {
+      const end = Object.keys(colourEnds).find((each) => colourEnds[each]?.test(code));
+      if (end === undefined) open = open.filter((each) => each.end !== code);
+      else open.push({ code, end });
+    }
+    return before + line + open.map(({ end }) => `${ESC}[${end}m`).join('');
+  });
 }
 
 export class WordWrap {
