@@ -93,6 +93,14 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
     expect(textOf(result)).toMatch(/^(x"é😀)+.{0,3}… \(cut: the answer is longer than 1000 bytes\)$/u);
   });
 
+  test('but an error of that size is refused', async () => {
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) =>
+        reply.raw(`{"error":{"code":-32603,"message":"no","data":[${'0,'.repeat(10 * MEGABYTE)}0]}}`, 'application/json', 500),
+    });
+    await expect((await call(agent)).result).rejects.toThrow('larger than 1048576 bytes');
+  });
+
   test('but one of millions of parts is refused at once, and its task is not asked for again', async () => {
     const parts = `[${'{"text":""},'.repeat(2 * MEGABYTE)}{"text":""}]`;
     const done = JSON.stringify(task('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a', parts: [] }] }));

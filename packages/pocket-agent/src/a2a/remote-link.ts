@@ -16,7 +16,7 @@ import {
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
 import { A2AError } from '@a2a-js/sdk/errors';
-import { FetchError, isHost, makeFetch } from '@pocket-agent/http/fetch';
+import { FetchError, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
 import { errorText, isPocketError, PocketError, refusalReason } from '../errors.ts';
 import { retryAfterHeader } from '../provider-errors.ts';
 import { boundedResponse } from './bounded-response.ts';
@@ -25,6 +25,7 @@ import { CARD_PATH } from './wire.ts';
 
 /** Of everything that is answered to one request, before long strings in it are cut. */
 const MOST_BYTES = 268_435_456;
+const MOST_ERROR_BYTES = 1_048_576;
 
 export interface RemoteLinkOptions {
   url: string;
@@ -155,8 +156,9 @@ async function readable(response: Response, options: RemoteLinkOptions): Promise
     const text = `${host} answered ${status} with a page in HTML, not with A2A`;
     throw status >= 500 ? new TypeError(text) : new PocketError('TOOL_FAILED', `${text}.`);
   }
-  if (status >= 500) return withErrorBody(response, host);
-  return boundedResponse(response, { host, maxStringBytes: options.maxStringBytes });
+  const { maxStringBytes } = options;
+  if (status < 500) return boundedResponse(response, { host, maxStringBytes });
+  return withErrorBody(withCutStrings(response, { maxStringBytes, maxBytes: MOST_ERROR_BYTES }), host);
 }
 
 /** A server that fails for a moment answers without an error of A2A. */
