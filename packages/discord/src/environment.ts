@@ -10,11 +10,11 @@ import {
   arePrices,
   capabilityFaults,
   completionFaults,
-  hostRule,
-  isHostPattern,
+  hostFaults,
   isPort,
   isRecord,
   isWebAddress,
+  linkHostFaults,
   PRICES_RULE,
   portRule,
   serversFault,
@@ -99,13 +99,10 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     if (!bundledFolderPath(path)) faults.push(...directoryFault('POCKET_DISCORD_TOOLS', path));
   const capability = text('POCKET_DISCORD_DEFAULT_CAPABILITY');
   if (capability !== undefined) faults.push(...capabilityFaults('POCKET_DISCORD_DEFAULT_CAPABILITY', capability));
-  const hosts = (name: string) => {
-    const given = list(name);
-    for (const host of given) if (!isHostPattern(host)) faults.push(`${name} ${hostRule(host)}`);
-    return given;
-  };
-  const fileHosts = hosts('POCKET_DISCORD_FILE_HOSTS');
-  const allowLinkHosts = hosts('POCKET_DISCORD_ALLOW_LINK_HOSTS');
+  const fileHosts = list('POCKET_DISCORD_FILE_HOSTS');
+  const allowLinkHosts = list('POCKET_DISCORD_ALLOW_LINK_HOSTS');
+  faults.push(...hostFaults('POCKET_DISCORD_FILE_HOSTS', fileHosts));
+  faults.push(...linkHostFaults('POCKET_DISCORD_ALLOW_LINK_HOSTS', allowLinkHosts));
   const knowledge = text('POCKET_DISCORD_KNOWLEDGE');
   if (knowledge !== undefined) faults.push(...directoryFault('POCKET_DISCORD_KNOWLEDGE', knowledge));
   const database = databaseIn(text, faults);

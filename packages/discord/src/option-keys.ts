@@ -85,8 +85,7 @@ function faultsOf(options: BotOptions): string[] {
     if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string')))
       faults.push(`${name} must be a list of ids, each a text such as "123456789012345678".`);
   const { fileHosts = [], allowLinkHosts = [], defaultCapability } = options;
-  for (const [name, hosts] of Object.entries({ fileHosts, allowLinkHosts }))
-    for (const host of hosts) if (!isHostPattern(host)) faults.push(`${name} ${hostRule(host)}`);
+  faults.push(...hostFaults('fileHosts', fileHosts), ...linkHostFaults('allowLinkHosts', allowLinkHosts));
   if (defaultCapability !== undefined) faults.push(...capabilityFaults('defaultCapability', defaultCapability));
   const wrong = serversFault(mcpServers ?? {}, process.env);
   if (wrong !== undefined) faults.push(`mcpServers: ${wrong}`);
@@ -141,12 +140,18 @@ export function capabilityFaults(where: string, given: string): string[] {
 }
 
 /** `example.com`, `example.com:8443`, `*.example.com` or an address. */
-export function isHostPattern(text: unknown): boolean {
-  return typeof text === 'string' && /^(\*\.)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i.test(text);
+const HOST = /^(\*\.)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
+
+export function hostFaults(where: string, given: unknown): string[] {
+  if (!Array.isArray(given)) return [`${where} must be a list of hosts, such as ["example.com"].`];
+  return given
+    .filter((host) => typeof host !== 'string' || !HOST.test(host))
+    .map((host) => `${where} has "${host}", but a host looks like example.com, *.example.com or example.com:8443.`);
 }
 
-export function hostRule(given: unknown): string {
-  return `has "${given}", but a host looks like example.com, *.example.com or example.com:8443.`;
+/** Here `*` stands for every host. */
+export function linkHostFaults(where: string, given: unknown): string[] {
+  return hostFaults(where, Array.isArray(given) ? given.filter((host) => host !== '*') : given);
 }
 
 export function isWebAddress(text: string): boolean {

@@ -70,7 +70,7 @@ export interface BotOptions {
   limits?: BotLimits;
   reply?: ReplyOptions;
   /**
-   * Hosts whose links Discord may preview in what a model wrote, such as `example.com` or `*.example.com`, if a message has
+   * Hosts whose links Discord may preview in what a model wrote, such as `example.com`, `*.example.com`, or `*`, if a message has
    * no other links. Default none.
    */
   allowLinkHosts?: readonly string[];

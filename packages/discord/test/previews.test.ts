@@ -1,6 +1,7 @@
 // Discord fetches what it previews: nothing that a model wrote may reach out by itself.
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
+import { type BotOptions, createBot } from '../src/index.ts';
 import { inertLinks, previewFlags } from '../src/reply/inert-links.ts';
 import { answers, PacedModel, startBot } from './start-bot.ts';
 
@@ -77,6 +78,22 @@ test.each([
   ['[a](https://a.example "title")', '[a](<https://a.example> "title")'],
 ])('%j becomes %j', (text, expected) => {
   expect(inertLinks(text)).toBe(expected);
+});
+
+test('every host may be allowed, but a link that hides another one stays inert', () => {
+  const plain = 'https://a.example/b';
+  expect(inertLinks(plain, ['*'])).toBe(plain);
+  expect(previewFlags(plain, ['*']).flags).toEqual([]);
+  expect(previewFlags(`[${plain}](${LEAK})`, ['*']).flags).toEqual([MessageFlags.SuppressEmbeds]);
+});
+
+test.each([
+  [{ allowLinkHosts: 'example.com' }, 'allowLinkHosts must be a list of hosts'],
+  [{ allowLinkHosts: ['https://example.com/'] }, 'allowLinkHosts has "https://example.com/"'],
+  [{ fileHosts: ['*'] }, 'fileHosts has "*"'],
+])('hosts are checked: %j', (options, problem) => {
+  const given = { token: 'token', database: { file: ':memory:' }, models: [{ name: 'demo' }], ...options };
+  expect(() => createBot(given as unknown as BotOptions)).toThrow(problem);
 });
 
 test('a text of nothing but backticks, brackets and links takes no time', () => {

@@ -642,3 +642,10 @@ test('a bot with a wrong token does not start', async () => {
   const log = createLog({ level: 'silent', format: 'json' });
   await expect(createMattermostBot({ config, agent, log })).rejects.toThrow('Authentication failed');
 });
+
+test.each([
+  ['example.com', 'must be a list of hosts'],
+  [['https://example.com'], '"https://example.com" is not a host'],
+])('refuses %j as allowLinkHosts', async (hosts, problem) => {
+  await expect(world({ allowLinkHosts: hosts as string[] })).rejects.toThrow(problem);
+});

@@ -96,7 +96,11 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
   test('but an error of that size is refused', async () => {
     const agent = await foreign({
       SendStreamingMessage: (_params, reply) =>
-        reply.raw(`{"error":{"code":-32603,"message":"no","data":[${'0,'.repeat(10 * MEGABYTE)}0]}}`, 'application/json', 500),
+        reply.raw(
+          `{"error":{"code":-32603,"message":"no","data":[${'0,'.repeat(10 * MEGABYTE)}0]}}`,
+          'application/json',
+          500,
+        ),
     });
     await expect((await call(agent)).result).rejects.toThrow('larger than 1048576 bytes');
   });

@@ -12,6 +12,9 @@ export function isLinkHost(text: string): boolean {
 }
 
 export function checkLinkHosts(hosts: readonly string[]): void {
+  if (!Array.isArray(hosts)) {
+    throw new MattermostError('CONFIG_INVALID', 'allowLinkHosts must be a list of hosts, such as ["example.com"].');
+  }
   for (const given of hosts) {
     if (isLinkHost(given)) continue;
     const text = `allowLinkHosts: "${given}" is not a host: write example.com, *.example.com for all below it, or * for all.`;
