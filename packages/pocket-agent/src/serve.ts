@@ -143,7 +143,7 @@ export class AgentServer {
   async #converse(message: string, run: ServedRunOptions, canAsk: boolean, place: Place): Promise<CallToolResult> {
     if (this.#options.conversation === 'shared') return this.#answer(this.#agent, message, run, canAsk);
     const result = await place.among.use(place, (agent) => this.#answer(agent, message, run, canAsk));
-    return place.is === 'new' ? withConversationId(result, place.id) : result;
+    return place.is === 'kept' ? result : withConversationId(result, place);
   }
 
   /** Speaks MCP on stdin and stdout until the client goes away or the process is told to stop; then closes the agent. */
@@ -238,12 +238,12 @@ function unknownConversation(id: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] };
 }
 
-/** The model of the client reads the content, its program `_meta`. */
-function withConversationId(result: CallToolResult, id: string): CallToolResult {
+/** Programs find the id in every answer, in `_meta`. A model reads it once, with the first answer. */
+function withConversationId(result: CallToolResult, { id, is }: Pick<Place, 'id' | 'is'>): CallToolResult {
   const text = `[conversation_id: ${id} (pass it with the next message to continue this conversation)]`;
   return {
     ...result,
-    content: [...result.content, { type: 'text', text }],
+    content: is === 'new' ? [...result.content, { type: 'text', text }] : result.content,
     _meta: { ...result._meta, context_id: id },
   };
 }

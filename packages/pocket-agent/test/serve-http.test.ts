@@ -397,10 +397,16 @@ describe('a client of 2026 that sends no context_id', () => {
     expect((await talker.say('other')).content[0]?.text).toBe('other');
   });
 
-  test('gets the id also in _meta, for a program that keeps it', async () => {
-    const { url } = await serve(recalls(1));
-    const answer = await (await client('SDK v2 in 2026', url)).say('one');
-    expect(answer._meta?.context_id).toBe(conversationIn(answer));
+  test('gets the id in _meta of every answer, for a program that continues with what came last', async () => {
+    const { url } = await serve(recalls(3));
+    const talker = await client('SDK v2 in 2026', url);
+    let answer = await talker.say('one');
+    const conversationId = conversationIn(answer);
+    for (const message of ['two', 'three']) {
+      expect(answer._meta?.context_id).toBe(conversationId);
+      answer = await talker.say(message, { conversationId: String(answer._meta?.context_id) });
+    }
+    expect(textOf(answer)).toBe('one + two + three');
   });
 
   test('is told of a conversation that is not known, and speaks in none', async () => {
