@@ -133,6 +133,15 @@ test('what an agent says of itself, or of another agent of its owner, does not c
   expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0 });
 });
 
+test('what an agent says of itself does not count even where its owner is alone', async () => {
+  const local = { ...alice, isLocal: true };
+  const receipt = await registry.record(
+    callRecord(agentId, { caller: alice.id, userAgentId: agentId, startedAt: now }),
+  );
+  await registry.feedback({ agentId, rating: 5, feedback: '', receipt }, local);
+  expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0 });
+});
+
 test('an agent shows how often its owner called and rated in its name', async () => {
   const { id: bot } = await registry.register({ card: v1Card({ name: 'Bot' }) }, bob);
   expect(await registry.select(bot)).not.toHaveProperty('asCaller');
