@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { Redactor } from '../src/bridge/clean-text.ts';
 import { type Credential, OwnerTokens, type Registration, RemoteAgent3 } from '../src/index.ts';
 import { cardOf, type Json, sendJson, serve } from './fixtures/local-server.ts';
 import { ask, atEnd, connect, connectTo, keptLog, open, startHub, temporaryFolder, tokens } from './front-setup.ts';
@@ -152,4 +153,19 @@ test('no secret comes out anywhere: API, MCP, pages, errors, logs, database', as
       }
     }
   }
+});
+
+test('long secrets that repeat themselves are found in linear time, whole, in bytes and begun at the end', () => {
+  const secrets = Array.from({ length: 10 }, (_, number) => `${'a'.repeat(5_000)}${number}${'a'.repeat(4_990)}`);
+  const [secret = ''] = secrets;
+  const redactor = new Redactor();
+  redactor.add(secrets);
+  const before = performance.now();
+  expect(redactor.redact('a'.repeat(200_000))).toHaveLength(200_000);
+  expect(redactor.divide(`${'a'.repeat(9_000)}c`).held).toBe('');
+  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(redactor.redact(`x${secret}y${secret}`)).toBe('x[secret removed]y[secret removed]');
+  expect(redactor.divide(`x${secret.slice(0, 6_000)}`)).toEqual({ told: 'x', held: secret.slice(0, 6_000) });
+  expect(redactor.holdsSecret(Buffer.from(`é${secret}é`))).toBe(true);
+  expect(redactor.holdsSecret(Buffer.from(secret.slice(1)))).toBe(false);
 });

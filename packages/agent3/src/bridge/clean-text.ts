@@ -25,10 +25,13 @@ export function cleanLine(text: string, most: number, redactor = new Redactor())
 
 const REMOVED = '[secret removed]';
 const SHORTEST_SECRET = 4;
+/** From here on a search by Node itself takes as long as text and secret multiplied, if they repeat themselves. */
+const LONG_SECRET = 200;
 
 /** Takes the secrets that were sent out of whatever comes back: an agent may echo them. */
 export class Redactor {
   #secrets: string[] = [];
+  readonly #repeats = new Map<string, Uint32Array>();
 
   add(secrets: readonly string[]): void {
     const forms = secrets.flatMap((secret) => [
@@ -41,13 +44,20 @@ export class Redactor {
   }
 
   redact(text: string): string {
-    return this.#secrets.reduce((rest, secret) => rest.replaceAll(secret, REMOVED), text);
+    return this.#secrets.reduce(
+      (rest, secret) =>
+        secret.length < LONG_SECRET
+          ? rest.replaceAll(secret, REMOVED)
+          : this.#piecesWithout(rest, secret).join(REMOVED),
+      text,
+    );
   }
 
   /** Of a text that goes on: what can be told of it, and its end if that may be the beginning of a secret. */
   divide(text: string): { told: string; held: string } {
     const redacted = this.redact(text);
-    const end = redacted.length - Math.max(0, ...this.#secrets.map((secret) => begunIn(redacted, secret)));
+    const begun = this.#secrets.map((secret) => begunIn(redacted, secret, this.#repeatsOf(secret)));
+    const end = redacted.length - Math.max(0, ...begun);
     return { told: redacted.slice(0, end), held: redacted.slice(end) };
   }
 
@@ -58,13 +68,56 @@ export class Redactor {
   }
 
   holdsSecret(bytes: Buffer): boolean {
-    return this.#secrets.some((secret) => bytes.includes(secret));
+    const text = bytes.toString('latin1');
+    return this.#secrets.some((secret) =>
+      secret.length < LONG_SECRET
+        ? bytes.includes(secret)
+        : this.#piecesWithout(text, Buffer.from(secret).toString('latin1')).length > 1,
+    );
+  }
+
+  /** What is before, between and behind each place where the secret is. */
+  #piecesWithout(text: string, secret: string): string[] {
+    const by = { secret, repeats: this.#repeatsOf(secret) };
+    const pieces: string[] = [];
+    let from = 0;
+    for (let index = 0, count = 0; index < text.length; index++) {
+      count = longer(count, text[index], by);
+      if (count < secret.length) continue;
+      pieces.push(text.slice(from, index + 1 - count));
+      from = index + 1;
+      count = 0;
+    }
+    return [...pieces, text.slice(from)];
+  }
+
+  #repeatsOf(secret: string): Uint32Array {
+    const known = this.#repeats.get(secret) ?? repeatsOf(secret);
+    this.#repeats.set(secret, known);
+    return known;
   }
 }
 
-/** How many characters at the end of a text are the beginning of a secret. */
-function begunIn(text: string, secret: string): number {
-  for (let length = Math.min(text.length, secret.length - 1); length > 0; length--)
-    if (text.endsWith(secret.slice(0, length))) return length;
-  return 0;
+/** For each position in a secret: how many characters up to it repeat its beginning (the table of Knuth, Morris and Pratt). */
+function repeatsOf(secret: string): Uint32Array {
+  const repeats = new Uint32Array(secret.length);
+  for (let index = 1, count = 0; index < secret.length; index++) {
+    count = longer(count, secret[index], { secret, repeats });
+    repeats[index] = count;
+  }
+  return repeats;
+}
+
+/** How many characters at the end of a text are the beginning of a secret, in linear time: agents may know the secret. */
+function begunIn(text: string, secret: string, repeats: Uint32Array): number {
+  let count = 0;
+  for (let index = Math.max(0, text.length - secret.length + 1); index < text.length; index++)
+    count = longer(count, text[index], { secret, repeats });
+  return count;
+}
+
+function longer(count: number, next: string | undefined, by: { secret: string; repeats: Uint32Array }): number {
+  let begun = count;
+  while (begun > 0 && by.secret[begun] !== next) begun = by.repeats[begun - 1] ?? 0;
+  return by.secret[begun] === next ? begun + 1 : begun;
 }
