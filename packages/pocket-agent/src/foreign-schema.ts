@@ -60,7 +60,7 @@ export async function checkForeign({ origin, signal, ...check }: ForeignCheck): 
   if (!signal) return promise;
   const release = onAbort(signal, (reason) => {
     reject(reason);
-    cancel(job, queue);
+    cancel(job, queue, origin);
   });
   return promise.finally(release);
 }
@@ -144,10 +144,11 @@ function newThread(): SchemaThread {
   return thread;
 }
 
-function cancel(job: Job, queue: Queue): void {
+function cancel(job: Job, queue: Queue, origin: unknown): void {
   if (queue.running === job) job.thread?.stop('it was cancelled');
   const index = queue.waiting.indexOf(job);
   if (index < 0) return;
   queue.waiting.splice(index, 1);
   queue.characters -= sizeOf(job.task);
+  if (queue.waiting.length === 0 && !queue.running) queues.delete(origin);
 }

@@ -156,7 +156,7 @@ function repairFile(
     const isTaken = rules.fileTypes?.test(part.mediaType) ?? true;
     return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not take such files');
   }
-  const key = imageKey(part);
+  const key = rules.refusedImages.size > 0 ? imageKey(part) : undefined;
   if (key !== undefined && rules.refusedImages.has(key)) return leftOut(part.mediaType, 'the provider refused it');
   if (part.data.type !== 'data' || typeof part.data.data !== 'string') return withUrl(part);
   const data = standardBase64(part.data.data);
@@ -175,8 +175,8 @@ function repairFile(
 /** What an image is known by when it was refused. */
 function imageKey({ mediaType, data }: LanguageModelV4FilePart): string | undefined {
   if (!mediaType.startsWith('image/')) return undefined;
-  if (data.type === 'url') return String(data.url);
-  return data.type === 'data' && typeof data.data === 'string' ? standardBase64(data.data) : undefined;
+  if (data.type === 'url') return sha256(String(data.url));
+  return data.type === 'data' && typeof data.data === 'string' ? sha256(standardBase64(data.data)) : undefined;
 }
 
 /** The images of a prompt, by what they are known by. */

@@ -17,7 +17,7 @@ export interface ProviderRules {
   /** Whether ids of stored items and encrypted reasoning may be sent to the account they came from. */
   readonly keepsItems: boolean;
   readonly sendsReasoning: boolean;
-  /** Images that were refused before, by their data or address. */
+  /** The images that were refused last, by a hash of their data or address. */
   readonly refusedImages: ReadonlySet<string>;
   /** Ids of tool calls must be nine letters or digits. */
   readonly shortCallIds: boolean;
@@ -133,12 +133,16 @@ const lessons: readonly Lesson[] = [
 const REFUSED_IMAGE =
   /could not process image|image (input|content|data|url|exceeds|format|type)|invalid image|image is not valid|unsupported (image|mime)|(image|vision|multimodal)\S* .{0,40}not (supported|support)|not support\S* .{0,20}image/i;
 
+/** Far more than one conversation holds; an older one would be refused and learned again. */
+const MOST_REFUSED_IMAGES = 10_000;
+
 /** Leaves the images of a refused request out from now on; others are sent. Undefined when it was not for images. */
 export function learnImages(model: LanguageModelV4, refusal: string, images: readonly string[]): string | undefined {
   const rules = rulesOf(model);
   const fresh = images.filter((image) => !rules.refusedImages.has(image));
   if (fresh.length === 0 || !REFUSED_IMAGE.test(refusal)) return undefined;
-  rulesByModel.set(model, { ...rules, refusedImages: new Set([...rules.refusedImages, ...fresh]) });
+  const refusedImages = new Set([...rules.refusedImages, ...fresh].slice(-MOST_REFUSED_IMAGES));
+  rulesByModel.set(model, { ...rules, refusedImages });
   return fresh.length === 1 ? 'an image' : `${fresh.length} images`;
 }
 
