@@ -235,8 +235,9 @@ async function failedResult(
   }
   const result = said ?? errorToolResult(call, errorText(error), error, run.settings);
   const isBadArguments = isPocketError(error, 'TOOL_ARGUMENTS_INVALID') || looksLikeBadArguments(errorText(error));
-  if (entry && isBadArguments) {
-    const schema = JSON.stringify(entry.tool.inputSchema);
+  const schema = entry && isBadArguments ? JSON.stringify(entry.tool.inputSchema) : undefined;
+  // servers write schemas of any length, and the model knows this one already
+  if (schema !== undefined && Buffer.byteLength(schema) <= run.settings.maxToolResultBytes) {
     result.toolResultContent.push({
       type: 'text',
       text: `Call it again with arguments that fit this JSON Schema: ${schema}`,

@@ -258,6 +258,17 @@ describe('text of strangers', () => {
   });
 });
 
+test.each([
+  ['a line of code whose string never ends', ['```js\n', `"${'\\"'.repeat(100_000)}\n`, '```\n']],
+  ['a line of stars that comes one by one', Array.from({ length: 40_000 }, () => '*')],
+])('%s is shown in linear time', (_, pieces) => {
+  const stream = new MarkdownStream({ style: makeStyle(true), columns: () => 80, write: () => {} });
+  const started = performance.now();
+  for (const piece of pieces) stream.push(piece);
+  stream.end();
+  expect(performance.now() - started).toBeLessThan(10_000);
+});
+
 describe('widths', () => {
   test.each([
     ['abc', 3],

@@ -35,10 +35,13 @@ const languages = new Map<string, Language>([
 const token =
   /(?<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(?<number>\b\d[\w.]*)|(?<word>[A-Za-z_$][\w$]*)/g;
 
+/** Longer lines have one colour: strings that never end would take quadratic time. */
+const LONGEST_LINE = 2_000;
+
 /** One line of code. The language is the word after the fence; lines of an unknown one are shown as they are. */
 export function colouredCode(line: string, language: string, style: Style): string {
   if (language === 'diff') return colouredDiff(line, style);
-  const known = languages.get(language.toLowerCase());
+  const known = line.length > LONGEST_LINE ? undefined : languages.get(language.toLowerCase());
   if (!known) return style.cyan(line);
   const { comment, keywords, ignoresCase } = known;
   const from = commentStart(line, comment);

@@ -126,15 +126,19 @@ function fenceOf(text: string): Fence | undefined {
   return mark === undefined ? undefined : { mark, info: info.trim() };
 }
 
+/** What begins with more than this is text: every new character would be looked at together with all before it. */
+const LONGEST_MARK = 1_000;
+
 /** Undefined while the line may still become something else. */
 function readLine(text: string, style: Style, isOver: boolean): Line | undefined {
   const isRule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/.test(text);
   if (isOver && (isRule || text.trim() === '')) return { kind: 'whole' };
   if (/^ {0,3}(?:`{3}|~{3})/.test(text)) return { kind: 'whole' };
-  if (!isOver && /^\s*(?:#{1,6}|`{1,2}|~{1,2}|[-*_][-*_ ]*|\+|\d{1,9}[.)]?)?$/.test(text)) return undefined;
+  const mayGrow = !isOver && text.length <= LONGEST_MARK;
+  if (mayGrow && /^\s*(?:#{1,6}|`{1,2}|~{1,2}|[-*_][-*_ ]*|\+|\d{1,9}[.)]?)?$/.test(text)) return undefined;
   const start = readStart(text, style);
   // the space after a mark belongs to it, however much of it comes
-  if (start.from === text.length && !isOver) return undefined;
+  if (start.from === text.length && mayGrow) return undefined;
   return { kind: 'flowing', ...start };
 }
 
