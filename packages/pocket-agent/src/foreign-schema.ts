@@ -35,7 +35,8 @@ interface Queue {
 
 const MOST_THREADS = 4;
 const MOST_SCHEMA_CHARACTERS = 1_000_000;
-const MOST_VALUE_CHARACTERS = 10_000_000;
+/** Parsed JSON takes up to 20 bytes for a character, and a thread that runs out of memory while it parses ends the process. */
+const MOST_VALUE_CHARACTERS = 2_000_000;
 /** Per origin. */
 const MOST_QUEUED_CHARACTERS = 20_000_000;
 const CHARACTERS_PER_JOB = 1_000;

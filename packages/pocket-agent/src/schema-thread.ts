@@ -26,7 +26,7 @@ const LONGEST_CHECK_MS = 8_000;
 const START_MS = 30_000;
 const SHORTEST_LOOK_MS = 50;
 const IDLE_MS = 30_000;
-const MEMORY_MB = 128;
+const MEMORY_MB = 256;
 
 interface CheckStart {
   time: number;

@@ -13,9 +13,10 @@ const compiled = new Map<string, SchemaValidator>();
 // the validator logs what schemas contain, which is for nobody to read
 for (const method of ['log', 'info', 'warn', 'error'] as const) console[method] = () => {};
 
-parentPort?.on('message', async (task: ThreadTask) => parentPort?.postMessage(await verdictOn(task)));
 await compileValidator({});
 parentPort?.postMessage('ready');
+// after that: the time limit of a check starts when the thread is ready, so none may begin before
+parentPort?.on('message', async (task: ThreadTask) => parentPort?.postMessage(await verdictOn(task)));
 
 async function verdictOn({ schema, value, defaults }: ThreadTask): Promise<Verdict> {
   let validate: SchemaValidator;

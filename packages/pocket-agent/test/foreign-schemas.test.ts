@@ -215,3 +215,9 @@ describe('the command', () => {
     clearTimeout(giveUp);
   });
 });
+
+test('a value that would fill the memory of a thread is refused before it gets there', async () => {
+  const value = { list: Array.from({ length: 1_000_000 }, () => ({})) };
+  const verdict = await checkForeign({ schema: { type: 'object' }, value, origin: 'a large value' });
+  expect(verdict).toEqual({ unchecked: 'the value is longer than 2000000 characters' });
+});
