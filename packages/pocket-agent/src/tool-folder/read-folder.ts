@@ -38,7 +38,8 @@ export interface ReadOptions extends ImportOptions {
 
 const MANIFESTS = ['manifest.yaml', 'manifest.yml'];
 const MODULES = ['tool.ts', 'tool.js', 'tool.mjs'];
-const LARGEST_MANIFEST = 1_000_000;
+/** A hostile manifest of this size takes about two seconds to parse; a real one has a few kilobytes. */
+const LARGEST_MANIFEST = 250_000;
 
 /** Which of a folder's own files are there; one that has none is no tool folder. */
 export async function folderFiles(path: string): Promise<{ manifests: string[]; modules: string[] }> {
