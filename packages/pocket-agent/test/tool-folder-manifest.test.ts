@@ -24,6 +24,11 @@ const aTool = 'a list of tools, each with name, description and parameters';
 
 const faults: Fault[] = [
   {
+    fault: 'a manifest of more than 250 kB',
+    manifest: `#${'x'.repeat(250_000)}\n${HEAD}`,
+    problems: ['manifest.yaml:1:1: found 250077 bytes; expected at most 250000'],
+  },
+  {
     fault: 'YAML that is none',
     manifest: 'tool_human_name: "open\ntool_list: []\n',
     problems: ['manifest.yaml:3:1: found no good YAML (Missing closing "quote); expected YAML'],
