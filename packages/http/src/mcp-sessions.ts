@@ -59,7 +59,7 @@ export class HttpSessions {
     if (id !== null && (!known || known.clientId !== passed.authInfo?.clientId)) return sessionNotFound();
     if (known) return this.#pass(known, request, passed);
     if (!beginsSession(passed.parsedBody)) return this.#refuse(request, passed);
-    if (!this.#hasRoom()) return tooManySessions();
+    if (!this.#hasRoom(passed.authInfo?.clientId)) return tooManySessions();
     this.#arriving++;
     try {
       return await this.#pass(await this.#open(passed.authInfo), request, passed);
@@ -103,16 +103,29 @@ export class HttpSessions {
     return transport.handleRequest(request, passed);
   }
 
-  /** Ends the session that was idle longest, if it takes that to have room for another. */
-  #hasRoom(): boolean {
+  /**
+   * Ends an idle session if that is needed to have room for another. A client takes room only from clients that hold at
+   * least as many sessions as itself, from the one with most of them first, so that it cannot end the sessions of others.
+   */
+  #hasRoom(clientId: string | undefined): boolean {
     if (this.#sessions.size + this.#arriving < this.#options.maxSessions) return true;
-    const idle = [...this.#sessions].filter(([, { open }]) => open === 0);
-    const [oldest] = idle.sort(([, left], [, right]) => left.lastUsed - right.lastUsed);
+    const held = this.#sessionsByClient();
+    const own = held.get(clientId) ?? 0;
+    const heldBy = ({ clientId: holder }: Session) => held.get(holder) ?? 0;
+    const [oldest] = [...this.#sessions]
+      .filter(([, session]) => session.open === 0 && heldBy(session) >= own)
+      .sort(([, left], [, right]) => heldBy(right) - heldBy(left) || left.lastUsed - right.lastUsed);
     if (!oldest) return false;
     const [id, { server }] = oldest;
     this.#sessions.delete(id);
     server.close().catch(this.#options.onError);
     return true;
+  }
+
+  #sessionsByClient(): Map<string | undefined, number> {
+    const held = new Map<string | undefined, number>();
+    for (const { clientId } of this.#sessions.values()) held.set(clientId, (held.get(clientId) ?? 0) + 1);
+    return held;
   }
 
   async #open(authInfo: AuthInfo | undefined): Promise<Session> {

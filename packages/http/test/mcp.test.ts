@@ -177,6 +177,23 @@ test('a session opens for nobody but the token that began it', async () => {
   expect((await send(url, ping, { ...session, ...one })).status).toBe(200);
 });
 
+test('a client that begins many sessions ends its own, not those of other clients', async () => {
+  const authorize = bearerTokens([{ token: 'one' }, { token: 'two' }]);
+  const url = await serve({ authorize, maxSessions: 3 });
+  const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
+  const quiet = await beginSession(url, one);
+  const busy = [];
+  for (let count = 0; count < 5; count++) busy.push(await beginSession(url, two));
+  expect((await send(url, ping, { ...quiet, ...one })).status).toBe(200);
+  const statuses = await Promise.all(
+    busy.map(async (session) => (await send(url, ping, { ...session, ...two })).status),
+  );
+  expect(statuses).toEqual([404, 404, 404, 200, 200]);
+  const another = await beginSession(url, one);
+  expect((await send(url, ping, { ...another, ...one })).status).toBe(200);
+  expect((await send(url, ping, { ...quiet, ...one })).status).toBe(200);
+});
+
 test('a request that begins no session ends none, and no server is made for it', async () => {
   let made = 0;
   const factory = () => {

@@ -9,8 +9,13 @@ type Rule = readonly [pattern: RegExp, replace: (...groups: string[]) => string]
 
 /** Every pattern takes linear time, since the text may be long and hostile. */
 const rules: readonly Rule[] = [
-  // https://user:password@host
-  [/(:\/\/)[^\s/?#@"']{1,512}@/g, (_found, scheme = '') => `${scheme}${REDACTED}@`],
+  // private keys; what follows the header may have its line breaks escaped
+  [
+    /(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)(?:[A-Za-z0-9+/=\s]|\\[nr])+/g,
+    (_found, header = '') => header + REDACTED,
+  ],
+  // https://user:password@host, also where the password contains an @
+  [/(:\/\/)[^\s/?#"']{1,512}@/g, (_found, scheme = '') => `${scheme}${REDACTED}@`],
   // keys that show by their prefix whose they are, also half masked: sk-abc***xyz
   [
     /\b(?:(?:sk|rk|pk|gsk|xai|pplx|hf|r8|gh[oprsu]|github_pat|glpat|xox[abeprs])[-_]|AIza|AKIA|ASIA|ya29\.)[\w*-]{3,}/g,
@@ -35,11 +40,11 @@ const rules: readonly Rule[] = [
   // Authorization: Bearer …
   [
     /\b((?:bearer|basic) +)([\w.~+/=*-]{6,})/gi,
-    (found, scheme = '', value = '') => (isLikelySecret(value) ? scheme + REDACTED : found),
+    (found, scheme = '', value = '') => (isLikelySecret(value) || /[a-z][A-Z]/.test(value) ? scheme + REDACTED : found),
   ],
   // api_key=…, "token": "…", API key provided: …
   [
-    /((?:(?:api|access|account|subscription|private|signing|secret)[-_ ]?key|[?&]key|token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|cookie|signature)(?: provided)?\\?["']?)( ?[:=] ?)(\\?["']?)([^\s"'\\&,;(){}[\]]{3,})/gi,
+    /((?:(?:api|access|account|subscription|private|signing|secret)[-_ ]?key|[?&](?:key|sig)|token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|cookie|signature)(?: provided)?\\?["']?)( {0,4}[:=] {0,4})(\\?["']?)([^\s"'\\&,;(){}[\]]{3,})/gi,
     (found, name = '', separator = '', quote = '', value = '') =>
       separator === '=' || isLikelySecret(value) ? name + separator + quote + REDACTED : found,
   ],

@@ -4,11 +4,14 @@ import { parentPort } from 'node:worker_threads';
 import { compileValidator, type SchemaValidator } from './json-schema.ts';
 import type { ThreadTask, Verdict } from './schema-thread.ts';
 
-const MOST_COMPILED = 200;
+/** A compiled schema takes a multiple of its text, and the thread is shared: it must not run out of memory for others. */
+const MOST_COMPILED_CHARACTERS = 2_000_000;
+const CHARACTERS_PER_SCHEMA = 10_000;
 const LONGEST_TEXT = 2_000;
 
 /** By their text, least recently used first. */
 const compiled = new Map<string, SchemaValidator>();
+let compiledCharacters = 0;
 
 // the validator logs what schemas contain, which is for nobody to read
 for (const method of ['log', 'info', 'warn', 'error'] as const) console[method] = () => {};
@@ -35,13 +38,24 @@ async function verdictOn({ schema, value, defaults }: ThreadTask): Promise<Verdi
 }
 
 async function validatorFor(schema: string): Promise<SchemaValidator> {
-  const validate = compiled.get(schema) ?? (await compileValidator(JSON.parse(schema)));
+  const known = compiled.get(schema);
+  if (!known) makeRoomFor(schema);
+  const validate = known ?? (await compileValidator(JSON.parse(schema)));
+  if (!known) compiledCharacters += sizeOf(schema);
   compiled.delete(schema);
   compiled.set(schema, validate);
-  const [oldest] = compiled.keys();
-  if (compiled.size > MOST_COMPILED && oldest !== undefined) compiled.delete(oldest);
   return validate;
 }
+
+function makeRoomFor(schema: string): void {
+  for (const oldest of compiled.keys()) {
+    if (compiledCharacters + sizeOf(schema) <= MOST_COMPILED_CHARACTERS) return;
+    compiled.delete(oldest);
+    compiledCharacters -= sizeOf(oldest);
+  }
+}
+
+const sizeOf = (schema: string) => schema.length + CHARACTERS_PER_SCHEMA;
 
 function textOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_TEXT);

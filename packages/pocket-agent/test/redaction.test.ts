@@ -13,6 +13,11 @@ test.each([
   ],
   ['connect to postgres://admin:hunter2@10.0.0.5/prod failed', 'hunter2'],
   ['GET https://token-only@git.example.com/x.git: 403', 'token-only'],
+  ['GET https://user:p@ssword@git.example.com/x.git: 403', 'ssword'],
+  ['Authorization: Basic dXNlcjpwYXNz', 'dXNlcjpwYXNz'],
+  ['the token:  a1b2c3d4 has expired', 'a1b2c3d4'],
+  ['GET https://blob.example.com/x?se=2026&sig=abcdef%3D failed', 'abcdef'],
+  ['bad key "-----BEGIN RSA PRIVATE KEY-----\\nMIIEow\\nIBAAK\\n-----END RSA PRIVATE KEY-----"', 'MIIEow'],
   ['refused: Authorization: Bearer abcDEF0123456789.tok-en', 'abcDEF0123456789'],
   ['Authorization: Basic dXNlcjpwYXNzd29yZDE=', 'dXNlcjpw'],
   ['{"error":"denied","access_token":"a1b2c3d4"}', 'a1b2c3d4'],
@@ -52,7 +57,20 @@ test('a PocketError never carries a secret in its message', () => {
 });
 
 test('redaction takes linear time, whatever a service sends', () => {
-  const pieces = ['://', 'bearer ', 'token ', 'organization ', 'sk-', 'eyJ', 'eyJaaaaaaaa-', '= ', 'key"', ' ', 'a'];
+  const pieces = [
+    '://',
+    'bearer ',
+    'token ',
+    'organization ',
+    'sk-',
+    'eyJ',
+    'eyJaaaaaaaa-',
+    '-----BEGIN PRIVATE KEY-----',
+    '= ',
+    'key"',
+    ' ',
+    'a',
+  ];
   const texts = pieces.map((piece) => piece.repeat(100_000));
   const started = performance.now();
   for (const text of texts) redactSecrets(text);
