@@ -48,7 +48,7 @@ export class SchemaThread {
       if (message === 'ready') this.#ready();
       else this.#finish(message);
     });
-    this.#worker.on('error', (error) => this.stop(`its thread failed (${error.message})`));
+    this.#worker.on('error', (error) => this.stop(reasonOf(error)));
     this.#worker.on('exit', () => this.stop('its thread ended'));
   }
 
@@ -119,6 +119,11 @@ export class SchemaThread {
     this.#settle?.(verdict);
     this.#settle = undefined;
   }
+}
+
+function reasonOf(error: Error & { code?: string }): string {
+  if (!error.code?.endsWith('MODULE_NOT_FOUND')) return `its thread failed (${error.message})`;
+  return 'the file schema-worker.js is not beside the program; when you bundle, leave pocket-agent out of the bundle';
 }
 
 function startWorker(): Worker {

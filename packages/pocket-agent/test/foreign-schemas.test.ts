@@ -1,8 +1,13 @@
 // Schemas of MCP servers are checked in worker threads: whatever they contain, this thread stays free, deadlines and
 // signals work, and the caller gets an error that names the tool.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { checkForeign } from 'pocket-agent';
-import { describe, expect, test } from 'vitest';
+import { build } from 'rolldown';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { CommandFolder, commandLine } from './fixtures/cli-command.ts';
 import type { Host } from './fixtures/http-hosts.ts';
 import { json, listing, plainHost } from './fixtures/plain-host.ts';
@@ -220,4 +225,24 @@ test('a value that would fill the memory of a thread is refused before it gets t
   const value = { list: Array.from({ length: 1_000_000 }, () => ({})) };
   const verdict = await checkForeign({ schema: { type: 'object' }, value, origin: 'a large value' });
   expect(verdict).toEqual({ unchecked: 'the value is longer than 2000000 characters' });
+});
+
+test('a program in one file, which lacks the code of the threads, is told what to leave out of the bundle', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const entry = join(folder, 'entry.js');
+  const source = fileURLToPath(new URL('../src/foreign-schema.ts', import.meta.url));
+  const program = `import { checkForeign } from ${JSON.stringify(source)};
+    console.log(JSON.stringify(await checkForeign({ schema: {}, value: 1, origin: 1 })));`;
+  writeFileSync(entry, program);
+  const file = join(folder, 'program.js');
+  await build({
+    input: entry,
+    platform: 'node',
+    output: { file, format: 'esm', codeSplitting: false },
+    logLevel: 'silent',
+  });
+  expect(JSON.parse(execFileSync(process.execPath, [file], { encoding: 'utf8' }))).toEqual({
+    unchecked: expect.stringContaining('leave pocket-agent out of the bundle'),
+  });
 });
