@@ -1,5 +1,4 @@
 // Text from servers and models made harmless for a terminal: nothing in it moves the cursor or hides what follows.
-import { escapeUnseen } from '@pocket-agent/http/output';
 
 /** Control characters, and those that are not seen or turn the direction of writing. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -53,7 +52,11 @@ export class PrintableStream {
 
 /** JSON in which every unseen character is written out. It means the same as the value. */
 export function printableJson(value: unknown): string {
-  return escapeUnseen(JSON.stringify(value) ?? 'undefined');
+  return (JSON.stringify(value) ?? 'undefined').replace(unseen, (characters) =>
+    [...Array(characters.length).keys()]
+      .map((index) => `\\u${characters.charCodeAt(index).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
 }
 
 export function bounded(text: string, most: number): string {
