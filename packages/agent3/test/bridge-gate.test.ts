@@ -117,6 +117,16 @@ test('with a budget an agent that charges by the token is called within maxCost,
   for (const spent of directory.spent.values()) expect(spent).toBeCloseTo(0.03);
 });
 
+test('an agent that reports more tokens than were agreed to does not use up the budget', async () => {
+  const { url } = await startCounter(() => ({
+    message: { messageId: 'm', parts: [{ text: 'hi' }], metadata: { tokensUsed: 1_000_000 } },
+  }));
+  const price = { perToken: 0.01, currency: 'USD' };
+  const { say, directory } = setUp({ card: cardOf(url), price }, { budget: { perDay: 1 } });
+  expect(await say('hello', { metadata: { maxCost: 0.5 } })).toMatchObject({ metadata: { cost: 10_000 } });
+  for (const spent of directory.spent.values()) expect(spent).toBeCloseTo(0.5);
+});
+
 test('a budget for one caller goes before that of each', async () => {
   const { url } = await startCounter();
   const budget = { perCallerPerDay: 1, byCaller: new Map([['alice', 3]]) };
@@ -407,6 +417,26 @@ test.each<[string, object, string]>([
   const { user, system } = process.threadCpuUsage(before);
   expect((user + system) / 1_000).toBeLessThan(1_500);
   expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
+});
+
+test.each<[string, (index: number) => { url: string; owner: string }]>([
+  ['one owner', (index) => ({ url: `http://127.0.0.${index + 2}/`, owner: 'mallory' })],
+  ['one host', () => ({ url: 'http://127.0.0.1:1/', owner: 'local' })],
+])('many slow schemas of %s hold up no check of another', async (_case, listingOf) => {
+  const { url } = await startCounter();
+  const { bridge, directory } = setUp();
+  const call = (agentId: string, message: string) => bridge.call({ agentId, message }, me);
+  const inputSchema = { type: 'string', pattern: '^(a+)+$' };
+  const slow = Array.from({ length: 8 }, (_, index) => {
+    const { owner, url: address } = listingOf(index);
+    directory.add(`slow-${index}`, { owner, card: cardOf(address, { defaultInputModes: [], inputSchema }) });
+    return call(`slow-${index}`, `${'a'.repeat(40)}!`);
+  });
+  let ended = 0;
+  for (const answer of slow) void answer.finally(() => ended++);
+  directory.add('good', { owner: 'local', card: cardOf(url, { defaultInputModes: [], inputSchema }) });
+  expect(await call('good', 'b')).toMatchObject({ errorCode: 'INPUT_INVALID' });
+  expect(ended).toBeLessThan(3);
 });
 
 test('a value that takes too long to check turns off the check of its schema for a minute only', async () => {

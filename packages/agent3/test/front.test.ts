@@ -245,6 +245,76 @@ test('a model cannot make a call free by registering its agent with a lower pric
   expect(messageIds).toEqual([]);
 });
 
+test.each<[string, (url: string) => { name: string; url: string }]>([
+  ['under another name', (url) => ({ name: 'Other', url })],
+  ['with a parameter', (url) => ({ name: 'Echo', url: `${url}?free=1` })],
+  ['with a slash', (url) => ({ name: 'Echo', url: `${url.replace(/\/$/, '')}//` })],
+])('a model cannot make a call free by registering its agent a second time %s', async (_case, second) => {
+  const { card, url, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  await agent3.register({ card, price: perCall(0.02) }, alice);
+  const { call } = await connect({ agent3 });
+  const { name, url: address } = second(url);
+  const copy = { ...cardOf(address), name };
+  expect(await call('agent3_register', { card: copy, price: { perCall: 0 } })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('Only a person lowers the price of an agent ($0.02 a call)'),
+  });
+  const { data: agent } = await call('agent3_register', { card: copy });
+  expect(agent.price).toEqual(perCall(0.02));
+  expect((await call('agent3_call', { agentId: agent.id, message: 'hi' })).text).toContain('charges $0.02 a call');
+  expect(messageIds).toEqual([]);
+  await agent3.register({ card: copy, price: perCall(0) }, { id: 'local' });
+  expect((await call('agent3_call', { agentId: agent.id, message: 'hi' })).data).toMatchObject({ success: true });
+});
+
+test('a record that was there first has the price its owner registers later, not that of another owner', async () => {
+  const { card } = await startSdkAgent();
+  let now = Date.now();
+  const agent3 = await open({ now: () => now++ });
+  const { id } = await agent3.register({ card }, alice);
+  await agent3.register({ card: { ...card, name: 'Dear' }, price: perCall(500) }, { id: 'mallory' });
+  expect((await agent3.select(id)).price).toBeUndefined();
+  await agent3.register({ card: { ...card, name: 'Second' }, price: perCall(0.02) }, alice);
+  expect((await agent3.select(id)).price).toEqual(perCall(0.02));
+});
+
+test.each(eras)('%s: the question names the files that are sent, and how long the message is', async (era) => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: perCall(0.02) }, alice);
+  const questions: string[] = [];
+  const { call } = await connect({ agent3, era, elicit: (question) => questions.push(question) < 0 });
+  const file = (name: string, content: string) => ({
+    name,
+    mediaType: 'text/plain',
+    base64: Buffer.from(content).toString('base64'),
+  });
+  const files = [file('notes.txt', '123456'), file('keys\n.txt', '123')];
+  await call('agent3_call', { agentId, message: 'x'.repeat(2_000), files });
+  expect(questions).toEqual([
+    expect.stringMatching(
+      /: x{500}… \(2000 characters in all\)\n {2}with the files "notes.txt" \(text\/plain, 6 bytes\), "keys .txt" \(text\/plain, 3 bytes\)$/,
+    ),
+  ]);
+});
+
+test('the question says how long an agent that charges by the minute may take, and its task ends then', async () => {
+  const { card, canceled } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perMinute: 6, currency: 'USD' } }, alice);
+  const questions: string[] = [];
+  const { call } = await connect({ agent3, elicit: (question) => questions.push(question) > 0 });
+  const { data } = await call('agent3_call', { agentId, message: 'wait', metadata: { timeout: 500 } });
+  expect(data).toMatchObject({ errorCode: 'TIMEOUT', metadata: { cost: 0.05 } });
+  expect(canceled).toHaveLength(1);
+  await call('agent3_call', { agentId, message: 'ask', mode: 'start' });
+  expect(questions).toEqual([
+    expect.stringContaining('$6 a minute (at most 0.5 s), at most $0.05: wait'),
+    expect.stringContaining('$6 a minute (as long as its task takes): ask'),
+  ]);
+});
+
 test.each(eras)('%s: a person is asked before a paid call, and what they say counts', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
@@ -266,13 +336,13 @@ test.each(eras)('%s: a person is asked before a paid call, and what they say cou
   expect(questions[1]).toContain('$0.02 a call');
 });
 
-test.each(eras)('%s: a question that nobody answers is neither a yes nor said to be a no', async (era) => {
+test.each(eras)('%s: a dismissed question is neither approval nor refusal', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: { perCall: 0.02, currency: 'USD' } }, alice);
   const { call } = await connect({ agent3, era, elicit: () => undefined });
   const refused = await call('agent3_call', { agentId, message: 'now' });
-  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('nobody answered') });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('without an answer') });
   expect(messageIds).toEqual([]);
 });
 
@@ -313,7 +383,7 @@ test.each<[string, Price, Price]>([
   const agent3 = await open();
   const price = (wanted: Price) => agent3.register({ card, price: wanted }, alice);
   const { id: agentId } = await price(agreed);
-  const { id: other } = await agent3.register({ card: { ...card, name: 'Other' } }, alice);
+  const { id: other } = await agent3.register({ card: { ...card, name: 'Other' }, price: perCall(0) }, alice);
   const raising = altered(agent3, {
     async call(request, caller, options) {
       await price(raised);

@@ -175,6 +175,8 @@ export async function makeOldDatabase(place: { file: string } | { url: string })
       ['bob', 5],
     ]);
     await add('of-somebody-alone', 'local', [['local', 5]]);
+    const price = JSON.stringify({ perCall: 0.5, currency: 'USD' });
+    await store.db.updateTable('agent3_agents').set({ price }).where('id', '=', 'praised-by-all').execute();
   } finally {
     await store.close();
   }
@@ -193,4 +195,6 @@ export async function expectMigrated(registry: Registry): Promise<void> {
     recentReviews: [{ rater: 'bob' }],
   });
   expect(await registry.select('of-somebody-alone')).toMatchObject({ reputation: 5, totalReviews: 1 });
+  const copy = await registry.register({ card: v1Card({ name: 'copy' }) }, bob);
+  expect(copy.price).toEqual({ perCall: 0.5, currency: 'USD' });
 }

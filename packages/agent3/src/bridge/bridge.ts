@@ -1,6 +1,7 @@
 // Calls to A2A agents: who may, what is sent, what comes back. One call is one record, whatever becomes of it.
 import { randomUUID } from 'node:crypto';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import { localOwner } from '../owner-tokens.ts';
 import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../types.ts';
 import { answerOf, recordOf } from './answer.ts';
 import type { Bridge, BridgeOptions } from './bridge-options.ts';
@@ -141,7 +142,7 @@ class A2aBridge implements Bridge {
     const whose = { caller: errand.caller.id, agentId };
     const given = request.contextId === undefined ? undefined : this.#tickets.openContext(request.contextId, whose);
     const found = await this.#gate.find(errand);
-    const check = this.#schemaCheckFor({ agentId, signal: errand.deadline.signal });
+    const check = this.#schemaCheckFor({ origin: partyOf(found), signal: errand.deadline.signal });
     const parts = await readInput(request, found.agent.card, check);
     errand.inputTokens = estimatedTokens(parts);
     await this.#gate.admit(errand, found, request);
@@ -305,4 +306,9 @@ class A2aBridge implements Bridge {
   get #retryDelayMs(): number {
     return this.#options.retryDelayMs ?? USUAL_RETRY_DELAY_MS;
   }
+}
+
+/** An owner may register any number of cards. In a registry with a single owner the hosts are the parties. */
+function partyOf({ agent, endpoint }: Found): string {
+  return agent.owner === localOwner.id ? `host ${endpoint.url.host}` : `owner ${agent.owner}`;
 }

@@ -32,6 +32,28 @@ export function endpointOf(card: CardJson): Endpoint {
   );
 }
 
+/** The addresses of all interfaces, in a form in which spellings of one address are equal; the scheme and query do not count. */
+export function addressesOf(card: CardJson): string[] {
+  return [...new Set(candidatesOf(card).flatMap(({ url }) => (typeof url === 'string' ? [addressOf(url)] : [])))];
+}
+
+function addressOf(url: string): string {
+  const parsed = URL.parse(url);
+  if (!parsed || parsed.host === '') return url; // gRPC interfaces are `host:port`
+  const { hostname, port, pathname } = parsed;
+  return `${hostname.replace(/\.$/, '')}${port === '' ? '' : `:${port}`}${normalizedPath(pathname).replace(/\/$/, '')}`;
+}
+
+/** Without spellings that servers do not tell apart. */
+export function normalizedPath(path: string): string {
+  return path
+    .replace(/%[0-9a-f]{2}/gi, (code) => {
+      const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+      return /[\w.~-]/.test(character) ? character : code.toUpperCase();
+    })
+    .replace(/\/{2,}/g, '/');
+}
+
 function candidatesOf(card: CardJson): Candidate[] {
   const current = recordsIn(card.supportedInterfaces);
   if (current.length > 0)

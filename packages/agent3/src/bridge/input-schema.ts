@@ -18,7 +18,8 @@ type Schema = Record<string, unknown>;
 export type SchemaCheck = (schema: Schema, value: unknown) => Promise<string | undefined>;
 
 interface CheckedCall {
-  agentId: string;
+  /** The party behind the schema; its checks wait for each other. */
+  origin: string;
   signal: AbortSignal;
 }
 
@@ -43,11 +44,11 @@ interface SchemaCheckOptions {
 export function makeSchemaCheck({ report, now }: SchemaCheckOptions): (call: CheckedCall) => SchemaCheck {
   const ignoredUntil = new Map<string, number>();
   const isIgnored = (key: string) => now() < (ignoredUntil.get(key) ?? 0);
-  return ({ agentId, signal }) =>
+  return ({ origin, signal }) =>
     async (schema, value) => {
       const key = hash('sha256', JSON.stringify(schema));
       if (isIgnored(key)) return undefined;
-      const verdict = await checkForeign({ schema, value, origin: agentId, signal });
+      const verdict = await checkForeign({ schema, value, origin, signal });
       if ('fits' in verdict) return undefined;
       if ('problem' in verdict) return cleanLine(verdict.problem, 300);
       if (isIgnored(key)) return undefined; // a call that was checked at the same time has reported it

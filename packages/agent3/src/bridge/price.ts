@@ -103,7 +103,10 @@ export class Budget {
     return perDay !== undefined || perCallerPerDay !== undefined;
   }
 
-  /** Sets the most a call can cost aside; whoever gets the function tells what it did cost. */
+  /**
+   * Reserves the most a call can cost. The returned function releases what it did not cost. An agent that reports more
+   * usage than was agreed to cannot use up the budget: the call counts with the amount that was reserved.
+   */
   async reserve(
     caller: string,
     price: Price | undefined,
@@ -126,7 +129,7 @@ export class Budget {
     if (exceeded === 'perDay') throw spentUp('The budget', limits.perDay);
     if (exceeded === 'perCallerPerDay') throw spentUp('Your budget', limits.perCallerPerDay);
     return async (cost = most) => {
-      if (cost !== most) await directory.spend({ day, caller, amount: cost - most });
+      if (cost < most) await directory.spend({ day, caller, amount: cost - most });
     };
   }
 

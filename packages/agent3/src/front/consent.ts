@@ -11,8 +11,9 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { cleanLine } from '../bridge/clean-text.ts';
 import { USUAL_TIMEOUT_MS } from '../bridge/deadline.ts';
-import { isCovered } from '../bridge/price.ts';
+import { isCovered, mostOf } from '../bridge/price.ts';
 import { isPaid, priceText } from '../price-text.ts';
 import { Agent3Error } from '../registry/agent3-error.ts';
 import { digestOf } from '../registry/canonical-json.ts';
@@ -26,6 +27,7 @@ export type ConfirmCalls = 'never' | 'paid' | 'always';
 export type SpendingLimit = (caller: Caller) => number | undefined;
 
 const SHOWN_MESSAGE = 500;
+const SHOWN_NAME = 100;
 const FREE: Price = { currency: 'USD' };
 
 const approve = { type: 'boolean' as const, title: 'Send it' };
@@ -34,7 +36,8 @@ const answerSchema = { type: 'object' as const, properties: { approve }, require
 const costSchema = { ...answerSchema, properties: { approve, maxCost } };
 
 /** A message to an agent, or to the agent of a task. */
-export type Sending = Pick<CallRequest, 'message' | 'metadata'> & ({ agentId: string } | { taskHandle: string });
+export type Sending = Pick<CallRequest, 'message' | 'files' | 'mode' | 'metadata'> &
+  ({ agentId: string } | { taskHandle: string });
 
 /** The most that one message may cost. */
 export interface Agreed {
@@ -61,8 +64,8 @@ export async function consentTo(
   const terms = await Promise.all(sendings.map((sending) => termsOf(sending, asking)));
   const asked = terms.filter(({ line }) => line !== undefined);
   if (asked.length === 0) return { agreed: terms };
-  // an approval covers only these messages and prices
-  const key = `consent-${digestOf(asked)}`;
+  // an approval covers only these messages, files and prices
+  const key = `consent-${digestOf([asked, sendings])}`;
   const { inputResponses } = context.mcpReq;
   const form = fromJsonSchema<{ approve: boolean; maxCost?: number }>(costSchema);
   const answer = acceptedContent(inputResponses, key, form);
@@ -83,16 +86,17 @@ interface Terms extends Agreed {
   name?: string;
 }
 
-function within({ price }: Terms, { maxCost }: { maxCost?: number }): Agreed {
-  return { ...(price ? { price } : {}), ...(maxCost === undefined ? {} : { maxCost }) };
+function within({ price, maxCost }: Terms, answer: { maxCost?: number }): Agreed {
+  const costs = [answer.maxCost, maxCost].filter((cost) => cost !== undefined);
+  return { ...(price ? { price } : {}), ...(costs.length > 0 ? { maxCost: Math.min(...costs) } : {}) };
 }
 
 type Asking = Omit<Consent, 'server' | 'context'>;
 
 async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   const { agent3, caller, confirm, spendingLimit } = asking;
-  const { message, metadata = {} } = sending;
-  const shown = message.slice(0, SHOWN_MESSAGE);
+  const { metadata = {} } = sending;
+  const shown = contentText(sending);
   const askAlways = (line: string) => (confirm === 'always' ? { line } : {});
   const agentId = await agentOf(sending, asking);
   // the call itself will say that there is no such task
@@ -105,8 +109,29 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   const { timeout: timeoutMs = USUAL_TIMEOUT_MS, maxCost } = metadata;
   if (confirm === 'paid' && limit !== undefined && isCovered(price, { maxCost: limit, timeoutMs }))
     return { maxCost: limit };
-  const most = maxCost === undefined ? '' : `, at most $${maxCost}`;
-  return { line: `${name} (${agentId}), ${priceText(price)}${most}: ${shown}`, price, name };
+  const bound = maxCost ?? (sending.mode === 'start' ? undefined : costOfTime(price, timeoutMs));
+  const time = bound === undefined ? 'as long as its task takes' : `at most ${timeoutMs / 1_000} s`;
+  const duration = price.perMinute ? ` (${time})` : '';
+  const most = bound === undefined ? '' : `, at most $${bound}`;
+  const line = `${name} (${agentId}), ${priceText(price)}${duration}${most}: ${shown}`;
+  return { line, price, name, ...(bound === undefined ? {} : { maxCost: bound }) };
+}
+
+/** The most that an agent charging by the minute can cost within the timeout; undefined for other prices. */
+function costOfTime(price: Price, timeoutMs: number): number | undefined {
+  return price.perMinute && !price.perToken ? mostOf(price, { timeoutMs }) : undefined;
+}
+
+function contentText({ message, files = [] }: Sending): string {
+  const text = message.slice(0, SHOWN_MESSAGE);
+  const cut = message.length > SHOWN_MESSAGE ? `… (${message.length} characters in all)` : '';
+  const named = files.map(({ name, mediaType, base64 }) => {
+    const bytes = Math.floor((base64.length * 3) / 4);
+    return `"${cleanLine(name, SHOWN_NAME)}" (${cleanLine(mediaType, SHOWN_NAME)}, ${bytes} bytes)`;
+  });
+  const sent =
+    named.length === 0 ? '' : `\n  with ${named.length === 1 ? 'the file' : 'the files'} ${named.join(', ')}`;
+  return `${text}${cut}${sent}`;
 }
 
 /** After a restart only the registry knows which agent a task belongs to. */
@@ -124,7 +149,8 @@ function unlessUnknown(error: unknown): undefined {
   throw error;
 }
 
-const NO_ANSWER = 'nobody answered whether it may be sent. Ask the person you work for before you call again.';
+const NO_ANSWER =
+  'the question whether it may be sent was dismissed without an answer. Ask your user before you call again.';
 
 function isCancel(said: object): boolean {
   return 'action' in said && said.action === 'cancel';

@@ -2,12 +2,14 @@
 // when that fails.
 import type { Kysely } from 'kysely';
 import { abortable } from '../bridge/abortable.ts';
+import { addressesOf } from '../bridge/endpoint.ts';
 import type { ListedAgent } from '../types.ts';
 import { Agent3Error } from './agent3-error.ts';
 import type { CardChecks } from './card-checks.ts';
 import type { CardSource } from './card-source.ts';
+import { inheritedPrice } from './endpoint-prices.ts';
 import { canBeKey } from './input.ts';
-import { type AgentRow, listedAgent } from './listing.ts';
+import { type AgentRow, listedAgent, parse } from './listing.ts';
 import type { Registrations } from './registrations.ts';
 import type { RegistrySchema } from './schema.ts';
 
@@ -113,14 +115,20 @@ export class Freshness {
     }
   }
 
+  /** With the price of its address, if it has no price itself. */
   async row(agentId: string): Promise<(AgentRow & { card: string }) | undefined> {
     if (!canBeKey(agentId)) return undefined;
-    return this.#options.db
+    const { db } = this.#options;
+    const row = await db
       .selectFrom('agent3_agents')
       .innerJoin('agent3_cards', 'agent_number', 'number')
       .selectAll('agent3_agents')
       .select('card')
       .where('id', '=', agentId)
       .executeTakeFirst();
+    if (!row || row.price !== null) return row;
+    const { number, owner, registered_at: registeredAt, card } = row;
+    const price = await inheritedPrice(db, { addresses: addressesOf(parse(card)), number, owner, registeredAt });
+    return { ...row, price: price ?? null };
   }
 }

@@ -1,7 +1,8 @@
 // How the tables of the registry came to be. Only ever added to at the end.
 import { randomBytes } from 'node:crypto';
-import type { Migration } from '@pocket-agent/store';
+import type { Migration, RunStatement } from '@pocket-agent/store';
 import { sql } from 'kysely';
+import { addressesOf } from '../bridge/endpoint.ts';
 
 export const migrations: readonly Migration[] = [
   {
@@ -93,4 +94,26 @@ export const migrations: readonly Migration[] = [
       await run('create index agent3_calls_user_agent on agent3_calls (user_agent_id, caller)');
     },
   },
+  {
+    name: 'endpoints',
+    async up(run) {
+      await run(`create table agent3_endpoints (
+        agent_number bigint not null references agent3_agents (number) on delete cascade,
+        address text not null, primary key (agent_number, address))`);
+      await run('create index agent3_endpoints_address on agent3_endpoints (address)');
+      for (let last = -1, cards = await cardsAfter(run, last); cards.length > 0; cards = await cardsAfter(run, last)) {
+        for (const { agent_number, card } of cards) {
+          const rows = addressesOf(JSON.parse(card)).map((address) => sql`(${agent_number}, ${address})`);
+          if (rows.length > 0) await run(sql`insert into agent3_endpoints values ${sql.join(rows)}`);
+          last = agent_number;
+        }
+      }
+    },
+  },
 ];
+
+async function cardsAfter(run: RunStatement, number: number) {
+  const rows = await run(sql`select agent_number, card from agent3_cards where agent_number > ${number}
+    order by agent_number limit 500`);
+  return rows as readonly { agent_number: number; card: string }[];
+}

@@ -1,6 +1,7 @@
 // Agents come in by their card, are written again when it changes, and go when their owner says so.
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { addressesOf, normalizedPath } from '../bridge/endpoint.ts';
 import { priceText } from '../price-text.ts';
 import { registerRequest } from '../requests.ts';
 import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../types.ts';
@@ -9,6 +10,7 @@ import { digestOf } from './canonical-json.ts';
 import { type Card, hostsOf, OWNER_EXTENSION, ownersOf, protocolsOf, tagsOf, titleOf } from './card.ts';
 import type { CardChecks, CheckedCard } from './card-checks.ts';
 import type { CredentialStore } from './credentials.ts';
+import { inheritedPrice, putEndpoints } from './endpoint-prices.ts';
 import { inputChecked } from './input.ts';
 import { type AgentRow, parse } from './listing.ts';
 import type { Meaning } from './meaning.ts';
@@ -142,7 +144,14 @@ export class Registrations {
       .where('identity', '=', identity)
       .executeTakeFirst();
     const isTakenOver = checkRight(known, checked, caller);
-    if (known && !isTakenOver) checkPrice(known, envelope);
+    if (envelope.mayLowerPrice === false && !isTakenOver) {
+      const others = {
+        addresses: addressesOf(checked.json),
+        owner: caller.id,
+        registeredAt: known?.registered_at ?? now(),
+      };
+      checkPrice(known?.price ?? (await inheritedPrice(transaction, others)), envelope.price);
+    }
     // taken out, so that of two who bring it back at once one waits for the other
     const before =
       known ??
@@ -223,6 +232,7 @@ export class Registrations {
       .execute();
     const texts = textsOf(checked.card, tags);
     await this.#options.index.write(transaction, number, texts);
+    await putEndpoints(transaction, number, addressesOf(checked.json));
   }
 }
 
@@ -268,12 +278,7 @@ function identityOf({ url, card }: CheckedCard, caller: Caller): string {
 /** Spellings of one address that servers do not tell apart. */
 function normalized(url: string): string {
   const { protocol, hostname, port, pathname, search } = new URL(url);
-  const path = pathname
-    .replace(/%[0-9a-f]{2}/gi, (code) => {
-      const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
-      return /[\w.~-]/.test(character) ? character : code.toUpperCase();
-    })
-    .replace(/\/{2,}/g, '/');
+  const path = normalizedPath(pathname);
   return `${protocol}//${hostname.replace(/\.$/, '')}${port === '' ? '' : `:${port}`}${path}${search}`;
 }
 
@@ -302,8 +307,8 @@ function checkOwner(owner: string, caller: Caller): void {
   if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
 }
 
-function checkPrice({ price }: AgentRow, { price: wanted, mayLowerPrice = true }: Envelope): void {
-  if (mayLowerPrice || price === null || !wanted) return;
+function checkPrice(price: string | undefined, wanted: Price | undefined): void {
+  if (price === undefined || !wanted) return;
   const before = parse<Price>(price);
   const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (wanted[part] ?? 0) >= (before[part] ?? 0);
   if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
@@ -316,7 +321,7 @@ function checkPrice({ price }: AgentRow, { price: wanted, mayLowerPrice = true }
 function notTheOwner(): Agent3Error {
   return new Agent3Error(
     'FORBIDDEN',
-    'This agent was registered by somebody else; only they or an admin may change it. If its card is yours, name ' +
+    'This agent was registered by another owner; only that owner or an admin may change it. If its card is yours, name ' +
       `yourself in it: capabilities.extensions with { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
   );
 }

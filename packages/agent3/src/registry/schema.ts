@@ -4,6 +4,7 @@ import type { Generated, Selectable } from 'kysely';
 export interface RegistrySchema {
   agent3_agents: AgentTable;
   agent3_cards: { agent_number: number; card: string };
+  agent3_endpoints: { agent_number: number; address: string };
   agent3_credentials: { agent_number: number; sealed: string };
   agent3_calls: CallTable;
   agent3_feedback: FeedbackTable;
