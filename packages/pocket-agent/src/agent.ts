@@ -35,6 +35,7 @@ import {
 } from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
+import { logWarnings } from './model-warnings.ts';
 import {
   faultyOption,
   misspeltOption,
@@ -373,6 +374,7 @@ export class PocketAgent<Answer = string> {
     if (priced) await within(frame.signal, priced);
     const asked = this.#messages;
     const response = await this.#askModel(frame, model, tools, completion);
+    logWarnings(model, response.warnings, this.logger);
     const entered = this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
     const usage = entered instanceof Promise ? await entered : entered;
     const seen = hooks.onLlmResponse?.(context, copyOf(response));

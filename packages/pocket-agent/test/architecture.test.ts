@@ -22,6 +22,7 @@ const layers = [
     'provider-errors',
     'provider-rules',
     'part-origin',
+    'model-warnings',
     'image-data',
     'tool-names',
     'tool-schema',

@@ -199,6 +199,23 @@ test('a request that is too large for the limit of a minute is not repeated', as
   expect(retries).toEqual([]);
 });
 
+test.each([false, true])(
+  'an option that the package of a provider leaves out is named once (streaming: %s)',
+  async (streaming) => {
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const schema = { type: 'object', properties: { city: { type: 'string' } } } as const;
+    const config = { completionOptions: { responseFormat: { type: 'json', schema } as const } };
+    fake.script('{}', '{}');
+    const agent = fake.agent('openai-compatible/local-model', { config, logger });
+    await agent.run('Hello', { streaming });
+    await agent.run('And now?', { streaming });
+    expect(warnings).toEqual([
+      expect.stringMatching(/local-model does not support responseFormat, which is left out: JSON .* schema/),
+    ]);
+  },
+);
+
 describe.each([false, true])('an answer that is not over (streaming: %s)', (streaming) => {
   test('a turn that Claude paused goes on', async () => {
     fake.script({ text: 'I have searched', rawFinish: 'pause_turn' }, 'and found it.');

@@ -135,6 +135,12 @@ test.each(everyModel)('$model goes on after a picture that is larger than it tak
   expect(`${fake.lastBody}`.includes('larger than this model takes')).toBe(isLeftOut);
 });
 
+test.each(everyModel)('$model is shown a picture whose base64 comes in lines', async ({ model }) => {
+  const tools = [camera([{ type: 'image', ...pictures['a PNG in lines'] }])];
+  await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
+  expect(`${fake.lastBody}`).toContain(PIXEL);
+});
+
 test('what was left out of a prompt stays in the history', async () => {
   const tools = [camera([{ type: 'image', mimeType: 'image/svg+xml', data: SVG }])];
   const agent = fake.agent('anthropic/claude-sonnet-4-5', { tools, config: { allowImages: true } });

@@ -9,6 +9,8 @@ import { estimateInputTokens } from '../src/router/token-estimate.ts';
 import { ask } from './router-calls.ts';
 
 const http = (statusCode: number, message = 'No.') => Object.assign(new Error(message), { statusCode });
+/** As vLLM and Mistral answer: the packages of providers do not read such a body. */
+const flat = (responseBody: string) => Object.assign(http(400, 'Bad Request'), { responseBody });
 
 test.each([
   ['rate-limit', http(429)],
@@ -21,6 +23,8 @@ test.each([
   ['context-window', http(400, 'the request exceeds the available context size, try increasing it')],
   ['context-window', http(400, 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length')],
   ['context-window', http(413, 'Request exceeds the maximum size')],
+  ['context-window', flat('{"object":"error","message":"maximum context length is 8192 tokens"}')],
+  ['context-window', flat('{"detail":"Prompt contains 40000 tokens, too large for 32768 maximum context length"}')],
   ['context-window', http(429, 'Request too large for gpt-5.1 on tokens per min (TPM): Limit 30000, Requested 40000.')],
   ['not-found', Object.assign(http(200, 'Invalid JSON response'), { responseBody: '<!doctype html><p>Hello' })],
   ['not-found', http(404)],
