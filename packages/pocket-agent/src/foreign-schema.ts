@@ -1,11 +1,12 @@
-// Checks values against schemas from outside (MCP servers, agent cards) in worker threads: a pattern can backtrack for
-// years and defaults can grow exponentially, and neither may block the thread that everything else runs on.
+// Checks values against schemas from outside (MCP servers, agent cards) in child processes: a pattern can backtrack
+// for years and defaults can grow exponentially, and neither may block or end the program.
 import { onAbort } from './abort.ts';
 import { errorText } from './errors.ts';
 import type { SchemaValidator } from './json-schema.ts';
-import { SchemaThread, type ThreadTask, type Verdict } from './schema-thread.ts';
+import type { CheckTask, Verdict } from './schema-checker.ts';
+import { SchemaProcess } from './schema-process.ts';
 
-export type { Verdict } from './schema-thread.ts';
+export type { Verdict } from './schema-checker.ts';
 
 export interface ForeignCheck {
   schema: unknown;
@@ -13,7 +14,7 @@ export interface ForeignCheck {
   value?: unknown;
   /** Fill in the schema's defaults before checking the value. */
   defaults?: boolean;
-  /** Who sent the schema. An origin uses one thread at a time, so it cannot hold up the checks of others. */
+  /** Who sent the schema. An origin uses one process at a time, so it cannot hold up the checks of others. */
   origin: unknown;
   signal?: AbortSignal | undefined;
 }
@@ -21,8 +22,8 @@ export interface ForeignCheck {
 type OwnCheck = Pick<ForeignCheck, 'value' | 'defaults'> & { schema: object };
 
 interface Job {
-  task: ThreadTask;
-  thread: SchemaThread | undefined;
+  task: CheckTask;
+  process: SchemaProcess | undefined;
   resolve(verdict: Verdict): void;
 }
 
@@ -33,9 +34,9 @@ interface Queue {
   running: Job | undefined;
 }
 
-const MOST_THREADS = 4;
+const MOST_PROCESSES = 4;
 const MOST_SCHEMA_CHARACTERS = 1_000_000;
-/** Parsed JSON takes up to 20 bytes for a character, and a thread that runs out of memory while it parses ends the process. */
+/** Parsed JSON takes up to 20 bytes for a character. */
 const MOST_VALUE_CHARACTERS = 2_000_000;
 /** Per origin. */
 const MOST_QUEUED_CHARACTERS = 20_000_000;
@@ -43,7 +44,7 @@ const CHARACTERS_PER_JOB = 1_000;
 
 /** By origin, the one that waits longest first. */
 const queues = new Map<unknown, Queue>();
-const threads = new Set<SchemaThread>();
+const processes = new Set<SchemaProcess>();
 
 /** Rejects only when the signal is aborted. */
 export async function checkForeign({ origin, signal, ...check }: ForeignCheck): Promise<Verdict> {
@@ -53,7 +54,7 @@ export async function checkForeign({ origin, signal, ...check }: ForeignCheck): 
   const queue = queues.get(origin) ?? { waiting: [], characters: 0, running: undefined };
   if (queue.characters + sizeOf(task) > MOST_QUEUED_CHARACTERS) return { unchecked: 'too many checks are waiting' };
   const { promise, resolve, reject } = Promise.withResolvers<Verdict>();
-  const job: Job = { task, thread: undefined, resolve };
+  const job: Job = { task, process: undefined, resolve };
   queues.set(origin, queue);
   queue.waiting.push(job);
   queue.characters += sizeOf(task);
@@ -81,16 +82,12 @@ export async function checkHere({ schema, value, defaults = false }: OwnCheck): 
 }
 
 async function compile(schema: object): Promise<SchemaValidator> {
-  const { compileValidator } = await import('./json-schema.ts');
-  return compileValidator(schema);
+  const { schemaCompiler } = await import('./json-schema.ts');
+  return (await schemaCompiler())(schema);
 }
 
-/** JSON text on both sides: its size is known, and a thread can do nothing with it but parse it. */
-function taskFor({
-  schema,
-  value,
-  defaults = false,
-}: Omit<ForeignCheck, 'origin'>): ThreadTask | { unchecked: string } {
+/** JSON text on both sides: its size is known, and a process can do nothing with it but parse it. */
+function taskFor({ schema, value, defaults = false }: Omit<ForeignCheck, 'origin'>): CheckTask | { unchecked: string } {
   try {
     const task = { schema: JSON.stringify(schema), value: JSON.stringify(value), defaults };
     if (task.schema.length > MOST_SCHEMA_CHARACTERS)
@@ -103,14 +100,14 @@ function taskFor({
   }
 }
 
-function sizeOf({ schema, value = '' }: ThreadTask): number {
+function sizeOf({ schema, value = '' }: CheckTask): number {
   return schema.length + value.length + CHARACTERS_PER_JOB;
 }
 
 function startJobs(): void {
   let running = [...queues.values()].filter((queue) => queue.running).length;
   for (const [origin, queue] of queues) {
-    if (running >= MOST_THREADS) return;
+    if (running >= MOST_PROCESSES) return;
     if (queue.running) continue;
     running++;
     void runNext(origin, queue);
@@ -132,21 +129,21 @@ async function runNext(origin: unknown, queue: Queue): Promise<void> {
 
 async function verdictOn(job: Job): Promise<Verdict> {
   try {
-    job.thread = [...threads].find(({ isBusy }) => !isBusy) ?? newThread();
-    return await job.thread.run(job.task);
+    job.process = [...processes].find(({ isBusy }) => !isBusy) ?? newProcess();
+    return await job.process.run(job.task);
   } catch (error) {
-    return { unchecked: `no thread could be started for it (${errorText(error)})` };
+    return { unchecked: `no process could be started for it (${errorText(error)})` };
   }
 }
 
-function newThread(): SchemaThread {
-  const thread = new SchemaThread(() => threads.delete(thread));
-  threads.add(thread);
-  return thread;
+function newProcess(): SchemaProcess {
+  const started = new SchemaProcess(() => processes.delete(started));
+  processes.add(started);
+  return started;
 }
 
 function cancel(job: Job, queue: Queue, origin: unknown): void {
-  if (queue.running === job) job.thread?.stop('it was cancelled');
+  if (queue.running === job) job.process?.stop('it was cancelled');
   const index = queue.waiting.indexOf(job);
   if (index < 0) return;
   queue.waiting.splice(index, 1);

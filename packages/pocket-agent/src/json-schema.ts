@@ -24,7 +24,7 @@ const described = new Map<string, JsonSchemaValidator<unknown>>();
 
 /** A schema of the program itself: on this thread, and a fault of the schema is told with its place. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
-  const validator = await newValidator();
+  const validator = (await validatorMaker())();
   const dialect = schema.$schema ?? NEWEST;
   const meta = DIALECTS.find(({ pattern }) => pattern.test(String(dialect)))?.meta ?? NEWEST;
   try {
@@ -48,17 +48,20 @@ export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
 /** What is wrong with a value, or undefined. */
 export type SchemaValidator = (value: unknown, options: { defaults: boolean }) => string | undefined;
 
-/** Any schema, also one from outside; then for a worker thread only, since both steps may take any time. */
-export async function compileValidator(schema: unknown): Promise<SchemaValidator> {
-  if (!isSchema(schema)) throw new Error('it is not an object');
-  const validate = (await newValidator()).getValidator(schema as JsonSchemaType);
-  return (value, { defaults }) => problemOf(validate(defaults ? filled(schema, value) : value));
+/** For any schema. Compiling and checking one from outside may take any time: see foreign-schema.ts. */
+export async function schemaCompiler(): Promise<(schema: unknown) => SchemaValidator> {
+  const newValidator = await validatorMaker();
+  return (schema) => {
+    if (!isSchema(schema)) throw new Error('it is not an object');
+    const validate = newValidator().getValidator(schema as JsonSchemaType);
+    return (value, { defaults }) => problemOf(validate(defaults ? filled(schema, value) : value));
+  };
 }
 
-/** One for each schema: two may have the same $id. */
-async function newValidator(): Promise<jsonSchemaValidator> {
+/** A new one for each schema: two may have the same $id. */
+async function validatorMaker(): Promise<() => jsonSchemaValidator> {
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/client/validators/ajv');
-  return new AjvJsonSchemaValidator();
+  return () => new AjvJsonSchemaValidator();
 }
 
 function filled(schema: Schema, value: unknown): unknown {

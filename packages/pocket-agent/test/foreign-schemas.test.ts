@@ -1,7 +1,7 @@
-// Schemas of MCP servers are checked in worker threads: whatever they contain, this thread stays free, deadlines and
+// Schemas of MCP servers are checked in child processes: whatever they contain, this process stays free, deadlines and
 // signals work, and the caller gets an error that names the tool.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { CommandFolder, commandLine } from './fixtures/cli-command.ts';
 import type { Host } from './fixtures/http-hosts.ts';
 import { json, listing, plainHost } from './fixtures/plain-host.ts';
-import { eventually, open, testClient } from './fixtures/world.ts';
+import { eventually, isAlive, open, testClient } from './fixtures/world.ts';
 import { resultText, scriptedAgent } from './helpers.ts';
 
 const slowText = `${'a'.repeat(32)}!`;
@@ -57,7 +57,7 @@ async function cpuMs(work: () => Promise<unknown>): Promise<number> {
 const calls = (host: Host) => host.seen.filter(({ method }) => method === 'tools/call');
 
 describe('an output schema', () => {
-  test('that takes too long to check fails its call alone, and this thread stays free', async () => {
+  test('that takes too long to check fails its call alone, and this process stays free', async () => {
     const entries = hostileOutputs.map(async ([name, outputSchema, structuredContent]) => {
       const { url } = await serverWith({ outputSchema }, { content: [], structuredContent });
       return [name, { url }] as const;
@@ -73,7 +73,7 @@ describe('an output schema', () => {
     for (const [index, [name]] of hostileOutputs.entries()) {
       expect(resultText(agent, index)).toMatch(
         new RegExp(
-          `"it" of MCP server "${name}" was called, but its result could not be checked .* (longer than|memory limit)`,
+          `"it" of MCP server "${name}" was called, but its result could not be checked .* (longer than|out of memory)`,
         ),
       );
     }
@@ -112,7 +112,7 @@ describe('an input schema, where calls need approval', () => {
   test.each<[string, object, Record<string, unknown>, RegExp]>([
     ['a pattern that backtracks', slowPattern, { text: slowText }, /longer than 2000 ms/],
     ['defaults that grow exponentially', manyDefaults, { left: {} }, /defaults add more than/],
-  ])('with %s refuses the call, and this thread stays free', async (_what, inputSchema, args, reason) => {
+  ])('with %s refuses the call, and this process stays free', async (_what, inputSchema, args, reason) => {
     const host = await serverWith({ inputSchema });
     let asked = 0;
     const { agent } = scriptedAgent([{ toolCalls: [{ name: 'it', arguments: args }] }, 'Done.'], {
@@ -166,26 +166,21 @@ describe('a check', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '{"fits":true}\n' });
   });
 
-  test('that waits for a processor is not taken for a slow one', async () => {
+  test('gets no environment variables, and ends soon after a program that was killed', async () => {
     const program = `
       import { checkForeign } from 'pocket-agent';
       const schema = { type: 'object', properties: { text: { pattern: '^(a+)+$' } } };
       await checkForeign({ schema, value: {}, origin: 'x' });
-      const check = checkForeign({ schema, value: { text: 'a'.repeat(22) + '!' }, origin: 'x' });
       console.log('started');
-      console.log(JSON.stringify(await check));`;
+      await checkForeign({ schema, value: { text: 'a'.repeat(60) + '!' }, origin: 'x' });`;
     const args = ['-C', 'pocket-agent/source', '--input-type=module', '--eval', program];
     const child = spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'inherit'] });
-    let stdout = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      if (stdout === '') {
-        child.kill('SIGSTOP');
-        setTimeout(() => child.kill('SIGCONT'), 2_500);
-      }
-      stdout += text;
-    });
-    await new Promise((resolve) => child.once('close', resolve));
-    expect(stdout).toMatch(/^started\n\{"problem":"text must match pattern .*\}\n$/);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const checker = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8'));
+    expect(readFileSync(`/proc/${checker}/environ`, 'utf8')).not.toContain('PATH=');
+    expect(isAlive(checker)).toBe(true);
+    child.kill('SIGKILL');
+    await eventually(() => expect(isAlive(checker)).toBe(false));
   });
 
   test('that runs out of memory ends alone', async () => {
@@ -195,7 +190,7 @@ describe('a check', () => {
       $defs: { long: { default: 'x'.repeat(900_000) } },
     };
     const check = checkForeign({ schema, value: {}, defaults: true, origin: 'x' });
-    expect(await check).toEqual({ unchecked: expect.stringMatching(/memory|longer/) });
+    expect(await check).toEqual({ unchecked: expect.stringMatching(/perhaps out of memory|longer/) });
     expect(await checkForeign({ schema: { type: 'object' }, value: {}, origin: 'x' })).toEqual({ fits: true });
   });
 });
@@ -221,13 +216,13 @@ describe('the command', () => {
   });
 });
 
-test('a value that would fill the memory of a thread is refused before it gets there', async () => {
+test('a value that would fill the memory of a check is refused before it', async () => {
   const value = { list: Array.from({ length: 1_000_000 }, () => ({})) };
   const verdict = await checkForeign({ schema: { type: 'object' }, value, origin: 'a large value' });
   expect(verdict).toEqual({ unchecked: 'the value is longer than 2000000 characters' });
 });
 
-test('a program in one file, which lacks the code of the threads, is told what to leave out of the bundle', async () => {
+test('a program in one file, which lacks the program of the checks, is told what to leave out of the bundle', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const entry = join(folder, 'entry.js');
