@@ -4,8 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 import { asPartOf } from './run-frame.ts';
 import type { CheckTask, Verdict } from './schema-checker.ts';
 
-/** The process ends a slow check itself; this is for one that cannot, such as one that the machine gives no time. */
-const LONGEST_CHECK_MS = 10_000;
+/** The process ends a slow check itself, so this is for a process that was stopped. */
+const ANSWER_MS = 20_000;
 const START_MS = 30_000;
 const IDLE_MS = 30_000;
 const MEMORY_MB = 256;
@@ -59,7 +59,7 @@ export class SchemaProcess {
   }
 
   #limit(): void {
-    const ms = this.#isReady ? LONGEST_CHECK_MS : START_MS;
+    const ms = this.#isReady ? ANSWER_MS : START_MS;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.stop(`it took longer than ${ms} ms`), ms);
   }
