@@ -99,6 +99,41 @@ test('where no further message may be sent, the note stands under the last part 
   );
 });
 
+test('where neither a further message nor a note is taken, the model still knows the parts that people saw', async () => {
+  const model = new ScriptedModel([paragraph.repeat(20), 'next']);
+  const { discord } = await startBot({ model, reply: { editIntervalMs: 60_000 } });
+  discord.failNext({ request: /POST .*\/messages/, body: /nonce":"\d+-1"/, status: missingPermissions(), times: 9 });
+  discord.failNext({ request: /PATCH .*\/messages/, body: /the rest of this/, status: missingPermissions(), times: 9 });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} tell me more`);
+  const first = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('some words'));
+  ann.say('general', `${discord.bot.mention} and now?`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'next');
+  expect(first.content).not.toContain('Discord refused');
+  const known = JSON.stringify(model.calls[1]?.prompt);
+  expect(known).toContain('some words that say little');
+  expect(known).toContain('[Discord refused to show the rest of this answer.]');
+});
+
+test('of an answer that nothing more can be written to, the model knows what was shown while it grew', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} hello`);
+  await model.called(1);
+  model.say('half an answer, ');
+  await discord.waitForBotMessage('general', shows('Stop'));
+  discord.failNext({ request: /PATCH .*\/messages/, status: missingPermissions(), times: 9 });
+  model.say('then the secret word');
+  model.end();
+  ann.say('general', `${discord.bot.mention} and now?`);
+  await model.called(2);
+  const known = JSON.stringify(model.calls[1]?.prompt);
+  expect(known).toContain('half an answer');
+  expect(known).not.toContain('secret word');
+  model.end(1);
+});
+
 test('a field that Discord refuses is named', async () => {
   const { discord } = await startBot();
   const status = invalidForm({ content: 'SLASH_COMMAND_LIKE: This word cannot be sent.' });

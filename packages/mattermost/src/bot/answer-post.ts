@@ -136,12 +136,14 @@ export class AnswerPost {
   }
 }
 
-/** Escaped again after the cut, where a line may have become a fence or stopped being one. */
+/** Escaped again after each cut: a line may have become a fence or stopped being one, a code span may have lost its end. */
 function messagesOf(text: string, allowsLink: (url: URL) => boolean): string[] {
   const made = (part: string) => escapeMentions(inertLinks(part, allowsLink));
   // a NUL character cannot be stored
   return splitMessage(made(text.replaceAll('\0', ''))).map((part) => {
-    const escaped = made(part);
-    return escaped === part ? part : [...escaped].slice(0, LONGEST_MESSAGE).join('');
+    let escaped = made(part);
+    while (escaped !== part && [...escaped].length > LONGEST_MESSAGE)
+      escaped = made([...escaped].slice(0, LONGEST_MESSAGE).join(''));
+    return escaped;
   });
 }
