@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -15,4 +16,10 @@ test('npm test -- --quick names test files that exist, and only some of them', (
 test('npm test hands on what it does not know', () => {
   expect(vitestArguments(['--verbose', 'cli', '--coverage'])).toEqual(['--reporter=verbose', 'cli', '--coverage']);
   expect(vitestArguments(['--quick'])).toEqual(quickTests);
+});
+
+test('npm ci does not warn about the Node it runs on, as scripts run on the one it installs', () => {
+  const { npm_config_loglevel: _, ...env } = process.env;
+  const cwd = fileURLToPath(new URL('../../..', import.meta.url));
+  expect(execFileSync('npm', ['config', 'get', 'loglevel'], { cwd, env, encoding: 'utf8' }).trim()).toBe('error');
 });
