@@ -1,8 +1,7 @@
 // Who may call which tool: one capability for each, and profiles that are sets of them.
 import type { Tool } from '@modelcontextprotocol/client';
 import { PocketError } from './errors.ts';
-import { profileOptions, refuseOtherOptions } from './option-keys.ts';
-import { checkValue, isObject } from './option-rules.ts';
+import { checkValue, isObject, OptionSet, texts } from './options.ts';
 import { closest } from './suggest.ts';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
@@ -77,6 +76,8 @@ export function toolsFor<Item extends Pick<Tool, 'name' | 'annotations' | '_meta
   return tools.filter((tool) => refusalBy(checked, { name: tool.name, capability: capabilityOf(tool) }) === undefined);
 }
 
+export const profileOptions = new OptionSet<Profile>('profile', { capabilities: texts, allow: texts, deny: texts });
+
 export function readProfile(profile: ProfileName | Profile): Profile {
   if (typeof profile === 'string') {
     if (Object.hasOwn(profiles, profile)) return { capabilities: profiles[profile] };
@@ -87,7 +88,7 @@ export function readProfile(profile: ProfileName | Profile): Profile {
   }
   const names = Object.keys(profiles).join(', ');
   checkValue('A profile', profile, { text: `one of ${names}, or { capabilities, allow, deny }`, isMet: isObject });
-  refuseOtherOptions(profileOptions, 'profile', profile);
+  profileOptions.check(profile);
   const wrong = profile.capabilities?.find((capability) => !isCapability(capability));
   if (!Array.isArray(profile.capabilities) || wrong !== undefined) {
     throw new PocketError(

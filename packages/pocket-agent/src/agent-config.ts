@@ -1,8 +1,10 @@
 // What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
-import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { PocketAgent } from './agent.ts';
+import { checkAgentOptions } from './agent-options.ts';
 import type { Approve } from './approval.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
+import type { CompletionOptions } from './completion-options.ts';
 import { PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
@@ -11,23 +13,11 @@ import type { AgentHooks } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { copyMessage, type Message } from './messages.ts';
 import { checkModelName, type LanguageModel, type ModelSettings } from './model.ts';
-import { checkAgentOptions } from './option-keys.ts';
-import { givenIn } from './option-rules.ts';
+import { givenIn } from './options.ts';
 import { checkPrices, type Prices } from './prices.ts';
 import type { ServerHandlers } from './server-requests.ts';
 import { copyOf, snapshot } from './snapshot.ts';
 import type { ToolSource, ToolTable } from './tools.ts';
-
-type ModelOptions = Omit<
-  LanguageModelV4CallOptions,
-  'prompt' | 'tools' | 'toolChoice' | 'abortSignal' | 'includeRawChunks'
->;
-
-/** What goes to the model with every call, beside messages and tools. */
-export interface CompletionOptions extends ModelOptions {
-  /** Default `auto`. Left out when there are no tools. */
-  toolChoice?: 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice;
-}
 
 /** Plain JSON but for a model given as an object: it can live in a file. */
 export interface AgentConfig {

@@ -6,16 +6,17 @@ import type { JudgedTool } from './access.ts';
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
-  type CompletionOptions,
   modelOptions,
   type PocketAgentOptions,
   readHistory,
   readSettings,
 } from './agent-config.ts';
+import { type StepOptions, stepOptions } from './agent-options.ts';
 import type { Approve } from './approval.ts';
 import { type CallRecord, keepsRecords, recordCall } from './audit.ts';
 import type { RunTotals } from './budget.ts';
 import type { PocketAgentClient } from './client.ts';
+import type { CompletionOptions } from './completion-options.ts';
 import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { AgentEvent, UnsignedEvent } from './events.ts';
 import { type FunctionTool, isFunctionTool } from './function-tool.ts';
@@ -32,20 +33,12 @@ import {
   type UserInput,
   type UserMessageOptions,
   userMessage,
+  userMessageOptions,
 } from './messages.ts';
 import { type LanguageModel, resolveModel } from './model.ts';
 import { callModel, type ModelResponse } from './model-call.ts';
 import { logWarnings } from './model-warnings.ts';
-import {
-  faultyOption,
-  misspeltOption,
-  refuseOtherOptions,
-  runOptions,
-  stepOptions,
-  userMessageOptions,
-  wrongOption,
-} from './option-keys.ts';
-import { givenIn } from './option-rules.ts';
+import { givenIn } from './options.ts';
 import { PromptBuilder } from './prompt.ts';
 import { visibleIn } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
@@ -60,7 +53,7 @@ import { runToolCalls, type ToolRun } from './tool-runner.ts';
 import { warnOfVolume } from './tool-volume.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type ListWait, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
-import { type RunOptions, Turns } from './turns.ts';
+import { type RunOptions, runOptions, Turns } from './turns.ts';
 
 /** How long a failed step waits for its postStep, but not beyond the end of the run. */
 const POST_STEP_MS = 5_000;
@@ -70,9 +63,6 @@ const LATE_POST_STEP_MS = 100;
 const nothing = {};
 
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
-
-/** Lasts one step. */
-export type StepOptions = CompletionOptions & Pick<RunOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
 
 /** `Answer` is what an overridden `run()` returns: text, an object, a whole tool result or nothing. */
 export class PocketAgent<Answer = string> {
@@ -213,7 +203,7 @@ export class PocketAgent<Answer = string> {
       const wayOut = 'a text goes to addUserMessage(text) before it';
       return Promise.reject(new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`));
     }
-    const wrong = wrongOption(stepOptions, 'A step', options);
+    const wrong = stepOptions.fault(options);
     if (wrong) return Promise.reject(wrong);
     const { signal, timeoutMs, traceparent, ...completion } = options;
     return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, givenIn(completion)));
@@ -229,7 +219,7 @@ export class PocketAgent<Answer = string> {
   /** `meta` goes into the `new_message` event. */
   addUserMessage(text: string, options: UserMessageOptions = {}): void {
     const { images = [], meta } = options;
-    refuseOtherOptions(userMessageOptions, 'addUserMessage()', options);
+    userMessageOptions.check(options);
     if (images.length > 0 && !this.#settings.allowImages) {
       this.logger.warn(`${images.length} image(s) dropped: agentConfig.allowImages of ${this.name} is not set.`);
     }
@@ -315,9 +305,7 @@ export class PocketAgent<Answer = string> {
   }
 
   #wrongInRun(options: RunOptions): PocketError | undefined {
-    return this.#takesOtherOptions
-      ? faultyOption(runOptions, 'A run', options)
-      : misspeltOption(runOptions, 'A run', options);
+    return this.#takesOtherOptions ? runOptions.faultInKnown(options) : runOptions.faultOrMisspelling(options);
   }
 
   async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {

@@ -7,7 +7,7 @@ import {
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
 import { issuesText } from './errors.ts';
-import { isObject } from './option-rules.ts';
+import { isObject } from './options.ts';
 
 /** Results of other requests, which must not pass for that of a tool that said nothing. */
 const foreign = ['task', 'inputRequests', 'requestState'];

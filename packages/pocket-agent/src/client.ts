@@ -15,8 +15,7 @@ import { errorText, PocketError } from './errors.ts';
 import type { ServerStatus } from './events.ts';
 import { type Logger, stderrLogger } from './logger.ts';
 import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
-import { clientOptions, refuseOtherOptions } from './option-keys.ts';
-import { checkValue, text } from './option-rules.ts';
+import { aFunction, can, checkValue, isObject, isText, OptionSet, oneOf, orNull, positive, text } from './options.ts';
 import { currentFrame } from './run-frame.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { whatThereIs } from './suggest.ts';
@@ -46,6 +45,42 @@ export interface PocketAgentClientOptions extends ServerHandlers {
   clientInfo?: { name: string; version: string };
 }
 
+/** Options that an agent passes on to its client. */
+export const serverRules = {
+  mcpConfig: true,
+  mcpServerQueryParams: true,
+  toolPrefix: oneOf('auto', 'always', 'never'),
+  toolTimeoutMs: positive,
+  maxToolTimeoutMs: positive,
+  clientInfo: orNull('{ name, version }', (value) => isObject(value) && isText(value.name) && isText(value.version)),
+  logger: orNull('an object with debug, info, warn and error', (value) => can(value, 'debug', 'info', 'warn', 'error')),
+  elicitationHandler: aFunction,
+  logHandler: aFunction,
+  progressHandler: aFunction,
+  messageHandler: aFunction,
+  roots: orNull("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
+    Array.isArray(value) ? value.every((root) => isText(root?.uri)) : typeof value === 'function',
+  ),
+} as const;
+
+const otherNames: Readonly<Record<string, string>> = {
+  mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
+  servers: ' It belongs inside mcpConfig: mcpConfig: { servers: { … } }.',
+  timeoutMs: ' Did you mean "toolTimeoutMs"?',
+};
+
+const clientOptions = new OptionSet<PocketAgentClientOptions>(
+  'A PocketAgentClient',
+  {
+    ...serverRules,
+    samplingHandler: aFunction,
+    onServerStatus: aFunction,
+    onServerLog: aFunction,
+    onToolRenamed: aFunction,
+  },
+  (key) => otherNames[key],
+);
+
 type WithServer<Item> = Item & { server: string };
 
 interface FoundTool {
@@ -66,7 +101,7 @@ export class PocketAgentClient implements ToolSource {
   #isClosed = false;
 
   constructor(options: PocketAgentClientOptions = {}) {
-    refuseOtherOptions(clientOptions, 'A PocketAgentClient', options);
+    clientOptions.check(options);
     this.#options = { ...options };
     this.#logger = options.logger ?? stderrLogger();
     this.#entries = readMcpConfig(options.mcpConfig);

@@ -1,6 +1,17 @@
-// What goes to the model with every call, held against what every provider takes: a model would refuse all calls for it.
-import type { CompletionOptions } from './agent-config.ts';
-import { isObject, isText, type Names, type Rule } from './option-rules.ts';
+// Options of a model call, checked before the first one: a provider would refuse every call with a wrong value.
+import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
+import { isObject, isText, type Rule, type Rules } from './options.ts';
+
+type ModelOptions = Omit<
+  LanguageModelV4CallOptions,
+  'prompt' | 'tools' | 'toolChoice' | 'abortSignal' | 'includeRawChunks'
+>;
+
+/** What goes to the model with every call, beside messages and tools. */
+export interface CompletionOptions extends ModelOptions {
+  /** Default `auto`. Left out when there are no tools. */
+  toolChoice?: 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice;
+}
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
@@ -8,7 +19,7 @@ const number: Rule = { isMet: isNumber, text: 'a number' };
 const efforts = ['provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const choices = ['auto', 'none', 'required'];
 
-export const completionOptions: Names<CompletionOptions> = {
+export const completionOptions: Rules<CompletionOptions> = {
   maxOutputTokens: {
     isMet: (value) => isNumber(value) && Number.isInteger(value) && value > 0,
     text: 'a whole number greater than 0',

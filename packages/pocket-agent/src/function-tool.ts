@@ -10,7 +10,7 @@ import type {
 } from '@modelcontextprotocol/client';
 import { type Capability, checkCapability, type Judgement, judge } from './access.ts';
 import { errorText, issuesText, PocketError } from './errors.ts';
-import { misspeltOption, toolFields } from './option-keys.ts';
+import { OptionSet } from './options.ts';
 import { frozen } from './shared-tools.ts';
 import { snapshot } from './snapshot.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
@@ -48,6 +48,22 @@ type NoObject = string | number | bigint | boolean | symbol | null | undefined |
 /** The compiler refuses a schema of something else. */
 type OfObject<Schema extends StandardSchemaV1> = StandardSchemaV1.InferInput<Schema> extends NoObject ? never : unknown;
 
+const toolOptions = new OptionSet('A tool', {
+  name: true,
+  description: true,
+  inputSchema: true,
+  run: true,
+  title: true,
+  annotations: true,
+  capability: true,
+  meta: true,
+  // fields of a tool that an MCP server listed, for code that wraps one
+  outputSchema: true,
+  icons: true,
+  execution: true,
+  _meta: true,
+});
+
 /** `inputSchema` is a zod schema (or another Standard Schema that can tell its JSON Schema) or a JSON Schema. */
 export function tool<Schema extends StandardSchemaV1>(
   settings: ToolSettings & {
@@ -69,7 +85,7 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
-  const wrong = misspeltOption(toolFields, `Tool "${name}"`, settings);
+  const wrong = toolOptions.faultOrMisspelling(settings, `Tool "${name}"`);
   if (wrong) throw wrong;
   if (settings.inputSchema === undefined && 'parameters' in settings)
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);

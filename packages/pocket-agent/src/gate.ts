@@ -15,6 +15,7 @@ import { AuditFile } from './audit.ts';
 import { PocketError } from './errors.ts';
 import { Fingerprints, fingerprint, type SeenTools } from './fingerprints.ts';
 import { checkForeign, checkHere } from './foreign-schema.ts';
+import { aFunction, listOf, positive, type Rules, text, yesOrNo } from './options.ts';
 import { gatesOf } from './rights.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { ToolCall, ToolEntry } from './tools.ts';
@@ -39,6 +40,18 @@ export interface AccessOptions {
   /** What must not stand in audit records, beside what is named like a secret. */
   redact?: readonly RegExp[];
 }
+
+export const accessOptions: Rules<AccessOptions> = {
+  profile: true,
+  filter: aFunction,
+  confirm: true,
+  remember: true,
+  approvalTimeoutMs: positive,
+  independent: yesOrNo,
+  fingerprintFile: text,
+  auditFile: text,
+  redact: listOf('a list of regular expressions such as [/ssn/i]', (value) => value instanceof RegExp),
+};
 
 export type FilteredTool = Omit<Tool, 'name'> & JudgedTool & { meta: Record<string, unknown> };
 

@@ -3,6 +3,8 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { PocketAgent } from './agent.ts';
 import type { AgentEvent } from './events.ts';
 import type { ModelResponse } from './model-call.ts';
+import { aFunction, OptionSet } from './options.ts';
+import { closest } from './suggest.ts';
 import type { ToolCall, ToolResult } from './tools.ts';
 
 /** One per step, shared by all hooks of that step. */
@@ -43,4 +45,27 @@ export class AgentHooks {
   onToolError?(context: HookContext, call: ToolCall, error: Error): Awaitable<OrNothing<string | false>>;
   /** Replaces the conversion of what a tool returned into what the model sees. */
   onToolResult?(context: HookContext, call: ToolCall, result: CallToolResult): Awaitable<ToolResult>;
+}
+
+const hooksByName = new OptionSet<AgentHooks>('hooks', {
+  preStep: aFunction,
+  postStep: aFunction,
+  preToolCall: aFunction,
+  postToolCall: aFunction,
+  onLlmResponse: aFunction,
+  onEvent: aFunction,
+  onToolError: aFunction,
+  onToolResult: aFunction,
+});
+
+/** Hooks may be any object with other methods too; one that is nearly named like a hook would never be called. */
+export function checkHooks(hooks: object): void {
+  for (let level = hooks; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+    // getters are left alone
+    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      if (hooksByName.has(key)) hooksByName.check({ [key]: value });
+      const meant = typeof value === 'function' ? closest(key, Object.keys(hooksByName.rules)) : undefined;
+      if (meant && !(meant in hooks)) throw hooksByName.unknown(key);
+    }
+  }
 }

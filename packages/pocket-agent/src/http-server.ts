@@ -9,7 +9,7 @@ import {
 } from '@pocket-agent/http/mcp';
 import { type Profile, type ProfileName, readProfile } from './access.ts';
 import { errorText, PocketError } from './errors.ts';
-import { mcpListenOptions, refuseOtherOptions } from './option-keys.ts';
+import { OptionSet } from './options.ts';
 
 export type { HttpServer };
 
@@ -20,8 +20,22 @@ export interface HttpServerOptions extends Omit<McpHttpOptions, 'authorize' | 'r
   tokens?: Readonly<Record<string, ProfileName | Profile>>;
 }
 
+const listenOptions = new OptionSet<HttpServerOptions>('listen()', {
+  host: true,
+  port: true,
+  path: true,
+  token: true,
+  tokens: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  sessionIdleMs: true,
+  maxSessions: true,
+  maxRequestBodySize: true,
+  onError: true,
+});
+
 export async function serveHttp(factory: McpServerFactory, options: HttpServerOptions = {}): Promise<HttpServer> {
-  refuseOtherOptions(mcpListenOptions, 'listen()', options);
+  listenOptions.check(options);
   const { token: _token, tokens: _tokens, ...served } = options;
   const authorize = bearerGate(options);
   try {

@@ -10,18 +10,19 @@ export {
   profiles,
   toolsFor,
 } from './access.ts';
-export { PocketAgent, type StepOptions, type StreamOptions } from './agent.ts';
+export { PocketAgent, type StreamOptions } from './agent.ts';
 export type {
   AgentConfig,
   AgentLimits,
-  CompletionOptions,
   ModelRouter,
   PocketAgentOptions,
 } from './agent-config.ts';
+export type { StepOptions } from './agent-options.ts';
 export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './approval.ts';
 export type { AuditRecord } from './audit.ts';
 export type { BudgetLimits, RunTotals } from './budget.ts';
 export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
+export type { CompletionOptions } from './completion-options.ts';
 export { formatEvent } from './console-format.ts';
 export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
 export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';

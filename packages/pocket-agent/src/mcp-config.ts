@@ -5,17 +5,17 @@ import type { McpServer, Server } from '@modelcontextprotocol/server';
 import { capabilities, isCapability, type ServerTrust } from './access.ts';
 import { PocketError } from './errors.ts';
 import type { OAuthLogin } from './oauth.ts';
-import { misspeltOption } from './option-keys.ts';
 import {
   checkValue,
   isObject,
+  OptionSet,
   positive,
   type Rule,
   secretTexts,
   text,
   textsByName,
   trueOrFalse,
-} from './option-rules.ts';
+} from './options.ts';
 import { addressInstead, didYouMean } from './suggest.ts';
 
 /**
@@ -76,7 +76,7 @@ type EntryKey = keyof StdioEntry | keyof HttpEntry | keyof InProcessEntry;
 const flag: Rule = { ...trueOrFalse, text: 'true or false, without quotes' };
 
 /** Every key of ours; those of other hosts are none of our business. */
-const entryKeys: Record<EntryKey, Rule> = {
+const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   disabled: flag,
   trust: flag,
   approvals: flag,
@@ -95,7 +95,7 @@ const entryKeys: Record<EntryKey, Rule> = {
   auth: { text: 'what fileOAuth gives, or a provider of the MCP SDK', isMet: isLogin, isSecret: true },
   fetch: { text: 'a function', isMet: (value) => typeof value === 'function' },
   server: { text: 'an McpServer or a function', isMet: isInProcessServer },
-};
+});
 
 /** Keys of other hosts that only look like a slip of the pen: FastMCP's, Windsurf's, Claude Code's, Cline's. */
 const ofOtherHosts: readonly string[] = ['transport', 'serverUrl', 'oauth', 'timeout'];
@@ -159,7 +159,7 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   ) as unknown as McpServerEntry;
   if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw nowhereToGo(name, copy);
   const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
-  const misspelt = misspeltOption(entryKeys, `MCP server "${name}"`, own);
+  const misspelt = entryKeys.faultOrMisspelling(own, `MCP server "${name}"`);
   if (misspelt) throw misspelt;
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {

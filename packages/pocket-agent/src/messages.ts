@@ -7,7 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { PocketError } from './errors.ts';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
-import { refuseOtherOptions, userInput } from './option-keys.ts';
+import { isObject, OptionSet, orNull } from './options.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
 export type UserMessage = Extract<Message, { role: 'user' }>;
@@ -28,10 +28,18 @@ export interface UserMessageOptions {
   meta?: Record<string, unknown>;
 }
 
+const imagesHint = (key: string) => (key === 'imageBase64s' ? ' Did you mean "images"?' : undefined);
+const userInput = new OptionSet<UserInput>('The input of a run', { text: true, images: true }, imagesHint);
+export const userMessageOptions = new OptionSet<UserMessageOptions>(
+  'addUserMessage()',
+  { images: true, meta: orNull('an object', isObject) },
+  imagesHint,
+);
+
 /** What was asked, as an object. */
 export function readInput(input: string | UserInput): UserInput {
   if (typeof input !== 'object' || input === null) return { text: input };
-  if (typeof input.text === 'string') refuseOtherOptions(userInput, 'The input of a run', input);
+  if (typeof input.text === 'string') userInput.check(input);
   return input;
 }
 

@@ -2,7 +2,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from './errors.ts';
 import { omitFields } from './model-request.ts';
-import { modelSettings, refuseOtherOptions } from './option-keys.ts';
+import { aText, OptionSet, orNull, textsByName } from './options.ts';
 import { addressInstead, closest } from './suggest.ts';
 
 export type LanguageModel = LanguageModelV4;
@@ -13,6 +13,12 @@ export interface ModelSettings {
   baseUrl?: string;
   headers?: Record<string, string>;
 }
+
+export const modelSettings = new OptionSet<ModelSettings>('agentConfig.modelSettings', {
+  apiKey: { ...aText, isSecret: true },
+  baseUrl: aText,
+  headers: { ...textsByName, ...orNull(textsByName.text, textsByName.isMet) },
+});
 
 interface Factory {
   languageModel(modelId: string): LanguageModelV4;
@@ -125,7 +131,7 @@ export async function resolveModel(
   where = 'agentConfig.modelSettings',
 ): Promise<LanguageModel> {
   if (typeof model !== 'string') return model;
-  refuseOtherOptions(modelSettings, where, settings);
+  modelSettings.check(settings, where);
   if (model === DEMO) return (await import('./demo-model/model.ts')).createDemoModel();
   const { provider, modelId } = findProvider(model);
   if (settings.baseUrl) checkBaseUrl(`${where}.baseUrl`, settings.baseUrl);

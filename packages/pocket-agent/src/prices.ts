@@ -1,8 +1,7 @@
 // What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { refuseOtherOptions } from './option-keys.ts';
-import { checkValue, isObject, type Names, type Rule } from './option-rules.ts';
+import { checkValue, isObject, OptionSet, type Rule } from './options.ts';
 import { count } from './usage.ts';
 
 /** In USD for a million tokens. */
@@ -29,7 +28,12 @@ const usd: Rule = {
   text: 'a number, in USD for a million tokens',
   isMet: (value) => typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY,
 };
-const modelPrice: Names<ModelPrice> = { input: usd, output: usd, cachedInput: usd, cacheWrite: usd };
+const modelPrice = new OptionSet<ModelPrice>('A price', {
+  input: usd,
+  output: usd,
+  cachedInput: usd,
+  cacheWrite: usd,
+});
 
 /** A price that is none would make every cost none, and a budget in dollars would never be reached. */
 export function checkPrices(prices: Prices): void {
@@ -41,7 +45,7 @@ export function checkPrices(prices: Prices): void {
 
 export function checkPrice(name: string, price: ModelPrice): void {
   checkValue(name, price, { text: '{ input, output }, in USD for a million tokens', isMet: isObject });
-  refuseOtherOptions(modelPrice, name, price);
+  modelPrice.check(price, name);
   for (const side of ['input', 'output'] as const) checkValue(`${name}.${side}`, price[side], usd);
 }
 

@@ -15,7 +15,7 @@ import { checkServedApprovals, type ServedApprovals, servedApproval } from './ap
 import { errorText, isPublic, PocketError, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
 import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
-import { mcpServerOptions, refuseOtherOptions } from './option-keys.ts';
+import { OptionSet } from './options.ts';
 import { redactSecrets } from './redaction.ts';
 import { type ConversationKey, Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
@@ -62,6 +62,15 @@ export interface AgentServerOptions {
   maxConversations?: number;
 }
 
+const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
+  conversation: true,
+  createAgent: true,
+  profile: true,
+  approvals: true,
+  serverInfo: true,
+  maxConversations: true,
+});
+
 export class AgentServer {
   readonly #agent: Agent;
   readonly #options: AgentServerOptions;
@@ -74,7 +83,7 @@ export class AgentServer {
 
   /** It is in `open` until it is closed. */
   constructor(agent: Agent, options: AgentServerOptions, open: Set<{ close(): Promise<void> }>) {
-    refuseOtherOptions(mcpServerOptions, 'asMcpServer()', options);
+    serverOptions.check(options);
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
     checkConversation(options.conversation);

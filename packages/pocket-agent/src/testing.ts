@@ -13,8 +13,7 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import { delay } from './abort.ts';
 import type { AgentEvent } from './events.ts';
 import { type FunctionTool, functionTools } from './function-tool.ts';
-import { refuseOtherOptions } from './option-keys.ts';
-import { aText, checkValue, isObject, listOf, type Names, type Rule } from './option-rules.ts';
+import { aText, checkValue, isObject, listOf, OptionSet, type Rule } from './options.ts';
 
 export interface ScriptedCall {
   name: string;
@@ -40,7 +39,7 @@ export interface ScriptedAnswer {
 type Scripted = string | ScriptedAnswer | ((options: LanguageModelV4CallOptions) => string | ScriptedAnswer);
 
 const number: Rule = { text: 'a number', isMet: (value) => typeof value === 'number' };
-const answerFields: Names<ScriptedAnswer> = {
+const answerFields = new OptionSet<ScriptedAnswer>('An answer', {
   text: aText,
   reasoning: aText,
   toolCalls: listOf('a list such as [{ name, arguments }]', isObject),
@@ -49,9 +48,9 @@ const answerFields: Names<ScriptedAnswer> = {
   usage: { text: '{ input, output }, in tokens', isMet: isObject },
   error: true,
   delayMs: number,
-};
-const callFields: Names<ScriptedCall> = { name: aText, arguments: true, id: aText };
-const usageFields: Names<NonNullable<ScriptedAnswer['usage']>> = { input: number, output: number };
+});
+const callFields = new OptionSet<ScriptedCall>('A tool call', { name: aText, arguments: true, id: aText });
+const usageFields = new OptionSet<NonNullable<ScriptedAnswer['usage']>>('usage', { input: number, output: number });
 const aScript: Rule = { text: 'a list of answers', isMet: Array.isArray };
 const anAnswer: Rule = { text: 'a text, a function or { text, toolCalls, … }', isMet: isObject };
 
@@ -61,10 +60,10 @@ const answerName = (index: number) => `Answer ${index + 1} of a ScriptedModel`;
 function checkAnswer(answer: Scripted, what: string): void {
   if (typeof answer === 'string' || typeof answer === 'function') return;
   checkValue(what, answer, anAnswer);
-  refuseOtherOptions(answerFields, what, answer);
-  refuseOtherOptions(usageFields, `${what}: usage`, answer.usage ?? {});
+  answerFields.check(answer, what);
+  usageFields.check(answer.usage ?? {}, `${what}: usage`);
   for (const call of answer.toolCalls ?? []) {
-    refuseOtherOptions(callFields, `${what}: a tool call`, call);
+    callFields.check(call, `${what}: a tool call`);
     checkValue(`${what}: the name of a tool call`, call.name ?? undefined, aText);
   }
 }

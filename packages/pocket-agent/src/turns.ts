@@ -10,6 +10,7 @@ import type { Gate } from './gate.ts';
 import { insideOf, withAllInside } from './inside-run.ts';
 import type { Ledger } from './ledger.ts';
 import type { Logger } from './logger.ts';
+import { aFunction, aText, OptionSet, orNull, positive, yesOrNo } from './options.ts';
 import { inheritanceOf } from './rights.ts';
 import { currentFrame, inFrame, lastFrame, type RunFrame } from './run-frame.ts';
 import type { ServerHandlers } from './server-requests.ts';
@@ -36,6 +37,21 @@ export interface RunOptions {
   /** For whom the run is. Stands in the audit records of its calls. */
   caller?: string;
 }
+
+const signal = orNull('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);
+
+export const runOptions = new OptionSet<RunOptions>('A run', {
+  signal,
+  timeoutMs: positive,
+  traceparent: aText,
+  onEvent: aFunction,
+  streaming: yesOrNo,
+  profile: true,
+  approve: aFunction,
+  approveFallback: aFunction,
+  elicit: aFunction,
+  caller: aText,
+});
 
 type TurnOptions = { [Key in keyof RunOptions]: RunOptions[Key] | undefined };
 

@@ -4,8 +4,7 @@ import { abortable, LONGEST_TIMER_MS, startDeadline } from '../abort.ts';
 import { type Capability, capabilities, isCapability, type Judgement } from '../access.ts';
 import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
-import { refuseOtherOptions } from '../option-keys.ts';
-import { type Names, positive, text, textsByName, trueOrFalse } from '../option-rules.ts';
+import { OptionSet, positive, text, textsByName, trueOrFalse } from '../options.ts';
 import { currentFrame } from '../run-frame.ts';
 import { addressInstead } from '../suggest.ts';
 import { validToolName } from '../tool-names.ts';
@@ -40,7 +39,7 @@ export interface RemoteAgentOptions {
   logger?: Logger;
 }
 
-const remoteAgentOptions: Names<RemoteAgentOptions> = {
+const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
   url: text,
   name: text,
   token: { ...text, isSecret: true },
@@ -52,7 +51,7 @@ const remoteAgentOptions: Names<RemoteAgentOptions> = {
   approvals: trueOrFalse,
   maxResultBytes: positive,
   logger: true,
-};
+});
 
 interface Conversation {
   contextId?: string | undefined;
@@ -91,7 +90,7 @@ class RemoteAgent implements ToolSource {
   #wasWarned = false;
 
   constructor(options: RemoteAgentOptions) {
-    refuseOtherOptions(remoteAgentOptions, 'remoteAgent', options);
+    remoteAgentOptions.check(options);
     const { url = '' } = options;
     const instead = addressInstead(url);
     if (instead) {

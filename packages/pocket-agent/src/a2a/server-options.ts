@@ -2,6 +2,7 @@
 import type { Profile, ProfileName } from '../access.ts';
 import type { PocketAgent } from '../agent.ts';
 import type { ServedApprovals } from '../approval.ts';
+import { OptionSet, type Rules } from '../options.ts';
 import type { AgentCard } from './wire.ts';
 
 /** Whoever calls. Callers see only what belongs to the same `id`. */
@@ -61,6 +62,34 @@ export interface A2aServerOptions extends A2aAccessOptions {
   /** False: callers cannot have webhooks called. */
   pushNotifications?: false | PushOptions;
 }
+
+const accessRules: Rules<A2aAccessOptions> = {
+  token: true,
+  tokens: true,
+  authenticate: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  url: true,
+};
+
+export const listenOptions = new OptionSet<A2aListenOptions>('listen()', { host: true, port: true, ...accessRules });
+
+export const serverOptions = new OptionSet<A2aServerOptions>('asA2aServer()', {
+  card: true,
+  skills: true,
+  profile: true,
+  approvals: true,
+  createAgent: true,
+  maxConversations: true,
+  maxRunningTasks: true,
+  maxRunningTasksPerCaller: true,
+  maxTasks: true,
+  taskStore: true,
+  inputTimeoutMs: true,
+  maxBodyBytes: true,
+  pushNotifications: true,
+  ...accessRules,
+});
 
 export interface PushOptions {
   /** Hosts of webhooks that may have a private address, or be called without TLS. */

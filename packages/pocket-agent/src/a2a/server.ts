@@ -8,13 +8,18 @@ import type { PocketAgent } from '../agent.ts';
 import { checkServedApprovals } from '../approval.ts';
 import { errorText } from '../errors.ts';
 import { cannotListen, isLocal } from '../http-server.ts';
-import { a2aListenOptions, a2aServerOptions, refuseOtherOptions } from '../option-keys.ts';
 import { Conversations } from '../served-conversations.ts';
 import { makeCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
 import { PushNotifications } from './push.ts';
 import { A2aProtocol, keepIn, serializeNotification } from './request-handler.ts';
-import type { A2aAccessOptions, A2aListenOptions, A2aServerOptions } from './server-options.ts';
+import {
+  type A2aAccessOptions,
+  type A2aListenOptions,
+  type A2aServerOptions,
+  listenOptions,
+  serverOptions,
+} from './server-options.ts';
 import { TaskMemory } from './task-memory.ts';
 import { Tasks } from './tasks.ts';
 import { type AgentCard, CARD_PATH } from './wire.ts';
@@ -46,7 +51,7 @@ export class A2aServer {
 
   /** It is in `open` until it is closed. */
   constructor(agent: PocketAgent<unknown>, options: A2aServerOptions, open: Set<{ close(): Promise<void> }>) {
-    refuseOtherOptions(a2aServerOptions, 'asA2aServer()', options);
+    serverOptions.check(options);
     const { logger } = agent;
     const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000 } = options;
     if (options.profile !== undefined) readProfile(options.profile);
@@ -77,7 +82,7 @@ export class A2aServer {
 
   /** Serves HTTP until `close()`. What is given here goes before what the server was made with. */
   async listen(given: A2aListenOptions = {}): Promise<A2aListening> {
-    refuseOtherOptions(a2aListenOptions, 'listen()', given);
+    listenOptions.check(given);
     const { host = '127.0.0.1', port = 0, ...access } = given;
     const options = { ...this.#options, ...access };
     if (!isLocal(host) && !hasCallers(options))

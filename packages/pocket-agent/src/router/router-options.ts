@@ -1,8 +1,7 @@
 // What a router is made from, what it tells, and the check of its options.
 import { PocketError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { refuseOtherOptions } from '../option-keys.ts';
-import { isObject, type Names, type Rule, text, textsByName, trueOrFalse } from '../option-rules.ts';
+import { isObject, OptionSet, type Rule, text, textsByName, trueOrFalse } from '../options.ts';
 import { checkPrice } from '../prices.ts';
 import { didYouMean } from '../suggest.ts';
 import type { DeploymentParams } from './deployment.ts';
@@ -52,7 +51,7 @@ const callback: Rule = { text: 'a function', isMet: (value) => typeof value === 
 const object: Rule = { text: 'an object', isMet: isObject };
 
 /** What is `true` is checked below, or by the deployment. */
-const routerOptions: Names<RouterOptions> = {
+const routerOptions = new OptionSet<RouterOptions>('Router', {
   models: true,
   strategy: true,
   maxWaitMs: true,
@@ -69,11 +68,11 @@ const routerOptions: Names<RouterOptions> = {
   windowMs: true,
   arrivalMarginMs: true,
   random: callback,
-};
+});
 
-const modelEntry: Names<RouterOptions['models'][number]> = { modelName: true, params: true };
+const modelEntry = new OptionSet<RouterOptions['models'][number]>('Router: models', { modelName: true, params: true });
 
-const deploymentParams: Names<DeploymentParams> = {
+const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
   model: true,
   apiKey: { ...text, isSecret: true },
   baseUrl: text,
@@ -85,12 +84,12 @@ const deploymentParams: Names<DeploymentParams> = {
   timeoutMs: true,
   price: true,
   id: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
-};
+});
 
 /** Throws for what can never work. */
 export function checkOptions(given: RouterOptions): void {
   if (!isObject(given)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
-  refuseOtherOptions(routerOptions, 'Router', given);
+  routerOptions.check(given);
   const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy, ...options } = given;
   const isList = Array.isArray(models) && models.length > 0;
   if (!isList) throw invalid('models must list at least one { modelName, params }.');
@@ -121,7 +120,7 @@ export function checkOptions(given: RouterOptions): void {
 }
 
 function checkEntry(index: number, entry: RouterOptions['models'][number]): void {
-  if (isObject(entry)) refuseOtherOptions(modelEntry, `Router: models[${index}]`, entry);
+  if (isObject(entry)) modelEntry.check(entry, `Router: models[${index}]`);
   if (typeof entry?.modelName !== 'string' || entry.modelName === '' || !isObject(entry.params)) {
     throw invalid(
       'each of models must be { modelName, params }, for example { modelName: "gpt-5-nano", params: { model: "openai/gpt-5-nano" } }.',
@@ -129,7 +128,7 @@ function checkEntry(index: number, entry: RouterOptions['models'][number]): void
   }
   const { modelName, params } = entry;
   const what = `Router: params of "${modelName}"`;
-  refuseOtherOptions(deploymentParams, what, params);
+  deploymentParams.check(params, what);
   if (params.price !== undefined) checkPrice(`${what}: price`, params.price);
 }
 

@@ -6,7 +6,7 @@ import type { Capability } from '../access.ts';
 import { errorText } from '../errors.ts';
 import { compileSchema } from '../json-schema.ts';
 import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
-import { givenIn } from '../option-rules.ts';
+import { givenIn } from '../options.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
 import { ManifestFile } from './manifest.ts';
 import type { Manifest } from './manifest-schema.ts';

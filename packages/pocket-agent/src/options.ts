@@ -1,24 +1,28 @@
-// What an option must be, and the words for one that is not.
+// Checks options: an unknown name would be ignored and a wrong value would fail late, so both are refused at once.
 import { PocketError } from './errors.ts';
+import { didYouMean } from './suggest.ts';
 
 /** What an option must be. */
 export interface Rule {
   text: string;
   isMet(value: unknown): boolean;
-  /** What was given may be a secret: only its kind is shown. */
+  /** The value may be a secret: errors show only its kind. */
   isSecret?: true;
-  /** What each of its values must be; one that is not is named. */
+  /** What each of its values must be. */
   part?: Rule;
 }
 
-/** `true`: it is checked where it is used. */
-export type Names<Options> = Record<keyof Options, true | Rule>;
+/** `true`: checked where it is used. */
+export type Rules<Options> = Record<keyof Options, true | Rule>;
+
+/** For an option that exists elsewhere or has another name: a sentence that starts with a space. */
+export type Hint = (key: string) => string | undefined;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const isText = (value: unknown) => typeof value === 'string';
 
-/** For options whose users take null for what was left out. */
+/** For options where null means the same as leaving them out. */
 export const orNull = (text: string, isMet: Rule['isMet']): Rule => ({
   text,
   isMet: (value) => value === null || isMet(value),
@@ -67,7 +71,84 @@ export const secretTexts: Rule = {
   part: secretText,
 };
 
-/** `name` is how whoever wrote the value would find it. */
+/** The options of one function or class, with a rule for each. */
+export class OptionSet<Options extends object = object> {
+  /** Who takes them, as errors say it: "A PocketAgentClient", or a path such as "access". */
+  readonly owner: string;
+  readonly rules: Rules<Options>;
+  readonly #hint: Hint | undefined;
+
+  constructor(owner: string, rules: Rules<Options>, hint?: Hint) {
+    this.owner = owner;
+    this.rules = rules;
+    this.#hint = hint;
+  }
+
+  has(key: string): boolean {
+    return Object.hasOwn(this.rules, key);
+  }
+
+  /** Throws for an unknown option and for a wrong value. */
+  check(options: object, owner = this.owner): void {
+    const fault = this.fault(options, owner);
+    if (fault) throw fault;
+  }
+
+  fault(options: object, owner = this.owner): PocketError | undefined {
+    for (const key of givenKeys(options)) {
+      const fault = this.has(key) ? this.#wrongValue(key, options, owner) : this.unknown(key, owner);
+      if (fault) return fault;
+    }
+    return undefined;
+  }
+
+  /** For objects that may hold other keys too: wrong values only. */
+  faultInKnown(options: object, owner = this.owner): PocketError | undefined {
+    if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
+      return new PocketError('CONFIG_INVALID', `${owner} takes its options as an object, such as { signal }.`);
+    for (const key of givenKeys(options)) {
+      const fault = this.#wrongValue(key, options, owner);
+      if (fault) return fault;
+    }
+    return undefined;
+  }
+
+  /** For objects that may hold other keys too: wrong values, and keys that look like a misspelt option. */
+  faultOrMisspelling(options: object, owner = this.owner): PocketError | undefined {
+    const fault = this.faultInKnown(options, owner);
+    if (fault) return fault;
+    for (const key of givenKeys(options)) {
+      const meant = this.has(key) ? '' : didYouMean(key, Object.keys(this.rules));
+      if (meant) return noOption(owner, key, meant);
+    }
+    return undefined;
+  }
+
+  unknown(key: string, owner = this.owner): PocketError {
+    const known = Object.keys(this.rules);
+    const wayOut = this.#hint?.(key) ?? (didYouMean(key, known) || ` There are: ${known.join(', ')}.`);
+    return noOption(owner, key, wayOut);
+  }
+
+  #wrongValue(key: string, options: object, owner: string): PocketError | undefined {
+    const rule = this.has(key) ? (this.rules as Record<string, true | Rule>)[key] : undefined;
+    const value = (options as Record<string, unknown>)[key];
+    if (rule === undefined || rule === true || value === undefined) return undefined;
+    const isPath = /^[a-z]/.test(owner);
+    return faultOf(`${owner}${isPath ? '.' : owner && ': '}${key}`, value, rule);
+  }
+}
+
+function noOption(owner: string, key: string, wayOut: string): PocketError {
+  return new PocketError('CONFIG_INVALID', `${owner} has no option "${key}".${wayOut}`);
+}
+
+/** Options that are undefined count as left out. */
+export function givenKeys(options: object | undefined): string[] {
+  return Object.entries(options ?? {}).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+}
+
+/** `name` tells the caller where the value is. */
 export function checkValue(name: string, value: unknown, rule: Rule): void {
   const fault = faultOf(name, value, rule);
   if (fault) throw fault;
@@ -104,7 +185,7 @@ function shown(value: unknown, depth = 0): string {
   return `${/^[AEIO]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
-/** What is undefined was left out. */
+/** A copy without the options that are undefined. */
 export function givenIn<Options extends object>(
   options: Options,
 ): { [Key in keyof Options]?: Exclude<Options[Key], undefined> } {
