@@ -1,8 +1,10 @@
 // Clients that send what the official SDK does not: trailing slashes, other content types, other versions.
-import { tool } from 'pocket-agent';
+import { PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startTckServer } from '../../../conformance/a2a-tck-server.ts';
 import { answerOf, bindings, clientOf, collect, message, rawRequest, rpc, send, World } from './fixtures/a2a-world.ts';
+import { silent } from './helpers.ts';
 
 const world = new World();
 afterEach(() => world.close());
@@ -136,5 +138,39 @@ describe('an answer of 5 MB reaches clients that take lines of at most 4 MiB', (
     letGo.resolve('ok');
     const texts = (await collect(watching)).map(({ artifactUpdate }) => artifactUpdate?.artifact.parts[0]?.text ?? '');
     expect(texts.join('')).toBe(`${answer}done`);
+  });
+});
+
+describe('what is larger than an event may be', () => {
+  class Painter extends PocketAgent<object> {
+    override async run() {
+      const image = { type: 'image' as const, mimeType: 'image/png', data: 'A'.repeat(6_000_000) };
+      return { content: [image], structuredContent: { rows: ['x'.repeat(5_000_000)] } };
+    }
+  }
+
+  const painter = () =>
+    world.keep(new Painter({ agentConfig: { llmModel: new ScriptedModel([]), name: 'Painter' }, logger: silent }));
+
+  test.each(bindings)('is announced in the stream, and read with the task (%s)', async (binding) => {
+    const client = await clientOf((await world.serve(painter())).url, { binding });
+    const seen = await collect(client.sendMessageStream(message('go')));
+    const texts = seen.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts.map(({ text }) => text) ?? []);
+    expect(texts).toEqual([
+      '(image/png, 6000000 bytes: too large for a stream; get the task to read it)',
+      expect.stringContaining('application/json, 50000'),
+    ]);
+    expect(seen.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED');
+    const id = seen.at(-1)?.statusUpdate?.taskId ?? '';
+    const task = await client.getTask({ id, tenant: '' });
+    expect(task.artifacts[0]?.parts.map(({ content }) => content?.$case)).toEqual(['raw', 'data']);
+  });
+
+  test.each(bindings)('is left out of the history in a stream (%s)', async (binding) => {
+    const { url } = await world.serve(world.agent(['ok']), { maxBodyBytes: 8_000_000 });
+    const client = await clientOf(url, { binding });
+    const data = { rows: 'x'.repeat(5_000_000) };
+    const seen = await collect(client.sendMessageStream(message([{ data, mediaType: 'application/json' }])));
+    expect(seen.at(-1)?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED');
   });
 });

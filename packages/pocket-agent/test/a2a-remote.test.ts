@@ -535,3 +535,16 @@ test('a remote agent that is back is used by the very next run', async () => {
   await served.close();
   expect(model.calls.map(({ tools = [] }) => tools.length)).toEqual([0, 1]);
 });
+
+test('a picture that is too large for an event is read with the task', async () => {
+  class Painter extends PocketAgent<object> {
+    override async run() {
+      return { content: [{ type: 'image' as const, mimeType: 'image/png', data: 'A'.repeat(6_000_000) }] };
+    }
+  }
+  const options = { agentConfig: { llmModel: new ScriptedModel([]), name: 'Painter' }, logger: silent };
+  const { url } = await world.serve(world.keep(new Painter(options)));
+  const { result } = await call({ url, maxResultBytes: 20_000_000 });
+  const [picture] = (await result).content;
+  expect(picture?.type === 'image' && picture.data.length).toBe(6_000_000);
+});

@@ -1,8 +1,10 @@
 // Long updates of a task as several events: clients of the SDK take no line of more than 4 MiB.
-import type { Artifact, ArtifactUpdate, Part, StreamUpdate, Task } from './wire.ts';
+import { type Artifact, type ArtifactUpdate, OMITTED, type Part, type StreamUpdate, type Task } from './wire.ts';
 
 /** A character takes up to six bytes in JSON. */
 const PIECE_CHARACTERS = 500_000;
+/** Files and data cannot be divided. The rest of an event is small. */
+const LARGEST_PART_BYTES = 4_000_000;
 
 export async function* inPieces(updates: AsyncIterable<StreamUpdate>): AsyncGenerator<StreamUpdate> {
   for await (const update of updates) yield* piecesOf(update);
@@ -17,7 +19,7 @@ function* piecesOf(update: StreamUpdate): Generator<StreamUpdate> {
 
 /** The task without its artifacts, which follow. What was said can be read with the task. */
 function* piecesOfTask({ artifacts = [], history = [], ...task }: Task): Generator<StreamUpdate> {
-  const isHistoryLong = textLength(history) > PIECE_CHARACTERS;
+  const isHistoryLong = lengthOf(history) > PIECE_CHARACTERS;
   yield { task: { ...task, artifacts: [], history: isHistoryLong ? [] : history } };
   const { id: taskId, contextId } = task;
   for (const artifact of artifacts) {
@@ -27,11 +29,11 @@ function* piecesOfTask({ artifacts = [], history = [], ...task }: Task): Generat
 }
 
 function* piecesOfArtifact(update: ArtifactUpdate): Generator<ArtifactUpdate> {
-  const parts = update.artifact.parts.flatMap(piecesOfPart);
-  if (parts.length === update.artifact.parts.length && textLength([update.artifact]) <= PIECE_CHARACTERS) {
+  if (lengthOf([update.artifact]) <= PIECE_CHARACTERS) {
     yield update;
     return;
   }
+  const parts = update.artifact.parts.flatMap(piecesOfPart);
   const { append = false, lastChunk = false } = update;
   for (const [index, part] of parts.entries()) {
     const isLast = index === parts.length - 1;
@@ -42,7 +44,8 @@ function* piecesOfArtifact(update: ArtifactUpdate): Generator<ArtifactUpdate> {
 
 function piecesOfPart(part: Part): Part[] {
   const { text } = part;
-  if (text === undefined || text.length <= PIECE_CHARACTERS) return [part];
+  if (text === undefined) return [streamable(part)];
+  if (text.length <= PIECE_CHARACTERS) return [part];
   const pieces: Part[] = [];
   for (let start = 0; start < text.length; ) {
     const end = start + PIECE_CHARACTERS;
@@ -54,11 +57,22 @@ function piecesOfPart(part: Part): Part[] {
   return pieces;
 }
 
-function isLong({ artifacts = [], history = [] }: Task): boolean {
-  return textLength(artifacts) + textLength(history) > PIECE_CHARACTERS;
+function streamable(part: Part): Part {
+  const { raw, data, mediaType = '', filename = '' } = part;
+  const size = Buffer.byteLength(raw ?? JSON.stringify(data) ?? '');
+  if (size <= LARGEST_PART_BYTES) return part;
+  const what = [filename, mediaType, `${size} bytes`].filter(Boolean).join(', ');
+  return { text: `(${what}: too large for a stream; get the task to read it)`, metadata: { [OMITTED]: true } };
 }
 
-function textLength(holders: readonly { parts: readonly Part[] }[]): number {
-  const lengths = holders.flatMap(({ parts }) => parts.map(({ text = '', raw = '' }) => text.length + raw.length));
-  return lengths.reduce((sum, length) => sum + length, 0);
+function isLong({ artifacts = [], history = [] }: Task): boolean {
+  return lengthOf(artifacts) + lengthOf(history) > PIECE_CHARACTERS;
+}
+
+function lengthOf(holders: readonly { parts: readonly Part[] }[]): number {
+  return holders.flatMap(({ parts }) => parts.map(partLength)).reduce((sum, length) => sum + length, 0);
+}
+
+function partLength({ text = '', raw = '', data }: Part): number {
+  return text.length + raw.length + (data === undefined ? 0 : JSON.stringify(data).length);
 }

@@ -11,6 +11,7 @@ import {
   isAtRest,
   isOver,
   type Message,
+  OMITTED,
   type StreamUpdate,
   type TaskStatus,
   textOfParts,
@@ -42,6 +43,8 @@ export class RemoteCall {
   /** The answer, if it is no task. */
   message: Message | undefined;
   readonly #artifacts: Artifacts;
+  /** A part was too large for the stream. */
+  #hasOmitted = false;
 
   constructor(link: RemoteLink, { signal, maxBytes, tell }: RemoteCallOptions) {
     this.#link = link;
@@ -110,6 +113,7 @@ export class RemoteCall {
       const problem = await this.#watch(this.taskId);
       if (!this.#rests) await delay(waitAfter(problem, wait), this.#signal);
     }
+    if (this.#hasOmitted) await this.refresh();
   }
 
   /** Best effort: whoever called has gone already. */
@@ -161,6 +165,7 @@ export class RemoteCall {
       this.contextId = task.contextId;
       this.status = task.status;
       this.#artifacts.replaceAll(task.artifacts ?? []);
+      this.#hasOmitted = false;
     } else if (message) {
       this.message = message;
       this.contextId = message.contextId ?? this.contextId;
@@ -171,6 +176,7 @@ export class RemoteCall {
       if (text && !isAtRest(statusUpdate.status.state)) this.#tell(text);
     } else if (artifactUpdate) {
       this.#artifacts.add(artifactUpdate);
+      this.#hasOmitted ||= artifactUpdate.artifact.parts?.some(({ metadata }) => metadata?.[OMITTED] === true) ?? false;
       const text = textOfParts(artifactUpdate.artifact.parts);
       if (text) this.#tell(text);
     }

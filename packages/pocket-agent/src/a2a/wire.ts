@@ -19,7 +19,11 @@ export interface Part {
   data?: unknown;
   mediaType?: string;
   filename?: string;
+  metadata?: Record<string, unknown>;
 }
+
+/** In the metadata of a part that stands in a stream for one too large for it; the task has that one. */
+export const OMITTED = 'urn:pocket-agent:a2a:omitted';
 
 export interface Message {
   messageId: string;
