@@ -141,7 +141,9 @@ export function learnImages(model: LanguageModelV4, refusal: string, images: rea
   const rules = rulesOf(model);
   const fresh = images.filter((image) => !rules.refusedImages.has(image));
   if (fresh.length === 0 || !REFUSED_IMAGE.test(refusal)) return undefined;
-  const refusedImages = new Set([...rules.refusedImages, ...fresh].slice(-MOST_REFUSED_IMAGES));
+  // all of this request, however many: one that is forgotten would be sent and refused again and again
+  const most = Math.max(MOST_REFUSED_IMAGES, images.length);
+  const refusedImages = new Set([...rules.refusedImages, ...images].slice(-most));
   rulesByModel.set(model, { ...rules, refusedImages });
   return fresh.length === 1 ? 'an image' : `${fresh.length} images`;
 }

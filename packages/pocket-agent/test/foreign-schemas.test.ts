@@ -151,6 +151,22 @@ describe('a check', () => {
     );
   });
 
+  test('that is cancelled makes room for others of its server', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const slow = { schema: slowPattern, value: { text: 'a'.repeat(60).concat('!') }, origin: 'crowded', signal };
+    const waiting = { schema: {}, value: 'x'.repeat(1_900_000), origin: 'crowded' };
+    const cancelled = Promise.allSettled([
+      checkForeign(slow),
+      ...Array.from({ length: 10 }, () => checkForeign({ ...waiting, signal })),
+    ]);
+    expect(await checkForeign(waiting)).toEqual({ unchecked: 'too many checks are waiting' });
+    controller.abort(new Error('enough'));
+    await cancelled;
+    const after = await Promise.all(Array.from({ length: 10 }, () => checkForeign(waiting)));
+    expect(after).toEqual(Array.from({ length: 10 }, () => ({ fits: true })));
+  });
+
   test('does not keep a program from ending, and ends with the program that waits for it', async () => {
     const program = `
       import { checkForeign } from 'pocket-agent';

@@ -1,8 +1,10 @@
 // Pictures, from users and from tools, in the form that each provider takes.
-import { type FunctionTool, tool } from 'pocket-agent';
+import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeProviders, models, PIXEL } from './fixtures/fake-providers.ts';
 import { type Host, listen } from './fixtures/http-hosts.ts';
+import { silent } from './helpers.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
@@ -200,3 +202,24 @@ test.each(['', 'not base64!', 'data:image/svg+xml,<svg/>', `${'A'.repeat(400)}?`
     await expect(agent.run({ text: 'Look.', images: [image] })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   },
 );
+
+test('however many pictures a model refuses, it is asked once more without them; later ones are sent', async () => {
+  const shown: number[] = [];
+  const model = new ScriptedModel(['No picture.', 'One.']);
+  const answer = model.doGenerate.bind(model);
+  model.doGenerate = (options) => {
+    shown.push(JSON.stringify(options.prompt).split('"file"').length - 1);
+    const refusal = Object.assign(new Error('Could not process image'), { statusCode: 400 });
+    return (shown.at(-1) ?? 0) > 1 ? Promise.reject(refusal) : answer(options);
+  };
+  const agent = new PocketAgent({ agentConfig: { llmModel: model, allowImages: true }, logger: silent });
+  const picture = (number: number) => {
+    const bytes = Buffer.from(PIXEL, 'base64');
+    bytes.writeUInt32BE(number, bytes.length - 4);
+    return bytes.toString('base64');
+  };
+  const images = Array.from({ length: 10_001 }, (_, number) => picture(number));
+  expect(await agent.run({ text: 'Look.', images })).toBe('No picture.');
+  expect(await agent.run({ text: 'And this?', images: [picture(20_000)] })).toBe('One.');
+  expect(shown).toEqual([10_001, 0, 1]);
+});
