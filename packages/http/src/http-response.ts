@@ -2,7 +2,7 @@
 // so they are made when they are asked for, and `text`, `json` and `bytes` do without.
 import type { IncomingMessage } from 'node:http';
 import { rawHeader } from './raw-header.ts';
-import type { Body } from './response-body.ts';
+import type { Body, BodyCheck } from './response-body.ts';
 
 interface ResponseParts {
   url: string;
@@ -52,9 +52,9 @@ export class HttpResponse implements Response {
     return this.#body && !this.#isRead && !this.#streamed ? this.#body.begun(beyond) : Buffer.alloc(0);
   }
 
-  /** The body fails with what `tooLarge` makes as soon as it has more bytes than these, after decompression. */
-  limit(bytes: number, tooLarge: () => Error): void {
-    this.#body?.limit(bytes, tooLarge);
+  /** The body, after decompression, fails with the first error that `check` returns for a chunk. */
+  limit(check: BodyCheck): void {
+    this.#body?.limit(check);
   }
 
   get body(): Response['body'] {

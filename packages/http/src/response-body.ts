@@ -5,6 +5,9 @@ import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
 import { FetchError } from './fetch-error.ts';
 
+/** The error that ends the body, or undefined to read on. */
+export type BodyCheck = (chunk: Uint8Array) => Error | undefined;
+
 interface BodyOptions {
   encoding: string | undefined;
   maxBytes: number | undefined;
@@ -45,7 +48,7 @@ export class Body {
   #outcome: { error?: unknown } | undefined;
   #onBegun: (() => void) | undefined;
   #unreadTimer: NodeJS.Timeout | undefined;
-  #limit: { bytes: number; tooLarge: () => Error } | undefined;
+  #check: BodyCheck | undefined;
 
   constructor(message: IncomingMessage, options: BodyOptions) {
     this.#message = message;
@@ -67,9 +70,12 @@ export class Body {
     return this.#source !== this.#message;
   }
 
-  /** Fails with what `tooLarge` makes as soon as there is more of it. */
-  limit(bytes: number, tooLarge: () => Error): void {
-    this.#limit = { bytes, tooLarge };
+  /** Fails with the first error that `check` returns for a chunk. */
+  limit(check: BodyCheck): void {
+    this.#check = check;
+    const error = this.#unread.map(check).find((found) => found !== undefined);
+    if (error && this.#outcome) this.#outcome = { error };
+    else this.#failIf(error);
   }
 
   /** Everything, when it has come. */
@@ -153,10 +159,7 @@ export class Body {
       this.fail(new FetchError('TOO_LARGE', `The answer is larger than ${maxBytes} bytes`));
       return;
     }
-    if (this.#limit && this.#size > this.#limit.bytes) {
-      this.fail(this.#limit.tooLarge());
-      return;
-    }
+    if (this.#failIf(this.#check?.(chunk))) return;
     if (this.#reader) {
       this.#reader.chunk(chunk);
       return;
@@ -164,6 +167,11 @@ export class Body {
     this.#unread.push(chunk);
     this.#onBegun?.();
     if (this.#size > MOST_UNREAD_BYTES) this.#pause();
+  }
+
+  #failIf(error: Error | undefined): boolean {
+    if (error) this.fail(error);
+    return error !== undefined;
   }
 
   #pause(): void {

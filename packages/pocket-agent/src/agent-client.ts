@@ -54,22 +54,25 @@ function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
   };
 }
 
+/** Per run. Without a limit a server could spend as much as it likes on the account of an agent without a budget. */
+const MOST_SAMPLES = 100;
+
 /** What a server samples goes on the account of the run that calls it: one at a time, or no budget could hold. */
 function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
-  const samples = new WeakMap<Budget, Promise<unknown>>();
+  const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
   return async (params, { server, signal }) => {
     const frame = currentFrame();
     if (!frame) throw new Error(`No run that calls "${server}" could be found to sample for.`);
     const { sample } = await import('./sampling.ts');
     const own = await model();
-    const sampled = (samples.get(frame.budget) ?? Promise.resolve()).then(async () => {
+    const { count, last } = samples.get(frame.budget) ?? { count: 0, last: Promise.resolve() };
+    if (count >= MOST_SAMPLES)
+      throw new PocketError('BUDGET_REACHED', `A run answers at most ${MOST_SAMPLES} sampling requests.`);
+    const sampled = last.then(async () => {
       await ledger.beforeModelCall(frame, own);
       return sample(own, params, signal, async (answer) => ledger.enter(frame, own, answer));
     });
-    samples.set(
-      frame.budget,
-      sampled.catch(() => {}),
-    );
+    samples.set(frame.budget, { count: count + 1, last: sampled.catch(() => {}) });
     return sampled.catch((error) => {
       throw forServer(error, server, logger);
     });

@@ -12,6 +12,14 @@ import { isObject } from './options.ts';
 /** Results of other requests, which must not pass for that of a tool that said nothing. */
 const foreign = ['task', 'inputRequests', 'requestState'];
 
+/** Of one result. Each of them costs far more than its bytes. */
+const MOST_BLOCKS = 10_000;
+
+export function refuseManyBlocks({ content }: Record<string, unknown>): void {
+  if (Array.isArray(content) && content.length > MOST_BLOCKS)
+    throw invalid(`content has more than ${MOST_BLOCKS} blocks, the most that are read`);
+}
+
 export async function checkedToolResult(value: unknown): Promise<CallToolResult> {
   const isOther = isObject(value) && value.content === undefined && foreign.some((key) => key in value);
   if (isOther) throw invalid('content is missing');

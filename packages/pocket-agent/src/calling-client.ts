@@ -15,7 +15,7 @@ import {
   type StandardSchemaV1,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { checkedToolResult, textResultOf } from './call-result.ts';
+import { checkedToolResult, refuseManyBlocks, textResultOf } from './call-result.ts';
 import { Cancellation } from './cancellation.ts';
 import { errorText } from './errors.ts';
 import { Numbered } from './numbered.ts';
@@ -49,6 +49,7 @@ export class CallingClient extends Client {
   async call(params: Params, options: CallOptions): Promise<CallToolResult> {
     const flowStartedAt = Date.now();
     const result = await this.#exchange(params, options);
+    refuseManyBlocks(result);
     const text = textResultOf(result, this.getProtocolEra() === 'modern');
     if (text) return text;
     const codec = this._wireCodec();

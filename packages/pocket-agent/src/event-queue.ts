@@ -10,6 +10,11 @@ export class EventQueue<Event, End = undefined> implements AsyncIterableIterator
   #last: Promise<IteratorResult<Event, End>> | undefined;
   #readers: Reader<Event, End | undefined>[] = [];
 
+  /** Events that have not been read. */
+  get size(): number {
+    return this.#events.length - this.#read;
+  }
+
   push(event: Event): void {
     const reader = this.#readers.shift();
     if (reader) reader({ value: event, done: false });

@@ -54,6 +54,11 @@ export type AgentEvent =
   | { [Type in keyof EventData]: { type: Type; data: EventData[Type]; meta: EventMeta } }[keyof EventData]
   | { type: `custom:${string}`; data: unknown; meta: EventMeta };
 
+/** Events that servers cause as often as they like. A listener that falls behind misses some of them. */
+export function isMinor(type: AgentEventType): boolean {
+  return type === 'tool_progress' || type === 'server_log';
+}
+
 /** An event before the agent has signed it with its name and path. */
 export type UnsignedEvent = AgentEvent extends infer Event
   ? Event extends AgentEvent

@@ -13,6 +13,7 @@ import { beginOf, HttpResponse } from '@pocket-agent/http/fetch';
 import { Cancellation } from './cancellation.ts';
 import { isEventStream, limitedFetch, limitedResponse } from './limited-response.ts';
 import { checkedMessage } from './message-lines.ts';
+import { reconnectSoon, UnsentAnswers } from './server-flood.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
 export const STREAM_ENDED = -32_097;
@@ -58,6 +59,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   readonly #kept: Map<unknown, KeptAnswer>;
   /** Why it was ended in the middle of what the server sent. */
   brokenOff: Error | undefined;
+  readonly #answers = new UnsentAnswers((error) => this.#breakOff(error));
   /** Whoever brings tokens needs the SDK to look after them. */
   readonly #takesShortWay: boolean;
 
@@ -66,7 +68,11 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     let breakOff: (error: Error) => void = () => {};
     const send: FetchLike = async (to, init) =>
       (kept.size > 0 ? take(kept, init?.body) : undefined) ?? options.fetch(to, init);
-    super(url, { ...options, fetch: limitedFetch(send, (error) => breakOff(error)) });
+    super(url, {
+      ...options,
+      fetch: limitedFetch(send, (error) => breakOff(error)),
+      reconnectionScheduler: reconnectSoon,
+    });
     breakOff = (error) => this.#breakOff(error);
     this.#url = url;
     this.#options = options;
@@ -81,7 +87,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   }
 
   override async send(message: JSONRPCMessage, options?: SendOptions): Promise<void> {
-    if (!('method' in message)) return super.send(message, options);
+    if (!('method' in message)) return this.#answers.send(() => super.send(message, options));
     if (message.method === 'notifications/cancelled') return this.#cancel(message, options);
     if (!('id' in message)) return super.send(message, options);
     const { id } = message;

@@ -1,13 +1,18 @@
 // One limit for what an MCP server sends over HTTP: a whole answer, or one event of a stream, after decompression.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { HttpResponse } from '@pocket-agent/http/fetch';
+import { JsonWeight } from '@pocket-agent/http/json-weight';
 import { MOST_MESSAGE_BYTES, MOST_MESSAGE_MB } from './message-lines.ts';
+import { paced } from './server-flood.ts';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /** Told once, before whoever reads the answer gets it. */
 type OnTooLarge = (error: Error) => void;
+type TooLarge = (fault: string) => Error;
+
+const TOO_LONG = `of more than ${MOST_MESSAGE_MB} MB, the most that is read`;
 
 export function limitedFetch(fetch: FetchLike, onTooLarge: OnTooLarge = () => {}): FetchLike {
   return async (url, init) => limitedResponse(await fetch(url, init), onTooLarge);
@@ -15,25 +20,19 @@ export function limitedFetch(fetch: FetchLike, onTooLarge: OnTooLarge = () => {}
 
 export function limitedResponse(response: Response, onTooLarge: OnTooLarge): Response {
   const isStream = isEventStream(response);
-  const tooLarge = () => {
-    const error = new Error(`it sent a message of more than ${MOST_MESSAGE_MB} MB, the most that is read`);
+  const tooLarge = (fault: string) => {
+    const error = new Error(`it sent a message ${fault}`);
     onTooLarge(error);
     return error;
   };
   if (response instanceof HttpResponse && !isStream) {
-    response.limit(MOST_MESSAGE_BYTES, tooLarge);
+    response.limit(bodyCheck(tooLarge));
     return response;
   }
   if (!response.body) return response;
-  const count = isStream ? eventCounter() : bodyCounter();
-  const limit = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      if (count(chunk) > MOST_MESSAGE_BYTES) controller.error(tooLarge());
-      else controller.enqueue(chunk);
-    },
-  });
   const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
+  const body = paced(response.body, isStream ? eventCutter(tooLarge) : bodyCutter(tooLarge));
+  return new Response(body, { status, statusText, headers });
 }
 
 export function isEventStream(response: Response): boolean {
@@ -41,26 +40,51 @@ export function isEventStream(response: Response): boolean {
   return /^text\/event-stream\s*(;|$)/i.test(type ?? '');
 }
 
-function bodyCounter(): (chunk: Uint8Array) => number {
+/** The error of a body that is too much, as soon as it is. */
+function bodyCheck(tooLarge: TooLarge): (chunk: Uint8Array) => Error | undefined {
+  const weight = new JsonWeight();
   let bytes = 0;
-  return ({ byteLength }) => {
-    bytes += byteLength;
-    return bytes;
+  return (chunk) => {
+    bytes += chunk.byteLength;
+    const fault = bytes > MOST_MESSAGE_BYTES ? TOO_LONG : weight.add(chunk);
+    return fault === undefined ? undefined : tooLarge(fault);
   };
 }
 
-/** Bytes since the last blank line, which ends an event. */
-function eventCounter(): (chunk: Uint8Array) => number {
-  let bytes = 0;
-  let isLineEmpty = true;
+function bodyCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Uint8Array[] {
+  const check = bodyCheck(tooLarge);
   return (chunk) => {
-    for (const byte of chunk) {
-      bytes++;
-      if (byte === LINE_FEED) {
-        if (isLineEmpty) bytes = 0;
-        isLineEmpty = true;
-      } else if (byte !== CARRIAGE_RETURN) isLineEmpty = false;
-    }
-    return bytes;
+    const error = check(chunk);
+    if (error) throw error;
+    return [chunk];
   };
+}
+
+/** Cuts where events end, at blank lines, and measures each event. */
+function eventCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Generator<Uint8Array> {
+  let check = bodyCheck(tooLarge);
+  let isLineEmpty = true;
+  return function* (chunk) {
+    let from = 0;
+    for (let index = 0; index < chunk.length; index++) {
+      const byte = chunk[index];
+      if (byte !== LINE_FEED) {
+        if (byte !== CARRIAGE_RETURN) isLineEmpty = false;
+        continue;
+      }
+      if (isLineEmpty) {
+        yield* measured(chunk.subarray(from, index + 1), check);
+        from = index + 1;
+        check = bodyCheck(tooLarge);
+      }
+      isLineEmpty = true;
+    }
+    yield* measured(chunk.subarray(from), check);
+  };
+}
+
+function* measured(piece: Uint8Array, check: (chunk: Uint8Array) => Error | undefined): Generator<Uint8Array> {
+  const error = check(piece);
+  if (error) throw error;
+  if (piece.length > 0) yield piece;
 }

@@ -40,7 +40,7 @@ export interface Listener {
   logger: Logger;
   clientInfo: { name: string; version: string };
   pending: PendingCalls;
-  tools: Pick<ToolList, 'changed' | 'unheard'>;
+  tools: Pick<ToolList, 'changed' | 'unheard' | 'weigh'>;
   onLog(log: ServerLog): void;
 }
 
@@ -83,7 +83,10 @@ export class ListeningClient extends CallingClient {
       if (this.answer(message)) before?.(message, extra);
       else if (progressOf(message))
         heard(message, extra); // the SDK does not know our tokens: its `onprogress` is not for this client
-      else bySdk?.(message, extra);
+      else {
+        this.#listener.tools.weigh(message);
+        bySdk?.(message, extra);
+      }
     };
   }
 }

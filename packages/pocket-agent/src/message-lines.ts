@@ -1,5 +1,6 @@
 // The messages of a server that writes one to a line; what else it prints there is passed over.
 import { type JSONRPCMessage, type JSONRPCResultResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client';
+import { JsonWeight } from '@pocket-agent/http/json-weight';
 
 /** Of one message over any transport: a server that never ends one must not fill the memory. */
 export const MOST_MESSAGE_MB = 10;
@@ -13,35 +14,42 @@ export class MessageLines {
   /** The beginning of a line whose end has not come yet. */
   #begun: Buffer[] = [];
   #bytes = 0;
+  readonly #weight = new JsonWeight();
 
   /** The lines that a chunk completes. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
-      lines.push(this.#line(chunk.subarray(from, end)));
+      this.#add(chunk.subarray(from, end));
+      lines.push(this.#take());
       from = end + 1;
     }
-    if (from === chunk.length) return lines;
-    this.#bytes += chunk.length - from;
-    if (this.#bytes > MOST_MESSAGE_BYTES) {
-      this.clear();
-      throw new Error(`it wrote a message of more than ${MOST_MESSAGE_MB} MB, the most that is read over stdio`);
-    }
-    this.#begun.push(chunk.subarray(from));
+    if (from < chunk.length) this.#add(chunk.subarray(from));
     return lines;
   }
 
   clear(): void {
     this.#begun = [];
     this.#bytes = 0;
+    this.#weight.reset();
   }
 
-  #line(end: Buffer): string {
-    if (this.#bytes === 0) return end.toString();
-    const whole = Buffer.concat([...this.#begun, end]);
+  #add(part: Buffer): void {
+    this.#bytes += part.length;
+    this.#begun.push(part);
+    const isTooLong = this.#bytes > MOST_MESSAGE_BYTES;
+    const fault = isTooLong ? `of more than ${MOST_MESSAGE_MB} MB, the most that is read` : this.#weight.add(part);
+    if (fault === undefined) return;
     this.clear();
-    return whole.toString();
+    throw new Error(`it wrote a message ${fault} over stdio`);
+  }
+
+  #take(): string {
+    const [only, ...more] = this.#begun;
+    const line = only && more.length === 0 ? only.toString() : Buffer.concat(this.#begun).toString();
+    this.clear();
+    return line;
   }
 }
 
@@ -60,6 +68,8 @@ export function readMessage(line: string): JSONRPCMessage | undefined {
 export function checkedMessage(value: unknown): JSONRPCMessage {
   if (isResult(value)) return value;
   try {
+    // the SDK's schema takes long to refuse a value
+    if (!isObject(value) || value.jsonrpc !== '2.0') throw new Error('The server sent something that is not JSON-RPC');
     return parseJSONRPCMessage(value);
   } catch (error) {
     if (!isObject(value) || !isId(value.id) || 'method' in value) throw error;

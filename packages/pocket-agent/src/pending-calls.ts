@@ -24,6 +24,8 @@ interface PendingCall<Result> {
   send(cancellation: Cancellation, progressToken: string): Promise<Result>;
 }
 
+/** Elicitations and sampling requests of one server that are open at a time. */
+const MOST_QUESTIONS = 100;
 /** So long a server that was told to stop may still ask something about a call. */
 const HEARD_OF_MS = 60_000;
 
@@ -85,6 +87,8 @@ export class PendingCalls {
    * meanwhile: a person may take long to answer what a tool wants to know.
    */
   async whileAsked<Answer>(answer: () => Answer | Promise<Answer>): Promise<Answer> {
+    if (this.#questions >= MOST_QUESTIONS)
+      throw new Error(`This client answers at most ${MOST_QUESTIONS} requests of a server at a time.`);
     this.#questions++;
     try {
       return await asPartOf(this.#asker(), answer);

@@ -1,7 +1,10 @@
 // A run seen live: its events as they come, and its answer after the last one. It begins when it is first read.
 import { PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
-import type { AgentEvent, EventListener } from './events.ts';
+import { type AgentEvent, type EventListener, isMinor } from './events.ts';
+
+/** A reader that is this many events behind misses minor ones. */
+const MOST_UNREAD = 1_000;
 
 type Begin<Answer> = (onEvent: EventListener, left: AbortSignal) => Promise<Answer>;
 type Result<Answer> = Promise<IteratorResult<AgentEvent, Answer>>;
@@ -43,7 +46,10 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
   }
 
   #start(): void {
-    const run = (async () => this.#begin((event) => this.#queue.push(event), this.#left.signal))();
+    const show = (event: AgentEvent) => {
+      if (this.#queue.size < MOST_UNREAD || !isMinor(event.type)) this.#queue.push(event);
+    };
+    const run = (async () => this.#begin(show, this.#left.signal))();
     const end = () => {
       if (this.#isOver) return; // nobody is left to be told
       this.#isOver = true;

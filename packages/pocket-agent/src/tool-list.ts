@@ -1,5 +1,12 @@
 // The tools of one MCP server as they were last listed, kept until the server says that they changed.
-import { type Client, type McpSubscription, SdkError, SdkErrorCode, type Tool } from '@modelcontextprotocol/client';
+import {
+  type Client,
+  type JSONRPCMessage,
+  type McpSubscription,
+  SdkError,
+  SdkErrorCode,
+  type Tool,
+} from '@modelcontextprotocol/client';
 import { abortable, LONGEST_TIMER_MS, startDeadline } from './abort.ts';
 import { errorText, issuesText, PocketError } from './errors.ts';
 import { HttpTransport } from './http-transport.ts';
@@ -13,6 +20,9 @@ const SHORTEST_TTL_MS = 10_000;
 const UNTOLD_TTL_MS = 60_000;
 /** Where the SDK stops. */
 const MOST_PAGES = 64;
+/** Of all pages together. */
+const MOST_TOOLS = 20_000;
+const MOST_CHARACTERS = 20_000_000;
 
 interface ToolListOptions {
   /** Of the server. */
@@ -38,6 +48,9 @@ export class ToolList {
   #reading: Promise<readonly Tool[]> | undefined;
   /** A client whose server stopped telling of changes, and must be asked to do so again. */
   #unwatched: Client | undefined;
+  /** What the list that is being read has come to so far. */
+  #listed = { tools: 0, characters: 0 };
+  #tooLong: AbortController | undefined;
   readonly #options: ToolListOptions;
 
   constructor(options: ToolListOptions) {
@@ -60,6 +73,18 @@ export class ToolList {
     if (this.#freshUntil === Number.POSITIVE_INFINITY || Date.now() < this.#freshUntil) return;
     this.changed();
     this.#isRefreshed = true;
+  }
+
+  /** Ends the reading of a list that is too long, page by page as it arrives. */
+  weigh(message: JSONRPCMessage): void {
+    const tools = 'result' in message ? message.result.tools : undefined;
+    if (!this.#tooLong || !Array.isArray(tools)) return;
+    this.#listed.tools += tools.length;
+    this.#listed.characters += JSON.stringify(tools).length;
+    if (this.#listed.tools <= MOST_TOOLS && this.#listed.characters <= MOST_CHARACTERS) return;
+    const limits = `${MOST_TOOLS} tools or ${MOST_CHARACTERS} characters`;
+    const text = `MCP server "${this.#options.name}" lists more than ${limits}, the most that are read.`;
+    this.#tooLong.abort(new PocketError('MCP_REQUEST_FAILED', text));
   }
 
   async read(client: Client, signal: AbortSignal | undefined): Promise<readonly Tool[]> {
@@ -91,7 +116,9 @@ export class ToolList {
 
   #askInTime(client: Client): Promise<readonly Tool[]> {
     if (this.#unwatched === client) this.#watchAgain(client);
-    return this.#inTime('Listing', (signal) => this.#ask(client, signal));
+    this.#listed = { tools: 0, characters: 0 };
+    this.#tooLong = new AbortController();
+    return this.#inTime('Listing', (signal) => this.#ask(client, signal), [this.#tooLong.signal]);
   }
 
   /** Nobody waits for it: what changes until then is read as soon as it is there. */
@@ -110,9 +137,13 @@ export class ToolList {
     );
   }
 
-  async #inTime<Value>(what: string, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  async #inTime<Value>(
+    what: string,
+    work: (signal: AbortSignal) => Promise<Value>,
+    stops: AbortSignal[] = [],
+  ): Promise<Value> {
     const { name, timeoutMs } = this.#options;
-    const deadline = startDeadline(`${what} the tools of MCP server "${name}"`, [], timeoutMs);
+    const deadline = startDeadline(`${what} the tools of MCP server "${name}"`, stops, timeoutMs);
     try {
       return await work(deadline.signal);
     } finally {

@@ -10,10 +10,12 @@ import { limitedFetch } from './limited-response.ts';
 import { Linger } from './linger.ts';
 import type { InProcessServer } from './mcp-config.ts';
 import { MessageLines, readMessage } from './message-lines.ts';
+import { SLICE_MS, UnsentAnswers } from './server-flood.ts';
 
 /** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
 export class OldSseTransport extends SSEClientTransport {
   #started = false;
+  readonly #answers: UnsentAnswers;
   /** Why it was ended in the middle of what the server sent. */
   brokenOff: Error | undefined;
 
@@ -24,9 +26,14 @@ export class OldSseTransport extends SSEClientTransport {
       this.brokenOff ??= error;
       this.close().catch(() => {}); // it is broken already
     };
+    this.#answers = new UnsentAnswers(breakOff);
     this.onerror = (error) => {
       if (this.#started && error instanceof SseError) this.close().catch(() => {}); // it is broken already
     };
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    await ('method' in message ? super.send(message) : this.#answers.send(() => super.send(message)));
   }
 
   override async start(): Promise<void> {
@@ -97,10 +104,14 @@ export class ChildTransport implements Transport {
   readonly #command: ChildCommand;
   readonly #lines = new MessageLines();
   readonly #linger = new Linger();
+  readonly #answers = new UnsentAnswers((error) => this.#breakOff(error));
   #child: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #closed = false;
   #hasSpoken = false;
+  /** Messages have arrived that are not handled yet. */
+  #isBehind = false;
+  #stopWaiting: (() => void) | undefined;
   /** Its number may soon be that of somebody else's group. */
   #groupEnded = false;
   /** The end of what the child wrote to stderr, for error messages. The SDK looks for this name and `pid`. */
@@ -133,11 +144,9 @@ export class ChildTransport implements Transport {
       this.kill(); // what the child started
       this.#groupEnded = true;
       // the last words may still be in the pipe; somebody who left the group may keep it open for ever
-      const timer = setTimeout(() => this.#finish(), PIPE_GRACE_MS);
-      child.once('close', () => {
-        clearTimeout(timer);
-        this.#finish();
-      });
+      const timer = setInterval(() => this.#isBehind || this.#finish(), PIPE_GRACE_MS);
+      child.once('close', () => this.#finish());
+      this.#stopWaiting = () => clearInterval(timer);
     });
     child.stdin?.on('error', (error) => this.onerror?.(error));
     child.stdout?.on('data', (chunk: Buffer) => this.#read(chunk));
@@ -157,7 +166,10 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
-    stdin.write(serializeMessage(message)); // what the pipe has no room for is kept by the stream
+    const written = new Promise<void>((resolve) => {
+      stdin.write(serializeMessage(message), () => resolve()); // what the pipe has no room for is kept by the stream
+    });
+    if (!('method' in message)) await this.#answers.send(() => written);
   }
 
   async close(): Promise<void> {
@@ -180,29 +192,48 @@ export class ChildTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
-    let lines: string[];
     try {
-      lines = this.#lines.push(chunk);
+      const lines = this.#lines.push(chunk);
+      if (lines.length > 0) this.#linger.heard();
+      this.#hear(lines);
     } catch (error) {
-      this.brokenOff = error instanceof Error ? error : new Error(String(error));
-      this.#report(error);
-      this.kill();
-      return;
+      this.#breakOff(error instanceof Error ? error : new Error(String(error)));
     }
-    if (lines.length > 0) this.#linger.heard();
-    for (const line of lines) {
-      try {
-        const message = readMessage(line);
-        if (!message) {
-          this.noise = line.trim().slice(0, NOISE_KEPT) || this.noise;
-          continue;
-        }
+  }
+
+  /** Pauses the child when its messages take long, so that a flood of them does not block this process. */
+  #hear(lines: readonly string[]): void {
+    const begunAt = performance.now();
+    for (const [index, line] of lines.entries()) {
+      if (this.#closed || this.brokenOff) return;
+      this.#isBehind = index > 0 && performance.now() - begunAt > SLICE_MS;
+      if (this.#isBehind) {
+        this.#child?.stdout?.pause();
+        setImmediate(() => this.#hear(lines.slice(index)));
+        return;
+      }
+      this.#hearLine(line);
+    }
+    this.#child?.stdout?.resume();
+  }
+
+  #hearLine(line: string): void {
+    try {
+      const message = readMessage(line);
+      if (message) {
         this.#hasSpoken = true;
         this.onmessage?.(message);
-      } catch (error) {
-        this.#report(error);
-      }
+      } else this.noise = line.trim().slice(0, NOISE_KEPT) || this.noise;
+    } catch (error) {
+      this.#report(error);
     }
+  }
+
+  #breakOff(error: Error): void {
+    if (this.brokenOff) return;
+    this.brokenOff = error;
+    this.#report(error);
+    this.kill();
   }
 
   #report(error: unknown): void {
@@ -222,6 +253,7 @@ export class ChildTransport implements Transport {
   #finish(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#stopWaiting?.();
     unwatch(this);
     this.#child?.stdin?.destroy();
     this.#child?.stdout?.destroy();

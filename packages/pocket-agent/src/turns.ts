@@ -5,7 +5,7 @@ import { type Profile, type ProfileName, readProfile } from './access.ts';
 import type { Approve } from './approval.ts';
 import { Budget, type BudgetLimits } from './budget.ts';
 import { errorText, PocketError } from './errors.ts';
-import type { AgentEvent, EventListener, UnsignedEvent } from './events.ts';
+import { type AgentEvent, type EventListener, isMinor, type UnsignedEvent } from './events.ts';
 import type { Gate } from './gate.ts';
 import { insideOf, withAllInside } from './inside-run.ts';
 import type { Ledger } from './ledger.ts';
@@ -67,6 +67,9 @@ export interface TurnOwner {
 export interface TurnLimits extends BudgetLimits {
   timeoutMs: number | undefined;
 }
+
+/** Listeners that are this many events behind miss minor ones, which a server may send without end. */
+const MOST_PENDING_HOOKS = 1_000;
 
 /** Of all agents that nobody has asked yet. */
 const nobody = Promise.resolve();
@@ -204,6 +207,7 @@ export class Turns {
     // what a server sends arrives outside of the run it belongs to
     const frame = current?.owner === this ? current : this.#active;
     if (!this.hears && !isWatched(frame)) return;
+    if (isMinor(type) && (this.#pendingHooks?.size ?? 0) >= MOST_PENDING_HOOKS) return;
     const { name: agentName, agentId } = this.#owner;
     const path = frame?.path ?? Object.freeze([agentName]);
     const isSubAgent = path.length > 1;

@@ -52,6 +52,7 @@ const layers = [
     'pending-calls',
     'shared-tools',
     'message-lines',
+    'server-flood',
     'call-result',
     'send-call',
     'ledger',
