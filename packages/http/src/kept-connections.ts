@@ -1,7 +1,6 @@
 // Connections that are kept between requests. An Agent of node:http does so too, and much besides, which makes a fifth of
 // what a small request costs (docs/decisions/013).
-import { type Agent, type ClientRequest, type RequestOptions, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import type { Agent, ClientRequest, RequestOptions } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import {
@@ -13,6 +12,7 @@ import {
   type Target,
   type TlsOptions,
 } from './connections.ts';
+import { nodeHttp, nodeHttps } from './node-http.ts';
 import { rawHeader } from './raw-header.ts';
 
 /** After so long a connection is made anew: names move, and it holds on to the async context it was made in. */
@@ -49,7 +49,7 @@ export class KeptConnections implements Connections {
       agent: (isSecure ? this.#https : this.#http) as unknown as Agent, // node:http asks for no more than this
       [to]: target,
     };
-    return (isSecure ? requestHttps : requestHttp)(options);
+    return (isSecure ? nodeHttps() : nodeHttp()).request(options);
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 // Connections through the proxy that the environment names, which the Agents of Node know how to ask.
-import { type ClientRequest, Agent as HttpAgent, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { ClientRequest, Agent as HttpAgent } from 'node:http';
+import type { Agent as HttpsAgent } from 'node:https';
 import {
   type Connections,
   IDLE_MS,
@@ -10,6 +10,7 @@ import {
   type Target,
   type TlsOptions,
 } from './connections.ts';
+import { nodeHttp, nodeHttps } from './node-http.ts';
 
 export class ProxiedConnections implements Connections {
   areClosed = false;
@@ -23,8 +24,8 @@ export class ProxiedConnections implements Connections {
       timeout: IDLE_MS,
       proxyEnv: process.env,
     };
-    this.#http = notingRest(new HttpAgent(pool));
-    this.#https = notingRest(new HttpsAgent({ ...pool, ...readTls(tls) }));
+    this.#http = notingRest(new (nodeHttp().Agent)(pool));
+    this.#https = notingRest(new (nodeHttps().Agent)({ ...pool, ...readTls(tls) }));
   }
 
   request(
@@ -33,7 +34,9 @@ export class ProxiedConnections implements Connections {
     headers: Readonly<Record<string, string>>,
   ): ClientRequest {
     const options = { host, port, path, method, headers, ...(lookup ? { lookup } : {}) };
-    return isSecure ? requestHttps({ ...options, agent: this.#https }) : requestHttp({ ...options, agent: this.#http });
+    return isSecure
+      ? nodeHttps().request({ ...options, agent: this.#https })
+      : nodeHttp().request({ ...options, agent: this.#http });
   }
 
   close(): void {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** The modules that a program loads, as Node resolves them, without Node's own. */
+/** The modules that a program loads, as Node resolves them. */
 function modulesOf(program: string): string[] {
   const spy = `import { registerHooks } from 'node:module';
     const urls = new Set();
@@ -25,7 +25,7 @@ function modulesOf(program: string): string[] {
   expect(status).toBe(0);
   const urls: unknown = JSON.parse(stdout.trim());
   if (!Array.isArray(urls)) throw new Error(`Not a list: ${stdout}`);
-  return urls.map(String).filter((url) => !url.startsWith('node:') && !url.startsWith('data:'));
+  return urls.map(String).filter((url) => !url.startsWith('data:'));
 }
 
 const isOurs = (url: string) => url.includes('/packages/pocket-agent/src/');
@@ -46,7 +46,21 @@ test('making an agent with a model, tools and MCP servers loads no other package
       mcpConfig: { mcpServers: { files: { command: 'nothing' }, web: { url: 'http://127.0.0.1:9/mcp' } } },
       tools: [tool({ name: 'look', description: 'Looks', run: () => 'a cat' })],
     });`);
-  expect(urls.filter((url) => !isOurs(url))).toEqual([]);
+  expect(urls.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
+});
+
+test('calling a tool of a server that speaks stdio loads no HTTP client of Node', () => {
+  const urls = modulesOf(`
+    for (const name of ['Response', 'Headers']) {
+      Object.defineProperty(globalThis, name, { get: () => { throw new Error(name + ' was loaded'); } });
+    }
+    const { PocketAgentClient } = await import('pocket-agent');
+    const args = ['-C', 'pocket-agent/source', './fixtures/stdio-server.ts'];
+    const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { command: process.execPath, args, waitMs: 60_000 } } } });
+    await client.callTool('echo', { text: 'hi' });
+    await client.close();`);
+  expect(urls.some((url) => url.includes('/@modelcontextprotocol/client/'))).toBe(true);
+  expect(urls.filter((url) => ['node:http', 'node:https'].includes(url))).toEqual([]);
 });
 
 test('a run loads the package of its own provider and no other', () => {
@@ -64,6 +78,7 @@ test('a run loads the package of its own provider and no other', () => {
 
 test('on a Node that is too old the import says so', async () => {
   const { versions } = process;
+  vi.resetModules();
   onTestFinished(() => {
     Object.defineProperty(process, 'versions', { value: versions });
     vi.resetModules();

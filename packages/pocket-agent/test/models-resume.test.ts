@@ -1,15 +1,15 @@
 // A conversation kept as JSON goes on with the same provider and with any other.
 import { type FunctionTool, type Message, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { everyModel, FakeProviders, PIXEL } from './fixtures/fake-providers.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
-  vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1'); // the pictures of the tests are on this machine
   fake = await FakeProviders.start();
 });
 afterAll(() => fake.close());
+beforeEach(() => void vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1')); // the pictures of the tests are on this machine
 afterEach(() => fake.reset());
 
 const camera: FunctionTool = tool({

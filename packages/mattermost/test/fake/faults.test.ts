@@ -109,6 +109,8 @@ test('over TLS it is trusted by those who trust its certificate, and by nobody e
 });
 
 test('closing ends what is under way and leaves nothing open', async () => {
+  const servers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap').length;
+  const before = servers();
   const own = await startFakeMattermost();
   own.fail({ delayMs: 60_000 });
   const pending = fetch(`${own.url}/api/v4/system/ping`);
@@ -117,5 +119,5 @@ test('closing ends what is under way and leaves nothing open', async () => {
   await own.close();
   await failed;
   await expect(fetch(`${own.url}/api/v4/system/ping`)).rejects.toThrow();
-  expect(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap')).toHaveLength(1);
+  expect(servers()).toBeLessThanOrEqual(before); // those of earlier files may still be closing
 });

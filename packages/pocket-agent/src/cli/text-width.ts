@@ -1,17 +1,23 @@
 // How many columns a text takes in a terminal, and texts cut or filled to a number of them.
 import { stripVTControlCharacters } from 'node:util';
 
-export const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
 const emoji = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f/u;
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 const plain = /^[\u0020-\u007e]*$/;
 
+/** The segmenter takes 20 ms to make; most texts never need it. */
+export function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
+
 export function textWidth(text: string): number {
   const visible = stripVTControlCharacters(text);
   if (plain.test(visible)) return visible.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(visible)) width += graphemeWidth(segment);
+  for (const { segment } of graphemesOf(visible)) width += graphemeWidth(segment);
   return width;
 }
 
@@ -26,7 +32,7 @@ export function fitted(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let fitting = '';
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     width += graphemeWidth(segment);
     if (width > columns - 1) break;
     fitting += segment;

@@ -1,5 +1,5 @@
 // Text that streams in, broken between words where the window ends. Colours in it take no room.
-import { graphemes, graphemeWidth, textWidth } from './text-width.ts';
+import { graphemesOf, graphemeWidth, textWidth } from './text-width.ts';
 
 export interface WrapOutput {
   write(text: string): void;
@@ -53,7 +53,7 @@ export function wrappedLines(text: string, width: number): string[] {
       add(colours);
       colours = '';
       space = '';
-      for (const { segment } of graphemes.segment(letters)) {
+      for (const { segment } of graphemesOf(letters)) {
         if (used > 0 && used + graphemeWidth(segment) > width) endLine();
         add(segment);
       }
@@ -124,7 +124,7 @@ export class WordWrap {
       this.#wordWidth += letters.length;
       return;
     }
-    for (const { segment } of graphemes.segment(letters)) {
+    for (const { segment } of graphemesOf(letters)) {
       const isWide = graphemeWidth(segment) > 1;
       if (isWide) this.#writeWord();
       this.#word += segment;
