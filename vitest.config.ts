@@ -22,6 +22,12 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/test/**/*.test.ts', 'bench/test/*.test.ts'],
           exclude: ['**/*.services.test.ts'],
+          // Files share a worker and its loaded modules, which saves a third of the processor time. Stubs and spies of
+          // one test end before the next; a test that counts sockets or timers compares with a count taken before.
+          isolate: false,
+          unstubEnvs: true,
+          unstubGlobals: true,
+          restoreMocks: true,
           ...patience,
         },
       },
