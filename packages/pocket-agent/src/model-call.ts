@@ -6,7 +6,7 @@ import { learnFrom, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { markPart, unmarkPart } from './part-origin.ts';
 import { hasUrls } from './prompt.ts';
-import { isHtml, providerErrorText, refuseHtml, retryAfterMs, statusOf } from './provider-errors.ts';
+import { isHtml, providerErrorText, refuseHtml, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -154,13 +154,12 @@ function retryDelay(error: unknown, attempt: number): number | undefined {
   return Math.min(exponential, LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
 }
 
-/** A passing name is not found twice, a server that restarts is back soon, and a silent one may be working for us. */
-const NEVER_AGAIN = /ENOTFOUND|HeadersTimeoutError|UND_ERR_HEADERS_TIMEOUT|Headers Timeout/;
+/** A server that restarts is back soon. */
 const ONCE_AGAIN = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
 
 function isRetryable(error: Error, attempt: number): boolean {
   const text = errorText(error);
-  if (NEVER_AGAIN.test(text) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
+  if (/ENOTFOUND/.test(text) || wasSilent(error) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
   if (isHtml(error) && (statusOf(error) ?? 0) < 500) return false;
   const facts = errorFact(error, 'responseBody', 'code', 'type');
   // the same status for "slow down" and for what no waiting changes: no credit left, a request above the limit
@@ -193,8 +192,7 @@ function modelError(model: LanguageModelV4, error: unknown, attempts: number, te
   );
 }
 
-/** A call that nobody heard of may have been answered and billed: whoever asks again should know. */
 function billedNote(error: unknown): string {
-  if (!/Headers ?Timeout/.test(errorText(error))) return '';
+  if (!wasSilent(error)) return '';
   return '. The server was silent for five minutes and may have been working; stream answers that take so long';
 }

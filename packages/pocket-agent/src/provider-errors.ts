@@ -15,6 +15,11 @@ export function statusOf(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
+/** The server took the request and sent nothing until Node gave up: it may have been working, and bill the call. */
+export function wasSilent(error: unknown): boolean {
+  return /Headers ?Timeout|UND_ERR_HEADERS_TIMEOUT/.test(errorText(error));
+}
+
 /** How long the provider asks to wait: in its headers, or as Google does in its body. */
 export function retryAfterMs(error: unknown): number | undefined {
   return retryAfterHeader(headersOf(error)) ?? retryInfo(bodyOf(error));

@@ -1,5 +1,5 @@
 // Strict servers, moved loops, and answers of servers that are no model APIs: gone round, or named at once.
-import { type AgentEvent, type FunctionTool, type PocketAgent, PocketError, Router, tool } from 'pocket-agent';
+import { type AgentEvent, type FunctionTool, PocketAgent, PocketError, Router, tool } from 'pocket-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_KEY, type FakeAnswer } from './fixtures/fake-dialect.ts';
 import { everyModel, FakeProviders, PIXEL } from './fixtures/fake-providers.ts';
@@ -137,6 +137,20 @@ test('a server that was silent is not asked twice, as it may have been working',
   const error = await failureOf(fake.agent('openai/gpt-5.1').run('Hello'));
   expect(error.message).toContain('may have been working');
   expect(asked).toHaveBeenCalledTimes(1);
+});
+
+test('a router asks each deployment once that was silent, as it may have been working', async () => {
+  const silence = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+  const asked = vi.fn((_url: string) => Promise.reject(new TypeError('fetch failed', { cause: silence })));
+  vi.stubGlobal('fetch', asked);
+  const deployment = (id: string) => ({
+    modelName: 'main',
+    params: { model: 'openai/gpt-5.1', baseUrl: `http://${id}.test/v1`, apiKey: API_KEY, id },
+  });
+  const router = new Router({ models: [deployment('a'), deployment('b')], logger: silent });
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'main' }, router, logger: silent });
+  expect((await failureOf(agent.run('Hello'))).message).toContain('Headers Timeout');
+  expect(asked.mock.calls.map(([url]) => new URL(url).host).sort()).toEqual(['a.test', 'b.test']);
 });
 
 test.each([

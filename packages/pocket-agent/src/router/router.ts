@@ -10,7 +10,7 @@ import { errorText, isPocketError, PocketError } from '../errors.ts';
 import { type Logger, stderrLogger } from '../logger.ts';
 import { learnFrom, requestFor } from '../model-request.ts';
 import { markPart } from '../part-origin.ts';
-import { headersOf, providerErrorText } from '../provider-errors.ts';
+import { headersOf, providerErrorText, wasSilent } from '../provider-errors.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { type Failure, failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { LateRateStore } from './late-store.ts';
@@ -211,7 +211,7 @@ export class Router {
         attempts.push({ deployment: deployment.id, reason });
         if (!isWorthAnotherTry(kind) || retry >= retries) throw error;
         exclude.add(deployment);
-        if (isLasting(kind)) lasting.add(deployment);
+        if (isLasting(kind) || wasSilent(error)) lasting.add(deployment);
         if (line.deployments.some((other) => !exclude.has(other) && other.coolingMs(performance.now()) === 0)) continue;
         if (canFallBack || lasting.size === line.deployments.length) throw error;
         for (const other of exclude) if (!lasting.has(other)) exclude.delete(other);
