@@ -35,7 +35,10 @@ export interface McpHttpOptions {
   allowedOrigins?: readonly string[];
   /** A session of the 2025 era ends after this long without a request. Default 30 minutes. */
   sessionIdleMs?: number;
-  /** Sessions of the 2025 era at a time. One more ends the one idle longest, or is refused (503) when all are in use. Default 1,000. */
+  /**
+   * Sessions of the 2025 era at a time. One more ends the one idle longest, or is refused (503) when all are in use. A
+   * client with fewer sessions than another one is not refused: it takes one of theirs. Default 1,000.
+   */
   maxSessions?: number;
   /** Bytes of a request, whatever it is for; a longer one is refused (413). Default 4 MiB. */
   maxRequestBodySize?: number;

@@ -104,17 +104,24 @@ export class HttpSessions {
   }
 
   /**
-   * Ends an idle session if that is needed to have room for another. A client takes room only from clients that hold at
-   * least as many sessions as itself, from the one with most of them first, so that it cannot end the sessions of others.
+   * Ends a session if that is needed to have room for another. A client takes room only from clients that hold at least
+   * as many sessions as itself, from the one with most of them first, so that it cannot end the sessions of others.
+   * Idle sessions go first; one in use only where its client holds so many that others are locked out.
    */
   #hasRoom(clientId: string | undefined): boolean {
     if (this.#sessions.size + this.#arriving < this.#options.maxSessions) return true;
     const held = this.#sessionsByClient();
     const own = held.get(clientId) ?? 0;
     const heldBy = ({ clientId: holder }: Session) => held.get(holder) ?? 0;
+    const isIdle = ({ open }: Session) => open === 0;
     const [oldest] = [...this.#sessions]
-      .filter(([, session]) => session.open === 0 && heldBy(session) >= own)
-      .sort(([, left], [, right]) => heldBy(right) - heldBy(left) || left.lastUsed - right.lastUsed);
+      .filter(([, session]) => heldBy(session) >= (isIdle(session) ? own : own + 2))
+      .sort(
+        ([, left], [, right]) =>
+          Number(isIdle(right)) - Number(isIdle(left)) ||
+          heldBy(right) - heldBy(left) ||
+          left.lastUsed - right.lastUsed,
+      );
     if (!oldest) return false;
     const [id, { server }] = oldest;
     this.#sessions.delete(id);

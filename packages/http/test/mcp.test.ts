@@ -194,6 +194,21 @@ test('a client that begins many sessions ends its own, not those of other client
   expect((await send(url, ping, { ...quiet, ...one })).status).toBe(200);
 });
 
+test('a client that has all sessions in use makes room for one that has fewer, and for no more than that', async () => {
+  const authorize = bearerTokens([{ token: 'one' }, { token: 'two' }]);
+  const url = await serve({ authorize, maxSessions: 4 });
+  const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
+  const use = async (headers: Record<string, string>) => {
+    const { status } = await fetch(url, { headers: { ...headers, accept: 'text/event-stream' } });
+    expect(status).toBe(200); // an event stream that stays open
+  };
+  for (let count = 0; count < 4; count++) await use({ ...one, ...(await beginSession(url, one)) });
+  expect((await send(url, initialize, one)).status).toBe(503);
+  for (let count = 0; count < 2; count++) await use({ ...two, ...(await beginSession(url, two)) });
+  expect((await send(url, initialize, two)).status).toBe(503);
+  expect((await send(url, initialize, one)).status).toBe(503);
+});
+
 test('a request that begins no session ends none, and no server is made for it', async () => {
   let made = 0;
   const factory = () => {

@@ -77,6 +77,11 @@ export function bearerGate(
   return bearerTokens(all);
 }
 
+/** Whether there are other callers, who must not be locked out by one of them. */
+export function hasSeveralCallers({ token, tokens }: Pick<HttpServerOptions, 'token' | 'tokens'>): boolean {
+  return Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
+}
+
 export function isLocal(host = '127.0.0.1'): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }

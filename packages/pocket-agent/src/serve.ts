@@ -14,9 +14,10 @@ import type { PocketAgent } from './agent.ts';
 import { checkServedApprovals, type ServedApprovals, servedApproval } from './approval.ts';
 import { errorText, isPublic, PocketError, textForOthers } from './errors.ts';
 import type { AgentEvent } from './events.ts';
-import { type HttpServer, type HttpServerOptions, isLocal, serveHttp } from './http-server.ts';
+import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
 import { OptionSet } from './options.ts';
 import { redactSecrets } from './redaction.ts';
+import { RunLimit } from './run-limit.ts';
 import { type ConversationKey, Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
 import { agentResult, messageTool } from './sub-agents.ts';
@@ -44,6 +45,12 @@ interface Place extends ConversationKey {
   is: 'new' | 'continued' | 'kept';
 }
 
+interface Connection {
+  /** For one request of a client that has no session. */
+  isStateless?: boolean;
+  isOneOfMany?: boolean;
+}
+
 export interface AgentServerOptions {
   /**
    * per-client (default): every client has a conversation of its own. per-token: every token has one, over all
@@ -60,6 +67,10 @@ export interface AgentServerOptions {
   serverInfo?: { name: string; version: string };
   /** Conversations that are kept, of one connection and of all clients without one. Default 1,000. */
   maxConversations?: number;
+  /** Runs for HTTP clients at the same time; one more is refused. Default 1,000. */
+  maxRuns?: number;
+  /** Those for one token. Default: a quarter of all where there are several tokens. */
+  maxRunsPerCaller?: number;
 }
 
 const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
@@ -69,6 +80,8 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
   approvals: true,
   serverInfo: true,
   maxConversations: true,
+  maxRuns: true,
+  maxRunsPerCaller: true,
 });
 
 export class AgentServer {
@@ -77,6 +90,7 @@ export class AgentServer {
   /** Of clients that have no connection: over HTTP the 2026 era has none. */
   readonly #conversations: Conversations;
   readonly #runs = new ServedRuns();
+  readonly #limit: RunLimit;
   readonly #listening = new Set<HttpServer>();
 
   readonly #open: Set<unknown>;
@@ -91,6 +105,8 @@ export class AgentServer {
     this.#open = open.add(this);
     this.#options = { ...options };
     this.#conversations = this.#makeConversations();
+    const { maxRuns: most, maxRunsPerCaller: mostPerCaller } = options;
+    this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
   }
 
   /**
@@ -98,11 +114,10 @@ export class AgentServer {
    * (`mcpConfig: served`).
    */
   createServer(): McpServer {
-    return this.#makeServer(false);
+    return this.#makeServer();
   }
 
-  /** `isStateless`: for one request of a client that has no session. */
-  #makeServer(isStateless: boolean): McpServer {
+  #makeServer({ isStateless = false, isOneOfMany = false }: Connection = {}): McpServer {
     const serverInfo = this.#options.serverInfo ?? { name: this.#agent.name, version: '1.0.0' };
     const { roleDescription } = this.#agent;
     const server = new McpServer(serverInfo, {
@@ -122,17 +137,37 @@ export class AgentServer {
       { ...(description ? { description } : {}), inputSchema: schema },
       async ({ message, conversation_id: given }, context) => {
         const owner = context.http?.authInfo?.token ?? '';
-        const resumed = await this.#runs.resume(owner, context);
-        if (resumed) return resumed;
-        const canAsk = clientCanBeAsked(server, context);
-        const place = this.#placeOf(context, ofConnection, given);
-        if (place.is === 'continued' && !place.among.has(place)) return unknownConversation(place.id);
-        const conversation = place.among === ofConnection ? `${connection} ${place.id}` : place.id;
-        const begin = (run: ServedRunOptions) => this.#converse(message, run, canAsk, place);
-        return this.#runs.start({ owner, conversation }, begin, context);
+        const answer = async () => {
+          const resumed = await this.#runs.resume(owner, context);
+          if (resumed) return resumed;
+          const canAsk = clientCanBeAsked(server, context);
+          const place = this.#placeOf(context, ofConnection, given);
+          if (place.is === 'continued' && !place.among.has(place)) return unknownConversation(place.id);
+          const conversation = place.among === ofConnection ? `${connection} ${place.id}` : place.id;
+          const begin = (run: ServedRunOptions) => this.#converse(message, run, canAsk, place);
+          return this.#runs.start({ owner, conversation }, begin, context);
+        };
+        return context.http ? this.#limited({ owner, isOneOfMany }, context, answer) : answer();
       },
     );
     return server;
+  }
+
+  /** A run that waited for its client goes on in any case. */
+  async #limited<Result>(
+    { owner, isOneOfMany }: { owner: string; isOneOfMany: boolean },
+    { mcpReq }: ServerContext,
+    answer: () => Promise<Result>,
+  ): Promise<Result | CallToolResult> {
+    const isNew = mcpReq.requestState() === undefined;
+    const refusal = isNew ? this.#limit.refusal(owner, isOneOfMany) : undefined;
+    if (refusal !== undefined) return { isError: true, content: [{ type: 'text', text: refusal }] };
+    const done = this.#limit.begin(owner);
+    try {
+      return await answer();
+    } finally {
+      done();
+    }
   }
 
   #placeOf({ mcpReq, http }: ServerContext, ofConnection: Conversations, given: string | undefined): Place {
@@ -174,7 +209,8 @@ export class AgentServer {
       const text = 'conversation: "per-token" needs "token" or "tokens": without them all clients would share one.';
       throw new PocketError('CONFIG_INVALID', text);
     }
-    const server = await serveHttp(({ era }) => this.#makeServer(era === 'modern'), {
+    const isOneOfMany = hasSeveralCallers(options);
+    const server = await serveHttp(({ era }) => this.#makeServer({ isStateless: era === 'modern', isOneOfMany }), {
       onError: (error) => this.#logError(error),
       ...options,
     });

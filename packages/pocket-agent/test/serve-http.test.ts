@@ -33,14 +33,15 @@ async function serve(
   script: Script,
   options: AgentServerOptions & HttpServerOptions & { agent?: Partial<PocketAgentOptions> } = {},
 ) {
-  const { conversation, maxConversations, agent: agentOptions, ...http } = options;
+  const { conversation, maxConversations, maxRuns, agent: agentOptions, ...http } = options;
   const { agent, model } = scriptedAgent(script, agentOptions);
-  return { ...(await serveAgent(agent, { conversation, maxConversations }, http)), model };
+  return { ...(await serveAgent(agent, { conversation, maxConversations, maxRuns }, http)), model };
 }
 
 async function serveAgent(agent: PocketAgent<unknown>, options: Undefinable<AgentServerOptions>, http = {}) {
-  const { conversation, maxConversations } = options;
+  const { conversation, maxConversations, maxRuns } = options;
   const server = await agent.asMcpServer({
+    ...(maxRuns ? { maxRuns } : {}),
     ...(conversation ? { conversation } : {}),
     ...(maxConversations ? { maxConversations } : {}),
   });
@@ -525,6 +526,28 @@ describe('the end', () => {
     await modest.say('remember me', { contextId: 'a' });
     for (const contextId of ['a', 'b', 'c', 'd']) await greedy.say('me too', { contextId });
     expect(textOf(await modest.say('well?', { contextId: 'a' }))).toBe('remember me + well?');
+  });
+
+  test.each(clientKinds)('one of several tokens has a quarter of the runs at a time, with %s', async (kind) => {
+    const { script, asked, stopped } = endlessModel();
+    const tokens = { greedy: 'admin', modest: 'admin' } as const;
+    const { url } = await serve([...script, 'Hello.', 'Welcome back.'], { maxRuns: 4, tokens });
+    const [greedy, modest] = [await client(kind, url, 'greedy'), await client(kind, url, 'modest')];
+    const controller = new AbortController();
+    const { signal } = controller;
+    const busy = greedy.say('think', { contextId: 'a', signal }).catch(() => 'cancelled');
+    await asked;
+    const refused = await greedy.say('me too', { contextId: 'b' });
+    expect(refused.isError).toBe(true);
+    expect(textOf(refused)).toBe(
+      'Tester has 1 runs of yours going on, the most for one caller at the same time; try again when one of them is done.',
+    );
+    expect(textOf(await modest.say('Hi', { contextId: 'a' }))).toBe('Hello.');
+    controller.abort();
+    expect(await busy).toBe('cancelled');
+    await stopped;
+    const again = async () => textOf(await greedy.say('again', { contextId: 'c' }));
+    await expect.poll(again, { interval: 20 }).toBe('Welcome back.');
   });
 
   test('a conversation that is at work is not forgotten for others', async () => {

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { readProfile } from '../access.ts';
 import { PocketError } from '../errors.ts';
-import { bearerGate } from '../http-server.ts';
+import { bearerGate, hasSeveralCallers } from '../http-server.ts';
 import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
 import { eventStream } from './event-stream.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
@@ -96,7 +96,7 @@ function makeAuthenticate(options: HandlerOptions): Authenticate {
   }
   const gate = bearerGate(options);
   if (!gate) return async () => ({ caller: { id: 'anybody' }, isAuthenticated: false, isOneOfMany: false });
-  const isOneOfMany = Object.keys(tokens ?? {}).length + (token === undefined ? 0 : 1) > 1;
+  const isOneOfMany = hasSeveralCallers(options);
   return async (request) => {
     const auth = await gate(request);
     if (auth instanceof Response) return auth;

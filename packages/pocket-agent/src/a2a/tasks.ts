@@ -11,6 +11,7 @@ import type { PocketAgent } from '../agent.ts';
 import { servedApproval } from '../approval.ts';
 import { errorText } from '../errors.ts';
 import type { ImageInput, UserInput } from '../messages.ts';
+import { RunLimit } from '../run-limit.ts';
 import type { Conversations } from '../served-conversations.ts';
 import { agentResult } from '../sub-agents.ts';
 import type { PushNotifications } from './push.ts';
@@ -42,13 +43,15 @@ export interface FoundTask {
 export class Tasks {
   readonly #options: TasksOptions;
   readonly #running = new Map<string, ServedTask>();
-  readonly #runningOf = new Map<string, number>();
+  readonly #limit: RunLimit;
   readonly #runs = new Set<Promise<void>>();
   readonly #messages = new Map<string, string>();
   #isClosed = false;
 
   constructor(options: TasksOptions) {
     this.#options = options;
+    const { agent, maxRunningTasks: most, maxRunningTasksPerCaller: mostPerCaller } = options;
+    this.#limit = new RunLimit({ name: agent.name, most, mostPerCaller });
   }
 
   /** Begins a task, or goes on with one that waits. The same message sent again is the same task. */
@@ -126,34 +129,23 @@ export class Tasks {
     }
     const key = scopeOf(call) + id;
     this.#running.set(key, task);
-    this.#count(call, 1);
+    const done = this.#limit.begin(call.caller.id);
     // the caller watches before anything happens
     const run = Promise.resolve()
       .then(() => task.run(() => this.#answer(call, task, message)))
       .then(() => saved)
       .finally(() => {
         this.#running.delete(key);
-        this.#count(call, -1);
+        done();
         this.#runs.delete(run);
       });
     this.#runs.add(run);
     return task;
   }
 
-  /** Why no task can be begun. Where there are several callers, none of them can take all the room. */
   #refusalToBegin({ caller, isOneOfMany }: Call): string | undefined {
-    const { agent, maxRunningTasks = 1_000, maxRunningTasksPerCaller } = this.#options;
-    const share = maxRunningTasksPerCaller ?? (isOneOfMany ? Math.ceil(maxRunningTasks / 4) : maxRunningTasks);
-    if (this.#isClosed || this.#running.size >= maxRunningTasks)
-      return `${agent.name} has too much to do; try again later.`;
-    if ((this.#runningOf.get(caller.id) ?? 0) < share) return undefined;
-    return `${agent.name} has as many tasks of yours as it takes from one caller; try again later.`;
-  }
-
-  #count({ caller: { id } }: Call, change: 1 | -1): void {
-    const count = (this.#runningOf.get(id) ?? 0) + change;
-    if (count > 0) this.#runningOf.set(id, count);
-    else this.#runningOf.delete(id);
+    if (this.#isClosed) return `${this.#options.agent.name} is being shut down.`;
+    return this.#limit.refusal(caller.id, isOneOfMany);
   }
 
   /** Why a message to a task that does not run here cannot be taken. */
