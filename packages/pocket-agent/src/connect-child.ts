@@ -130,6 +130,10 @@ function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): st
     const apart = `"command": ${JSON.stringify(program)}, "args": ${JSON.stringify(args)}`;
     return `there is no program of the name "${entry.command}" (ENOENT). What follows a program belongs in "args": ${apart}`;
   }
+  if (isMissing(error)) {
+    const place = /[\\/]/.test(entry.command) ? 'at this path' : 'in the PATH';
+    return `there is no program "${entry.command}" ${place} (ENOENT). Install it, or set "command" to its full path`;
+  }
   return errorText(error);
 }
 

@@ -9,7 +9,7 @@ import { PocketError } from './errors.ts';
 import { limitedFetch } from './limited-response.ts';
 import { Linger } from './linger.ts';
 import type { InProcessServer } from './mcp-config.ts';
-import { MessageLines, readMessage } from './message-lines.ts';
+import { MessageLines, MOST_MESSAGE_BYTES, MOST_MESSAGE_MB, readMessage } from './message-lines.ts';
 import { SLICE_MS, UnsentAnswers } from './server-flood.ts';
 
 /** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
@@ -166,6 +166,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
+    if (stdin.writableLength > MOST_MESSAGE_BYTES) throw this.#unread();
     const written = new Promise<void>((resolve) => {
       stdin.write(serializeMessage(message), () => resolve()); // what the pipe has no room for is kept by the stream
     });
@@ -234,6 +235,11 @@ export class ChildTransport implements Transport {
     this.brokenOff = error;
     this.#report(error);
     this.kill();
+  }
+
+  #unread(): PocketError {
+    const text = `The server process "${this.#command.command}" has stopped reading its stdin: more than ${MOST_MESSAGE_MB} MB wait there, so nothing more is sent until it reads on.`;
+    return new PocketError('MCP_REQUEST_FAILED', text);
   }
 
   #report(error: unknown): void {

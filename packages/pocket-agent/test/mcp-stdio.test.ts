@@ -23,12 +23,31 @@ describe('a stdio server', () => {
     expect(reasons[0]).toContain('It said: API_TOKEN is wrong');
   });
 
-  test('whose program does not exist is reported by name', async () => {
-    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { command: 'no-such-program-here' } } } });
+  test.each([
+    ['no-such-program', 'in the PATH'],
+    ['/no/such/folder/no-such-program', 'at this path'],
+  ])('whose program %s does not exist is reported with where it was looked for', async (command, place) => {
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { command } } } });
     expect(await client.listTools()).toEqual([]);
     expect(reasons).toEqual([
-      'Could not start MCP server "it" (no-such-program-here): spawn no-such-program-here ENOENT.',
+      `Could not start MCP server "it" (no-such-program): there is no program "${command}" ${place} (ENOENT). Install it, or set "command" to its full path.`,
     ]);
+  });
+
+  test('that stops reading is sent no more than 10 MB; calls beyond that fail at once', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'stops-reading') } } });
+    await client.callTool('stop_reading', {});
+    const given = new AbortController();
+    const text = 'x'.repeat(4 * 1_024 * 1_024);
+    const calls = Array.from({ length: 8 }, () => client.callTool('echo', { text }, { signal: given.signal }));
+    const waiting = Promise.allSettled(calls.slice(0, 3));
+    for (const call of calls.slice(3))
+      await expect(call).rejects.toMatchObject({
+        code: 'MCP_REQUEST_FAILED',
+        message: expect.stringMatching(/node" has stopped reading its stdin: more than 10 MB wait there/),
+      });
+    given.abort();
+    expect((await waiting).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
   test('whose folder does not exist is reported, not thrown', async () => {
