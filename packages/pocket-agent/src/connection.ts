@@ -64,6 +64,8 @@ export class McpConnection {
   #arrival: Promise<readonly Tool[]> | undefined;
   #stopWaiting: (() => void) | undefined;
   #slowTimers: NodeJS.Timeout[] = [];
+  /** Callers that wait for the list of tools; the timers run for all of them. */
+  #waiting = 0;
   /** It took longer than `waitMs` and has not listed its tools since: no run waits for it. */
   #isSlow = false;
   /** The child that was started last. */
@@ -209,6 +211,7 @@ export class McpConnection {
   }
 
   async #list(signal: AbortSignal | undefined): Promise<{ live: Live; tools: readonly Tool[] }> {
+    this.#waiting++;
     this.#startClock();
     try {
       for (let isSecond = false; ; isSecond = true) {
@@ -229,7 +232,7 @@ export class McpConnection {
         }
       }
     } finally {
-      this.#stopClock();
+      if (--this.#waiting === 0) this.#stopClock();
     }
   }
 

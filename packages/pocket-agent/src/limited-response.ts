@@ -60,18 +60,22 @@ function bodyCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Uint8Array[] {
   };
 }
 
-/** Cuts where events end, at blank lines, and measures each event. */
+/** Cuts where events end, at blank lines, and measures each event. A line ends with LF, CR or both. */
 function eventCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Generator<Uint8Array> {
   let check = bodyCheck(tooLarge);
   let isLineEmpty = true;
+  let last: number | undefined;
   return function* (chunk) {
     let from = 0;
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index];
-      if (byte !== LINE_FEED) {
-        if (byte !== CARRIAGE_RETURN) isLineEmpty = false;
+      const isSecondHalf = byte === LINE_FEED && last === CARRIAGE_RETURN;
+      last = byte;
+      if (byte !== LINE_FEED && byte !== CARRIAGE_RETURN) {
+        isLineEmpty = false;
         continue;
       }
+      if (isSecondHalf) continue;
       if (isLineEmpty) {
         yield* measured(chunk.subarray(from, index + 1), check);
         from = index + 1;

@@ -77,13 +77,21 @@ const nobody = Promise.resolve();
 /** One call of a listener, and the one it happens in. */
 interface Listening {
   within: Listening | undefined;
+  isOver: boolean;
 }
 
 const listenings = new AsyncLocalStorage<Listening | undefined>();
 
+/** The innermost call of a listener around this code. Those that are over are skipped, so that the chain cannot grow. */
+function listeningHere(): Listening | undefined {
+  let here = listenings.getStore();
+  while (here?.isOver) here = here.within;
+  return here;
+}
+
 /** Whether this code is part of what a listener does. */
 function isInside(listening: Listening): boolean {
-  let here = listenings.getStore();
+  let here = listeningHere();
   while (here && here !== listening) here = here.within;
   return here !== undefined;
 }
@@ -301,19 +309,27 @@ export class Turns {
   /** Whoever listens cannot break a run: what it throws, at once or later, is logged. */
   #show(event: AgentEvent, listener: ((event: AgentEvent) => void | Promise<void>) | undefined): void {
     if (!listener) return;
+    const listening: Listening = { within: listeningHere(), isOver: false };
+    const end = () => {
+      listening.isOver = true;
+      this.#pendingHooks?.delete(listening);
+    };
     try {
-      const listening: Listening = { within: listenings.getStore() };
       const pending: unknown = listenings.run(listening, () => listener.call(this.#owner.hooks, event));
-      if (!(pending instanceof Promise)) return;
+      if (!(pending instanceof Promise)) {
+        end();
+        return;
+      }
       const done: Promise<void> = pending
         .then(
           () => {},
           (error) => this.#listenerFailed(error),
         )
-        .finally(() => this.#pendingHooks?.delete(listening));
+        .finally(end);
       this.#pendingHooks ??= new Map();
       this.#pendingHooks.set(listening, done);
     } catch (error) {
+      end();
       this.#listenerFailed(error);
     }
   }

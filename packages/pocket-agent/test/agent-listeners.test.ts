@@ -1,4 +1,6 @@
 // Listeners that run the agent they listen to.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { AgentEvent, PocketAgent } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { add, expectValidHistory, scriptedAgent } from './helpers.ts';
@@ -83,3 +85,26 @@ test('a postStep that never settles does not hold a run beyond its deadline', as
   await expect(agent.run('Hi', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' });
   expect(performance.now() - begun).toBeLessThan(4_000);
 });
+
+test('a listener that leads to its next call over and over leaves nothing behind', async () => {
+  const CALLS = 20_000;
+  const over = Promise.withResolvers<void>();
+  const heap: number[] = [];
+  let calls = 0;
+  const next = () => {
+    if (++calls % CALLS === 0) heap.push(heapInUse());
+    if (calls < 2 * CALLS) agent.emit({ type: 'custom:next', data: undefined });
+    else over.resolve();
+  };
+  const { agent } = scriptedAgent([], { hooks: { onEvent: () => void setImmediate(next) } });
+  next();
+  await over.promise;
+  const [before = 0, after = 0] = heap;
+  expect((after - before) / CALLS).toBeLessThan(16); // bytes for each call
+});
+
+function heapInUse(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}

@@ -4,7 +4,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { fileOAuth, type McpServerEntry } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { listen, startOldSseHost } from './fixtures/http-hosts.ts';
-import { type Answer, json, listing, plainHost, streamed } from './fixtures/plain-host.ts';
+import { type Answer, json, listing, plainHost } from './fixtures/plain-host.ts';
 import { eventually, folder, open, testClient, textOfResult } from './fixtures/world.ts';
 
 const LIMIT = 'it sent a message of more than 10 MB, the most that is read';
@@ -76,9 +76,14 @@ describe.each<[string, Partial<McpServerEntry>]>([
   });
 });
 
-test('a stream may be longer than a message', async () => {
+test.each(['\n', '\r\n', '\r'])('a stream may be longer than a message, with lines that end with %j', async (end) => {
   const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };
-  const answer = streamed({ content: [{ type: 'text', text: 'done' }] }, log, log, log, log);
+  const answer: Answer = (response, id) => {
+    const messages = [log, log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
+    response.setHeader('content-type', 'text/event-stream');
+    const events = messages.map((each) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}${end}${end}`);
+    response.end(`${events.join('')}: end`); // a CR is the end of a line once something follows it
+  };
   const { client } = await clientOf({ 'tools/call': answer });
   expect(textOfResult(await client.callTool('it', {}))).toBe('done');
 });

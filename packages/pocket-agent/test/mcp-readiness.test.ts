@@ -129,6 +129,19 @@ describe('a server that hangs', () => {
     await agent.close();
   });
 
+  test('does not hold up a run for longer when a caller that lists its tools gives up', async () => {
+    const hanging = await hangingHost();
+    const { agent } = agentWith(['one'], { hanging: { url: hanging.url, waitMs: 500, connectTimeoutMs: 600_000 } });
+    const running = agent.run('go');
+    await eventually(() => expect(agent.mcpClient.status.has('hanging')).toBe(true));
+    const given = new AbortController();
+    const listed = agent.listTools(given.signal);
+    given.abort();
+    await expect(listed).rejects.toBe(given.signal.reason);
+    expect(await running).toBe('one');
+    await agent.close();
+  });
+
   test('while it lists its tools does not hold up a run either', async () => {
     const host = await open(plainHost({ 'tools/list': () => {} }));
     const { agent, lines } = agentWith(['one'], { mute: { url: host.url, waitMs: 50 } });
