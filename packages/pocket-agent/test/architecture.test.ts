@@ -8,7 +8,18 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
   ['cancellation', 'json-schema', 'late-node', 'linger', 'numbered', 'printable', 'redaction', 'snapshot'],
-  ['errors', 'suggest', 'logger', 'event-queue', 'events', 'usage', 'version', 'data-folder', 'fair-share'],
+  [
+    'errors',
+    'suggest',
+    'logger',
+    'event-queue',
+    'events',
+    'usage',
+    'version',
+    'data-folder',
+    'fair-share',
+    'run-limit',
+  ],
   ['console-format'],
   ['options'],
   ['completion-options', 'hooks'],
