@@ -82,7 +82,7 @@ test.each(['\n', '\r\n', '\r'])('a stream may be longer than a message, with lin
     const messages = [log, log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
     response.setHeader('content-type', 'text/event-stream');
     const events = messages.map((each) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}${end}${end}`);
-    response.end(`${events.join('')}: end`); // a CR is the end of a line once something follows it
+    response.end(`${events.join('')}: end${end}`); // the SDK reads a CR when another line has come
   };
   const { client } = await clientOf({ 'tools/call': answer });
   expect(textOfResult(await client.callTool('it', {}))).toBe('done');
