@@ -8,3 +8,9 @@ export function fileSystem(): typeof import('node:fs') {
 export function sha256(text: string): string {
   return process.getBuiltinModule('node:crypto').hash('sha256', text);
 }
+
+/** For our own child processes: they use the compile cache of this process, if it has one. Halves the time to start. */
+export function compileCacheEnv(): Record<string, string> {
+  const { NODE_COMPILE_CACHE: folder } = process.env;
+  return folder ? { NODE_COMPILE_CACHE: folder } : {};
+}

@@ -1,6 +1,7 @@
 // One child process that checks values against schemas: a schema that uses up its memory or never ends takes down
 // nothing else. (A worker thread that runs out of memory can abort the whole program.)
 import type { ChildProcess } from 'node:child_process';
+import { compileCacheEnv } from './late-node.ts';
 import { asPartOf } from './run-frame.ts';
 import type { CheckTask, Verdict } from './schema-checker.ts';
 
@@ -86,7 +87,7 @@ function startChecker(): ChildProcess {
   }
   return fork(program, {
     execArgv: [`--max-old-space-size=${MEMORY_MB}`],
-    env: {}, // nothing of the program's, least of all its keys
+    env: compileCacheEnv(), // nothing else of the program's, least of all its keys
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
 }

@@ -1,6 +1,7 @@
 // Which MCP servers a command connects: those of files that were named, or the built-in one.
 import { fileURLToPath } from 'node:url';
 import { errorText, PocketError } from '../errors.ts';
+import { compileCacheEnv } from '../late-node.ts';
 import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
 import { isObject, readJsonFile } from './json-file.ts';
 
@@ -50,5 +51,5 @@ export function builtinServer(): McpServerEntry {
   // a .ts file in the repository and a .js file in the published package, like this one
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const main = fileURLToPath(new URL(`../builtin-server/main${extension}`, import.meta.url));
-  return { command: process.execPath, args: [main] };
+  return { command: process.execPath, args: [main], env: compileCacheEnv() };
 }
