@@ -1,16 +1,16 @@
-// Reads a PDF beside the program: a file made to take for ever, or all memory, keeps the bot from nothing else.
-import { Worker } from 'node:worker_threads';
+// Reads a PDF in a child process: a file made to take for ever, or all memory, ends that process and nothing else.
+import { fork } from 'node:child_process';
 
 const MOST_MS = 5_000;
-const MOST_MEGABYTES = 128;
+const MOST_MEGABYTES = 256;
 const MOST_READERS = 2;
-const program = new URL(import.meta.url.endsWith('.ts') ? './pdf-worker.ts' : './pdf-worker.js', import.meta.url);
+const program = new URL(import.meta.url.endsWith('.ts') ? './pdf-program.ts' : './pdf-program.js', import.meta.url);
 
 let readers = 0;
-/** Those who want to read while all readers are at work, the first first. */
+/** Callers that wait for a reader, in order. */
 const waiting = new Set<() => void>();
 
-/** Its text; empty when there is none. Throws when it takes too long or too much. */
+/** Its text; empty for a scan. Throws for a broken or encrypted file, and for one that takes too much time or memory. */
 export async function readPdf(bytes: Uint8Array, signal: AbortSignal, mostMs = MOST_MS): Promise<string> {
   if (readers < MOST_READERS) readers++;
   else await turn(signal);
@@ -19,7 +19,7 @@ export async function readPdf(bytes: Uint8Array, signal: AbortSignal, mostMs = M
   } finally {
     const [next] = waiting;
     if (next) {
-      // whoever comes next takes this place over, so that nobody else gets in between
+      // the next caller takes over this place, so none can get in between
       waiting.delete(next);
       next();
     } else readers--;
@@ -43,26 +43,29 @@ async function turn(signal: AbortSignal): Promise<void> {
 }
 
 async function read(bytes: Uint8Array, signal: AbortSignal, mostMs: number): Promise<string> {
-  const worker = new Worker(program, {
-    workerData: bytes,
-    execArgv: [],
+  signal.throwIfAborted();
+  const child = fork(program, {
+    execArgv: [`--max-old-space-size=${MOST_MEGABYTES}`],
     env: {},
-    resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const stop = () => reject(signal.reason);
   const timer = setTimeout(() => reject(new Error(`not read after ${mostMs} ms`)), mostMs);
   signal.addEventListener('abort', stop, { once: true });
-  worker
-    .once('message', resolve)
+  child
+    .once('message', (answer: { text: string } | { problem: string }) =>
+      'text' in answer ? resolve(answer.text) : reject(new Error(answer.problem)),
+    )
     .once('error', reject)
-    .once('exit', () => reject(new Error('the reader ended')));
+    .once('exit', () => reject(new Error('its reader ended, perhaps out of memory')));
+  child.send(bytes, (error) => error && reject(error));
   try {
-    signal.throwIfAborted();
     return await promise;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
-    await worker.terminate();
+    child.kill('SIGKILL');
   }
 }

@@ -1,0 +1,26 @@
+// The program of a child process: reads the text of one PDF and ends.
+import { writeFileSync } from 'node:fs';
+import { extractText, getDocumentProxy } from 'unpdf';
+
+const MOST_PAGES = 2_000;
+
+try {
+  writeFileSync('/proc/self/oom_score_adj', '1000'); // when the machine runs out of memory, end this process first
+} catch {
+  // not on Linux
+}
+
+process.once('message', async (bytes: Uint8Array) => {
+  process.send?.(await answer(bytes), () => process.disconnect());
+});
+
+async function answer(bytes: Uint8Array): Promise<{ text: string } | { problem: string }> {
+  try {
+    const document = await getDocumentProxy(new Uint8Array(bytes), { stopAtErrors: false, verbosity: 0 });
+    if (document.numPages > MOST_PAGES) return { problem: `it has more than ${MOST_PAGES} pages` };
+    const { text } = await extractText(document);
+    return { text: text.join('\n\n').trim() };
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) };
+  }
+}
