@@ -143,16 +143,29 @@ describe('web', () => {
     ['comments that never end', '<!--'.repeat(300_000)],
     ['a name that never ends', `<${'a'.repeat(1_000_000)}`],
     ['links in links', `${'<a href="/x">'.repeat(50_000)}text${'</a>'.repeat(50_000)}`],
+    ['elements in elements', '<div>'.repeat(200_000)],
     ['spaces', `<p>${' '.repeat(1_000_000)}x`],
-  ])('a page full of %s is read in a moment', (_what, html) => {
+  ])('a page full of %s is read in a moment', async (_what, html) => {
     const begun = process.cpuUsage(); // on the clock a machine that is shared takes any time
-    htmlToText(html, 'https://x.example');
+    await htmlToText(html, 'https://x.example');
     expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
   });
 
-  test('lists, tables, code and entities stay readable', () => {
+  test('lists, tables, code and entities stay readable', async () => {
     const html = '<ul><li>one<li>two</ul><table><tr><td>a<td>b</tr></table><pre>x  y\n z</pre>&#8364;&hellip;&nope;';
-    expect(htmlToText(html, 'https://x.example').text).toBe('- one\n- two\n\na | b\n\n```\nx  y\n z\n```\n€…&nope;');
+    expect((await htmlToText(html, 'https://x.example')).text).toBe(
+      '- one\n- two\n\na | b\n\n```\nx  y\n z\n```\n€…&nope;',
+    );
+  });
+
+  test.each([
+    ['entities', '<p>Caf&eacute; &copy; 2026', 'Café © 2026'],
+    ['an attribute with a >', '<p title="a > b">text</p>', 'text'],
+    ['an element that is never closed', '<div><button>Send</div><p>after', 'Send\n\nafter'],
+    ['a script with tags in it', '<script>"</b><p>no"</script><p>yes', 'yes'],
+    ['a hidden element inside another', '<svg><svg><text>no</text></svg></svg><p>yes', 'yes'],
+  ])('HTML with %s', async (_what, html, text) => {
+    expect((await htmlToText(html, 'https://x.example')).text).toBe(text);
   });
 });
 

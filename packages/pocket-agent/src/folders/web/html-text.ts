@@ -1,75 +1,58 @@
-// HTML as plain text with a little Markdown: one pass, in time that grows with the page and nothing else.
+// HTML as plain text with a little Markdown.
+import { setImmediate } from 'node:timers/promises';
+import { Parser } from 'htmlparser2';
 
-const silent = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'select', 'button']);
+const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'option']);
 const blocks = new Set(
   'address article aside blockquote dd details div dl dt fieldset figcaption figure footer form header hr main nav ol p pre section table tbody thead tr ul'.split(
     ' ',
   ),
 );
-const named: Record<string, string> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  hellip: '…',
-  mdash: '—',
-  ndash: '–',
-  laquo: '«',
-  raquo: '»',
-  ldquo: '“',
-  rdquo: '”',
-  lsquo: '‘',
-  rsquo: '’',
-  copy: '©',
-  reg: '®',
-  euro: '€',
-  bull: '•',
-};
-
-// the name is bounded so that a tag that never ends is not read again from each of its letters
-const token = /<(\/?)([a-zA-Z][\w-]{0,30})([^<>]*)>|[^<]+|</g;
-const comment = /<!--/g;
+/** Written when they open. */
+const leaves = new Set(['br', 'img', 'hr']);
 
 const LONGEST_TITLE = 300;
+/** A deeper page is cut there: the parser takes time for every element that is open. */
+const DEEPEST = 1_000;
+const PIECE = 100_000;
+
+type Attributes = Readonly<Record<string, string>>;
 
 interface Page {
   title: string;
   text: string;
 }
 
-export function htmlToText(html: string, base: string): Page {
+export async function htmlToText(html: string, base: string): Promise<Page> {
   const writer = new Writer(base);
-  let skipping = '';
-  for (const [whole, closing, rawName, attributes = ''] of withoutComments(html).matchAll(token)) {
-    const name = rawName?.toLowerCase();
-    if (skipping) {
-      if (closing && name === skipping) skipping = '';
-    } else if (name === undefined) writer.text(decodeEntities(whole));
-    else if (!closing && silent.has(name) && !attributes.endsWith('/')) skipping = name;
-    else writer.tag(name, closing === '/', attributes);
+  let depth = 0;
+  /** How many elements around the current position are hidden. */
+  let hiding = 0;
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (++depth > DEEPEST) parser.pause();
+      if (hidden.has(name)) hiding++;
+      else if (hiding === 0) writer.tag(name, false, attributes);
+    },
+    ontext(text) {
+      if (hiding === 0) writer.text(text);
+    },
+    onclosetag(name) {
+      depth--;
+      if (hidden.has(name)) hiding--;
+      else if (hiding === 0 && !leaves.has(name)) writer.tag(name, true, {});
+    },
+  });
+  for (let at = 0; at < html.length && depth <= DEEPEST; at += PIECE) {
+    parser.write(html.slice(at, at + PIECE));
+    await setImmediate(); // a large page does not block other work
   }
+  parser.end();
   return writer.finish();
-}
-
-/** One that never ends hides the rest, as in a browser. */
-function withoutComments(html: string): string {
-  const kept: string[] = [];
-  let from = 0;
-  for (comment.lastIndex = 0; ; ) {
-    const start = comment.exec(html)?.index ?? html.length;
-    kept.push(html.slice(from, start));
-    const end = html.indexOf('-->', start);
-    if (start === html.length || end < 0) return kept.join('');
-    from = end + 3;
-    comment.lastIndex = from;
-  }
 }
 
 class Writer {
   readonly #base: string;
-  /** Joined at the end: what is written once is not copied for every word that follows. */
   readonly #pieces: string[] = [];
   #last = '\n\n';
   /** A link inside another ends it, as in a browser. */
@@ -91,7 +74,7 @@ class Writer {
     }
   }
 
-  tag(name: string, isEnd: boolean, attributes: string): void {
+  tag(name: string, isEnd: boolean, attributes: Attributes): void {
     const heading = /^h([1-6])$/.exec(name)?.[1];
     if (name === 'title') this.#isTitle = !isEnd;
     else if (name === 'pre') this.#pre(isEnd);
@@ -100,7 +83,7 @@ class Writer {
     else if (name === 'li') this.#line(isEnd ? '' : '- ');
     else if (name === 'td' || name === 'th') this.text(isEnd || this.#last.endsWith('\n') ? '' : ' | ');
     else if (heading) this.#paragraph(isEnd ? '' : `${'#'.repeat(Number(heading))} `);
-    else if (name === 'img') this.text(attribute(attributes, 'alt') ?? '');
+    else if (name === 'img') this.text(attributes.alt ?? '');
     else if (name === 'tr') this.#line('');
     else if (blocks.has(name)) this.#paragraph('');
   }
@@ -128,10 +111,17 @@ class Writer {
     this.#line('```\n');
   }
 
-  #link(isEnd: boolean, attributes: string): void {
+  #link(isEnd: boolean, attributes: Attributes): void {
     const link = this.#open;
-    this.#open = isEnd ? undefined : { href: attribute(attributes, 'href') ?? '', at: this.#pieces.length };
-    if (!isEnd || !link || link.href.startsWith('#') || !URL.canParse(link.href, this.#base)) return;
+    this.#open = isEnd ? undefined : { href: attributes.href ?? '', at: this.#pieces.length };
+    if (
+      !isEnd ||
+      !link ||
+      link.at === this.#pieces.length ||
+      link.href.startsWith('#') ||
+      !URL.canParse(link.href, this.#base)
+    )
+      return;
     const { protocol, href } = new URL(link.href, this.#base);
     const label = this.#pieces.slice(link.at).join('');
     if (label.trim() === '' || (protocol !== 'http:' && protocol !== 'https:')) return;
@@ -149,18 +139,4 @@ class Writer {
     if (this.#last !== '\n\n') this.#write('\n');
     this.#write(start);
   }
-}
-
-function attribute(attributes: string, name: string): string | undefined {
-  const found = new RegExp(`(?:^|\\s)${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, 'i').exec(attributes);
-  const value = found?.[1] ?? found?.[2] ?? found?.[3];
-  return value === undefined ? undefined : decodeEntities(value);
-}
-
-function decodeEntities(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, (whole, decimal, hex, name) => {
-    if (name) return named[name.toLowerCase()] ?? whole;
-    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16);
-    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
 }

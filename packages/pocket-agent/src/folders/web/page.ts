@@ -29,7 +29,7 @@ export async function readPage({ url, start, most, fetch, signal }: PageOptions)
     return { content: [{ type: 'image' as const, mimeType: mediaType, data: bytes.toString('base64') }] };
   const source = decode(bytes, type);
   const isHtml = mediaType === 'text/html' || mediaType === 'application/xhtml+xml';
-  const { title, text } = isHtml ? htmlToText(source, response.url) : { title: '', text: source };
+  const { title, text } = isHtml ? await htmlToText(source, response.url) : { title: '', text: source };
   return part({ title, text, url: response.url, start, most });
 }
 
