@@ -1,6 +1,7 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { errorText, PocketError } from './errors.ts';
+import { modelFetch } from './model-fetch.ts';
 import { omitFields } from './model-request.ts';
 import { aText, OptionSet, orNull, textsByName } from './options.ts';
 import { addressInstead, closest } from './suggest.ts';
@@ -203,7 +204,8 @@ function insteadOf(prefix: string, modelId: string): string | undefined {
 }
 
 function common({ apiKey, baseUrl, headers }: ModelSettings) {
-  return { ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) };
+  const given = { ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) };
+  return { ...given, fetch: modelFetch };
 }
 
 async function compatible(
@@ -245,7 +247,7 @@ function withAzurePath(baseUrl: string): string {
 function fetchFromOllama(wayOut: string): typeof globalThis.fetch {
   return async (input, init) => {
     try {
-      return await fetch(input, init);
+      return await modelFetch(input, init);
     } catch (error) {
       const reason = errorText(error);
       if (!(error instanceof TypeError) || !/ECONNREFUSED|ENOTFOUND/.test(reason)) throw error;

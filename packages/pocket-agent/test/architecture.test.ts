@@ -32,6 +32,7 @@ const layers = [
     'provider-errors',
     'provider-rules',
     'part-origin',
+    'model-fetch',
     'model-warnings',
     'image-data',
     'tool-names',
