@@ -1,23 +1,12 @@
 // A folder that becomes a link between the check of a path and its use leads nowhere else.
-import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import fs, { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, connect } from './connect.ts';
 
-/** Called after each check of a path: the moment that an attacker waits for. */
-const race = vi.hoisted(() => ({ afterCheck: async (_path: string): Promise<void> => {} }));
-
-vi.mock(import('node:fs/promises'), async (original) => {
-  const fs = await original();
-  const realpath = async (path: string) => {
-    const real = await fs.realpath(path);
-    await race.afterCheck(real);
-    return real;
-  };
-  return { ...fs, realpath: realpath as typeof fs.realpath };
-});
-
+const { realpath } = fs;
 let folder: string;
 let connection: Connection;
 const inside = () => join(folder, 'root', 'sub');
@@ -33,18 +22,31 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  race.afterCheck = async () => {};
+  fs.realpath = realpath;
+  syncBuiltinESMExports();
   await connection.close();
   await rm(folder, { recursive: true });
 });
 
+/** Runs `act` after each check of a path: the moment that an attacker waits for. */
+function afterCheck(act: (checked: string) => Promise<void>): void {
+  const checking = async (path: string) => {
+    const checked = await realpath(path);
+    await act(checked);
+    return checked;
+  };
+  fs.realpath = checking as typeof realpath;
+  syncBuiltinESMExports();
+}
+
 function swapAfterCheckOf(path: string): void {
-  race.afterCheck = async (checked) => {
-    if (checked !== path) return;
-    race.afterCheck = async () => {};
+  let isSwapped = false;
+  afterCheck(async (checked) => {
+    if (checked !== path || isSwapped) return;
+    isSwapped = true;
     await rename(inside(), `${inside()}.away`);
     await symlink(outside(), inside());
-  };
+  });
 }
 
 test('a file outside is not uploaded', async () => {
