@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type AuthInfo,
   isInitializeRequest,
+  isJSONRPCRequest,
   type McpServer,
   type McpServerFactory,
   type Server,
@@ -89,7 +90,7 @@ export class HttpSessions {
       const response = await session.transport.handleRequest(request, passed);
       // an `initialize` that was refused: nobody will come back for this one
       if (session.transport.sessionId === undefined) await session.server.close();
-      return untilGone(response, request.signal, over);
+      return untilGone(response, request.signal, { over, left: () => cancelRequests(session, passed.parsedBody) });
     } catch (error) {
       over();
       throw error;
@@ -172,17 +173,31 @@ function beginsSession(body: unknown): boolean {
 }
 
 /**
- * The response, and word when it is over. A client that goes away ends it at once: else the SDK would keep the event
- * stream until it next writes, and refuse the client that comes back for a new one. An event stream starts with a
+ * A client that closed the connection cannot read the answer any more, since these streams cannot be resumed. Some clients
+ * (the AI SDK) cancel a call in no other way.
+ */
+function cancelRequests({ transport }: Session, body: unknown): void {
+  const messages: unknown[] = Array.isArray(body) ? body : [body];
+  for (const message of messages) {
+    if (!isJSONRPCRequest(message)) continue;
+    const params = { requestId: message.id, reason: 'The client closed the connection' };
+    transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+  }
+}
+
+/**
+ * The response, and word when it is over or was left. A client that goes away ends it at once: else the SDK would keep the
+ * event stream until it next writes, and refuse the client that comes back for a new one. An event stream starts with a
  * comment, because Node holds the headers back until there is something after them.
  */
-function untilGone(response: Response, signal: AbortSignal, over: () => void): Response {
+function untilGone(response: Response, signal: AbortSignal, { over, left }: { over(): void; left(): void }): Response {
   if (!response.body) {
     over();
     return response;
   }
   const reader = response.body.getReader();
   const cancel = async () => {
+    left();
     await reader.cancel().catch(() => {}); // it has failed or ended already, which is what was wanted
   };
   const done = () => {

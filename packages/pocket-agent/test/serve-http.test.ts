@@ -5,6 +5,9 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type AgentServerOptions, type HttpServerOptions, PocketAgent, type PocketAgentOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -75,6 +78,30 @@ function endlessModel() {
   });
   return { script, asked: asked.promise, stopped };
 }
+
+test('a client that only closes the connection of a call stops the model, and its session goes on', async () => {
+  const { script, asked, stopped } = endlessModel();
+  const { url } = await serve([...script, recall]);
+  const leaving = new AbortController();
+  const transport = new HttpTransportV1(new URL(url), {
+    fetch: (target, init) => {
+      const isLeft = String(init?.body).includes('think');
+      return fetch(target, isLeft ? { ...init, signal: leaving.signal } : init);
+    },
+  });
+  const caller = new ClientV1({ name: 'tests', version: '1' });
+  await caller.connect(transport as TransportV1);
+  cleanUps.push(() => caller.close());
+  const say = (message: string) => caller.callTool({ name: 'Tester-message', arguments: { message } });
+  const said = say('think').catch(() => 'left');
+  await asked;
+  leaving.abort();
+  await stopped;
+  const { content } = await say('and now?');
+  expect(content).toEqual([{ type: 'text', text: 'think + and now?' }]);
+  await caller.close();
+  expect(await said).toBe('left');
+});
 
 describe.each(clientKinds)('with %s', (kind) => {
   test('an agent is one tool, and its answer is the result', async () => {
