@@ -44,7 +44,7 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
   const callers = new Callers({ tokens, isPrivate });
   const receivePush = agent3.receivePush?.bind(agent3);
   const app = new Hono();
-  // calls that are told line by line are not of a type that is compressed
+  // calls that stream lines have a content type that is not compressed
   app.use(compress());
   app.route('/', makeApi({ agent3, callers, logger, ...(receivePush ? { receivePush } : {}) }));
   app.route('/', makePages({ agent3, callers, logger }));

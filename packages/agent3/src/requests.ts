@@ -9,7 +9,7 @@ const MOST_FILE_CHARACTERS = 3_000_000;
 const RETRIES =
   'Default 1. Sent again after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
 const MAX_COST =
-  'the most US dollars it may cost. It only lowers what a person agreed to; by itself it is no consent to pay';
+  'the most US dollars it may cost. It only lowers what a person agreed to; it does not replace the consent of a person';
 
 const agentId = z.string().min(1).max(200).describe('The id of an agent, from agent3_search');
 const dollars = z.number().min(0);

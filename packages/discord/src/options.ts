@@ -50,7 +50,7 @@ export interface BotOptions {
   database: DatabasePlace;
   /** The first one is used until somebody chooses. */
   models: readonly ModelChoice[];
-  /** Directories of tool folders, or names of bundled ones (`web`, `github`, `notes`); all are on until somebody chooses. */
+  /** Directories of tool folders, or names of bundled ones (`web`, `github`, `notes`); all are enabled until a user chooses. */
   toolDirectories?: readonly string[];
   /** What tools in `toolDirectories` can do whose manifest says nothing of it. Default `delete`. */
   defaultCapability?: Capability;

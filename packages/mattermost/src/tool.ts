@@ -24,7 +24,7 @@ interface ToolDefinition<Shape extends z.ZodRawShape> {
   capability: Capability;
   effect: Effect;
   tags: readonly string[];
-  /** False for a tool that is there for those who know its name. */
+  /** False for a tool that can be called but is not listed. */
   isListed?: boolean;
   input: Shape;
   /** Puts `team_id` first among the arguments; it may be left out where a default team is set. */

@@ -114,7 +114,7 @@ export function refusalBy(
   return `it can ${capability}, and only ${profile.capabilities.join(', ') || 'nothing'} is allowed`;
 }
 
-/** For a capability that somebody wrote; throws for a word that is not one. */
+/** For a capability written by hand; throws for an unknown word. */
 export function checkCapability(what: string, value: unknown): asserts value is Capability {
   if (isCapability(value)) return;
   const given = typeof value === 'string' ? `"${value.slice(0, 100)}"` : `a value of type ${typeof value}`;

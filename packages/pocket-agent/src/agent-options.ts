@@ -91,7 +91,7 @@ const otherNames: Readonly<Record<string, string>> = {
   'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
 };
 
-/** `mayHaveOthers`: a subclass may take options of its own. */
+/** `mayHaveOthers`: a subclass may take additional options. */
 export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
   for (const key of givenKeys(options)) if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknown(key);
   for (const [path, inner] of Object.entries(groups)) {

@@ -401,7 +401,7 @@ export class McpConnection {
     this.#setStatus('failed', errorText(error));
   }
 
-  /** The error for whoever waited for the list; counted once for all of them. */
+  /** The error for all callers that waited for the list; counted once. */
   #failToList(live: Live, error: unknown): unknown {
     const reason = `MCP server "${this.name}" did not list its tools: ${reasonOf(live, error)}`;
     const explained = isPocketError(error) ? error : new PocketError('MCP_REQUEST_FAILED', reason, { cause: error });

@@ -1,4 +1,4 @@
-// A history from outside, made one that every provider takes: each tool call has an id of its own and is answered once,
+// Turns a foreign history into one that every provider accepts: each tool call has a unique id and is answered once,
 // right after the message that made it, in the order of the calls.
 import { type AssistantMessage, type Message, type ToolMessage, toolMessage } from './messages.ts';
 
@@ -20,7 +20,7 @@ interface Turn {
 
 /**
  * Calls without an answer get one, answers without a call are left out, answers that come late or out of order move to
- * their call, and calls that share an id get ids of their own.
+ * their call, and calls that share an id get separate ids.
  */
 export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
   if (isWhole(messages)) return [...messages];

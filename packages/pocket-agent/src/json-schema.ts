@@ -22,7 +22,7 @@ const NEWEST = 'https://json-schema.org/draft/2020-12/schema';
 /** What a schema itself must be, by dialect: the same for all, and slow to compile. */
 const described = new Map<string, JsonSchemaValidator<unknown>>();
 
-/** A schema of the program itself: on this thread, and a fault of the schema is told with its place. */
+/** For schemas of the program itself: runs on this thread, and errors name the place in the schema. */
 export async function compileSchema(schema: Schema): Promise<CompiledSchema> {
   const validator = (await validatorMaker())();
   const dialect = schema.$schema ?? NEWEST;

@@ -8,7 +8,7 @@ import { paced } from './server-flood.ts';
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** Told once, before whoever reads the answer gets it. */
+/** Called once, before the reader of the response sees the error. */
 type OnTooLarge = (error: Error) => void;
 type TooLarge = (fault: string) => Error;
 

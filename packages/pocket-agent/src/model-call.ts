@@ -194,5 +194,5 @@ function modelError(model: LanguageModelV4, error: unknown, attempts: number, te
 
 function billedNote(error: unknown): string {
   if (!wasSilent(error)) return '';
-  return '. The server was silent for five minutes and may have been working; stream answers that take so long';
+  return '. The server was silent for five minutes and may have been working; use streaming for answers that take that long';
 }

@@ -1,5 +1,5 @@
 // Parts of an answer that only their maker understands: ids of stored items, encrypted reasoning, calls that a provider
-// ran itself. They are marked with who made them, so that nobody else gets them.
+// ran itself. They are marked with their maker, so that no other model gets them.
 import type { LanguageModelV4, LanguageModelV4Content, SharedV4ProviderOptions } from '@ai-sdk/provider';
 
 const MARK = 'pocketAgent';
@@ -30,7 +30,7 @@ export function markPart<Part extends Marked>(part: Part, model: LanguageModelV4
   return { ...part, providerMetadata: { ...providerMetadata, [MARK]: mark } };
 }
 
-/** Nobody stores the items of an answer that was not finished. */
+/** Providers do not store the items of an unfinished answer. */
 export function unmarkPart(part: LanguageModelV4Content): LanguageModelV4Content {
   if (!part.providerMetadata || !(MARK in part.providerMetadata)) return part;
   const { [MARK]: _, ...providerMetadata } = part.providerMetadata;

@@ -112,7 +112,7 @@ function keepsSignature({ providerOptions: options }: LanguageModelV4TextPart, r
   return rules.keepsGenerated && isSigned;
 }
 
-/** Signatures on calls are sent in a field of their own, which strict servers refuse like reasoning. */
+/** Signatures on calls are sent in a separate field, which strict servers refuse like reasoning. */
 function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoning }: ProviderRules): Part {
   const options = Object.entries(part.providerOptions ?? {});
   if (sendsReasoning || !options.some(([, fields]) => 'thoughtSignature' in fields)) return part;

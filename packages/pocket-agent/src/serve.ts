@@ -41,7 +41,7 @@ interface Message {
 /** The conversation that a call belongs to. */
 interface Place extends ConversationKey {
   among: Conversations;
-  /** new: its id is told to the client, who has no other way to come back to it. continued: it must be known here. */
+  /** new: the answer tells the client its id, the only way to continue it. continued: the id must be known. */
   is: 'new' | 'continued' | 'kept';
 }
 
@@ -53,7 +53,7 @@ interface Connection {
 
 export interface AgentServerOptions {
   /**
-   * per-client (default): every client has a conversation of its own. per-token: every token has one, over all
+   * per-client (default): every client has a separate conversation. per-token: every token has one, over all
    * connections of its owner. shared: all clients speak in the agent's own.
    */
   conversation?: (typeof conversations)[number];

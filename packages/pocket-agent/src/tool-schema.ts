@@ -9,7 +9,7 @@ export interface RepairedSchema {
   ownNames?: ReadonlyMap<string, string>;
 }
 
-/** Beyond these a schema says nothing: somebody else wrote it, and it is read on the main thread. */
+/** Larger schemas are ignored: they are foreign, and are read on the main thread. */
 const MOST_NODES = 5_000;
 const DEEPEST = 40;
 

@@ -8,7 +8,7 @@ const MOST_TOOLS = 128;
 const MOST_CHARACTERS = 200_000;
 const CHARACTERS_FOR_A_TOKEN = 4;
 
-/** Agents that share a logger are forks, or of one program: it is told once. */
+/** Agents that share a logger are forks, or belong to one program: warn once. */
 const told = new WeakSet<Logger>();
 
 export function warnOfVolume(agent: string, { definitions }: ToolTable, logger: Logger): void {

@@ -75,7 +75,7 @@ export function recordOf(errand: Errand, response: CallResponse, request: CallRe
   };
 }
 
-/** A caller may hand in anything; what is no name is left out. */
+/** Callers may pass anything; values that are not names are left out. */
 function userAgentIn({ metadata }: CallRequest): string | undefined {
   const given: unknown = metadata?.userAgentId;
   const name = typeof given === 'string' ? cleanLine(given, LONGEST_NAME) : '';

@@ -96,7 +96,7 @@ function choose({ agent, endpoint, credentials, skillId }: Choice): Chosen[] {
   );
 }
 
-/** A card that says nothing of authentication: whoever registered credentials for this host wants them sent. */
+/** For a card without authentication: credentials registered for its host are meant to be sent. */
 function undeclared(usable: readonly Credential[]): Chosen[] {
   const credential = usable.find(
     (each) =>

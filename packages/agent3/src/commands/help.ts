@@ -13,7 +13,7 @@ export const help = `agent3: find, call and rate A2A agents
     --agent ID --caller OWNER --user-agent ID --limit N --cursor CURSOR --json
   agent3 register URL           add an agent by its address or that of its card; again to change it
     --tag TAG (several)           --price USD (a call)    --idempotent
-    --rate-limit CALLS/SECONDS    at most so many calls of it, all callers together; default no limit
+    --rate-limit CALLS/SECONDS    at most this many calls, by all callers together; default no limit
     --token TOKEN                 it wants a bearer token; - reads it from stdin
     --api-key KEY                 it wants an API key; - reads it from stdin
   agent3 token OWNER            a token for the API of a hub with this key

@@ -99,7 +99,7 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   const shown = contentText(sending);
   const askAlways = (line: string) => (confirm === 'always' ? { line } : {});
   const agentId = await agentOf(sending, asking);
-  // the call itself will say that there is no such task
+  // the call itself reports an unknown task
   if (agentId === undefined) return { ...askAlways(`in answer to its question: ${shown}`), price: FREE };
   const agent = await agent3.select(agentId, caller).catch(unlessUnknown);
   if (!agent) return { price: FREE };

@@ -122,7 +122,7 @@ const ownerExtension = z.looseObject({
   params: z.looseObject({ owners: strings.min(1) }),
 });
 
-/** Undefined when the card names nobody. */
+/** Undefined when the card names no owners. */
 export function ownersOf({ capabilities }: Card): string[] | undefined {
   const extensions = Array.isArray(capabilities.extensions) ? capabilities.extensions : [];
   return extensions.map((extension) => ownerExtension.safeParse(extension).data?.params.owners).find(Boolean);

@@ -64,7 +64,7 @@ interface Span {
   isCode: boolean;
 }
 
-/** Code begins with backticks and ends with as many, of three or more with any three; without an end it is no code. */
+/** Code begins with backticks and ends with as many, of three or more with any three; without an end it is plain text. */
 function spansOf(text: string): Span[] {
   const ticks = [...text.matchAll(/`+/g)].map(({ index, 0: run }) => ({
     index,

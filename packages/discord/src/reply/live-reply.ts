@@ -223,7 +223,7 @@ export class LiveReply {
     return false;
   }
 
-  /** Shows a part in the message with that number, which is sent when there is none. */
+  /** Edits the message with that number, or sends it if it does not exist. */
   async #place(index: number, part: Part): Promise<void> {
     const key = JSON.stringify([part.content, part.actions, part.file]);
     if (this.#shown[index]?.key === key) return;

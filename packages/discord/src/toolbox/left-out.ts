@@ -1,4 +1,4 @@
-// Why tools that were chosen are not there: a server cannot be reached, or somebody's profile leaves them out.
+// Why tools that were chosen are not there: a server cannot be reached, or the user's profile leaves them out.
 import { type Capability, capabilityOf, type PocketAgentClient, type ProfileName, profiles } from 'pocket-agent';
 import type { FolderState } from 'pocket-agent/tool-folder';
 

@@ -104,7 +104,7 @@ export class MattermostApi {
     return this.#list({ method: 'POST', path, json, safety: 'once' });
   }
 
-  /** Stored once, also when Mattermost is restarted meanwhile: by its prop `mark` the post is looked for. */
+  /** Stored once, even if Mattermost restarts during the request: the post is found by its prop `mark`. */
   createPost(post: NewPost, mark: string): Promise<PostRecord> {
     const { channel_id, pending_post_id: key } = post;
     const json = { ...post, props: { ...post.props, [mark]: key } };

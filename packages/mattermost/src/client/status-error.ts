@@ -43,7 +43,7 @@ export function statusError({ status, body, location, retryAfterMs }: Refusal): 
 
 function adviceFor(status: number): string {
   if (status === 403) {
-    return 'Either the id is wrong, which many Mattermost servers do not tell apart, or this account may not do that: join_channel makes it a member of a public channel; for others ask somebody with the permission.';
+    return 'Either the id is wrong, which many Mattermost servers do not tell apart, or this account may not do that: join_channel makes it a member of a public channel; for other channels ask a member with the permission.';
   }
   if (status === 413) return 'It is larger than this Mattermost takes.';
   return 'Change the arguments before you try again.';

@@ -54,7 +54,7 @@ function threads({ collapsed_threads }: ChannelMessagesRequest): { collapsed_thr
   return collapsed_threads ? { collapsed_threads } : {};
 }
 
-/** A message that was deleted meanwhile still has its place; Mattermost does not show it any more. */
+/** A deleted message keeps its place in the order, but Mattermost no longer returns it. */
 async function isIn({ api }: ToolContext, postId: string, channelId: string): Promise<boolean> {
   try {
     const post = await api.get<PostRecord>(path`/posts/${postId}`);

@@ -102,7 +102,7 @@ export const messageTools = [
     },
     check(args) {
       if (typeof args.since === 'string' && !isTime(args.since)) return `since "${args.since}" is no time`;
-      // the page after one of unread_only is told by `after`
+      // `after` leads from a page of unread_only to the next
       const isFirst = args.unread_only && args.after === undefined;
       const modes = (['unread_only', 'since', 'before', 'after'] as const).filter((mode) =>
         mode === 'unread_only' ? isFirst || (args.unread_only && (args.since || args.before)) : args[mode],

@@ -205,7 +205,7 @@ class RemoteAgent implements ToolSource {
       };
       await abortable(answerApprovals(call, asker), context.signal);
     } catch (error) {
-      // nobody follows the task any more
+      // the task has no follower any more
       if (context.signal.aborted || isPocketError(error, 'TOOL_FAILED')) void this.#track(call.cancel());
       else if (!isPocketError(error)) this.#forget(link);
       throw this.#explain(error, context.signal);

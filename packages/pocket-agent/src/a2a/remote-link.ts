@@ -147,7 +147,7 @@ function guardedFetch({ url, headers, allowHosts }: RemoteLinkOptions) {
   return { fetch, close: () => guarded.close() };
 }
 
-/** What the SDK can read. A page in HTML comes from a proxy, or from a server that is no agent. */
+/** What the SDK can read. A page in HTML comes from a proxy, or from a server that does not speak A2A. */
 async function readable(response: Response, options: RemoteLinkOptions): Promise<Response> {
   const { status, headers, url } = response;
   const { host } = new URL(url);

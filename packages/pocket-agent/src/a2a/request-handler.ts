@@ -99,7 +99,7 @@ function withoutRawError(answer: RpcAnswer): RpcAnswer {
 /** The same error as REST tells it. */
 export function restError(error: NonNullable<RpcAnswer['error']>): { status: number; body: object } {
   const known = fromJsonRpcErrorResponse({ jsonrpc: '2.0', id: null, error });
-  // the SDK answers 400, the specification has a status of its own for it
+  // the SDK answers 400, but the specification defines another status
   const status = known instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(known);
   return { status, body: toRestErrorBody(known, status) };
 }

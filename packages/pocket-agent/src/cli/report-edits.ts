@@ -17,8 +17,8 @@ function linesFor(state: FolderState, before: FolderState | undefined): string[]
   const known = new Set(before?.problems.map(problemText));
   const found = state.problems.map(problemText).filter((line) => !known.has(line));
   if (found.length > 0) {
-    const meanwhile = state.tools.length > 0 ? 'it answers with the code from before that edit' : 'it offers no tools';
-    return [...found, `${state.humanName} is broken; ${meanwhile}.`];
+    const untilFixed = state.tools.length > 0 ? 'it answers with the code from before that edit' : 'it offers no tools';
+    return [...found, `${state.humanName} is broken; ${untilFixed}.`];
   }
   const isHealed = state.problems.length === 0 && before !== undefined && before.problems.length > 0;
   const warning = undeclaredText(state, '--default-capability');

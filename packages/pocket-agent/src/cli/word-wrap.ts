@@ -28,7 +28,7 @@ export function wrapped(text: string, columns: number): string {
   return shown.join('');
 }
 
-/** Lines of at most `width` columns, each with colours of its own; a longer word is cut. */
+/** Lines of at most `width` columns, each with its own colours; a longer word is cut. */
 export function wrappedLines(text: string, width: number): string[] {
   const lines = [''];
   let used = 0;

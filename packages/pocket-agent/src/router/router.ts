@@ -220,7 +220,7 @@ export class Router {
     }
   }
 
-  /** A request that is refused for something that can be left out is no failure of the deployment. */
+  /** A refusal of something that can be left out does not count as a failure of the deployment. */
   async #invokeRepaired<Result>(
     model: LanguageModelV4,
     { options, invoke }: Call<Result>,

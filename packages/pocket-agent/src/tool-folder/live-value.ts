@@ -1,7 +1,7 @@
 // An object that stands for what the call under way has under a name, for constructors that take several parameters.
 import { PocketError } from '../errors.ts';
 
-/** `find` is asked whenever the object is used; it throws, or says why there is none. */
+/** `find` is called on every use of the object; it throws or returns the reason if the object is missing. */
 export function liveValue(find: () => object): object {
   return new Proxy(
     {},

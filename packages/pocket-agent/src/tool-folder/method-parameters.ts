@@ -55,7 +55,7 @@ function promised(root: Schema): { names: Set<string>; isOpen: boolean } {
   return { names, isOpen };
 }
 
-/** The names of the parameters of a class's constructor, of its base class where it has no constructor of its own. */
+/** The names of the parameters of a class's constructor, or of its base class if it declares none. */
 export function constructorParameters(Class: unknown): string[] {
   if (typeof Class !== 'function' || Class === Function.prototype) return [];
   const source = Function.prototype.toString.call(Class);
