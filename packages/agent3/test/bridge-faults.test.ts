@@ -48,6 +48,7 @@ const faults: [string, Fault, CallErrorCode][] = [
   ['no content type', (_rpc, response) => void response.writeHead(200).end('{}'), 'PROTOCOL'],
   ['not found', (_rpc, response) => void response.writeHead(404).end(), 'PROTOCOL'],
   ['invalid JSON', (_rpc, response) => void response.writeHead(200, json).end('{"jsonrpc": '), 'PROTOCOL'],
+  ['hundreds of thousands of values', () => ({ message: { parts: Array(250_001).fill(1) } }), 'PROTOCOL'],
   ['JSON that is no JSON-RPC', (_rpc, response) => sendJson(response, ['hello']), 'PROTOCOL'],
   [
     'the answer to another question',

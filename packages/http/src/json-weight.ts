@@ -2,6 +2,8 @@
 // hundreds of megabytes, 10 MB of text a few milliseconds.
 
 export const MOST_JSON_VALUES = 250_000;
+/** Of a request to one of our servers. */
+export const MOST_REQUEST_VALUES = 100_000;
 export const DEEPEST_JSON = 1_000;
 /** Messages of a batch, or fields of a message. */
 export const MOST_JSON_PARTS = 100;
@@ -23,6 +25,11 @@ export class JsonWeight {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
+  readonly #mostValues: number;
+
+  constructor(mostValues = MOST_JSON_VALUES) {
+    this.#mostValues = mostValues;
+  }
 
   /** Why the text is too much work, as the end of "it sent a message …". Undefined while it is not. */
   add(bytes: Uint8Array): string | undefined {
@@ -67,8 +74,19 @@ export class JsonWeight {
 
   get #fault(): string | undefined {
     if (this.#depth > DEEPEST_JSON) return `nested more than ${DEEPEST_JSON} levels deep, the most that is read`;
-    if (this.#values > MOST_JSON_VALUES) return `of more than ${MOST_JSON_VALUES} values, the most that are read`;
+    if (this.#values > this.#mostValues) return `of more than ${this.#mostValues} values, the most that are read`;
     if (this.#parts > MOST_JSON_PARTS) return `of more than ${MOST_JSON_PARTS} parts, the most that are read`;
     return undefined;
   }
+}
+
+/** Why the body of a request is too much work to read, as a sentence. */
+export function requestFault(body: Uint8Array): string | undefined {
+  const fault = new JsonWeight(MOST_REQUEST_VALUES).add(body);
+  return fault && `The body is JSON ${fault}`;
+}
+
+/** Why a text from outside is too much work to parse, as the end of "a message …". */
+export function textFault(json: string): string | undefined {
+  return new JsonWeight().add(Buffer.from(json));
 }

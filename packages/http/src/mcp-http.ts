@@ -15,6 +15,7 @@ import {
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
 import { answerPreflight, letOriginRead } from './cross-origin.ts';
+import { requestFault } from './json-weight.ts';
 import { HttpSessions } from './mcp-sessions.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
@@ -139,7 +140,10 @@ async function jsonOf(request: Request): Promise<{ parsedBody?: unknown } | Resp
   // those of another type are refused without a look into them
   if (request.method !== 'POST' || !isJsonContentType(request.headers.get('content-type'))) return {};
   try {
-    return { parsedBody: await request.json() };
+    const body = Buffer.from(await request.arrayBuffer());
+    const fault = requestFault(body);
+    if (fault) return refusal(413, { code: -32_600, message: fault });
+    return { parsedBody: JSON.parse(body.toString()) };
   } catch {
     return refusal(400, { code: -32_700, message: 'Parse error: the request body is not valid JSON' });
   }

@@ -131,6 +131,20 @@ test('a body without a length is counted as it comes', async () => {
   expect(await refusalOf(answer)).toEqual([413, expect.stringContaining('must not exceed 1000 bytes')]);
 });
 
+test.each([
+  ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON of more than 100000 values, the most that are read'],
+  ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'nested more than 1000 levels deep'],
+  ['messages in a batch', undefined, 'of more than 100 parts'],
+])('a request is refused for the number of its %s', async (_what, data, text) => {
+  const url = await serve();
+  const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+  const body = data
+    ? `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"data":${data}}}`
+    : `[${`${ping},`.repeat(101)}${ping}]`;
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  expect(await refusalOf(answer)).toEqual([413, expect.stringContaining(text)]);
+});
+
 test('a size that is none is refused before the server listens', async () => {
   await expect(serve({ maxRequestBodySize: 0 })).rejects.toThrow('maxRequestBodySize');
 });

@@ -10,7 +10,11 @@ const CARRIAGE_RETURN = 13;
 
 /** Called once, before the reader of the response sees the error. */
 type OnTooLarge = (error: Error) => void;
-type TooLarge = (fault: string) => Error;
+
+interface Limits {
+  mostBytes: number;
+  tooLarge(fault: string): Error;
+}
 
 const TOO_LONG = `of more than ${MOST_MESSAGE_MB} MB, the most that is read`;
 
@@ -18,20 +22,25 @@ export function limitedFetch(fetch: FetchLike, onTooLarge: OnTooLarge = () => {}
   return async (url, init) => limitedResponse(await fetch(url, init), onTooLarge);
 }
 
-export function limitedResponse(response: Response, onTooLarge: OnTooLarge): Response {
+export function limitedResponse(
+  response: Response,
+  onTooLarge: OnTooLarge,
+  mostBytes: number = MOST_MESSAGE_BYTES,
+): Response {
   const isStream = isEventStream(response);
   const tooLarge = (fault: string) => {
     const error = new Error(`it sent a message ${fault}`);
     onTooLarge(error);
     return error;
   };
+  const limits = { mostBytes, tooLarge };
   if (response instanceof HttpResponse && !isStream) {
-    response.limit(bodyCheck(tooLarge));
+    response.limit(bodyCheck(limits));
     return response;
   }
   if (!response.body) return response;
   const { status, statusText, headers } = response;
-  const body = paced(response.body, isStream ? eventCutter(tooLarge) : bodyCutter(tooLarge));
+  const body = paced(response.body, isStream ? eventCutter(limits) : bodyCutter(limits));
   return new Response(body, { status, statusText, headers });
 }
 
@@ -41,18 +50,18 @@ export function isEventStream(response: Response): boolean {
 }
 
 /** The error of a body that is too much, as soon as it is. */
-function bodyCheck(tooLarge: TooLarge): (chunk: Uint8Array) => Error | undefined {
+function bodyCheck(limits: Limits): (chunk: Uint8Array) => Error | undefined {
   const weight = new JsonWeight();
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.byteLength;
-    const fault = bytes > MOST_MESSAGE_BYTES ? TOO_LONG : weight.add(chunk);
-    return fault === undefined ? undefined : tooLarge(fault);
+    const fault = bytes > limits.mostBytes ? TOO_LONG : weight.add(chunk);
+    return fault === undefined ? undefined : limits.tooLarge(fault);
   };
 }
 
-function bodyCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Uint8Array[] {
-  const check = bodyCheck(tooLarge);
+function bodyCutter(limits: Limits): (chunk: Uint8Array) => Uint8Array[] {
+  const check = bodyCheck(limits);
   return (chunk) => {
     const error = check(chunk);
     if (error) throw error;
@@ -61,8 +70,8 @@ function bodyCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Uint8Array[] {
 }
 
 /** Cuts where events end, at blank lines, and measures each event. A line ends with LF, CR or both. */
-function eventCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Generator<Uint8Array> {
-  let check = bodyCheck(tooLarge);
+function eventCutter(limits: Limits): (chunk: Uint8Array) => Generator<Uint8Array> {
+  let check = bodyCheck(limits);
   let isLineEmpty = true;
   let last: number | undefined;
   return function* (chunk) {
@@ -79,7 +88,7 @@ function eventCutter(tooLarge: TooLarge): (chunk: Uint8Array) => Generator<Uint8
       if (isLineEmpty) {
         yield* measured(chunk.subarray(from, index + 1), check);
         from = index + 1;
-        check = bodyCheck(tooLarge);
+        check = bodyCheck(limits);
       }
       isLineEmpty = true;
     }

@@ -52,6 +52,31 @@ const streams = (size: number) => async (_params: object, reply: Reply) => {
   reply.end();
 };
 
+describe('an answer of more than 250,000 values is refused', () => {
+  const artifact = { artifactId: 'a', parts: [{ data: Array.from({ length: 250_001 }, () => ({})) }] };
+  const TOO_MANY = 'The agent broke the A2A protocol: it sent a message of more than 250000 values';
+
+  test('when it is an event', async () => {
+    const agent = await foreign({
+      SendStreamingMessage: (_params, reply) => {
+        reply.event({ task: task('TASK_STATE_WORKING') });
+        reply.event({ artifactUpdate: { ...ofTask, artifact } });
+        reply.end();
+      },
+    });
+    await expect((await call(agent)).result).rejects.toThrow(TOO_MANY);
+  });
+
+  test('when it is the answer of an agent that does not stream', async () => {
+    const done = task('TASK_STATE_COMPLETED', { artifacts: [artifact] });
+    const agent = await foreign(
+      { SendMessage: (_params, reply) => reply.result({ task: done }) },
+      { capabilities: { streaming: false } },
+    );
+    await expect((await call(agent)).result).rejects.toThrow(TOO_MANY);
+  });
+});
+
 describe('an answer of 20 MB is cut at maxResultBytes', () => {
   const cut = (result: CallToolResult) => {
     expect(result.isError).toBeUndefined();
@@ -115,7 +140,7 @@ describe('an answer of 20 MB is cut at maxResultBytes', () => {
       },
       { capabilities: { streaming: false } },
     );
-    await expect((await call(agent)).result).rejects.toThrow('larger than 16777216 bytes');
+    await expect((await call(agent)).result).rejects.toThrow('more than 250000 values');
     expect(agent.methods()).toEqual(['SendMessage']);
   });
 });

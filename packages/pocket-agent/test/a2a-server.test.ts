@@ -383,6 +383,21 @@ describe('a door that is guarded', () => {
     expect((await server.fetch(large('http://localhost/a2a/rest/message:send'))).status).toBe(413);
   });
 
+  test.each([
+    ['values', `[${'{},'.repeat(100_000)}{}]`, 'The body is JSON of more than 100000 values, the most that are read.'],
+    ['levels', `${'['.repeat(1_001)}${']'.repeat(1_001)}`, 'nested more than 1000 levels deep'],
+  ])('refuses a request for the number of its %s', async (_what, data, text) => {
+    const { url } = await world.serve(world.agent([]));
+    const body = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"parts":[{"data":${data}}]}}}`;
+    const refused = await fetch(`${url}/a2a/jsonrpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+    expect(refused.status).toBe(413);
+    expect(await refused.text()).toContain(text);
+  });
+
   test('answers what is no JSON as JSON-RPC does', async () => {
     const { url } = await world.serve(world.agent([]));
     const post = async (body: string, type = 'application/json') =>

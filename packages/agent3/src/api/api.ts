@@ -1,4 +1,5 @@
 // The HTTP API: `Agent3` behind paths. Reading is for everybody unless the hub is private; the rest needs a token.
+import { requestFault } from '@pocket-agent/http/json-weight';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
@@ -121,8 +122,16 @@ async function bodyOf<Output>({ req }: Context, schema: z.ZodType<Output>): Prom
       code: 'INPUT_INVALID',
       message: 'The body must be JSON, with Content-Type: application/json',
     });
-  const given: unknown = await req
-    .json()
-    .catch(() => refuse({ status: 400, code: 'INPUT_INVALID', message: 'The body is not valid JSON' }));
-  return inputChecked(schema, given);
+  const body = Buffer.from(await req.arrayBuffer());
+  const fault = requestFault(body);
+  if (fault) refuse({ status: 413, code: 'TOO_LARGE', message: fault });
+  return inputChecked(schema, jsonIn(body));
+}
+
+function jsonIn(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return refuse({ status: 400, code: 'INPUT_INVALID', message: 'The body is not valid JSON' });
+  }
 }

@@ -1,6 +1,7 @@
 // One agent, spoken to over HTTP: operations out, updates in, and every way an answer can be wrong told apart.
 import { randomUUID } from 'node:crypto';
 import { type HttpFetch, withCutStrings } from '@pocket-agent/http/fetch';
+import { textFault } from '@pocket-agent/http/json-weight';
 import type { TaskStateName } from '../types.ts';
 import type { Authorization } from './authorization.ts';
 import { cleanLine, type Redactor } from './clean-text.ts';
@@ -239,13 +240,15 @@ async function readJson(response: Response): Promise<unknown> {
 async function readAny(response: Response): Promise<unknown> {
   const text = await response.text();
   try {
-    return JSON.parse(text);
+    return textFault(text) === undefined ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   }
 }
 
 function parse(text: string): unknown {
+  const fault = textFault(text);
+  if (fault) throw new CallFailure('PROTOCOL', `it sent a message ${fault}.`);
   try {
     return JSON.parse(text);
   } catch (error) {

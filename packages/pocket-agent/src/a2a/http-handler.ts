@@ -7,6 +7,7 @@ import {
   localhostAllowedOrigins,
   originValidationResponse,
 } from '@modelcontextprotocol/server';
+import { requestFault } from '@pocket-agent/http/json-weight';
 import { readProfile } from '../access.ts';
 import { PocketError } from '../errors.ts';
 import { bearerGate, hasSeveralCallers } from '../http-server.ts';
@@ -132,9 +133,10 @@ async function readBody(request: Request, maxBytes: number, isRest: boolean): Pr
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   const isJson = type === 'application/json' || (isRest && (type === 'application/a2a+json' || type === undefined));
   if (!isJson) return { error: rpcError(new ContentTypeNotSupportedError('The body must be application/json.')) };
-  const text = await readText(request, maxBytes);
-  if (text === undefined)
-    return { error: { code: INVALID_REQUEST, message: `The body is larger than ${maxBytes} bytes.` }, status: 413 };
+  const bytes = await readBytes(request, maxBytes);
+  const fault = bytes ? requestFault(bytes) : `The body is larger than ${maxBytes} bytes`;
+  if (!bytes || fault) return { error: { code: INVALID_REQUEST, message: `${fault}.` }, status: 413 };
+  const text = bytes.toString();
   if (isRest && (text === '' || text === 'null')) return { body: {} };
   try {
     const body: unknown = JSON.parse(text);
@@ -145,7 +147,7 @@ async function readBody(request: Request, maxBytes: number, isRest: boolean): Pr
   }
 }
 
-async function readText(request: Request, maxBytes: number): Promise<string | undefined> {
+async function readBytes(request: Request, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {
@@ -153,7 +155,7 @@ async function readText(request: Request, maxBytes: number): Promise<string | un
     if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 async function rpcResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, id: unknown = null): Promise<Response> {

@@ -203,7 +203,7 @@ async function readCard(
 }
 
 /** The first one that we speak, the newer version before the older. */
-function usableInterface({ supportedInterfaces }: AgentCard, address: string) {
+function usableInterface({ supportedInterfaces = [] }: AgentCard, address: string) {
   const known = supportedInterfaces.filter(({ protocolBinding }) => /^(jsonrpc|http\+json)$/i.test(protocolBinding));
   const found =
     known.find(({ protocolVersion }) => protocolVersion.startsWith('1.')) ??
