@@ -159,7 +159,7 @@ const ONCE_AGAIN = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
 
 function isRetryable(error: Error, attempt: number): boolean {
   const text = errorText(error);
-  if (/ENOTFOUND/.test(text) || wasSilent(error) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
+  if (/ENOTFOUND|bad port/.test(text) || wasSilent(error) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
   if (isHtml(error) && (statusOf(error) ?? 0) < 500) return false;
   const facts = errorFact(error, 'responseBody', 'code', 'type');
   // the same status for "slow down" and for what no waiting changes: no credit left, a request above the limit

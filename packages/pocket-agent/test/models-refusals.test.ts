@@ -130,6 +130,13 @@ test('a host that does not exist is named at once', async () => {
   expect(asked).toHaveBeenCalledTimes(1);
 });
 
+test('a port that fetch never connects to is named at once', async () => {
+  const config = { modelSettings: { baseUrl: 'http://127.0.0.1:9/v1' } };
+  const error = await failureOf(fake.agent('openai-compatible/local-model', { config }).run('Hello'));
+  expect(error.message).toContain('bad port');
+  expect(error.details.attempts).toBe(1);
+});
+
 test('a server that was silent is not asked twice, as it may have been working', async () => {
   const silence = Object.assign(new Error('Headers Timeout Error'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
   const asked = vi.fn(() => Promise.reject(new TypeError('fetch failed', { cause: silence })));
