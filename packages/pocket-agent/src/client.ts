@@ -88,6 +88,9 @@ interface FoundTool {
   tool: Tool;
 }
 
+/** Of tools whose server gives them unknown capabilities. */
+const MOST_WARNINGS = 100;
+
 export class PocketAgentClient implements ToolSource {
   readonly name = 'mcp';
   readonly #options: PocketAgentClientOptions;
@@ -141,6 +144,7 @@ export class PocketAgentClient implements ToolSource {
         if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
       }
     }
+    this.#names.listed(tools);
     return [...tools.values()];
   }
 
@@ -268,6 +272,7 @@ export class PocketAgentClient implements ToolSource {
   /** A server may use other words than ours in the meta of its tools. */
   #warnOfUnknownCapabilities(server: string, tools: readonly Tool[]): void {
     for (const { name, _meta: meta } of tools) {
+      if (this.#warnedOf && this.#warnedOf.size >= MOST_WARNINGS) return;
       const claimed = meta?.capability;
       const key = `${server} ${name} ${claimed}`;
       if (typeof claimed !== 'string' || isCapability(claimed) || this.#warnedOf?.has(key)) continue;

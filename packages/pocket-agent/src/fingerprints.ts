@@ -1,6 +1,7 @@
 // What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
+import { dropAbsent, MOST_ABSENT_NAMES } from './absent-names.ts';
 import { PocketError } from './errors.ts';
 import { fileSystem, sha256 } from './late-node.ts';
 
@@ -34,7 +35,10 @@ export class Fingerprints {
         added = true;
       } else if (this.hasChanged(name, tool)) changed.push(name);
     }
-    if (added) this.#write(first);
+    if (added) {
+      dropAbsent(first, { size: tools.entries.length, has: (name) => tools.find(name) !== undefined });
+      this.#write(first);
+    }
     return changed;
   }
 
@@ -58,7 +62,8 @@ export class Fingerprints {
   #write(first: ReadonlyMap<string, string>): void {
     if (this.#path === undefined) return;
     // others may keep theirs in the same file
-    const all = { ...read(this.#path), ...Object.fromEntries(first) };
+    const others = Object.entries(read(this.#path)).filter(([name]) => !first.has(name));
+    const all = Object.fromEntries([...others.slice(-MOST_ABSENT_NAMES), ...first]);
     const { mkdirSync, renameSync, writeFileSync } = fileSystem();
     mkdirSync(dirname(this.#path), { recursive: true });
     const draft = `${this.#path}.${process.pid}.draft`;

@@ -2,6 +2,7 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { type JudgedTool, type Judgement, judge } from './access.ts';
+import { dropAbsent } from './absent-names.ts';
 import { sha256 } from './late-node.ts';
 import { shortToolName, validToolName } from './tool-names.ts';
 import { ownArguments, repairSchema } from './tool-schema.ts';
@@ -164,6 +165,15 @@ export class ToolNames<Owner extends { readonly name: string }> {
     return name;
   }
 
+  /** Names that are not listed are kept for tools that come back, up to a number. */
+  listed(names: ReadonlyMap<string, unknown>): void {
+    const before = this.#owners.size;
+    dropAbsent(this.#owners, names);
+    if (this.#owners.size === before) return;
+    for (const changed of this.#changed?.values() ?? [])
+      for (const [tool, name] of changed) if (!this.#owners.has(name)) changed.delete(tool);
+  }
+
   #free(wanted: string, seed: string): string {
     let name = wanted;
     for (let count = 0; this.#owners.has(name); count++)
@@ -212,6 +222,7 @@ export async function collectTools(
       entries.set(name, Object.freeze({ name, tool, source, ...(source.judge?.(tool) ?? judge(tool)) }));
     }
   }
+  names.listed(entries);
   const all = [...entries.values()];
   return new ToolTable(all, all.map(functionTool));
 }

@@ -18,6 +18,7 @@ const layers = [
     'version',
     'data-folder',
     'fair-share',
+    'absent-names',
     'run-limit',
   ],
   ['console-format'],

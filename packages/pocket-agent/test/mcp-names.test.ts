@@ -1,10 +1,12 @@
 // Names of tools: bare with one server, `server_tool` with several, valid for every provider, unique, stable.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
-import { PocketAgent } from 'pocket-agent';
+import { PocketAgent, type ToolSource } from 'pocket-agent';
 import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { startLegacyHost } from './fixtures/http-hosts.ts';
-import { eventually, open, testClient, textOfResult } from './fixtures/world.ts';
+import { eventually, folder, open, testClient, textOfResult } from './fixtures/world.ts';
 import { silent } from './helpers.ts';
 
 /** A server whose tools answer with its label. */
@@ -135,4 +137,32 @@ test('an unknown tool is an error that names the others', async () => {
   });
   await expect(client.getToolInputFormat('later')).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' });
   expect(await client.getToolInputFormat('now')).toMatchObject({ type: 'object' });
+});
+
+test('of tools that a source renames for ever, the oldest names are forgotten', async () => {
+  let listed: string[] = [];
+  const source: ToolSource & { revision: number } = {
+    name: 'changing',
+    revision: 0,
+    listTools: () => listed.map((name) => ({ name, inputSchema: { type: 'object' } })),
+    callTool: async () => ({ content: [] }),
+  };
+  const fingerprintFile = join(folder(), 'tools.json');
+  const agent = new PocketAgent({
+    agentConfig: { name: 'A', llmModel: new ScriptedModel([]) },
+    tools: [source],
+    access: { fingerprintFile },
+    logger: silent,
+  });
+  const list = async (...given: string[]) => {
+    listed = given;
+    source.revision++;
+    return names(await agent.listTools());
+  };
+  expect(await list('first!')).toEqual(['first_']);
+  expect(await list('first_')).not.toEqual(['first_']); // the name is taken by a tool that may come back
+  for (const page of ['a', 'b', 'c', 'd']) await list(...Array.from({ length: 6_000 }, (_, index) => `${page}${index}`));
+  expect(await list('first_')).toEqual(['first_']);
+  expect(Object.keys(JSON.parse(readFileSync(fingerprintFile, 'utf8'))).length).toBeLessThanOrEqual(20_001);
+  await agent.close();
 });
