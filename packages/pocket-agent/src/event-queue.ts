@@ -15,6 +15,16 @@ export class EventQueue<Event, End = undefined> implements AsyncIterableIterator
     return this.#events.length - this.#read;
   }
 
+  /** The newest event that has not been read. */
+  get newest(): Event | undefined {
+    return this.#events.at(-1);
+  }
+
+  /** Puts an event in the place of the newest one, which must not have been read. */
+  replaceNewest(event: Event): void {
+    this.#events[this.#events.length - 1] = event;
+  }
+
   push(event: Event): void {
     const reader = this.#readers.shift();
     if (reader) reader({ value: event, done: false });

@@ -59,6 +59,13 @@ export function isMinor(type: AgentEventType): boolean {
   return type === 'tool_progress' || type === 'server_log';
 }
 
+/** Two pieces of one text as one event; undefined for any other events. */
+export function joinDeltas(first: AgentEvent | undefined, second: AgentEvent): AgentEvent | undefined {
+  if (second.type !== 'text_delta' && second.type !== 'reasoning_delta') return undefined;
+  if (first?.type !== second.type || first.meta.runId !== second.meta.runId) return undefined;
+  return Object.freeze({ ...first, data: Object.freeze({ delta: first.data.delta + second.data.delta }) });
+}
+
 /** An event before the agent has signed it with its name and path. */
 export type UnsignedEvent = AgentEvent extends infer Event
   ? Event extends AgentEvent

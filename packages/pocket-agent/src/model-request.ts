@@ -25,6 +25,10 @@ export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallO
       delete request.toolChoice;
     }
   }
+  const { toolChoice: choice } = request;
+  // providers refuse a choice of a tool that they are not given
+  if (choice?.type === 'tool' && !tools?.some(({ name }) => name === choice.toolName))
+    request.toolChoice = { type: 'auto' };
   return mustNotThink(model, request) ? withoutThinking(request) : request;
 }
 

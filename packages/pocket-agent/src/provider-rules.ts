@@ -123,8 +123,9 @@ const lessons: readonly Lesson[] = [
     text: 'user messages directly behind tool results',
   },
   {
+    // of parts of the history: a refused setting is the program's to change
     refusal:
-      /(reasoning_content|extra_content|\breasoning\b|thinking).{0,80}(unsupported|not supported|not permitted|extra_forbidden|unknown|unrecognized|unexpected|invalid)|(extra inputs|extra_forbidden|invalid|unknown|unrecognized|unexpected|unsupported).{0,80}(reasoning_content|extra_content|`?thinking`? block)/is,
+      /(reasoning_content|extra_content|(\breasoning\b|thinking)(?!['"`]?[._ ](effort|summary|type|budget))).{0,80}(unsupported|not supported|not permitted|extra_forbidden|unknown|unrecognized|unexpected|invalid)|(extra inputs|extra_forbidden|invalid|unknown|unrecognized|unexpected|unsupported).{0,80}(reasoning_content|extra_content|`?thinking`? block)/is,
     rule: { sendsReasoning: false },
     text: 'reasoning of earlier answers',
   },

@@ -1,9 +1,9 @@
 // A run seen live: its events as they come, and its answer after the last one. It begins when it is first read.
 import { PocketError } from './errors.ts';
 import { EventQueue } from './event-queue.ts';
-import { type AgentEvent, type EventListener, isMinor } from './events.ts';
+import { type AgentEvent, type EventListener, isMinor, joinDeltas } from './events.ts';
 
-/** A reader that is this many events behind misses minor ones. */
+/** A reader that is this many events behind misses minor ones, and gets text in larger pieces. */
 const MOST_UNREAD = 1_000;
 
 type Begin<Answer> = (onEvent: EventListener, left: AbortSignal) => Promise<Answer>;
@@ -46,10 +46,7 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
   }
 
   #start(): void {
-    const show = (event: AgentEvent) => {
-      if (this.#queue.size < MOST_UNREAD || !isMinor(event.type)) this.#queue.push(event);
-    };
-    const run = (async () => this.#begin(show, this.#left.signal))();
+    const run = (async () => this.#begin((event) => this.#show(event), this.#left.signal))();
     const end = () => {
       if (this.#isOver) return; // nobody is left to be told
       this.#isOver = true;
@@ -57,6 +54,14 @@ export class RunStream<Answer> implements AsyncGenerator<AgentEvent, Answer, voi
     };
     run.then(end, end);
     this.#run = run;
+  }
+
+  #show(event: AgentEvent): void {
+    const isBehind = this.#queue.size >= MOST_UNREAD;
+    if (isBehind && isMinor(event.type)) return;
+    const joined = isBehind ? joinDeltas(this.#queue.newest, event) : undefined;
+    if (joined) this.#queue.replaceNewest(joined);
+    else this.#queue.push(event);
   }
 
   /** Resolves when the run has ended: until then its calls are not all answered. */

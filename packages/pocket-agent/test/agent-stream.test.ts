@@ -99,6 +99,22 @@ describe('stream', () => {
     expectValidHistory(agent);
   });
 
+  test('a reader that is 1,000 events behind gets text in larger pieces, and all of it', async () => {
+    const text = Array.from({ length: 5_000 }, (_, index) => `word${index}`).join(' ');
+    const { agent } = scriptedAgent([{ reasoning: text, text }]);
+    const over = Promise.withResolvers<void>();
+    agent.hooks.onEvent = ({ type }) => void (type === 'run_finished' && over.resolve());
+    const stream = agent.stream('Tell me a lot.');
+    await stream.next();
+    await over.promise;
+    const events = await collect(stream);
+    const textOf = (type: 'text_delta' | 'reasoning_delta') =>
+      events.map((event) => (event.type === type ? (event.data as { delta: string }).delta : '')).join('');
+    expect([textOf('reasoning_delta'), textOf('text_delta')]).toEqual([text, text]);
+    expect(events.length).toBeLessThan(1_010);
+    expect(events.at(-1)?.type).toBe('run_finished');
+  });
+
   test('the return value of the generator is the answer', async () => {
     const { agent } = scriptedAgent(['hello']);
     const stream = agent.stream('x');

@@ -61,6 +61,23 @@ describe.each(['mistral', 'groq'] as const)('%s through its copy of the OpenAI A
   });
 });
 
+test.each([
+  ['openai/gpt-5.1', "Unsupported parameter: 'reasoning.effort' is not supported with this model."],
+  ['openai/gpt-5.1', "Invalid value: 'reasoning.summary' is not supported."],
+  ['anthropic/claude-sonnet-4-5', '"thinking.type.enabled" is not supported for this model.'],
+])('a setting that %s refuses is told, and nothing is left out for it: %s', async (model, message) => {
+  const warnings: string[] = [];
+  const logger = { debug() {}, info() {}, warn: (text: string) => void warnings.push(text), error() {} };
+  const agent = fake.agent(model, { tools: [look], logger });
+  fake.script(lookOnce, { status: 400, message });
+  const before = fake.requests.length;
+  expect(await failureOf(agent.run('Look.'))).toMatchObject({
+    code: 'MODEL_FAILED',
+    message: expect.stringContaining(message),
+  });
+  expect([warnings, fake.requests.length - before]).toEqual([[], 2]);
+});
+
 describe('Claude 4.5 with thinking on', () => {
   const thinking = { reasoning: 'high' } as const;
 

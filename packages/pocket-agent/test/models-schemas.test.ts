@@ -210,4 +210,12 @@ describe('a tool that a provider refuses for a reason we do not know', () => {
       expect(warnings).toEqual([expect.stringContaining('tool "odd"')]);
     }
   });
+
+  test('is not chosen by toolChoice any more', async () => {
+    fake.script({ status: 400, message: "Invalid schema for function 'odd': unknown keyword." }, 'Fine.');
+    const agent = fake.agent('openai/gpt-5.1', { tools: [fine, odd] });
+    agent.addUserMessage('Hello');
+    await agent.step({ toolChoice: { type: 'tool', toolName: 'odd' } });
+    expect(fake.lastBody.at('tool_choice').value).toBe('auto');
+  });
 });
