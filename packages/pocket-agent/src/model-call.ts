@@ -6,7 +6,15 @@ import { learnFrom, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { markPart, unmarkPart } from './part-origin.ts';
 import { hasUrls } from './prompt.ts';
-import { isHtml, providerErrorText, refuseHtml, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
+import {
+  isHtml,
+  providerErrorText,
+  redactError,
+  refuseHtml,
+  retryAfterMs,
+  statusOf,
+  wasSilent,
+} from './provider-errors.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -179,17 +187,18 @@ function errorFact(error: object, ...names: string[]): string {
 }
 
 function modelError(model: LanguageModelV4, error: unknown, attempts: number, text: string): unknown {
-  if (error instanceof PocketError) return error;
+  if (error instanceof PocketError) {
+    redactError(error.cause);
+    return error;
+  }
   const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
   const status = statusOf(error);
-  return new PocketError(
-    'MODEL_FAILED',
-    `Model ${model.provider}/${model.modelId} failed${tries}: ${providerErrorText(error)}${billedNote(error)}`,
-    {
-      cause: error,
-      details: { attempts, ...(status === undefined ? {} : { statusCode: status }), ...(text ? { text } : {}) },
-    },
-  );
+  const reason = `${providerErrorText(error)}${billedNote(error)}`;
+  redactError(error);
+  return new PocketError('MODEL_FAILED', `Model ${model.provider}/${model.modelId} failed${tries}: ${reason}`, {
+    cause: error,
+    details: { attempts, ...(status === undefined ? {} : { statusCode: status }), ...(text ? { text } : {}) },
+  });
 }
 
 function billedNote(error: unknown): string {

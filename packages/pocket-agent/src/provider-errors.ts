@@ -67,6 +67,20 @@ export function providerText(error: unknown): string | undefined {
 }
 
 const LONGEST_TEXT = 1_000;
+/** Of the fields of an error that are looked at for secrets. */
+const DEEPEST_FIELD = 5;
+
+/** Redacts secrets in an error of a provider itself: programs print whole errors, with their causes and fields. */
+export function redactError(error: unknown, depth = 0): void {
+  if (typeof error !== 'object' || error === null || depth > DEEPEST_FIELD) return;
+  for (const key of Reflect.ownKeys(error)) {
+    const value: unknown = Reflect.get(error, key);
+    if (typeof value === 'string') {
+      const redacted = redactSecrets(value);
+      if (redacted !== value) Reflect.set(error, key, redacted);
+    } else if (key !== 'requestBodyValues') redactError(value, depth + 1); // the conversation is the program's own
+  }
+}
 
 function textIn(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() || undefined;

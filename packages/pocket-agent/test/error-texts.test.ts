@@ -1,6 +1,8 @@
 // What a provider or an inner service said in an error: neutral for remote callers, redacted for the operator.
+import { inspect } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { tool } from 'pocket-agent';
+import { PocketAgent, Router, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
 import { loadToolFolder } from 'pocket-agent/tool-folder';
 import { afterEach, describe, expect, test } from 'vitest';
 import { bindings, clientOf, message, send, stateOf, statusText, World } from './fixtures/a2a-world.ts';
@@ -48,6 +50,37 @@ test('over MCP, a caller learns the code of a failed model call, the log has the
   expect(textOf(answer)).toBe(NEUTRAL);
   expect(lines.join()).toContain('is refused by http://[redacted]@10.0.0.5/v1');
   expectNoSecret(lines.join());
+});
+
+describe('an error that a program prints whole has no secrets in its cause', () => {
+  const said = () =>
+    Object.assign(new Error(SAID, { cause: new Error(SAID) }), {
+      url: 'http://admin:hunter2@10.0.0.5/v1',
+      responseBody: JSON.stringify({ error: { message: SAID } }),
+      data: { error: { message: SAID } },
+      isRetryable: false,
+    });
+  const failing = () => new ScriptedModel([{ error: said() }]);
+
+  test.each([
+    ['of a model', () => new PocketAgent({ agentConfig: { llmModel: failing() }, logger: silent })],
+    [
+      'of a router',
+      () => {
+        const models = [failing(), failing()].map((model) => ({ modelName: 'it', params: { model } }));
+        const router = new Router({ models, logger: silent });
+        return new PocketAgent({ agentConfig: { llmModel: 'it' }, router, logger: silent });
+      },
+    ],
+  ])('%s', async (_of, make) => {
+    const error = await make()
+      .run('hello')
+      .catch((reason: unknown) => reason);
+    const printed = inspect(error, { depth: 10 });
+    expect(printed).toContain('MODEL_FAILED');
+    expect(printed).toContain('[cause]');
+    expectNoSecret(printed);
+  });
 });
 
 test('over MCP, the caller of a tool folder reads what a tool says, and only the code of what is behind it', async () => {
