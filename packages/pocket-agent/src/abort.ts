@@ -80,6 +80,20 @@ export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSigna
   });
 }
 
+/** The promise; after an abort the signal's reason, if the promise does not settle within `graceMs`. */
+export function abortableAfter<Value>(promise: Promise<Value>, signal: AbortSignal, graceMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const release = onAbort(signal, (reason) => {
+      timer = setTimeout(() => reject(reason), graceMs);
+    });
+    promise.then(resolve, reject).finally(() => {
+      release();
+      clearTimeout(timer);
+    });
+  });
+}
+
 /** Calls `listener` when the signal is aborted, until it is released. */
 export function onAbort(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
   if (signal.aborted) {

@@ -4,6 +4,7 @@ import { profileOptions } from './access.ts';
 import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
 import { serverRules } from './client.ts';
 import { type CompletionOptions, completionOptions } from './completion-options.ts';
+import { PocketError } from './errors.ts';
 import { type AccessOptions, accessOptions } from './gate.ts';
 import { checkHooks } from './hooks.ts';
 import { modelSettings } from './model.ts';
@@ -93,6 +94,11 @@ const otherNames: Readonly<Record<string, string>> = {
 
 /** `mayHaveOthers`: a subclass may take additional options. */
 export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
+  if (options && !isObject(options)) {
+    const model = typeof options === 'string' ? options : 'demo';
+    const wayOut = `new PocketAgent({ agentConfig: { llmModel: ${JSON.stringify(model)} } })`;
+    throw new PocketError('CONFIG_INVALID', `A PocketAgent is made from an object of options: ${wayOut}.`);
+  }
   for (const key of givenKeys(options)) if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknown(key);
   for (const [path, inner] of Object.entries(groups)) {
     const value = path.split('.').reduce<unknown>((outer, key) => (isObject(outer) ? outer[key] : undefined), options);

@@ -1,7 +1,7 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import type { A2aServer } from './a2a/server.ts';
 import type { A2aServerOptions } from './a2a/server-options.ts';
-import { neverAborted, startDeadline, within } from './abort.ts';
+import { abortableAfter, neverAborted, startDeadline, within } from './abort.ts';
 import type { JudgedTool } from './access.ts';
 import { AgentClient } from './agent-client.ts';
 import {
@@ -50,7 +50,7 @@ import { agentTool, subAgentTools } from './sub-agents.ts';
 import { callIdsIn, type ReadAnswer, readAnswer } from './tool-calls.ts';
 import { toolOutput } from './tool-result.ts';
 import { runToolCalls, type ToolRun } from './tool-runner.ts';
-import { warnOfVolume } from './tool-volume.ts';
+import { warnOfEmptyFilter, warnOfVolume } from './tool-volume.ts';
 import { Toolbox } from './toolbox.ts';
 import { borrow, type ListWait, type RenamedTool, type ToolResult, type ToolTable } from './tools.ts';
 import { type RunOptions, runOptions, Turns } from './turns.ts';
@@ -59,6 +59,8 @@ import { type RunOptions, runOptions, Turns } from './turns.ts';
 const POST_STEP_MS = 5_000;
 /** The same after the run has ended: for work that is done at once. */
 const LATE_POST_STEP_MS = 100;
+/** How long an overridden `run` may take to settle after its run was aborted or timed out. */
+const OWN_RUN_MS = 1_000;
 /** Options of a step that was given none. */
 const nothing = {};
 
@@ -311,7 +313,10 @@ export class PocketAgent<Answer = string> {
   async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {
     this.emit({ type: 'run_started', data: { input: textOfInput(input) } });
     try {
-      const answer = await run.call(this, input, options);
+      const running = run.call(this, input, options);
+      const answer = await (run === PocketAgent.prototype.run
+        ? running
+        : abortableAfter(Promise.resolve(running), frame.signal, OWN_RUN_MS));
       this.emit({ type: 'run_finished', data: { answer, totals: frame.budget.totals } });
       return answer;
     } catch (error) {
@@ -479,6 +484,7 @@ export class PocketAgent<Answer = string> {
     }
     const allowed = table.filter((tool) => this.gate.refusal(tool) === undefined);
     warnOfVolume(this.name, allowed, this.logger);
+    if (this.gate.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter(this.name, table, this.logger);
     return table;
   }
 

@@ -1,4 +1,5 @@
-// Warns of more tools than models take well: all of them go out with every model call.
+// Warns of more tools than models take well, since all of them go out with every model call, and of a filter that
+// hides all.
 import type { Logger } from './logger.ts';
 import type { ToolTable } from './tools.ts';
 
@@ -20,5 +21,15 @@ export function warnOfVolume(agent: string, { definitions }: ToolTable, logger: 
   const refused = definitions.length > MOST_TOOLS ? ` OpenAI refuses more than ${MOST_TOOLS}.` : '';
   logger.warn(
     `${agent} sends ${definitions.length} tools, about ${tokens.toLocaleString('en')} tokens, with every model call.${refused} Leave servers out, or narrow them with access.profile or access.filter.`,
+  );
+}
+
+const toldOfFilter = new WeakSet<Logger>();
+
+export function warnOfEmptyFilter(agent: string, { entries }: ToolTable, logger: Logger): void {
+  if (entries.length === 0 || toldOfFilter.has(logger)) return;
+  toldOfFilter.add(logger);
+  logger.warn(
+    `access.filter of ${agent} hides every tool (${entries.length}). A tool is shown if the filter returns true for it.`,
   );
 }

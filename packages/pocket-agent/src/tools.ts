@@ -1,8 +1,8 @@
 // Tools as the agent sees them: sources that list and call MCP tools, gathered into one table with safe names.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { type JudgedTool, type Judgement, judge } from './access.ts';
 import { dropAbsent } from './absent-names.ts';
+import { type JudgedTool, type Judgement, judge } from './access.ts';
 import { sha256 } from './late-node.ts';
 import { shortToolName, validToolName } from './tool-names.ts';
 import { ownArguments, repairSchema } from './tool-schema.ts';

@@ -15,7 +15,7 @@ import {
 } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
-import { expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
+import { add, expectValidHistory, resultText, scriptedAgent, silent } from './helpers.ts';
 
 type Annotations = { readOnlyHint?: boolean; destructiveHint?: boolean };
 
@@ -307,6 +307,16 @@ describe('a profile on an agent', () => {
     const { agent, model } = scriptedAgent(['a', 'b', 'c', 'd'], { tools, access: { profile: 'manager' } });
     for (const profile of ['reader', 'writer', 'reader', 'admin'] as const) await agent.run('x', { profile });
     expect(model.calls.map((call) => call.tools?.length)).toEqual([1, 2, 1, 3]);
+  });
+
+  test('a filter that hides every tool is warned of once', async () => {
+    const warnings: string[] = [];
+    const logger = { ...silent, warn: (text: string) => void warnings.push(text) };
+    const filter = ({ name }: { name: string }) => name.startsWith('Add');
+    const { agent } = scriptedAgent(['One.', 'Two.'], { tools: [add], access: { filter }, logger });
+    await agent.run('Hi');
+    await agent.fork().run('Hi');
+    expect(warnings).toEqual([expect.stringMatching(/^access.filter of Tester hides every tool \(1\)\./)]);
   });
 
   test('a filter is asked at every step, since what it answers may change', async () => {

@@ -154,6 +154,14 @@ describe('an option that is not what it must be', () => {
     expect(() => make(headers)).toThrow(expect.objectContaining({ message }));
   });
 
+  test.each([
+    ['demo', '"demo"'],
+    [() => {}, '"demo"'],
+  ])('in place of all options is refused with how an agent is made: %s', (given, model) => {
+    const message = `A PocketAgent is made from an object of options: new PocketAgent({ agentConfig: { llmModel: ${model} } }).`;
+    expect(() => new PocketAgent(given as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message }));
+  });
+
   test('of a run is refused before anything is added to the history', async () => {
     const agent = make({});
     const run = (options: object) => agent.run('hi', options);

@@ -23,6 +23,17 @@ describe('an agent with a run of its own', () => {
     });
   });
 
+  test('is ended by its deadline though its own run never settles, and is free for the next', async () => {
+    class Stuck extends PocketAgent {
+      override run(input: string): Promise<string> {
+        return input === 'hang' ? new Promise(() => {}) : super.run(input);
+      }
+    }
+    const agent = new Stuck({ agentConfig: agentConfig() });
+    await expect(agent.run('hang', { timeoutMs: 20 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expect(await agent.run('Hi')).toBe('One.');
+  });
+
   test('cannot have it as a field, which would replace queue and limits', () => {
     class Field extends PocketAgent {
       override run = async () => 'mine';

@@ -161,7 +161,8 @@ test('of tools that a source renames for ever, the oldest names are forgotten', 
   };
   expect(await list('first!')).toEqual(['first_']);
   expect(await list('first_')).not.toEqual(['first_']); // the name is taken by a tool that may come back
-  for (const page of ['a', 'b', 'c', 'd']) await list(...Array.from({ length: 6_000 }, (_, index) => `${page}${index}`));
+  for (const page of ['a', 'b', 'c', 'd'])
+    await list(...Array.from({ length: 6_000 }, (_, index) => `${page}${index}`));
   expect(await list('first_')).toEqual(['first_']);
   expect(Object.keys(JSON.parse(readFileSync(fingerprintFile, 'utf8'))).length).toBeLessThanOrEqual(20_001);
   await agent.close();
