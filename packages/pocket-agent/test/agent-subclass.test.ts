@@ -25,7 +25,7 @@ describe('an agent with a run of its own', () => {
 
   test('is ended by its deadline though its own run never settles, and is free for the next', async () => {
     class Stuck extends PocketAgent {
-      override run(input: string): Promise<string> {
+      override run(input: string, _options?: RunOptions): Promise<string> {
         return input === 'hang' ? new Promise(() => {}) : super.run(input);
       }
     }
