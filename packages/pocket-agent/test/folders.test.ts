@@ -62,6 +62,12 @@ test('all three load without a key, and every tool says what it can do', async (
 });
 
 describe('web', () => {
+  test('a model that knows web_fetch as url_browse finds it', async () => {
+    folder = loadToolFolder(shipped, { strict: true });
+    const tools = await folder.listTools();
+    expect(tools.find(({ description }) => description?.includes('url_browse'))?.name).toBe('web_fetch');
+  });
+
   test('a page comes as text with links, marked as written by strangers, in parts', async () => {
     vi.stubEnv('POCKET_AGENT_ALLOW_PRIVATE_URLS', '1');
     const page = '<title>Owls &amp; us</title><script>evil()</script><h1>Owls</h1><p>They <a href="/fly">fly</a>.</p>';
