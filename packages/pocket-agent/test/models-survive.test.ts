@@ -73,14 +73,6 @@ describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
     expect(await survives(agent, how, [{ ...lookOnce, text: '\n\n' }, { text: 'A cat.' }])).toBe('A cat.');
   });
 
-  test.each(['', ' \n'])('the question %j', async (question) => {
-    expect(await survives(fake.agent(model), how, [{ text: 'What?' }], question)).toBe('What?');
-  });
-
-  test('a blank system prompt', async () => {
-    await survives(fake.agent(model, { config: { systemPrompt: ' \n' } }), how, [{ text: 'Hello.' }]);
-  });
-
   test('an answer that ended while the model was thinking', async () => {
     const cut = { text: 'Well.', reasoning: 'Or rather', reasoningLast: true, finish: 'length' } as const;
     expect(await survives(fake.agent(model), how, [cut])).toBe('ANSWER_CUT_OFF');
@@ -89,26 +81,6 @@ describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
   test('an invented tool whose name no provider takes', async () => {
     const toolCalls = [{ name: 'functions.look up!', arguments: {} }];
     await survives(fake.agent(model, { tools: [look] }), how, [{ toolCalls }, { text: 'No such tool.' }]);
-  });
-
-  test('results of tools that mix text and pictures, or fail with a picture', async () => {
-    const config = { allowImages: true };
-    const tools = [camera([text('before'), picture, text('after')])];
-    await survives(fake.agent(model, { tools, config }), how, [takePhoto, { text: 'A dot.' }]);
-    expect(`${fake.lastBody}`).toContain(PIXEL);
-    const failing = [camera([text('the lens broke'), picture], true)];
-    await survives(fake.agent(model, { tools: failing, config }), how, [takePhoto, { text: 'A broken dot.' }]);
-    await survives(fake.agent(model, { tools: [camera([picture])], config }), how, [takePhoto, { text: 'A dot.' }]);
-  });
-
-  test.each(Object.entries(pictures))('%s from a tool', async (_, { mimeType, data }) => {
-    const tools = [camera([{ type: 'image', mimeType, data }])];
-    await survives(fake.agent(model, { tools, config: { allowImages: true } }), how, [takePhoto, { text: 'Done.' }]);
-  });
-
-  test('a tool that answers with blank text', async () => {
-    const tools = [camera([text(' \n')])];
-    await survives(fake.agent(model, { tools }), how, [takePhoto, { text: 'Nothing.' }]);
   });
 
   test('a call that was cut off right after its name, which is not made', async () => {
@@ -120,10 +92,41 @@ describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
     expect(calls).toBe(0);
     expect(JSON.stringify(agent.messages)).toContain('was cut off while it called');
   });
+});
+
+/** The prompt does not depend on how earlier answers came, and `survives` sends it both ways. */
+describe.each(everyModel)('$model goes on after', ({ model }) => {
+  test.each(['', ' \n'])('the question %j', async (question) => {
+    expect(await survives(fake.agent(model), 'run', [{ text: 'What?' }], question)).toBe('What?');
+  });
+
+  test('a blank system prompt', async () => {
+    await survives(fake.agent(model, { config: { systemPrompt: ' \n' } }), 'run', [{ text: 'Hello.' }]);
+  });
+
+  test('results of tools that mix text and pictures, or fail with a picture', async () => {
+    const config = { allowImages: true };
+    const tools = [camera([text('before'), picture, text('after')])];
+    await survives(fake.agent(model, { tools, config }), 'run', [takePhoto, { text: 'A dot.' }]);
+    expect(`${fake.lastBody}`).toContain(PIXEL);
+    const failing = [camera([text('the lens broke'), picture], true)];
+    await survives(fake.agent(model, { tools: failing, config }), 'run', [takePhoto, { text: 'A broken dot.' }]);
+    await survives(fake.agent(model, { tools: [camera([picture])], config }), 'run', [takePhoto, { text: 'A dot.' }]);
+  });
+
+  test.each(Object.entries(pictures))('%s from a tool', async (_, { mimeType, data }) => {
+    const tools = [camera([{ type: 'image', mimeType, data }])];
+    await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
+  });
+
+  test('a tool that answers with blank text', async () => {
+    const tools = [camera([text(' \n')])];
+    await survives(fake.agent(model, { tools }), 'run', [takePhoto, { text: 'Nothing.' }]);
+  });
 
   test('the names of sub-agents that have none', async () => {
     const subAgents = Array.from({ length: 20 }, () => new PocketAgent({ agentConfig: { llmModel: 'demo' } }));
-    await survives(fake.agent(model, { subAgents }), how, [{ text: 'Hello.' }]);
+    await survives(fake.agent(model, { subAgents }), 'run', [{ text: 'Hello.' }]);
   });
 });
 
