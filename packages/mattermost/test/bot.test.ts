@@ -352,7 +352,6 @@ describe('how it is answered', () => {
       '~~~ `x`\n@channel hi',
       '```\ncode\n```\u00a0\n@channel hi',
       '```\ncode\n``` x\n```\n@channel hi',
-      '`@channel` and @channel',
     ].map((text) => [text, escaped(text)] as const);
     const references = [
       ['&#64;channel &#x40;all &commat;bob', '&#64;\u200bchannel &#x40;\u200ball &commat;\u200bbob'],
@@ -413,6 +412,16 @@ describe('how it is answered', () => {
     const model = new ScriptedModel([answer]);
     const { fake, texts } = await world({ model, allowLinkHosts: ['*.allowed.example'] });
     fake.say('alice', 'alice,helper', 'What does good.example say?');
+    await until(texts).toEqual([shown]);
+  });
+
+  test.each([
+    ['Run `npm i @all/tools`, @all.', 'Run `npm i @all/tools`, @\u200ball.'],
+    ['*a `b* @all c`', '*a `b* @\u200ball c`'],
+    ['\\`@all`', '\\`@\u200ball`'],
+  ])('a name in a code span stays as it is where that is certainly code: %j', async (answer, shown) => {
+    const { fake, texts } = await world({ model: new ScriptedModel([answer]) });
+    fake.say('alice', 'alice,helper', 'How?');
     await until(texts).toEqual([shown]);
   });
 

@@ -1,4 +1,4 @@
-// Code in a message: what is left without it, which is where Mattermost looks for names, and what is certainly code.
+// What of a message is not code, which is where Mattermost looks for names.
 import { NO_FENCE, possibleFencesAfter } from './fences.ts';
 
 /** Without code blocks and code spans. */
@@ -45,35 +45,4 @@ function nextRuns(lengths: readonly number[]): (number | undefined)[] {
       return next;
     })
     .reverse();
-}
-
-/** Within a line, without backticks inside, and not part of an address: readers agree on these. */
-const PLAIN_SPAN = /(?<=^\(?|\s\(?)(`{1,2})[^`]+\1(?!`)/g;
-const BULLET = /^\s*[*+-]\s/;
-/** Closed before any code, so that no reader sees a span begin inside. */
-const EMPHASIS = /(\*\*|\*|__|_|~~)(?=\S)[^*_~`<\\[\]$]*\1/g;
-/** What may contain a backtick for some readers: escapes, tags, links, emphasis, formulas. */
-const AMBIGUOUS = /[\\<[\]*_~$`]/;
-const TABLE_RULE = /^[\s|:-]*-[\s|:-]*$/;
-
-/** Whether every reader finds the same code spans in these lines: those of `codePartsOf`. */
-export function hasPlainSpans(paragraph: readonly string[]): boolean {
-  const isTable = paragraph.some((line) => TABLE_RULE.test(line));
-  return !isTable && paragraph.every((line) => !AMBIGUOUS.test(proseOf(line).replace(EMPHASIS, '')));
-}
-
-/** A line without code spans. */
-export function proseOf(line: string): string {
-  return line.replace(BULLET, '').replace(PLAIN_SPAN, '');
-}
-
-/** A line with its code spans at the odd places. */
-export function codePartsOf(line: string): string[] {
-  const parts: string[] = [];
-  let position = 0;
-  for (const { index, 0: span } of line.matchAll(PLAIN_SPAN)) {
-    parts.push(line.slice(position, index), span);
-    position = index + span.length;
-  }
-  return [...parts, line.slice(position)];
 }

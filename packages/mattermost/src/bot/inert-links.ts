@@ -3,8 +3,7 @@
 // goes behind :// and www., and a character without width into the syntax of links. Code blocks stay as they are, except
 // for pictures: the server, which makes previews, and the web client, which loads pictures, disagree on what a code block is.
 // Code spans stay as they are in paragraphs where both are certain to find the same ones.
-import { codePartsOf, hasPlainSpans, proseOf } from './code-spans.ts';
-import { NO_FENCE, possibleFencesAfter } from './fences.ts';
+import { mapText } from './map-text.ts';
 
 type IsAllowed = (url: URL) => boolean;
 
@@ -15,53 +14,11 @@ const TARGET = /\](?=\s*[(:])(?:(?=\(<?(https?:\/\/[^\s()<>[\]\\&"'`]{1,2048})>?
 const AT_THE_END = /[)\].,;:!?'"*_~>|}]+$/;
 
 export function inertLinks(text: string, isAllowed: IsAllowed): string {
-  const lines = linesOf(text);
   const hasPictures = text.includes('![');
-  // a tag can span paragraphs
-  const hasTags = lines.some(({ line, kind }) => kind !== 'code' && proseOf(line).includes('<'));
-  const inert = (line: string) => inertAddresses(inertTargets(line, isAllowed), isAllowed);
-  const inertProse = (line: string) =>
-    codePartsOf(line)
-      .map((part, place) => (place % 2 ? part : inert(part)))
-      .join('');
-  return paragraphsOf(lines)
-    .flatMap((paragraph) => {
-      const texts = paragraph.map(({ line }) => line);
-      if (paragraph[0]?.kind === 'code')
-        return hasPictures ? texts.map((line) => inertTargets(line, isAllowed)) : texts;
-      const isPlain = !hasTags && paragraph.every(({ kind }) => kind === 'prose') && hasPlainSpans(texts);
-      return texts.map(isPlain ? inertProse : inert);
-    })
-    .join('\n');
-}
-
-interface Line {
-  line: string;
-  /** unclear: a block of code may or may not be open. */
-  kind: 'code' | 'prose' | 'unclear';
-}
-
-function linesOf(text: string): Line[] {
-  let open: ReadonlySet<string> = new Set([NO_FENCE]);
-  return text.split(/\r\n?|\n/).map((line) => {
-    const kind = !open.has(NO_FENCE) ? 'code' : open.size > 1 ? 'unclear' : 'prose';
-    open = possibleFencesAfter(open, line);
-    return { line, kind };
+  return mapText(text, {
+    prose: (part) => inertAddresses(inertTargets(part, isAllowed), isAllowed),
+    block: (line) => (hasPictures ? inertTargets(line, isAllowed) : line),
   });
-}
-
-/** Lines of code and of text are apart; text ends at an empty line. */
-function paragraphsOf(lines: readonly Line[]): Line[][] {
-  const paragraphs: Line[][] = [];
-  let last: Line | undefined;
-  for (const next of lines) {
-    const isCode = next.kind === 'code';
-    const goesOn = last && isCode === (last.kind === 'code') && (isCode || last.line.trim() !== '');
-    if (goesOn) paragraphs.at(-1)?.push(next);
-    else paragraphs.push([next]);
-    last = next;
-  }
-  return paragraphs;
 }
 
 function inertTargets(line: string, isAllowed: IsAllowed): string {
