@@ -224,10 +224,11 @@ test('a card that was handed in proves nothing about its owner', async () => {
 });
 
 test('a card that cannot be had is refused with the reason, in bounded time', async () => {
+  const patient = await setup.registry({});
   const hasty = await setup.registry({ cardTimeoutMs: 200 });
   const { server, url } = await cardServer();
   const reason = async () => {
-    const error: unknown = await hasty.register({ cardUrl: url }, alice).catch((it: unknown) => it);
+    const error: unknown = await patient.register({ cardUrl: url }, alice).catch((it: unknown) => it);
     expect(error).toMatchObject({ code: 'CARD_UNAVAILABLE' });
     return String(error);
   };
@@ -246,7 +247,7 @@ test('a card that cannot be had is refused with the reason, in bounded time', as
   const started = performance.now();
   await expect(hasty.register({ cardUrl: `${slow}/card` }, alice)).rejects.toThrow('no whole answer within 200 ms');
   expect(performance.now() - started).toBeLessThan(10_000);
-  await expect(hasty.register({ cardUrl: 'http://127.0.0.1:1/card' }, alice)).rejects.toThrow('ECONNREFUSED');
+  await expect(patient.register({ cardUrl: 'http://127.0.0.1:1/card' }, alice)).rejects.toThrow('ECONNREFUSED');
 });
 
 test('a card at a private address is not fetched for a stranger', async () => {
