@@ -5,7 +5,7 @@ import { checkAgentOptions } from './agent-options.ts';
 import type { Approve } from './approval.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from './client.ts';
 import type { CompletionOptions } from './completion-options.ts';
-import { PocketError } from './errors.ts';
+import { errorText, isPocketError, PocketError } from './errors.ts';
 import type { FunctionTool } from './function-tool.ts';
 import type { AccessOptions } from './gate.ts';
 import { withEveryCallAnswered } from './history-repair.ts';
@@ -159,7 +159,14 @@ export function readHistory(config: AgentConfig): Message[] {
   if (config.messages !== undefined && !Array.isArray(config.messages)) {
     throw new PocketError('CONFIG_INVALID', 'agentConfig.messages must be a list of messages.');
   }
-  return withEveryCallAnswered((config.messages ?? []).map(copyMessage)).map(snapshot);
+  try {
+    return withEveryCallAnswered((config.messages ?? []).map(copyMessage)).map(snapshot);
+  } catch (error) {
+    if (isPocketError(error)) throw error;
+    // a circle, a getter that throws, or data nested so deep that the stack is too small
+    const text = `agentConfig.messages must be plain JSON: ${errorText(error)}`;
+    throw new PocketError('CONFIG_INVALID', text, { cause: error });
+  }
 }
 
 /** What the client of an agent needs of its options. */

@@ -2,6 +2,7 @@
 // waits at least 10 s, and its fetch has no option for that, but it reports what it does in diagnostics channels.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
+import { boundedAnswer } from './bounded-answer.ts';
 
 const CONNECT_MS = 4_500;
 
@@ -30,7 +31,7 @@ export const modelFetch: typeof fetch = async (input, init) => {
   attempts.add(attempt);
   try {
     const signal = init?.signal ? AbortSignal.any([init.signal, giveUp.signal]) : giveUp.signal;
-    return await current.run(attempt, () => fetch(input, { ...init, signal }));
+    return boundedAnswer(await current.run(attempt, () => fetch(input, { ...init, signal })));
   } finally {
     clearTimeout(timer);
     attempts.delete(attempt);

@@ -85,6 +85,8 @@ export function readArguments(tool: string, input: string): ReadArguments {
   if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
   let problem = 'it is not an object';
   try {
+    if (input.length > MOST_VALUES && valuesIn(input) > MOST_VALUES)
+      throw new Error(`it has more than ${MOST_VALUES} values`);
     const value: unknown = JSON.parse(input);
     // so deep is only what is long
     if (input.length > DEEPEST && isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
@@ -101,6 +103,26 @@ export function readArguments(tool: string, input: string): ReadArguments {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Checking and copying millions of values would block this thread for minutes. */
+const MOST_VALUES = 50_000;
+const QUOTE = 34;
+const COMMA = 44;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+
+function valuesIn(json: string): number {
+  let values = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length; index++) {
+    const code = json.charCodeAt(index);
+    if (isInString && code === BACKSLASH) index++;
+    else if (code === QUOTE) isInString = !isInString;
+    else if (!isInString && (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE)) values++;
+  }
+  return values;
 }
 
 /** Nobody means it, and much that looks into arguments would run out of stack. */

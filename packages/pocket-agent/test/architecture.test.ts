@@ -7,7 +7,17 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A file may import values only from rows above its own; types may come from anywhere. */
 const layers = [
-  ['cancellation', 'json-schema', 'late-node', 'linger', 'numbered', 'printable', 'redaction', 'snapshot'],
+  [
+    'bounded-answer',
+    'cancellation',
+    'json-schema',
+    'late-node',
+    'linger',
+    'numbered',
+    'printable',
+    'redaction',
+    'snapshot',
+  ],
   [
     'errors',
     'suggest',

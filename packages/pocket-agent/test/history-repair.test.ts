@@ -59,7 +59,38 @@ const answers = (...ids: string[]): Message => ({
   })),
 });
 
+test.each([
+  ['values', `{"a":[${'1,'.repeat(50_000)}1]}`, 'it has more than 50000 values'],
+  ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, 'it is nested more than 100 levels deep'],
+])('a call is not made for the number of %s in its arguments', async (_what, input, problem) => {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: input }] }, 'Well.'], { tools: [add] });
+  expect(await agent.run('Add.')).toBe('Well.');
+  expect(resultText(agent, 0)).toContain(`The arguments of "add" must be a JSON object: ${problem}`);
+});
+
+test('text in arguments may look like many values', async () => {
+  const text = '[{},"\\'.repeat(50_000);
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2, text } }] }, 'Well.'], {
+    tools: [add],
+  });
+  await agent.run('Add.');
+  expect(resultText(agent, 0)).not.toContain('must be a JSON object');
+});
+
 describe('a history from outside', () => {
+  const circle: Record<string, unknown> = { type: 'text', text: 'x' };
+  circle.providerOptions = circle;
+  const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`);
+  test.each<[string, object]>([
+    ['with a circle', circle],
+    ['that is nested too deep', { type: 'text', text: 'x', providerOptions: deep }],
+  ])('%s is refused as a setting', (_what, part) => {
+    const messages = [{ role: 'user', content: [part] }] as Message[];
+    const make = () => new PocketAgent({ agentConfig: { llmModel: 'demo', messages } });
+    expect(make).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(make).toThrow('agentConfig.messages must be plain JSON');
+  });
+
   test('with answers out of order has them in the order of the calls', () => {
     const agent = load([user('Hi'), calls('a', 'b'), answers('b'), answers('a')]);
     expectValidHistory(agent);

@@ -1,0 +1,41 @@
+// Model servers that answer without end, or with more than anybody can read.
+import type { ServerResponse } from 'node:http';
+import { PocketAgent } from 'pocket-agent';
+import { expect, test } from 'vitest';
+import { listen } from './fixtures/http-hosts.ts';
+import { open } from './fixtures/world.ts';
+import { silent } from './helpers.ts';
+
+async function agentOf(answer: (response: ServerResponse) => unknown): Promise<PocketAgent> {
+  const host = await open(listen(undefined, (_request, response) => answer(response)));
+  return new PocketAgent({
+    agentConfig: { llmModel: 'openai-compatible/it', modelSettings: { baseUrl: host.url } },
+    limits: { modelRetries: 0 },
+    logger: silent,
+  });
+}
+
+function writeForEver(response: ServerResponse, text: string): void {
+  const more = () => {
+    if (!response.destroyed) response.write(text, () => setImmediate(more));
+  };
+  more();
+}
+
+test('an error without end is cut off and shown', async () => {
+  const agent = await agentOf((response) => {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    writeForEver(response, '{},'.repeat(10_000));
+  });
+  await expect(agent.run('Hello')).rejects.toMatchObject({ code: 'MODEL_FAILED' });
+});
+
+test('an answer of more than a million values is refused', async () => {
+  const agent = await agentOf((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(`{"choices":[${'1,'.repeat(1_000_001)}1]}`);
+  });
+  await expect(agent.run('Hello', { streaming: false })).rejects.toThrow(
+    'The model server sent an answer of more than 1000000 values, the most that are read',
+  );
+});
