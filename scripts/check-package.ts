@@ -70,7 +70,7 @@ const traced = `
 
 /** The first example of the README, compiled and run, and the command. */
 function checkPocketAgent(packages: string[]): void {
-  const folder = install({ name: 'pocket-agent', packages, mostPackages: 24 });
+  const folder = install({ name: 'pocket-agent', packages, mostPackages: 30 });
   add(folder, 'typescript@7.0.2', '@types/node@24');
   const [, example = ''] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
   writeFileSync(join(folder, 'example.ts'), example);
