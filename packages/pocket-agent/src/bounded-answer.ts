@@ -4,7 +4,7 @@
 const MOST_ERROR_BYTES = 100_000;
 const MOST_BYTES = 64 * 1_024 * 1_024;
 /** A stream has a few hundred bytes around each word. */
-const MOST_STREAM_BYTES = 256 * 1_024 * 1_024;
+const MOST_STREAM_BYTES = 128 * 1_024 * 1_024;
 const MOST_VALUES = 1_000_000;
 
 export async function boundedAnswer(response: Response): Promise<Response> {

@@ -1,6 +1,6 @@
 // The one error class of the library. Programs branch on `code`; people read `message`, which names the way out.
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
-import { redactSecrets } from './redaction.ts';
+import { redactErrorText, redactSecrets } from './redaction.ts';
 
 export type PocketErrorCode =
   | 'CONFIG_INVALID'
@@ -41,7 +41,7 @@ export class PocketError extends Error {
     message: string,
     options: { cause?: unknown; details?: Record<string, unknown> } = {},
   ) {
-    super(redactSecrets(message), options.cause === undefined ? undefined : { cause: options.cause });
+    super(redactErrorText(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details ?? {};
   }
@@ -55,7 +55,7 @@ export function isPocketError(error: unknown, code?: PocketErrorCode): error is 
 
 /** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"), secrets redacted. */
 export function errorText(error: unknown): string {
-  return redactSecrets(fullText(error));
+  return redactErrorText(fullText(error));
 }
 
 function fullText(error: unknown): string {

@@ -1,6 +1,6 @@
 // What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
 import { errorText } from './errors.ts';
-import { redactSecrets } from './redaction.ts';
+import { redactErrorText, redactSecrets } from './redaction.ts';
 
 /** The response headers that an error carries, with names in small letters. */
 export function headersOf(error: unknown): Record<string, string> {
@@ -76,7 +76,7 @@ export function redactError(error: unknown, depth = 0): void {
   for (const key of Reflect.ownKeys(error)) {
     const value: unknown = Reflect.get(error, key);
     if (typeof value === 'string') {
-      const redacted = redactSecrets(value);
+      const redacted = redactErrorText(value);
       if (redacted !== value) Reflect.set(error, key, redacted);
     } else if (key !== 'requestBodyValues') redactError(value, depth + 1); // the conversation is the program's own
   }

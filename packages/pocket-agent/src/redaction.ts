@@ -55,6 +55,17 @@ export function redactSecrets(text: string): string {
   return rules.reduce((left, [pattern, replace]) => left.replace(pattern, replace), text);
 }
 
+/** Of the text of an error, which may be a whole body. */
+const LONGEST_ERROR_TEXT = 100_000;
+/** Longer than any secret, so that none is cut in half before it is found. */
+const MARGIN = 10_000;
+
+/** The text of an error without secrets; the rest of a very long one is left out. */
+export function redactErrorText(text: string): string {
+  if (text.length <= LONGEST_ERROR_TEXT) return redactSecrets(text);
+  return `${redactSecrets(text.slice(0, LONGEST_ERROR_TEXT + MARGIN)).slice(0, LONGEST_ERROR_TEXT)}… (cut)`;
+}
+
 function isLikelySecret(value: string): boolean {
   return /\d/.test(value) || value.length >= LONG_ENOUGH;
 }

@@ -1,5 +1,6 @@
 // Model servers that answer without end, or with more than anybody can read.
 import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
 import { PocketAgent } from 'pocket-agent';
 import { expect, test } from 'vitest';
 import { listen } from './fixtures/http-hosts.ts';
@@ -28,6 +29,20 @@ test('an error without end is cut off and shown', async () => {
     writeForEver(response, '{},'.repeat(10_000));
   });
   await expect(agent.run('Hello')).rejects.toMatchObject({ code: 'MODEL_FAILED' });
+});
+
+test('an error that repeats a whole answer is cut, and no secret is left at the end of it', async () => {
+  const secret = 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyz';
+  const body = `no JSON ${'x '.repeat(49_996 - 20)}${secret} ${'y '.repeat(1_000_000)}`;
+  const agent = await agentOf((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(body);
+  });
+  const error = await agent.run('Hello', { streaming: false }).catch((thrown: Error) => thrown);
+  const shown = inspect(error, { depth: 10, maxStringLength: Number.POSITIVE_INFINITY, showHidden: true });
+  expect(shown).toContain('… (cut)');
+  expect(shown).not.toContain('sk-proj');
+  expect(shown.length).toBeLessThan(1_000_000);
 });
 
 test('an answer of more than a million values is refused', async () => {
