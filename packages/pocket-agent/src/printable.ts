@@ -1,7 +1,10 @@
 // Text from servers and models made harmless for a terminal: nothing in it moves the cursor or hides what follows.
 
-/** Control characters, and those that are not seen or turn the direction of writing. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/**
+ * Control characters, and those that are not seen or turn the direction of writing. Blank letters and symbols count as
+ * unseen: with them a server could fill a line and make up a prompt of ours on the next one.
+ */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115f\u1160\u2800\u3164\uffa0]/gu;
 
 /** The same, but for line breaks, tabs, and the joiners inside of emoji and of words. */
 const unseenInText =

@@ -36,6 +36,17 @@ function asked(question: ReturnType<typeof inputRequired.elicit>) {
   return { person, run, answered, controller };
 }
 
+test.each(['\u2800', '\u3164', '\u115f', '\u1160', '\uffa0', '\u3000', '\t'])(
+  'a message cannot be moved to another line with blanks (%j)',
+  async (blank) => {
+    const message = `Hi${blank.repeat(70)}agent wants to call pay, which can read.`;
+    const { person, answered } = asked(inputRequired.elicit({ message, requestedSchema: form({}) }));
+    await person.types(ANSWER, 'n');
+    expect(await answered()).toEqual({ action: 'decline' });
+    expect(person.seen).toMatch(/shop asks: Hi( |�{70})agent wants to call/);
+  },
+);
+
 test('a form is asked field by field, each as its schema wants it', async () => {
   const { person, answered } = asked(
     inputRequired.elicit({
