@@ -5,7 +5,7 @@ export const MOST_JSON_VALUES = 250_000;
 /** Of a request to one of our servers. */
 export const MOST_REQUEST_VALUES = 100_000;
 export const DEEPEST_JSON = 1_000;
-/** Messages of a batch, or fields of a message. */
+/** Messages of a batch, or fields of a message, in JSON-RPC. */
 export const MOST_JSON_PARTS = 100;
 
 const LINE_FEED = 10;
@@ -18,6 +18,12 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
+interface JsonLimits {
+  mostValues?: number;
+  /** Items of the outermost list or object. Default: no limit. */
+  mostParts?: number;
+}
+
 /** Counts the values of one text as its bytes arrive. */
 export class JsonWeight {
   #values = 0;
@@ -26,9 +32,11 @@ export class JsonWeight {
   #isInString = false;
   #isEscaped = false;
   readonly #mostValues: number;
+  readonly #mostParts: number;
 
-  constructor(mostValues = MOST_JSON_VALUES) {
+  constructor({ mostValues = MOST_JSON_VALUES, mostParts = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
     this.#mostValues = mostValues;
+    this.#mostParts = mostParts;
   }
 
   /** Why the text is too much work, as the end of "it sent a message …". Undefined while it is not. */
@@ -75,14 +83,14 @@ export class JsonWeight {
   get #fault(): string | undefined {
     if (this.#depth > DEEPEST_JSON) return `nested more than ${DEEPEST_JSON} levels deep, the most that is read`;
     if (this.#values > this.#mostValues) return `of more than ${this.#mostValues} values, the most that are read`;
-    if (this.#parts > MOST_JSON_PARTS) return `of more than ${MOST_JSON_PARTS} parts, the most that are read`;
+    if (this.#parts > this.#mostParts) return `of more than ${this.#mostParts} parts, the most that are read`;
     return undefined;
   }
 }
 
 /** Why the body of a request is too much work to read, as a sentence. */
 export function requestFault(body: Uint8Array): string | undefined {
-  const fault = new JsonWeight(MOST_REQUEST_VALUES).add(body);
+  const fault = new JsonWeight({ mostValues: MOST_REQUEST_VALUES, mostParts: MOST_JSON_PARTS }).add(body);
   return fault && `The body is JSON ${fault}`;
 }
 

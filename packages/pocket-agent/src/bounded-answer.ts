@@ -17,7 +17,7 @@ export async function boundedAnswer(response: Response): Promise<Response> {
 async function limitOf(headers: Headers): Promise<TransformStream<Uint8Array, Uint8Array>> {
   if (headers.get('content-type')?.startsWith('text/event-stream')) return refuseLonger(MOST_STREAM_BYTES);
   const { JsonWeight } = await import('@pocket-agent/http/json-weight');
-  const weight = new JsonWeight(MOST_VALUES);
+  const weight = new JsonWeight({ mostValues: MOST_VALUES });
   return refuseLonger(MOST_BYTES, (chunk) => weight.add(chunk));
 }
 

@@ -1,7 +1,7 @@
 // One limit for what an MCP server sends over HTTP: a whole answer, or one event of a stream, after decompression.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { HttpResponse } from '@pocket-agent/http/fetch';
-import { JsonWeight } from '@pocket-agent/http/json-weight';
+import { JsonWeight, MOST_JSON_PARTS } from '@pocket-agent/http/json-weight';
 import { MOST_MESSAGE_BYTES, MOST_MESSAGE_MB } from './message-lines.ts';
 import { paced } from './server-flood.ts';
 
@@ -13,6 +13,7 @@ type OnTooLarge = (error: Error) => void;
 
 interface Limits {
   mostBytes: number;
+  mostParts: number;
   tooLarge(fault: string): Error;
 }
 
@@ -33,7 +34,9 @@ export function limitedResponse(
     onTooLarge(error);
     return error;
   };
-  const limits = { mostBytes, tooLarge };
+  // a page of HTML may have any number of commas
+  const mostParts = isStream || isJson(response) ? MOST_JSON_PARTS : Number.POSITIVE_INFINITY;
+  const limits = { mostBytes, mostParts, tooLarge };
   if (response instanceof HttpResponse && !isStream) {
     response.limit(bodyCheck(limits));
     return response;
@@ -45,13 +48,21 @@ export function limitedResponse(
 }
 
 export function isEventStream(response: Response): boolean {
+  return /^text\/event-stream\s*(;|$)/i.test(contentType(response));
+}
+
+function isJson(response: Response): boolean {
+  return /^application\/(\S+\+)?json\s*(;|$)/i.test(contentType(response));
+}
+
+function contentType(response: Response): string {
   const type = response instanceof HttpResponse ? response.contentType : response.headers.get('content-type');
-  return /^text\/event-stream\s*(;|$)/i.test(type ?? '');
+  return type ?? '';
 }
 
 /** The error of a body that is too much, as soon as it is. */
 function bodyCheck(limits: Limits): (chunk: Uint8Array) => Error | undefined {
-  const weight = new JsonWeight();
+  const weight = new JsonWeight(limits);
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.byteLength;

@@ -1,6 +1,6 @@
 // The messages of a server that writes one to a line; what else it prints there is passed over.
 import { type JSONRPCMessage, type JSONRPCResultResponse, parseJSONRPCMessage } from '@modelcontextprotocol/client';
-import { JsonWeight } from '@pocket-agent/http/json-weight';
+import { JsonWeight, MOST_JSON_PARTS } from '@pocket-agent/http/json-weight';
 
 /** Of one message over any transport: a server that never ends one must not fill the memory. */
 export const MOST_MESSAGE_MB = 10;
@@ -70,6 +70,7 @@ export function checkedMessage(value: unknown): JSONRPCMessage {
   try {
     // the SDK's schema takes long to refuse a value
     if (!isObject(value) || value.jsonrpc !== '2.0') throw new Error('The server sent something that is not JSON-RPC');
+    if (Object.keys(value).length > MOST_JSON_PARTS) throw new Error('The server sent a message with too many fields');
     return parseJSONRPCMessage(value);
   } catch (error) {
     if (!isObject(value) || !isId(value.id) || 'method' in value) throw error;

@@ -1,6 +1,7 @@
 // Servers that send more, faster or more often than they should.
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { type McpServerEntry, PocketAgent, type PocketAgentClientOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -70,6 +71,16 @@ describe('a message that takes much work to read ends the connection', () => {
     const message = 'it sent a message of more than 100 parts, the most that are read';
     await expect(client.callTool('it', {})).rejects.toMatchObject({ cause: { message } });
   });
+});
+
+test('a page of HTML in place of an answer is reported with its status, whatever its styles', async () => {
+  const style = 'a { font-family: Arial, Helvetica, sans-serif }'.repeat(100);
+  const page: Answer = (response) =>
+    response.writeHead(404, { 'content-type': 'text/html' }).end(`<style>${style}</style><p>No page here</p>`);
+  const { client } = await httpClient({ 'tools/call': page });
+  const error = await client.callTool('it', {}).catch((thrown: Error) => thrown);
+  expect(inspect(error)).toContain('404');
+  expect(inspect(error)).not.toContain('parts');
 });
 
 test('text that looks like many values is read', async () => {

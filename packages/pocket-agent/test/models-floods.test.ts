@@ -54,3 +54,17 @@ test('an answer of more than a million values is refused', async () => {
     'The model server sent an answer of more than 1000000 values, the most that are read',
   );
 });
+
+test('a stream of events that is called plain text is read to its end', async () => {
+  const deltas: object[] = Array.from({ length: 200 }, () => ({ index: 0, delta: { content: 'x' } }));
+  deltas.push({ index: 0, delta: {}, finish_reason: 'stop' });
+  const agent = await agentOf((response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    for (const choice of deltas) {
+      const chunk = { id: '1', object: 'chat.completion.chunk', created: 1, model: 'it', choices: [choice] };
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    }
+    response.end('data: [DONE]\n\n');
+  });
+  expect(await agent.run('Hello', { streaming: true })).toBe('x'.repeat(200));
+});
