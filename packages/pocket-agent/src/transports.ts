@@ -9,7 +9,7 @@ import { PocketError } from './errors.ts';
 import { limitedFetch } from './limited-response.ts';
 import { Linger } from './linger.ts';
 import type { InProcessServer } from './mcp-config.ts';
-import { MessageLines, MOST_MESSAGE_BYTES, MOST_MESSAGE_MB, readMessage } from './message-lines.ts';
+import { MessageLines, readMessage } from './message-lines.ts';
 import { SLICE_MS, UnsentAnswers } from './server-flood.ts';
 
 /** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
@@ -53,6 +53,8 @@ const CLOSE_GRACE_MS = 2_000;
 const PIPE_GRACE_MS = 500;
 const STDERR_KEPT = 2_000;
 const NOISE_KEPT = 200;
+/** Messages to a child that it has not read yet. Several large calls may start at once, before it can read any of them. */
+const MOST_UNREAD_MB = 64;
 
 // One set of listeners for all children: a process that ends without close() takes them along, unless by SIGKILL.
 const running = new Set<ChildTransport>();
@@ -166,7 +168,7 @@ export class ChildTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable) throw new PocketError('MCP_CONNECT_FAILED', 'The server process has ended.');
-    if (stdin.writableLength > MOST_MESSAGE_BYTES) throw this.#unread();
+    if (stdin.writableLength > MOST_UNREAD_MB * 1_024 * 1_024) throw this.#unread();
     const written = new Promise<void>((resolve) => {
       stdin.write(serializeMessage(message), () => resolve()); // what the pipe has no room for is kept by the stream
     });
@@ -238,7 +240,7 @@ export class ChildTransport implements Transport {
   }
 
   #unread(): PocketError {
-    const text = `The server process "${this.#command.command}" has stopped reading its stdin: more than ${MOST_MESSAGE_MB} MB wait there, so nothing more is sent until it reads on.`;
+    const text = `The server process "${this.#command.command}" has stopped reading its stdin: more than ${MOST_UNREAD_MB} MB wait there, so nothing more is sent until it reads on.`;
     return new PocketError('MCP_REQUEST_FAILED', text);
   }
 

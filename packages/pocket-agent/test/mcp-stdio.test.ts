@@ -34,20 +34,27 @@ describe('a stdio server', () => {
     ]);
   });
 
-  test('that stops reading is sent no more than 10 MB; calls beyond that fail at once', async () => {
+  test('that reads takes many large calls at once', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    const text = 'x'.repeat(1_000_000);
+    const calls = Array.from({ length: 20 }, async () => textOfResult(await client.callTool('echo', { text })));
+    for (const answer of await Promise.all(calls)) expect(answer.length).toBe(text.length);
+  });
+
+  test('that stops reading is sent no more than 64 MB; calls beyond that fail at once', async () => {
     const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'stops-reading') } } });
     const pid = Number(textOfResult(await client.callTool('pid', {})));
     await client.callTool('stop_reading', {});
     const text = 'x'.repeat(4 * 1_024 * 1_024);
     const given = new AbortController();
-    const calls = Array.from({ length: 8 }, () =>
+    const calls = Array.from({ length: 20 }, () =>
       client.callTool('echo', { text }, { signal: given.signal }).then(
         () => 'answered',
         (error: Error) => error.message,
       ),
     );
-    for (const outcome of await Promise.all(calls.slice(3)))
-      expect(outcome).toMatch(/node" has stopped reading its stdin: more than 10 MB wait there/);
+    for (const outcome of await Promise.all(calls.slice(17)))
+      expect(outcome).toMatch(/node" has stopped reading its stdin: more than 64 MB wait there/);
     given.abort();
     await Promise.all(calls);
     process.kill(pid, 'SIGKILL');
