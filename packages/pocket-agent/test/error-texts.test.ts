@@ -83,6 +83,24 @@ describe('an error that a program prints whole has no secrets in its cause', () 
   });
 });
 
+test('objects that an error of a model refers to keep their secrets: the program still uses them', async () => {
+  const settings = { apiKey: 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyz' };
+  const before = { ...settings };
+  class Connection {
+    url = 'http://admin:hunter2@10.0.0.5/v1';
+  }
+  const connection = new Connection();
+  const failure = Object.assign(new Error('refused'), { settings, connection, isRetryable: false });
+  const agent = new PocketAgent({
+    agentConfig: { llmModel: new ScriptedModel([{ error: failure }]) },
+    logger: silent,
+  });
+  const error = await agent.run('hello').catch((reason: Error) => reason);
+  expect(inspect(error, { depth: 10 })).not.toContain(before.apiKey);
+  expect(settings).toEqual(before);
+  expect(connection).toEqual(new Connection());
+});
+
 test('over MCP, the caller of a tool folder reads what a tool says, and only the code of what is behind it', async () => {
   const root = writeFiles({
     'shop/manifest.yaml': manifestOf('refuse', 'model'),
