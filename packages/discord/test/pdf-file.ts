@@ -9,6 +9,9 @@ export const textPdf = onePage(
 /** Small to send, and far too long to read. */
 export const endlessPdf = onePage(`BT /F1 12 Tf ${'(a) Tj '.repeat(6_000_000)} ET`);
 
+/** 1,100,000 letters; those beyond the edge of the page would not be read. */
+export const longPdf = onePage(`BT /F1 1 Tf ${`1 0 0 1 10 700 Tm (${'a'.repeat(500)}) Tj `.repeat(2_200)} ET`);
+
 function onePage(content: string): Buffer {
   return pdfFile([
     '<< /Type /Catalog /Pages 2 0 R >>',

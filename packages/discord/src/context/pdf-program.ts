@@ -3,6 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { extractText, getDocumentProxy } from 'unpdf';
 
 const MOST_PAGES = 2_000;
+/** Far more than a model is shown of a file. */
+const MOST_CHARACTERS = 1_000_000;
+
+export type PdfMessage = 'ready' | { text: string } | { problem: string };
 
 try {
   writeFileSync('/proc/self/oom_score_adj', '1000'); // when the machine runs out of memory, end this process first
@@ -13,13 +17,14 @@ try {
 process.once('message', async (bytes: Uint8Array) => {
   process.send?.(await answer(bytes), () => process.disconnect());
 });
+process.send?.('ready' satisfies PdfMessage);
 
-async function answer(bytes: Uint8Array): Promise<{ text: string } | { problem: string }> {
+async function answer(bytes: Uint8Array): Promise<PdfMessage> {
   try {
     const document = await getDocumentProxy(new Uint8Array(bytes), { stopAtErrors: false, verbosity: 0 });
     if (document.numPages > MOST_PAGES) return { problem: `it has more than ${MOST_PAGES} pages` };
     const { text } = await extractText(document);
-    return { text: text.join('\n\n').trim() };
+    return { text: text.join('\n\n').trim().slice(0, MOST_CHARACTERS) };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
