@@ -1,6 +1,6 @@
 // The server under test: the fixtures of the conformance suite, served by the same `serveHttp` that serves agents.
 import { McpServer } from '@modelcontextprotocol/server';
-import { type HttpServer, serveHttp } from '../packages/pocket-agent/src/http-server.ts';
+import { type HttpServer, serveHttp } from '../packages/pocket-agent/src/serve/http-server.ts';
 import { addPrompts, addResources } from './fixture-documents.ts';
 import { addInputRequiredTools, addQuestionTools, states } from './fixture-questions.ts';
 import { addContentTools, addTalkingTools } from './fixture-tools.ts';

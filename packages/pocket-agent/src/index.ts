@@ -9,30 +9,32 @@ export {
   type ProfileName,
   profiles,
   toolsFor,
-} from './access.ts';
-export { PocketAgent, type StreamOptions } from './agent.ts';
+} from './access/access.ts';
+export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './access/approval.ts';
+export type { AuditRecord } from './access/audit.ts';
+export type { AccessOptions, FilteredTool } from './access/gate.ts';
+export { PocketAgent, type StreamOptions } from './agent/agent.ts';
 export type {
   AgentConfig,
   AgentLimits,
   ModelRouter,
   PocketAgentOptions,
-} from './agent-config.ts';
-export type { StepOptions } from './agent-options.ts';
-export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './approval.ts';
-export type { AuditRecord } from './audit.ts';
-export type { BudgetLimits, RunTotals } from './budget.ts';
-export { PocketAgentClient, type PocketAgentClientOptions } from './client.ts';
-export type { CompletionOptions } from './completion-options.ts';
-export { formatEvent } from './console-format.ts';
-export { isPocketError, PocketError, type PocketErrorCode } from './errors.ts';
-export type { AgentEvent, AgentEventType, EventListener, EventMeta, ServerStatus, UnsignedEvent } from './events.ts';
-export { checkForeign, type ForeignCheck, type Verdict } from './foreign-schema.ts';
-export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './function-tool.ts';
-export type { AccessOptions, FilteredTool } from './gate.ts';
-export { AgentHooks, type HookContext, type ToolDenial } from './hooks.ts';
-export type { HttpServer, HttpServerOptions } from './http-server.ts';
-export { type Logger, stderrLogger } from './logger.ts';
-export type { McpConfig, McpServerEntry } from './mcp-config.ts';
+} from './agent/agent-config.ts';
+export type { StepOptions } from './agent/agent-options.ts';
+export { formatEvent } from './agent/console-format.ts';
+export { AgentHooks, type HookContext, type ToolDenial } from './agent/hooks.ts';
+export { fromOpenAiMessages, type OpenAiMessage } from './agent/openai-messages.ts';
+export type { StepResult } from './agent/step-result.ts';
+export type { RunOptions } from './agent/turns.ts';
+export type {
+  AgentEvent,
+  AgentEventType,
+  EventListener,
+  EventMeta,
+  ServerStatus,
+  UnsignedEvent,
+} from './base/events.ts';
+export { checkForeign, type ForeignCheck, type Verdict } from './base/foreign-schema.ts';
 export {
   type AssistantMessage,
   type ImageInput,
@@ -42,21 +44,28 @@ export {
   type UserInput,
   type UserMessage,
   type UserMessageOptions,
-} from './messages.ts';
-export { type LanguageModel, type ModelSettings, resolveModel } from './model.ts';
-export type { ModelResponse } from './model-call.ts';
-export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './oauth.ts';
-export { fromOpenAiMessages, type OpenAiMessage } from './openai-messages.ts';
-export { isPriced, type ModelPrice, type Prices } from './prices.ts';
-export { redactSecrets } from './redaction.ts';
+} from './base/messages.ts';
+export type { BudgetLimits, RunTotals } from './cost/budget.ts';
+export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
+export type { ToolUsage, Usage } from './cost/usage.ts';
+export { isPocketError, PocketError, type PocketErrorCode } from './kit/errors.ts';
+export { type Logger, stderrLogger } from './kit/logger.ts';
+export { redactSecrets } from './kit/redaction.ts';
+export { closest as closestName } from './kit/suggest.ts';
+export { PocketAgentClient, type PocketAgentClientOptions } from './mcp/client.ts';
+export type { McpConfig, McpServerEntry } from './mcp/mcp-config.ts';
+export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/oauth.ts';
+export type { ServerHandlers, ServerLog, ServerMessage } from './mcp/server-requests.ts';
+export type { CompletionOptions } from './model/completion-options.ts';
+export { type LanguageModel, type ModelSettings, resolveModel } from './model/model.ts';
+export type { ModelResponse } from './model/model-call.ts';
 export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts';
 export { Router, type RouterStatus } from './router/router.ts';
 export type { RouterEvent, RouterOptions } from './router/router-options.ts';
 export type { StrategyName } from './router/strategy.ts';
-export type { AgentServer, AgentServerOptions } from './serve.ts';
-export type { ServerHandlers, ServerLog, ServerMessage } from './server-requests.ts';
-export type { StepResult } from './step-result.ts';
-export { closest as closestName } from './suggest.ts';
+export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
+export type { AgentServer, AgentServerOptions } from './serve/serve.ts';
+export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './tools/function-tool.ts';
 export type {
   ListWait,
   ToolCall,
@@ -65,9 +74,7 @@ export type {
   ToolProgress,
   ToolResult,
   ToolSource,
-} from './tools.ts';
-export type { RunOptions } from './turns.ts';
-export type { ToolUsage, Usage } from './usage.ts';
+} from './tools/tools.ts';
 
 // an older one would fail in the middle of the first run
 const { node, bun, deno } = globalThis.process?.versions ?? {};

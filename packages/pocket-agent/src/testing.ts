@@ -10,10 +10,10 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { delay } from './abort.ts';
-import type { AgentEvent } from './events.ts';
-import { type FunctionTool, functionTools } from './function-tool.ts';
-import { aText, checkValue, isObject, listOf, OptionSet, type Rule } from './options.ts';
+import type { AgentEvent } from './base/events.ts';
+import { delay } from './kit/abort.ts';
+import { aText, checkValue, isObject, listOf, OptionSet, type Rule } from './kit/options.ts';
+import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
 export interface ScriptedCall {
   name: string;

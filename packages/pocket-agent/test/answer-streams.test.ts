@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
-import { HttpTransport } from '../src/http-transport.ts';
+import { HttpTransport } from '../src/mcp/wire/http-transport.ts';
 import { listen, refuse } from './fixtures/http-hosts.ts';
 import { eventually, open, testClient, textOfResult } from './fixtures/world.ts';
 

@@ -1,6 +1,6 @@
 // What ends a call, and who hears of it.
 import { expect, test } from 'vitest';
-import { Cancellation } from '../src/cancellation.ts';
+import { Cancellation } from '../src/mcp/wire/cancellation.ts';
 
 test('who asks before hears of it once, and who asks later at once', () => {
   const cancellation = new Cancellation();

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { type AgentEvent, resolveModel, type ServerStatus, type UnsignedEvent } from 'pocket-agent';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { NOBODY_TO_ASK } from '../src/approval.ts';
+import { NOBODY_TO_ASK } from '../src/access/approval.ts';
 import { whileConnecting } from '../src/cli/activity.ts';
 import { MarkdownStream } from '../src/cli/markdown.ts';
 import { progressLine } from '../src/cli/progress-bars.ts';
@@ -12,7 +12,7 @@ import { Screen } from '../src/cli/screen.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../src/cli/style.ts';
 import { fitted, padded, textWidth } from '../src/cli/text-width.ts';
 import { usageLine } from '../src/cli/usage-line.ts';
-import { PrintableStream, printableText } from '../src/printable.ts';
+import { PrintableStream, printableText } from '../src/kit/printable.ts';
 
 const style = makeStyle(true);
 const noUsage = {

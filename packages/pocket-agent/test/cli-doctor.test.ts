@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkNode } from '../src/cli/doctor.ts';
 import { configPlaces } from '../src/cli/found-configs.ts';
-import { dataFolder } from '../src/data-folder.ts';
+import { dataFolder } from '../src/kit/data-folder.ts';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/cli-command.ts';
 import { SEED_MANIFEST, SEED_TOOLS } from './fixtures/seed-manifest.ts';
 

@@ -10,7 +10,7 @@ import type {
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBuiltinServer } from '../src/builtin-server/server.ts';
-import { createDemoModel } from '../src/demo-model/model.ts';
+import { createDemoModel } from '../src/demo/model.ts';
 
 const NOTICE = '(demo model: rules, not an LLM)\n';
 const model = createDemoModel();

@@ -242,7 +242,7 @@ test('a program in one file, which lacks the program of the checks, is told what
   const folder = mkdtempSync(join(tmpdir(), 'bundled-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const entry = join(folder, 'entry.js');
-  const source = fileURLToPath(new URL('../src/foreign-schema.ts', import.meta.url));
+  const source = fileURLToPath(new URL('../src/base/foreign-schema.ts', import.meta.url));
   const program = `import { checkForeign } from ${JSON.stringify(source)};
     console.log(JSON.stringify(await checkForeign({ schema: {}, value: 1, origin: 1 })));`;
   writeFileSync(entry, program);

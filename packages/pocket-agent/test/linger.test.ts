@@ -1,6 +1,6 @@
 // Waiting awake, by a clock and an event loop that the test moves.
 import { beforeEach, expect, test, vi } from 'vitest';
-import { Linger } from '../src/linger.ts';
+import { Linger } from '../src/mcp/wire/linger.ts';
 
 let now = 1_000;
 let looks: (() => void)[] = [];

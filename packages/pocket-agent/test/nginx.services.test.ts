@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PocketAgentClient, tool } from 'pocket-agent';
 import { scriptedServer } from 'pocket-agent/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HttpServer, serveHttp } from '../src/http-server.ts';
+import { type HttpServer, serveHttp } from '../src/serve/http-server.ts';
 import { silent } from './helpers.ts';
 
 // Many MCP servers stand behind nginx, which buffers streams, cuts idle ones and answers 502 for a server that is down.

@@ -1,6 +1,6 @@
 // Numbers and their things.
 import { expect, test } from 'vitest';
-import { Numbered } from '../src/numbered.ts';
+import { Numbered } from '../src/kit/numbered.ts';
 
 test('gives no number twice, however long some of its things stay', () => {
   const numbered = new Numbered<{ name: string }>(7);

@@ -2,10 +2,10 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { PocketError } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { retryAfterMs } from '../src/provider-errors.ts';
+import { retryAfterMs } from '../src/model/provider-errors.ts';
+import { estimateInputTokens } from '../src/model/token-estimate.ts';
 import { failureOf } from '../src/router/failure.ts';
 import { durationMs, providerCounts } from '../src/router/rate-headers.ts';
-import { estimateInputTokens } from '../src/router/token-estimate.ts';
 import { ask } from './router-calls.ts';
 
 const http = (statusCode: number, message = 'No.') => Object.assign(new Error(message), { statusCode });

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Logger } from '../src/logger.ts';
+import type { Logger } from '../src/kit/logger.ts';
 import { piecesKept, type Reserved } from '../src/router/rate-window.ts';
 import { RedisRateStore } from '../src/router/redis-store.ts';
 import type { HammerOptions, HammerReport } from './fixtures/rate-hammer.ts';

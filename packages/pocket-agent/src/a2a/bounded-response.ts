@@ -1,6 +1,6 @@
 // Answers of remote agents, bounded while they stream in: long strings are cut, events checked, values counted.
 import { withCutStrings } from '@pocket-agent/http/fetch';
-import { limitedResponse } from '../limited-response.ts';
+import { limitedResponse } from '../mcp/wire/limited-response.ts';
 import { EventCheck } from './event-check.ts';
 
 /** Of a whole answer, after long strings in it were cut. Streams may be longer: their events are read one by one. */

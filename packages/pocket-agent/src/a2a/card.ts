@@ -1,7 +1,7 @@
 // The card of a served agent: what it is, what it takes and where it is reached.
 
-import { type Profile, type ProfileName, readProfile, refusalBy } from '../access.ts';
-import type { PocketAgent } from '../agent.ts';
+import { type Profile, type ProfileName, readProfile, refusalBy } from '../access/access.ts';
+import type { PocketAgent } from '../agent/agent.ts';
 import type { A2aServerOptions } from './server-options.ts';
 import type { AgentCard, AgentSkill } from './wire.ts';
 

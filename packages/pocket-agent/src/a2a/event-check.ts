@@ -1,5 +1,5 @@
 // Server-sent events on their way to the SDK, which logs what it cannot parse: every event must be JSON.
-import { PocketError } from '../errors.ts';
+import { PocketError } from '../kit/errors.ts';
 
 /** The SDK takes no longer lines. */
 const MOST_EVENT_CHARACTERS = 4_194_304;

@@ -8,9 +8,9 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { requestFault } from '@pocket-agent/http/json-weight';
-import { readProfile } from '../access.ts';
-import { PocketError } from '../errors.ts';
-import { bearerGate, hasSeveralCallers } from '../http-server.ts';
+import { readProfile } from '../access/access.ts';
+import { PocketError } from '../kit/errors.ts';
+import { bearerGate, hasSeveralCallers } from '../serve/http-server.ts';
 import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
 import { eventStream } from './event-stream.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';

@@ -1,5 +1,5 @@
 // The door through which an agent becomes an A2A server.
-import type { PocketAgent } from '../agent.ts';
+import type { PocketAgent } from '../agent/agent.ts';
 import { withSdk } from './sdk.ts';
 import type { A2aServer } from './server.ts';
 import type { A2aServerOptions } from './server-options.ts';

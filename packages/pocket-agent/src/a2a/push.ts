@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
-import { delay } from '../abort.ts';
-import { errorText } from '../errors.ts';
-import { oldestOfLargest } from '../fair-share.ts';
-import type { Logger } from '../logger.ts';
+import { delay } from '../kit/abort.ts';
+import { errorText } from '../kit/errors.ts';
+import { oldestOfLargest } from '../kit/fair-share.ts';
+import type { Logger } from '../kit/logger.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 import type { PushConfig, Task } from './wire.ts';
 

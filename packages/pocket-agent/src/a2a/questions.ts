@@ -1,8 +1,8 @@
 // What a run asks its caller while it is on: calls that need a yes, and what MCP servers want to know.
 import { randomBytes } from 'node:crypto';
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
-import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../remote-approval.ts';
+import type { ApprovalAnswer, ApprovalRequest } from '../access/approval.ts';
+import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../access/remote-approval.ts';
 import { type Part, textOfParts } from './wire.ts';
 
 export const ELICITATION_KEY = 'pocket-agent/elicitation';

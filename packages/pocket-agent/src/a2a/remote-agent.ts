@@ -1,14 +1,14 @@
 // A remote A2A agent as a tool: `{name}-message`, with the conversation kept here.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { abortable, LONGEST_TIMER_MS, startDeadline } from '../abort.ts';
-import { type Capability, capabilities, isCapability, type Judgement } from '../access.ts';
-import { errorText, isPocketError, PocketError } from '../errors.ts';
-import { type Logger, stderrLogger } from '../logger.ts';
-import { OptionSet, positive, text, textsByName, trueOrFalse } from '../options.ts';
-import { currentFrame } from '../run-frame.ts';
-import { addressInstead } from '../suggest.ts';
-import { validToolName } from '../tool-names.ts';
-import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext, type ToolSource } from '../tools.ts';
+import { type Capability, capabilities, isCapability, type Judgement } from '../access/access.ts';
+import { currentFrame } from '../base/run-frame.ts';
+import { validToolName } from '../base/tool-names.ts';
+import { abortable, LONGEST_TIMER_MS, startDeadline } from '../kit/abort.ts';
+import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
+import { type Logger, stderrLogger } from '../kit/logger.ts';
+import { OptionSet, positive, text, textsByName, trueOrFalse } from '../kit/options.ts';
+import { addressInstead } from '../kit/suggest.ts';
+import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext, type ToolSource } from '../tools/tools.ts';
 import { answerApprovals } from './remote-approvals.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';

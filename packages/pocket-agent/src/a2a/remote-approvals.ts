@@ -1,7 +1,8 @@
 // What a remote agent of ours wants a yes for, asked where people are: a model cannot say it.
-import { PocketError } from '../errors.ts';
-import { APPROVAL_META_KEY, askRoot, nobody, notPassedOn, notPassedOnText } from '../remote-approval.ts';
-import type { RunFrame } from '../run-frame.ts';
+
+import { APPROVAL_META_KEY, askRoot, nobody, notPassedOn, notPassedOnText } from '../access/remote-approval.ts';
+import type { RunFrame } from '../base/run-frame.ts';
+import { PocketError } from '../kit/errors.ts';
 import type { RemoteCall } from './remote-call.ts';
 import { type Part, userMessage } from './wire.ts';
 

@@ -2,8 +2,8 @@
 // taken up again and an agent that is busy asked later, so that the task is not lost.
 import { A2AError } from '@a2a-js/sdk/errors';
 import { FetchError } from '@pocket-agent/http/fetch';
-import { delay } from '../abort.ts';
-import { errorText, isPocketError, PocketError } from '../errors.ts';
+import { delay } from '../kit/abort.ts';
+import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
 import { Artifacts } from './artifacts.ts';
 import type { RemoteLink } from './remote-link.ts';
 import {

@@ -17,8 +17,8 @@ import {
 } from '@a2a-js/sdk/client';
 import { A2AError } from '@a2a-js/sdk/errors';
 import { FetchError, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
-import { errorText, isPocketError, PocketError, refusalReason } from '../errors.ts';
-import { retryAfterHeader } from '../provider-errors.ts';
+import { errorText, isPocketError, PocketError, refusalReason } from '../kit/errors.ts';
+import { retryAfterHeader } from '../model/provider-errors.ts';
 import { boundedResponse } from './bounded-response.ts';
 import type * as wire from './wire.ts';
 import { CARD_PATH } from './wire.ts';

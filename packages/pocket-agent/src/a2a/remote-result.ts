@@ -1,7 +1,7 @@
 // What a remote agent came to, as the result of a tool: what it made rather than what it said on the way.
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { PocketError } from '../errors.ts';
+import { PocketError } from '../kit/errors.ts';
 import type { RemoteCall } from './remote-call.ts';
 import { isTextual, type Part, type TaskState, textOfParts } from './wire.ts';
 

@@ -1,5 +1,5 @@
 // The A2A SDK is an optional package: it is loaded by whoever first needs it, and its absence is explained.
-import { errorText, PocketError } from '../errors.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
 
 export async function withSdk<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   try {

@@ -1,9 +1,9 @@
 // One task: a run of the agent, what became of it so far, and everybody who watches it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isPublic, PocketError, textForOthers } from '../errors.ts';
-import { EventQueue } from '../event-queue.ts';
-import type { AgentEvent } from '../events.ts';
-import { redactSecrets } from '../redaction.ts';
+import { EventQueue } from '../agent/event-queue.ts';
+import type { AgentEvent } from '../base/events.ts';
+import { isPublic, PocketError, textForOthers } from '../kit/errors.ts';
+import { redactSecrets } from '../kit/redaction.ts';
 import { Questions } from './questions.ts';
 import {
   agentMessage,

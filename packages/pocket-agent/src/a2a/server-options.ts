@@ -1,8 +1,8 @@
 // How an agent is served over A2A, and who calls it.
-import type { Profile, ProfileName } from '../access.ts';
-import type { PocketAgent } from '../agent.ts';
-import type { ServedApprovals } from '../approval.ts';
-import { OptionSet, type Rules } from '../options.ts';
+import type { Profile, ProfileName } from '../access/access.ts';
+import type { ServedApprovals } from '../access/approval.ts';
+import type { PocketAgent } from '../agent/agent.ts';
+import { OptionSet, type Rules } from '../kit/options.ts';
 import type { AgentCard } from './wire.ts';
 
 /** Whoever calls. Callers see only what belongs to the same `id`. */

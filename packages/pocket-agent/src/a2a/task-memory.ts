@@ -1,6 +1,6 @@
 // Tasks that are over, in memory: the latest of them, each for its owner only.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { oldestOfLargest } from '../fair-share.ts';
+import { oldestOfLargest } from '../kit/fair-share.ts';
 import { type Call, scopeOf } from './server-options.ts';
 import type { Task } from './wire.ts';
 

@@ -7,13 +7,13 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
-import type { PocketAgent } from '../agent.ts';
-import { servedApproval } from '../approval.ts';
-import { errorText } from '../errors.ts';
-import type { ImageInput, UserInput } from '../messages.ts';
-import { RunLimit } from '../run-limit.ts';
-import type { Conversations } from '../served-conversations.ts';
-import { agentResult } from '../sub-agents.ts';
+import { servedApproval } from '../access/approval.ts';
+import type { PocketAgent } from '../agent/agent.ts';
+import { agentResult } from '../agent/sub-agents.ts';
+import type { ImageInput, UserInput } from '../base/messages.ts';
+import { errorText } from '../kit/errors.ts';
+import { RunLimit } from '../serve/run-limit.ts';
+import type { Conversations } from '../serve/served-conversations.ts';
 import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';

@@ -1,6 +1,6 @@
 // What a run is doing while nothing else can be seen: one line that moves, below everything.
-import type { AgentEvent, ServerStatus } from '../events.ts';
-import { printable } from '../printable.ts';
+import type { AgentEvent, ServerStatus } from '../base/events.ts';
+import { printable } from '../kit/printable.ts';
 import type { Screen } from './screen.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];

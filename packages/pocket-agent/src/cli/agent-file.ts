@@ -1,9 +1,9 @@
 // An agent in one JSON file: its configuration, servers, tool folders, access and limits. Paths start at the file.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { AgentConfig, AgentLimits } from '../agent-config.ts';
-import { errorText, PocketError } from '../errors.ts';
-import type { AccessOptions } from '../gate.ts';
-import type { McpServerEntry } from '../mcp-config.ts';
+import type { AccessOptions } from '../access/gate.ts';
+import type { AgentConfig, AgentLimits } from '../agent/agent-config.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import type { McpServerEntry } from '../mcp/mcp-config.ts';
 import { bundledFolderPath } from '../tool-folder/bundled.ts';
 import { isObject, readJsonFile, readObject, type Shape } from './json-file.ts';
 import { readServers } from './servers.ts';

@@ -1,10 +1,10 @@
 // The options that say which agent a command works with: shared by all commands that need one.
-import { type Capability, checkCapability, type ProfileName, readProfile } from '../access.ts';
-import type { AgentConfig, AgentLimits } from '../agent-config.ts';
-import { PocketError } from '../errors.ts';
-import type { AccessOptions } from '../gate.ts';
-import type { McpServerEntry } from '../mcp-config.ts';
-import { didYouMean } from '../suggest.ts';
+import { type Capability, checkCapability, type ProfileName, readProfile } from '../access/access.ts';
+import type { AccessOptions } from '../access/gate.ts';
+import type { AgentConfig, AgentLimits } from '../agent/agent-config.ts';
+import { PocketError } from '../kit/errors.ts';
+import { didYouMean } from '../kit/suggest.ts';
+import type { McpServerEntry } from '../mcp/mcp-config.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { positiveNumber, wholeNumber } from './arguments.ts';
 import { builtinServer, readServerFiles } from './servers.ts';

@@ -1,6 +1,6 @@
 // Who answers for a run: the person at the terminal; --yes, to calls; or nobody.
-import type { Approve } from '../approval.ts';
-import type { ServerHandlers } from '../server-requests.ts';
+import type { Approve } from '../access/approval.ts';
+import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Screen } from './screen.ts';
 import { TerminalApproval } from './terminal-approval.ts';

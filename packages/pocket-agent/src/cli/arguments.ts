@@ -1,7 +1,7 @@
 // The arguments of a command, read by Node's own parser; what is wrong with them is said in one sentence.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { errorText, PocketError } from '../errors.ts';
-import { didYouMean } from '../suggest.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { didYouMean } from '../kit/suggest.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 

@@ -1,7 +1,7 @@
 // One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
-import { PocketError } from '../errors.ts';
-import { printable } from '../printable.ts';
-import { didYouMean } from '../suggest.ts';
+import { PocketError } from '../kit/errors.ts';
+import { printable } from '../kit/printable.ts';
+import { didYouMean } from '../kit/suggest.ts';
 import { type AgentRequest, agentOptions, readAgentRequest } from './agent-options.ts';
 import { makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';

@@ -1,16 +1,16 @@
 // The command `pocket-agent call`: one tool, called once, through the same gate as in a run.
 import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
-import { PocketAgent } from '../agent.ts';
-import type { PocketAgentOptions } from '../agent-config.ts';
-import { type Approve, NOBODY_TO_ASK } from '../approval.ts';
-import { PocketAgentClient } from '../client.ts';
-import { errorText, PocketError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { printable, printableJson, printableText } from '../printable.ts';
-import { didYouMean } from '../suggest.ts';
+import { type Approve, NOBODY_TO_ASK } from '../access/approval.ts';
+import { PocketAgent } from '../agent/agent.ts';
+import type { PocketAgentOptions } from '../agent/agent-config.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { printable, printableJson, printableText } from '../kit/printable.ts';
+import { didYouMean } from '../kit/suggest.ts';
+import { PocketAgentClient } from '../mcp/client.ts';
 import { type ScriptedCall, ScriptedModel } from '../testing.ts';
-import { returnedIn } from '../tool-result.ts';
-import type { ToolSource } from '../tools.ts';
+import { returnedIn } from '../tools/tool-result.ts';
+import type { ToolSource } from '../tools/tools.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { type Approver, makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';

@@ -1,8 +1,8 @@
 // The commands of a chat, and how they are completed.
-import { type ProfileName, profiles, readProfile } from '../access.ts';
-import { isPocketError, PocketError } from '../errors.ts';
-import { resolveModel } from '../model.ts';
-import { didYouMean } from '../suggest.ts';
+import { type ProfileName, profiles, readProfile } from '../access/access.ts';
+import { isPocketError, PocketError } from '../kit/errors.ts';
+import { didYouMean } from '../kit/suggest.ts';
+import { resolveModel } from '../model/model.ts';
 import type { ChatState } from './chat.ts';
 import { completePath } from './complete-path.ts';
 import { readImage } from './images.ts';

@@ -1,7 +1,7 @@
 // What was typed in chats before, for the arrow keys: one JSON text per line, in the user's data folder.
 import { appendFile, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { dataFolder, makePrivateFolder, writePrivately } from '../data-folder.ts';
+import { dataFolder, makePrivateFolder, writePrivately } from '../kit/data-folder.ts';
 
 const MOST_ENTRIES = 1_000;
 const LONGEST_ENTRY = 10_000;

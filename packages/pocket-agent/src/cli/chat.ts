@@ -1,12 +1,12 @@
 // A conversation in the terminal: messages and commands, until /exit, Ctrl-D, or Ctrl-C twice.
-import type { Profile, ProfileName } from '../access.ts';
-import type { PocketAgent } from '../agent.ts';
-import { errorText } from '../errors.ts';
-import { resolveModel } from '../model.ts';
-import { printable, printableText } from '../printable.ts';
-import { didYouMean } from '../suggest.ts';
+import type { Profile, ProfileName } from '../access/access.ts';
+import type { PocketAgent } from '../agent/agent.ts';
+import { errorText } from '../kit/errors.ts';
+import { printable, printableText } from '../kit/printable.ts';
+import { didYouMean } from '../kit/suggest.ts';
+import { packageVersion } from '../kit/version.ts';
+import { resolveModel } from '../model/model.ts';
 import type { ToolFolder } from '../tool-folder/index.ts';
-import { packageVersion } from '../version.ts';
 import { whileConnecting } from './activity.ts';
 import type { AgentRequest } from './agent-options.ts';
 import { type Approver, makeApprover } from './approver.ts';

@@ -2,12 +2,12 @@
 import { accessSync, constants } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PocketAgentClient } from '../client.ts';
-import { dataFolder, makePrivateFolder } from '../data-folder.ts';
-import { errorText } from '../errors.ts';
-import { resolveModel } from '../model.ts';
-import { printable } from '../printable.ts';
-import { packageVersion } from '../version.ts';
+import { dataFolder, makePrivateFolder } from '../kit/data-folder.ts';
+import { errorText } from '../kit/errors.ts';
+import { printable } from '../kit/printable.ts';
+import { packageVersion } from '../kit/version.ts';
+import { PocketAgentClient } from '../mcp/client.ts';
+import { resolveModel } from '../model/model.ts';
 import { tellSlowServer, whileConnecting } from './activity.ts';
 import { type AgentRequest, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';

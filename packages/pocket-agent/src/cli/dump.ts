@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { errorText, PocketError } from '../errors.ts';
-import { packageVersion } from '../version.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { packageVersion } from '../kit/version.ts';
 import { readArguments } from './arguments.ts';
 import { plural } from './usage-line.ts';
 

@@ -1,5 +1,5 @@
 // What the exit codes of the command say, and which one an error leads to.
-import { isPocketError, type PocketErrorCode } from '../errors.ts';
+import { isPocketError, type PocketErrorCode } from '../kit/errors.ts';
 
 export const exitCodes = {
   answered: 0,

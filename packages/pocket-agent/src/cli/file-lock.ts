@@ -3,8 +3,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import { makePrivateFolder } from '../data-folder.ts';
-import { PocketError } from '../errors.ts';
+import { makePrivateFolder } from '../kit/data-folder.ts';
+import { PocketError } from '../kit/errors.ts';
 
 const YOUNG_MS = 10_000;
 /** Files that this process has locked. */

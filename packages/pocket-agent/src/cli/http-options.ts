@@ -1,5 +1,5 @@
 // The options of the commands that serve: on stdin and stdout, or over HTTP.
-import { PocketError } from '../errors.ts';
+import { PocketError } from '../kit/errors.ts';
 import type { Interrupts } from './interrupts.ts';
 
 export const httpOptions = {

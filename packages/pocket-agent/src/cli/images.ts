@@ -1,6 +1,6 @@
 // Pictures for the model, read from files; what a file is shows its content, not its name.
 import { readFile, stat } from 'node:fs/promises';
-import { errorText, PocketError } from '../errors.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
 
 const LARGEST_BYTES = 20 * 1024 * 1024;
 

@@ -1,10 +1,10 @@
 // Several paths of tool folders as one, for a server that has one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import type { Judgement } from '../access.ts';
-import { PocketError } from '../errors.ts';
+import type { Judgement } from '../access/access.ts';
+import { PocketError } from '../kit/errors.ts';
 import type { FolderCallContext, FolderState, ToolFolderOptions } from '../tool-folder/index.ts';
 import { ToolFolder } from '../tool-folder/index.ts';
-import type { ListWait } from '../tools.ts';
+import type { ListWait } from '../tools/tools.ts';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];

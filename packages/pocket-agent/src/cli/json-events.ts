@@ -1,9 +1,10 @@
 // A run as JSON lines on stdout, for programs. The shape is documented in docs/command-line.md and stays as it is.
-import type { RunTotals } from '../budget.ts';
-import { errorText, isPocketError } from '../errors.ts';
-import type { AgentEvent } from '../events.ts';
-import { printableJson } from '../printable.ts';
-import type { ToolResult } from '../tools.ts';
+
+import type { AgentEvent } from '../base/events.ts';
+import type { RunTotals } from '../cost/budget.ts';
+import { errorText, isPocketError } from '../kit/errors.ts';
+import { printableJson } from '../kit/printable.ts';
+import type { ToolResult } from '../tools/tools.ts';
 import type { Display } from './run-display.ts';
 
 /** Grows when something that was there is changed or goes. */

@@ -1,7 +1,7 @@
 // JSON files that people write: what is wrong with one is said with its name.
 import { readFile } from 'node:fs/promises';
-import { errorText, PocketError } from '../errors.ts';
-import { didYouMean } from '../suggest.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { didYouMean } from '../kit/suggest.ts';
 import { hasCode } from './file-lock.ts';
 
 export type JsonObject = Record<string, unknown>;

@@ -1,6 +1,6 @@
 // The command `pocket-agent sessions`: the conversations that are kept.
-import { PocketError } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { PocketError } from '../kit/errors.ts';
+import { printable } from '../kit/printable.ts';
 import { readArguments } from './arguments.ts';
 import { program } from './help.ts';
 import { listSessions, type SessionSummary } from './sessions.ts';

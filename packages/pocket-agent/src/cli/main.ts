@@ -27,7 +27,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   if (flags.includes('--version') || flags.includes('-v')) {
-    print(`${(await import('../version.ts')).packageVersion()}\n`);
+    print(`${(await import('../kit/version.ts')).packageVersion()}\n`);
     return;
   }
   const { Interrupts } = await import('./interrupts.ts');

@@ -1,11 +1,11 @@
 // The agent of the command line, made from what the options and the agent file say.
-import { PocketAgent } from '../agent.ts';
-import type { PocketAgentOptions } from '../agent-config.ts';
-import { isPocketError, PocketError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { Message } from '../messages.ts';
-import type { LanguageModel } from '../model.ts';
-import type { ToolSource } from '../tools.ts';
+import { PocketAgent } from '../agent/agent.ts';
+import type { PocketAgentOptions } from '../agent/agent-config.ts';
+import type { Message } from '../base/messages.ts';
+import { isPocketError, PocketError } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import type { LanguageModel } from '../model/model.ts';
+import type { ToolSource } from '../tools/tools.ts';
 import type { AgentRequest } from './agent-options.ts';
 import type { Approver } from './approver.ts';
 import { settingsFor } from './model-settings.ts';

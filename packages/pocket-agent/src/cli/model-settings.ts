@@ -1,5 +1,5 @@
 // Keys and addresses of an agent file are those of its own provider: no other is sent them.
-import { type ModelSettings, providerOf } from '../model.ts';
+import { type ModelSettings, providerOf } from '../model/model.ts';
 import type { AgentRequest } from './agent-options.ts';
 
 /** A file that names no model has them for the one that was asked for. */

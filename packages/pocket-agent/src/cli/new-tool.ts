@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { PocketError } from '../errors.ts';
+import { PocketError } from '../kit/errors.ts';
 import { readArguments } from './arguments.ts';
 import { program } from './help.ts';
 

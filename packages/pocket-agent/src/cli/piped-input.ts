@@ -1,7 +1,7 @@
 // What another program pipes in: part of the prompt, or all of it.
 import { fstatSync } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { PocketError } from '../errors.ts';
+import { PocketError } from '../kit/errors.ts';
 
 const MOST_BYTES = 16 * 1024 * 1024;
 const PATIENCE_MS = 5_000;

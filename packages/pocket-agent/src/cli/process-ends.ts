@@ -1,8 +1,8 @@
 // The process around a command: output that nobody reads, errors that nobody caught, and an end that comes.
 import { Console } from 'node:console';
 import { inspect } from 'node:util';
-import { printableText } from '../printable.ts';
-import { redactSecrets } from '../redaction.ts';
+import { printableText } from '../kit/printable.ts';
+import { redactSecrets } from '../kit/redaction.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Interrupts } from './interrupts.ts';
 

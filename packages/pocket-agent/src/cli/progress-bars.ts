@@ -1,5 +1,5 @@
 // The calls that report progress, each as one line with a bar.
-import { printable } from '../printable.ts';
+import { printable } from '../kit/printable.ts';
 import { fitted, padded } from './text-width.ts';
 
 export interface Progress {

@@ -1,6 +1,6 @@
 // An error as one line on stderr, with the usage where the command was called wrongly.
-import { errorText, isPocketError } from '../errors.ts';
-import { printableText } from '../printable.ts';
+import { errorText, isPocketError } from '../kit/errors.ts';
+import { printableText } from '../kit/printable.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { usageOf } from './help.ts';
 

@@ -1,7 +1,7 @@
 // What a run looks like to a person: the answer on stdout as it comes, calls and troubles on stderr.
-import { NOBODY_TO_ASK } from '../approval.ts';
-import type { AgentEvent } from '../events.ts';
-import { bounded, PrintableStream, printable, printableJson, printableText } from '../printable.ts';
+import { NOBODY_TO_ASK } from '../access/approval.ts';
+import type { AgentEvent } from '../base/events.ts';
+import { bounded, PrintableStream, printable, printableJson, printableText } from '../kit/printable.ts';
 import { Activity } from './activity.ts';
 import { MarkdownStream } from './markdown.ts';
 import { ProgressBars } from './progress-bars.ts';

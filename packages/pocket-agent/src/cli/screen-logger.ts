@@ -1,6 +1,6 @@
 // The library's log as lines on the screen, made harmless: what servers say may be in it.
-import type { Logger } from '../logger.ts';
-import { printable } from '../printable.ts';
+import type { Logger } from '../kit/logger.ts';
+import { printable } from '../kit/printable.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];

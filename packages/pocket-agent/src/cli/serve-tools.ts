@@ -1,8 +1,8 @@
 // The command `pocket-agent serve-tools`: tool folders as an MCP server for any other host.
 
-import { type ProfileName, readProfile } from '../access.ts';
-import { PocketError } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { type ProfileName, readProfile } from '../access/access.ts';
+import { PocketError } from '../kit/errors.ts';
+import { printable } from '../kit/printable.ts';
 import { accessOptions, readFolderOptions, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { exitCodes } from './exit-codes.ts';

@@ -1,7 +1,7 @@
 // The command `pocket-agent serve`: the agent of an agent file, for MCP clients or A2A agents.
-import { PocketError } from '../errors.ts';
-import { printable } from '../printable.ts';
-import type { AgentServerOptions } from '../serve.ts';
+import { PocketError } from '../kit/errors.ts';
+import { printable } from '../kit/printable.ts';
+import type { AgentServerOptions } from '../serve/serve.ts';
 import { accessOptions, readAgentRequest } from './agent-options.ts';
 import { readArguments } from './arguments.ts';
 import { chooseModel } from './choose-model.ts';

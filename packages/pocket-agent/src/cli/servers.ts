@@ -1,8 +1,8 @@
 // Which MCP servers a command connects: those of files that were named, or the built-in one.
 import { fileURLToPath } from 'node:url';
-import { errorText, PocketError } from '../errors.ts';
-import { compileCacheEnv } from '../late-node.ts';
-import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { compileCacheEnv } from '../kit/late-node.ts';
+import { type McpServerEntry, readMcpConfig } from '../mcp/mcp-config.ts';
 import { isObject, readJsonFile } from './json-file.ts';
 
 type Servers = ReadonlyMap<string, McpServerEntry>;

@@ -1,10 +1,10 @@
 // Conversations that are kept under a name, in the user's data folder, and gone on with later.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readHistory } from '../agent-config.ts';
-import { dataFolder, writePrivately } from '../data-folder.ts';
-import { errorText, PocketError } from '../errors.ts';
-import { type Message, textOf } from '../messages.ts';
+import { readHistory } from '../agent/agent-config.ts';
+import { type Message, textOf } from '../base/messages.ts';
+import { dataFolder, writePrivately } from '../kit/data-folder.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
 import { FileLock, hasCode } from './file-lock.ts';
 import { isObject } from './json-file.ts';
 import { plural } from './usage-line.ts';

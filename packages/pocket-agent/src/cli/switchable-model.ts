@@ -1,5 +1,5 @@
 // A model that can become another one between two runs: the conversation, tools and books of the agent stay.
-import type { LanguageModel } from '../model.ts';
+import type { LanguageModel } from '../model/model.ts';
 
 export class SwitchableModel implements LanguageModel {
   readonly specificationVersion = 'v4';

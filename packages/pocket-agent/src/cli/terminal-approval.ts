@@ -1,7 +1,7 @@
 // Asks the person at the terminal before a tool is called: yes, no, always or edit.
-import type { ApprovalAnswer, ApprovalRequest } from '../approval.ts';
-import { errorText } from '../errors.ts';
-import { bounded, printable, printableJson } from '../printable.ts';
+import type { ApprovalAnswer, ApprovalRequest } from '../access/approval.ts';
+import { errorText } from '../kit/errors.ts';
+import { bounded, printable, printableJson } from '../kit/printable.ts';
 import { isObject } from './json-file.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 

@@ -1,9 +1,9 @@
 // What an MCP server wants to know, asked at the terminal: a form field by field, or an address to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import { PocketError } from '../errors.ts';
-import { checkForeign } from '../foreign-schema.ts';
-import { printable, printableJson } from '../printable.ts';
-import type { ServerHandlers } from '../server-requests.ts';
+import { checkForeign } from '../base/foreign-schema.ts';
+import { PocketError } from '../kit/errors.ts';
+import { printable, printableJson } from '../kit/printable.ts';
+import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 
 type Form = Extract<ElicitRequest['params'], { requestedSchema: unknown }>;

@@ -1,7 +1,7 @@
 // The tool folders of a command: those that come with the package by name, others by path.
 import { existsSync } from 'node:fs';
-import { abortable } from '../abort.ts';
-import { PocketError } from '../errors.ts';
+import { abortable } from '../kit/abort.ts';
+import { PocketError } from '../kit/errors.ts';
 import { bundledFolderPath, bundledFolders } from '../tool-folder/bundled.ts';
 import type { ToolFolder, ToolFolderOptions } from '../tool-folder/index.ts';
 

@@ -1,7 +1,7 @@
 // Tools as rows: what each can do, who says so, and whether a profile allows it.
-import { type Judgement, judge, type Profile, refusalBy } from '../access.ts';
-import { printable, printableText } from '../printable.ts';
-import type { ListWait, ToolSource } from '../tools.ts';
+import { type Judgement, judge, type Profile, refusalBy } from '../access/access.ts';
+import { printable, printableText } from '../kit/printable.ts';
+import type { ListWait, ToolSource } from '../tools/tools.ts';
 import { columnWidths } from './markdown-table.ts';
 import { padded } from './text-width.ts';
 

@@ -1,8 +1,8 @@
 // The command `pocket-agent tools`: every tool of servers and folders, what it can do, and whether it is allowed.
 
-import { readProfile } from '../access.ts';
-import { PocketAgentClient } from '../client.ts';
-import { printable, printableJson } from '../printable.ts';
+import { readProfile } from '../access/access.ts';
+import { printable, printableJson } from '../kit/printable.ts';
+import { PocketAgentClient } from '../mcp/client.ts';
 import { tellSlowServer, whileConnecting } from './activity.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { readArguments } from './arguments.ts';

@@ -1,5 +1,5 @@
 // What a run or a chat has used, in one line.
-import type { Usage } from '../usage.ts';
+import type { Usage } from '../cost/usage.ts';
 
 /** `2 model calls, 1 tool call · 1,234 tokens in, 56 out · $0.0012` */
 export function usageLine({ modelCalls, toolCalls, inputTokens, outputTokens, costUsd }: Usage): string {

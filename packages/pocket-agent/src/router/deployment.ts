@@ -1,9 +1,9 @@
 // One deployment of a model: where it is, how it does, and whether it may be called just now.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { PocketError } from '../errors.ts';
-import { checkModelName, type LanguageModel, type ModelSettings, resolveModel } from '../model.ts';
-import { listPrice, type ModelPrice } from '../prices.ts';
-import { count } from '../usage.ts';
+import { listPrice, type ModelPrice } from '../cost/prices.ts';
+import { count } from '../cost/usage.ts';
+import { PocketError } from '../kit/errors.ts';
+import { checkModelName, type LanguageModel, type ModelSettings, resolveModel } from '../model/model.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from './failure.ts';
 import type { RateLimits, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';

@@ -1,6 +1,6 @@
 // Why a call of a deployment failed, as far as the router must know.
-import { isPocketError } from '../errors.ts';
-import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from '../provider-errors.ts';
+import { isPocketError } from '../kit/errors.ts';
+import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from '../model/provider-errors.ts';
 
 export type FailureKind =
   | 'rate-limit'

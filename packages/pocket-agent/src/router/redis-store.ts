@@ -1,6 +1,6 @@
 // The windows of several processes in one Redis; without it, each process goes on with its share of the limits.
-import { errorText, isPocketError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { errorText, isPocketError } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
 import { LocalShare, type Piece, PieceClock } from './local-share.ts';
 import type {
   ProviderCount,

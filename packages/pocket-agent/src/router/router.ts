@@ -5,12 +5,13 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { abortable, type Deadline, delay, startDeadline } from '../abort.ts';
-import { errorText, isPocketError, PocketError } from '../errors.ts';
-import { type Logger, stderrLogger } from '../logger.ts';
-import { learnFrom, requestFor } from '../model-request.ts';
-import { markPart } from '../part-origin.ts';
-import { headersOf, providerErrorText, wasSilent } from '../provider-errors.ts';
+import { abortable, type Deadline, delay, startDeadline } from '../kit/abort.ts';
+import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
+import { type Logger, stderrLogger } from '../kit/logger.ts';
+import { learnFrom, requestFor } from '../model/model-request.ts';
+import { markPart } from '../model/part-origin.ts';
+import { headersOf, providerErrorText, wasSilent } from '../model/provider-errors.ts';
+import { estimateInputTokens } from '../model/token-estimate.ts';
 import { Deployment, type DeploymentStatus } from './deployment.ts';
 import { type Failure, failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
 import { LateRateStore } from './late-store.ts';
@@ -20,7 +21,6 @@ import { MemoryRateStore, type RateStore, type WindowUse } from './rate-window.t
 import { type StreamWatcher, startStream } from './routed-stream.ts';
 import { checkOptions, invalid, type RouterEvent, type RouterOptions, unknownModel } from './router-options.ts';
 import { StickyMap } from './sticky.ts';
-import { estimateInputTokens } from './token-estimate.ts';
 
 export interface RouterStatus {
   deployments: (DeploymentStatus & { used: WindowUse })[];

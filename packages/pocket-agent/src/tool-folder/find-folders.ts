@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { errorText, PocketError } from '../errors.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
 import { folderFiles } from './read-folder.ts';
 
 const CODE = /^manifest\.ya?ml$|\.[cm]?[jt]s$/;

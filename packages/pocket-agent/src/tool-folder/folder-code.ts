@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import type { ArgumentCheck } from '../json-schema.ts';
-import { closest } from '../suggest.ts';
+import type { ArgumentCheck } from '../base/json-schema.ts';
+import { closest } from '../kit/suggest.ts';
 import type { ManifestFile } from './manifest.ts';
 import { parameterMismatch } from './method-parameters.ts';
 import { shown } from './problem.ts';

@@ -1,9 +1,9 @@
 // The tool folders of one path: read, read again when they were edited, started and stopped.
 import { basename } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import type { Capability } from '../access.ts';
-import { errorText } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { Capability } from '../access/access.ts';
+import { errorText } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
 import { digestOf, directoriesToWatch, findFolders } from './find-folders.ts';
 import { type ManifestProblem, problemText, undeclaredText } from './problem.ts';
 import { type ReadFolder, readFolder } from './read-folder.ts';

@@ -1,5 +1,5 @@
 // An object that stands for what the call under way has under a name, for constructors that take several parameters.
-import { PocketError } from '../errors.ts';
+import { PocketError } from '../kit/errors.ts';
 
 /** `find` is called on every use of the object; it throws or returns the reason if the object is missing. */
 export function liveValue(find: () => object): object {

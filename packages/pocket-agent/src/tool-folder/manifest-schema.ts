@@ -1,6 +1,6 @@
 // What may stand in a manifest: one description, for reading it, for the texts of problems and for editors.
 import { z } from 'zod';
-import { capabilities } from '../access.ts';
+import { capabilities } from '../access/access.ts';
 
 export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 

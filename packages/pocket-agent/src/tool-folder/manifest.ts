@@ -12,9 +12,9 @@ import {
   parseAllDocuments,
   visit,
 } from 'yaml';
-import { expectedCapability } from '../access.ts';
-import { errorText } from '../errors.ts';
-import { closest } from '../suggest.ts';
+import { expectedCapability } from '../access/access.ts';
+import { errorText } from '../kit/errors.ts';
+import { closest } from '../kit/suggest.ts';
 import { expectedAt, keysAt, type Manifest, manifestSchema } from './manifest-schema.ts';
 import { type ManifestProblem, shown } from './problem.ts';
 

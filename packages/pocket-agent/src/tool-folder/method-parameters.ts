@@ -1,5 +1,5 @@
 // The parameters that a method is written with, compared with those its manifest promises.
-import { isSchema, resolveReference, type Schema } from '../json-schema.ts';
+import { isSchema, resolveReference, type Schema } from '../base/json-schema.ts';
 
 type Method = (...args: never[]) => unknown;
 

@@ -1,7 +1,7 @@
 // A tool folder to start from: it works as it is, and has a test.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { errorText, PocketError } from '../errors.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
 
 export interface NewTool {
   path: string;

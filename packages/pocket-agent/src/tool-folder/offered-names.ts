@@ -1,6 +1,7 @@
 // The names under which tools of several folders are offered together.
-import type { Logger } from '../logger.ts';
-import { validToolName } from '../tool-names.ts';
+
+import { validToolName } from '../base/tool-names.ts';
+import type { Logger } from '../kit/logger.ts';
 
 export class OfferedNames {
   readonly #logger: Logger;

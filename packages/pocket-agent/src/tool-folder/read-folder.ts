@@ -2,11 +2,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import type { Capability } from '../access.ts';
-import { errorText } from '../errors.ts';
-import { compileSchema } from '../json-schema.ts';
-import { type McpServerEntry, readMcpConfig } from '../mcp-config.ts';
-import { givenIn } from '../options.ts';
+import type { Capability } from '../access/access.ts';
+import { compileSchema } from '../base/json-schema.ts';
+import { errorText } from '../kit/errors.ts';
+import { givenIn } from '../kit/options.ts';
+import { type McpServerEntry, readMcpConfig } from '../mcp/mcp-config.ts';
 import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
 import { ManifestFile } from './manifest.ts';
 import type { Manifest } from './manifest-schema.ts';

@@ -1,8 +1,8 @@
 // What a method returned, as an MCP result: only JSON, and not more of it than anybody can carry.
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { errorText, PocketError } from '../errors.ts';
-import { type ToolReturn, toCallToolResult } from '../function-tool.ts';
-import { isContentBlock } from '../tool-result.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { type ToolReturn, toCallToolResult } from '../tools/function-tool.ts';
+import { isContentBlock } from '../tools/tool-result.ts';
 
 export function toResult(tool: string, value: unknown, maxBytes: number): CallToolResult {
   return bounded(asResult(tool, value), maxBytes);

@@ -1,13 +1,13 @@
 // A tool folder at work: one instance of its class, its MCP servers, and the calls under way.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { abortable, startDeadline } from '../abort.ts';
-import { type Judgement, judge } from '../access.ts';
-import { PocketAgentClient } from '../client.ts';
-import { errorText, PocketError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { PendingCalls } from '../pending-calls.ts';
-import type { ListWait, ToolCallContext } from '../tools.ts';
+import { type Judgement, judge } from '../access/access.ts';
+import { abortable, startDeadline } from '../kit/abort.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { PocketAgentClient } from '../mcp/client.ts';
+import { PendingCalls } from '../mcp/pending-calls.ts';
+import type { ListWait, ToolCallContext } from '../tools/tools.ts';
 import { liveValue, namedIn, noSuchValue } from './live-value.ts';
 import { constructorParameters } from './method-parameters.ts';
 import type { ReadFolder } from './read-folder.ts';

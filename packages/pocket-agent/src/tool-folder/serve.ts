@@ -8,10 +8,10 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { type Profile, type ProfileName, readProfile, refusalBy } from '../access.ts';
-import { errorText, isPocketError, isPublic, textForOthers } from '../errors.ts';
-import { type HttpServer, type HttpServerOptions, serveHttp } from '../http-server.ts';
-import { packageVersion } from '../version.ts';
+import { type Profile, type ProfileName, readProfile, refusalBy } from '../access/access.ts';
+import { errorText, isPocketError, isPublic, textForOthers } from '../kit/errors.ts';
+import { packageVersion } from '../kit/version.ts';
+import { type HttpServer, type HttpServerOptions, serveHttp } from '../serve/http-server.ts';
 import type { FolderCallContext } from './running-folder.ts';
 import type { ToolFolder } from './tool-folder.ts';
 

@@ -1,7 +1,7 @@
 // What a tool knows beside its arguments: its folder, its variables, and the call that is going on.
 import type { LoggingLevel } from '@modelcontextprotocol/client';
-import type { Logger } from '../logger.ts';
-import type { ToolProgress } from '../tools.ts';
+import type { Logger } from '../kit/logger.ts';
+import type { ToolProgress } from '../tools/tools.ts';
 
 export type ToolLogLevel = LoggingLevel | 'warn';
 

@@ -1,12 +1,12 @@
 // Folders with manifest.yaml and tool.ts as one source of tools; which of them are offered can change at any time.
 import { basename, resolve } from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
-import { neverAborted } from '../abort.ts';
-import { type Capability, checkCapability, type Judgement, judge } from '../access.ts';
-import { errorText, PocketError } from '../errors.ts';
-import { type Logger, stderrLogger } from '../logger.ts';
-import { closest } from '../suggest.ts';
-import type { ListWait, ToolSource } from '../tools.ts';
+import { type Capability, checkCapability, type Judgement, judge } from '../access/access.ts';
+import { neverAborted } from '../kit/abort.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { type Logger, stderrLogger } from '../kit/logger.ts';
+import { closest } from '../kit/suggest.ts';
+import type { ListWait, ToolSource } from '../tools/tools.ts';
 import type { FolderSet, FolderState } from './folder-set.ts';
 import { OfferedNames } from './offered-names.ts';
 import { problemText } from './problem.ts';

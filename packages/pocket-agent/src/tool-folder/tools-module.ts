@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { registerHooks } from 'node:module';
 import { basename, dirname, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { errorText } from '../errors.ts';
+import { errorText } from '../kit/errors.ts';
 
 export type ToolMethod = (args: Record<string, unknown>, context: object) => unknown;
 export type ToolsClass = new (...context: object[]) => object;

@@ -1,7 +1,7 @@
 // Directories under watch: one call when what happened in them has settled.
 import { type FSWatcher, statSync, watch } from 'node:fs';
-import { errorText } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { errorText } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
 
 /** Editors write a file in several steps. */
 const SETTLE_MS = 50;

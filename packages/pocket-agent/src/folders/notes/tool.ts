@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { dataFolder } from '../../data-folder.ts';
+import { dataFolder } from '../../kit/data-folder.ts';
 import type { ToolContext } from '../../tool-folder/index.ts';
 
 interface Note {

@@ -1,0 +1,147 @@
+// Who may call which tool: one capability for each, and profiles that are sets of them.
+import type { Tool } from '@modelcontextprotocol/client';
+import { PocketError } from '../kit/errors.ts';
+import { checkValue, isObject, OptionSet, texts } from '../kit/options.ts';
+import { closest } from '../kit/suggest.ts';
+
+export const capabilities = ['read', 'write', 'create', 'delete'] as const;
+export type Capability = (typeof capabilities)[number];
+
+/** Each includes what stands before it. */
+export const profiles = {
+  reader: ['read'],
+  writer: ['read', 'write'],
+  manager: ['read', 'write', 'create'],
+  admin: ['read', 'write', 'create', 'delete'],
+} as const satisfies Record<string, readonly Capability[]>;
+
+export type ProfileName = keyof typeof profiles;
+
+/** A profile of your own. Patterns are tool names with `*` for anything; `deny` goes before all else. */
+export interface Profile {
+  capabilities: readonly Capability[];
+  /** Names that are allowed whatever their capability. */
+  allow?: readonly string[];
+  deny?: readonly string[];
+}
+
+/** A capability, and what it was concluded from. */
+export interface Judgement {
+  capability: Capability;
+  from: 'config' | 'meta' | 'annotations' | 'nothing' | 'distrust' | 'sub-agent';
+  /** What the server itself calls the tool, where that differs from the name it has here. */
+  ownName?: string;
+}
+
+export interface JudgedTool extends Judgement {
+  name: string;
+  tool: Tool;
+}
+
+/** What is known of a server beside what it says itself. */
+export interface ServerTrust {
+  /** False: what the server claims of its tools is ignored. Default true. */
+  trust?: boolean;
+  /** By name of the tool. */
+  capabilities?: Readonly<Record<string, Capability>>;
+}
+
+/** The most careful reading: what nobody speaks for may destroy. */
+export function judge(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>, known: ServerTrust = {}): Judgement {
+  const given =
+    known.capabilities && Object.hasOwn(known.capabilities, tool.name) ? known.capabilities[tool.name] : undefined;
+  if (given) return { capability: given, from: 'config' };
+  if (known.trust === false) return { capability: 'delete', from: 'distrust' };
+  const claimed = tool._meta?.capability;
+  if (isCapability(claimed)) return { capability: claimed, from: 'meta' };
+  // a misspelt word may have been meant to be more careful than the annotations
+  if (typeof claimed === 'string') return { capability: 'delete', from: 'nothing' };
+  if (!tool.annotations) return { capability: 'delete', from: 'nothing' };
+  const { readOnlyHint, destructiveHint } = tool.annotations;
+  if (readOnlyHint === true) return { capability: 'read', from: 'annotations' };
+  // MCP says that a tool is destructive unless it says that it is not
+  return { capability: destructiveHint === false ? 'write' : 'delete', from: 'annotations' };
+}
+
+export function capabilityOf(tool: Pick<Tool, 'name' | 'annotations' | '_meta'>): Capability {
+  return judge(tool).capability;
+}
+
+/** The tools that a profile may see, for programs that have their own loop. */
+export function toolsFor<Item extends Pick<Tool, 'name' | 'annotations' | '_meta'>>(
+  profile: ProfileName | Profile,
+  tools: readonly Item[],
+): Item[] {
+  const checked = readProfile(profile);
+  return tools.filter((tool) => refusalBy(checked, { name: tool.name, capability: capabilityOf(tool) }) === undefined);
+}
+
+export const profileOptions = new OptionSet<Profile>('profile', { capabilities: texts, allow: texts, deny: texts });
+
+export function readProfile(profile: ProfileName | Profile): Profile {
+  if (typeof profile === 'string') {
+    if (Object.hasOwn(profiles, profile)) return { capabilities: profiles[profile] };
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `There is no profile "${profile}". There are: ${Object.keys(profiles).join(', ')}.`,
+    );
+  }
+  const names = Object.keys(profiles).join(', ');
+  checkValue('A profile', profile, { text: `one of ${names}, or { capabilities, allow, deny }`, isMet: isObject });
+  profileOptions.check(profile);
+  const wrong = profile.capabilities?.find((capability) => !isCapability(capability));
+  if (!Array.isArray(profile.capabilities) || wrong !== undefined) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `A profile needs capabilities out of ${capabilities.join(', ')}${wrong === undefined ? '' : `, not "${wrong}"`}.`,
+    );
+  }
+  return { ...profile };
+}
+
+/** Why a profile refuses a tool, or undefined when it does not. */
+export function refusalBy(
+  profile: Profile,
+  { name, ownName = name, capability, from, tool }: Pick<JudgedTool, 'name' | 'capability'> & Partial<JudgedTool>,
+): string | undefined {
+  // a tool that got another name here, because its own was taken or is no name to every model, is denied by both
+  const names = [name, ownName, tool?.name ?? name];
+  const isDenied = profile.deny?.some((pattern) => names.some((known) => matches(pattern, known)));
+  if (isDenied) return 'it is on the deny list';
+  // a server that is not trusted may have taken a name that was meant for somebody else
+  if (from !== 'distrust' && profile.allow?.some((pattern) => matches(pattern, name))) return undefined;
+  if (profile.capabilities.includes(capability)) return undefined;
+  return `it can ${capability}, and only ${profile.capabilities.join(', ') || 'nothing'} is allowed`;
+}
+
+/** For a capability written by hand; throws for an unknown word. */
+export function checkCapability(what: string, value: unknown): asserts value is Capability {
+  if (isCapability(value)) return;
+  const given = typeof value === 'string' ? `"${value.slice(0, 100)}"` : `a value of type ${typeof value}`;
+  throw new PocketError('CONFIG_INVALID', `${what} is ${given}; it must be ${expectedCapability(value)}.`);
+}
+
+/** `one of read, write, create, delete (did you mean "read"?)` */
+export function expectedCapability(value: unknown): string {
+  const meant = closest(String(value), capabilities);
+  return `one of ${capabilities.join(', ')}${meant === undefined ? '' : ` (did you mean "${meant}"?)`}`;
+}
+
+export function isCapability(value: unknown): value is Capability {
+  return capabilities.some((capability) => capability === value);
+}
+
+/** `*` stands for any characters. */
+function matches(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === name;
+  if (!name.startsWith(first)) return false;
+  let from = first.length;
+  const last = rest.pop() ?? '';
+  for (const piece of rest) {
+    const found = name.indexOf(piece, from);
+    if (found < 0) return false;
+    from = found + piece.length;
+  }
+  return name.length - last.length >= from && name.endsWith(last);
+}

@@ -1,0 +1,176 @@
+// Asking before a call: which calls need a yes, who is asked, and what an answer may be.
+import type { ToolAnnotations } from '@modelcontextprotocol/client';
+import { currentFrame } from '../base/run-frame.ts';
+import { abortable, startDeadline } from '../kit/abort.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { sha256 } from '../kit/late-node.ts';
+import { copyOf, snapshot } from '../kit/snapshot.ts';
+import type { Capability, JudgedTool } from './access.ts';
+
+export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
+
+/** destructive: what can delete. write: all that is more than reading. */
+export type ConfirmPolicy =
+  | 'never'
+  | 'destructive'
+  | 'write'
+  | 'always'
+  | ((tool: JudgedTool, args: Record<string, unknown>) => boolean);
+
+export interface ApprovalRequest {
+  tool: string;
+  capability: Capability;
+  description: string | undefined;
+  annotations: ToolAnnotations | undefined;
+  arguments: Record<string, unknown>;
+  toolCallId: string;
+  /** Names from the agent that was called first down to the one that wants to call. */
+  path: readonly string[];
+  /** Of path, tool and arguments: an answer that carries it is good for this call only. */
+  hash: string;
+  /** Set when the definition of the tool has changed since it was first seen. */
+  changed: boolean;
+  /** Aborted when the run is, or when nobody answered in time. */
+  signal: AbortSignal;
+}
+
+export type ApprovalAnswer =
+  | 'allow'
+  | 'deny'
+  /** `by`: it was not a person that said no. */
+  | { deny: string; by?: 'nobody' | 'timeout'; hash?: string }
+  /** `allow` may hold other arguments to call the tool with. */
+  | { allow: true | Record<string, unknown>; remember?: Remember; hash?: string };
+
+/** call: for the same call with the same arguments. conversation: for this tool until the history is reset. */
+export type Remember = 'call' | 'conversation';
+
+export type Approve = (request: ApprovalRequest) => ApprovalAnswer | Promise<ApprovalAnswer>;
+
+/** Who says yes to what a served agent may not do unasked. */
+export type ServedApprovals = 'caller' | 'own';
+
+export function checkServedApprovals(approvals: unknown): void {
+  if (approvals === undefined || approvals === 'caller' || approvals === 'own') return;
+  throw new PocketError('CONFIG_INVALID', `approvals of a server must be caller or own, not "${approvals}".`);
+}
+
+/** Whoever has an `approve` of their own wants to be asked, so unless told otherwise the caller comes after it. */
+export function servedApproval(
+  approvals: ServedApprovals | undefined,
+  caller: Approve,
+): { approve?: Approve; approveFallback?: Approve } {
+  if (approvals === undefined) return { approveFallback: caller };
+  return approvals === 'caller' ? { approve: caller } : {};
+}
+
+export type Decision =
+  | {
+      allowed: true;
+      by: 'policy' | 'memory' | 'approver';
+      arguments: Record<string, unknown>;
+      edited: boolean;
+      remember?: Remember;
+    }
+  | { allowed: false; by: 'approver' | 'nobody' | 'timeout'; reason: string };
+
+export function needsApproval(policy: ConfirmPolicy, tool: JudgedTool, args: Record<string, unknown>): boolean {
+  switch (policy) {
+    case 'never':
+      return false;
+    case 'destructive':
+      return tool.capability === 'delete';
+    case 'write':
+      return tool.capability !== 'read';
+    case 'always':
+      return true;
+    default:
+      return policy(tool, args);
+  }
+}
+
+export function callHash(path: readonly string[], tool: string, args: Record<string, unknown>): string {
+  return sha256(JSON.stringify([path, tool, sorted(args)]));
+}
+
+export interface Question {
+  about: Omit<ApprovalRequest, 'hash' | 'signal'>;
+  approve: Approve | undefined;
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** Asks once. Whoever does not answer in time, or with something else than an answer, has said no. */
+export async function ask({ about, approve, signal, timeoutMs }: Question): Promise<Decision> {
+  if (!approve) {
+    return { allowed: false, by: 'nobody', reason: NOBODY_TO_ASK };
+  }
+  const { tool, path, arguments: args } = about;
+  const hash = callHash(path, tool, args);
+  const deadline = startDeadline(`The approval of "${tool}"`, [signal], timeoutMs);
+  const request: ApprovalRequest = { ...copyOf(about), hash, signal: deadline.signal };
+  try {
+    const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
+    const decision = readAnswer(answer, hash, args);
+    if (decision) return decision;
+    const reason = `it was not approved: ${noAnswerText(answer)}`;
+    tellOnce(approve, answer, `"${tool}" was not called: ${noAnswerText(answer)}.`);
+    return { allowed: false, by: 'approver', reason };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.signal.aborted) {
+      return { allowed: false, by: 'timeout', reason: `nobody answered within ${timeoutMs} ms` };
+    }
+    return { allowed: false, by: 'approver', reason: `asking failed: ${errorText(error)}` };
+  } finally {
+    deadline.release();
+  }
+}
+
+/** Undefined for what is no answer. */
+function readAnswer(answer: ApprovalAnswer, hash: string, args: Record<string, unknown>): Decision | undefined {
+  if (answer === 'allow') return { allowed: true, by: 'approver', arguments: args, edited: false };
+  if (answer === 'deny') return { allowed: false, by: 'approver', reason: 'it was not approved' };
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  if (answer.hash !== undefined && answer.hash !== hash) {
+    return { allowed: false, by: 'approver', reason: 'the approval was for another call' };
+  }
+  if ('deny' in answer)
+    return { allowed: false, by: answer.by ?? 'approver', reason: answer.deny || 'it was not approved' };
+  const { allow, remember } = answer;
+  const edited = typeof allow === 'object' && allow !== null && !Array.isArray(allow);
+  if (!edited && allow !== true) return undefined;
+  return {
+    allowed: true,
+    by: 'approver',
+    arguments: edited ? snapshot(allow) : args,
+    edited,
+    ...(remember ? { remember } : {}),
+  };
+}
+
+function noAnswerText(answer: unknown): string {
+  const given = JSON.stringify(answer)?.slice(0, 80);
+  return `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true } and { deny: 'why' }`;
+}
+
+/** The kinds of such answers that an approver gave so far. */
+const told = new WeakMap<Approve, Set<string>>();
+
+/** A model reads why it was refused; whoever wrote the approver would not. */
+function tellOnce(approve: Approve, answer: unknown, text: string): void {
+  const kinds = told.get(approve) ?? new Set();
+  told.set(approve, kinds);
+  if (kinds.size < kinds.add(answer === null ? 'null' : typeof answer).size) currentFrame()?.owner.logger.warn(text);
+}
+
+/** The same arguments in another order are the same call. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}

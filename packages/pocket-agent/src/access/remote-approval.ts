@@ -1,0 +1,157 @@
+// An approval that crosses a protocol: what one of our agents asks as a server, one of ours as a client puts to its own
+// approver, so that the person at the root is asked whatever lies between.
+import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
+import type { RunFrame } from '../base/run-frame.ts';
+import { isCapability } from './access.ts';
+import { type ApprovalAnswer, type ApprovalRequest, ask, NOBODY_TO_ASK } from './approval.ts';
+import { approvalTimeoutIn, approverOf } from './gate.ts';
+
+/** Where a question says, beside its wording, what it is about. */
+export const APPROVAL_META_KEY = 'pocket-agent/approval';
+
+type Described = Pick<ApprovalRequest, 'tool' | 'capability' | 'arguments' | 'path' | 'changed' | 'toolCallId'> & {
+  description?: string;
+  annotations?: ToolAnnotations;
+};
+
+/** What goes back across a protocol. */
+type RemoteAnswer = { approve: true } | Refusal;
+
+interface Refusal {
+  approve: false;
+  reason: string;
+  by?: 'nobody' | 'timeout';
+}
+
+export const notPassedOn: Refusal = {
+  approve: false,
+  reason: 'the calling agent does not pass approvals on; set approvals: true for this server',
+  by: 'nobody',
+};
+
+export const nobody: Refusal = { approve: false, reason: NOBODY_TO_ASK, by: 'nobody' };
+
+export function describeApproval({
+  tool,
+  capability,
+  arguments: args,
+  path,
+  changed,
+  toolCallId,
+  description,
+  annotations,
+}: ApprovalRequest): Described {
+  return {
+    tool,
+    capability,
+    arguments: args,
+    path,
+    changed,
+    toolCallId,
+    ...(description ? { description } : {}),
+    ...(annotations ? { annotations } : {}),
+  };
+}
+
+/** What a person must know to say yes; the hash ties the answer to this call. */
+export function approvalText(request: ApprovalRequest): string {
+  const { path, tool, capability, arguments: args, description, changed, hash } = request;
+  return [
+    `${path.join(' → ')} wants to call "${tool}" (${capability}).`,
+    // whoever made the tool wrote this, so it must not look like the lines around it
+    ...(description ? [`It says of itself: ${cut(description.replace(/\s+/g, ' '), 500)}`] : []),
+    ...(changed ? ['The definition of this tool has changed since it was first seen.'] : []),
+    `Arguments: ${cut(JSON.stringify(args, null, 2), 2_000)}`,
+    `Call ${hash.slice(0, 16)}`,
+  ].join('\n');
+}
+
+/** What is not shown is counted, and nothing is cut that takes no more room than the count. */
+function cut(text: string, most: number): string {
+  const short = `${text.slice(0, most)}… (and ${text.length - most} more characters)`;
+  return short.length < text.length ? short : text;
+}
+
+/** The answer of the root, or undefined when the question is no approval, or nobody here can give one. */
+export async function answerApproval(
+  params: ElicitRequest['params'],
+  server: string,
+  frame: RunFrame | undefined,
+): Promise<ElicitResult | undefined> {
+  const answer = await askRoot(params._meta?.[APPROVAL_META_KEY], `MCP server ${server}`, frame);
+  return answer && { action: 'accept', content: { ...answer } };
+}
+
+/** Nobody was asked: an approval is declined, with the reason; of anything else that is no no. */
+export function unasked(
+  { _meta: meta }: ElicitRequest['params'],
+  isPassedOn: boolean,
+): { isApproval: boolean; result: ElicitResult } {
+  if (meta?.[APPROVAL_META_KEY] === undefined) return { isApproval: false, result: { action: 'cancel' } };
+  return { isApproval: true, result: { action: 'decline', content: { ...(isPassedOn ? nobody : notPassedOn) } } };
+}
+
+/** For whoever runs the agent that calls. */
+export function notPassedOnText(who: string): string {
+  return `${who} wants a yes for a call and was refused it: set approvals: true for it, if it is an agent of yours.`;
+}
+
+/** A no as it came back, with a reason and who said it, or without. */
+export function remoteRefusal(said: unknown, otherwise: string): ApprovalAnswer {
+  const { reason, by } = typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
+  const deny = typeof reason === 'string' && reason ? reason : otherwise;
+  return by === 'nobody' || by === 'timeout' ? { deny, by } : { deny };
+}
+
+/** `from` is our name for whoever asks, `described` what it says the question is about. */
+export async function askRoot(
+  described: unknown,
+  from: string,
+  frame: RunFrame | undefined,
+): Promise<RemoteAnswer | undefined> {
+  const read = readApproval(described);
+  const approve = frame && approverOf(frame);
+  if (!read || !approve) return undefined;
+  // the name of whoever asks is ours, whatever path it claims
+  const path = [...frame.path, from, ...read.path];
+  const about = { ...read, path, description: read.description, annotations: read.annotations };
+  const decision = await ask({ about, approve, signal: frame.signal, timeoutMs: approvalTimeoutIn(frame) });
+  // arguments cannot be edited across a protocol: a yes to others is a no to these
+  if (decision.allowed && !decision.edited) return { approve: true };
+  if (decision.allowed) return { approve: false, reason: 'its arguments would have to be others' };
+  const { reason, by } = decision;
+  return { approve: false, reason, ...(by === 'approver' ? {} : { by }) };
+}
+
+function readApproval(value: unknown): Described | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const {
+    tool,
+    capability,
+    arguments: args,
+    path,
+    changed,
+    toolCallId,
+    description,
+    annotations,
+  } = value as Record<string, unknown>;
+  if (typeof tool !== 'string' || !isCapability(capability) || typeof args !== 'object' || args === null)
+    return undefined;
+  return {
+    tool,
+    capability,
+    arguments: { ...args },
+    path: Array.isArray(path) ? path.map(String) : [],
+    changed: changed === true,
+    toolCallId: String(toolCallId),
+    ...(typeof description === 'string' ? { description } : {}),
+    ...readAnnotations(annotations),
+  };
+}
+
+function readAnnotations(value: unknown): Pick<Described, 'annotations'> {
+  if (typeof value !== 'object' || value === null) return {};
+  const isHint = ([name, said]: [string, unknown]) => /Hint$/.test(name) && typeof said === 'boolean';
+  const isTitle = ([name, said]: [string, unknown]) => name === 'title' && typeof said === 'string';
+  return { annotations: Object.fromEntries(Object.entries(value).filter((entry) => isHint(entry) || isTitle(entry))) };
+}

@@ -1,0 +1,115 @@
+// The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
+import type { Tool } from '@modelcontextprotocol/client';
+import { currentFrame } from '../base/run-frame.ts';
+import type { Budget } from '../cost/budget.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import { errorText, isPocketError, PocketError, textForOthers } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { PocketAgentClient, type PocketAgentClientOptions } from '../mcp/client.ts';
+import type { ServerHandlers } from '../mcp/server-requests.ts';
+import type { LanguageModel } from '../model/model.ts';
+import { inputFormatOf, type RenamedTool, type ToolTable } from '../tools/tools.ts';
+import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
+import type { Turns } from './turns.ts';
+
+export interface ClientOwner {
+  options: PocketAgentOptions;
+  logger: Logger;
+  turns: Turns;
+  ledger: Ledger;
+  client(): PocketAgentClient;
+  model(): Promise<LanguageModel>;
+  /** All tools of the agent, not only those of MCP servers. */
+  tools(): ToolTable | Promise<ToolTable>;
+  toolRenamed(change: RenamedTool): void;
+}
+
+/** The MCP servers of an agent. It also knows the input formats of the agent's other tools. */
+export class AgentClient extends PocketAgentClient {
+  readonly #tools: ClientOwner['tools'];
+
+  constructor(owner: ClientOwner) {
+    super(agentClientOptions(owner));
+    this.#tools = owner.tools;
+  }
+
+  override async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
+    const found = (await this.#tools()).find(name);
+    return found ? inputFormatOf(found.tool) : super.getToolInputFormat(name);
+  }
+}
+
+function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
+  const { options, logger, turns, toolRenamed } = owner;
+  const samplingHandler = options.samplingHandler === 'agent-model' ? ownModel(owner) : options.samplingHandler;
+  return {
+    ...clientOptions(options),
+    ...(samplingHandler ? { samplingHandler } : {}),
+    elicitationHandler: elicit(owner), // always: whether there is somebody to ask is known when something is asked
+    logger,
+    onServerStatus: (server, status, reason) =>
+      turns.emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
+    onServerLog: (log) => turns.emit({ type: 'server_log', data: log }),
+    onToolRenamed: toolRenamed,
+  };
+}
+
+/** Per run. Without a limit a server could spend as much as it likes on the account of an agent without a budget. */
+const MOST_SAMPLES = 100;
+
+/** What a server samples goes on the account of the run that calls it: one at a time, or no budget could hold. */
+function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
+  const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
+  return async (params, { server, signal }) => {
+    const frame = currentFrame();
+    if (!frame) throw new Error(`No run that calls "${server}" could be found to sample for.`);
+    const { sample } = await import('../mcp/sampling.ts');
+    const own = await model();
+    const { count, last } = samples.get(frame.budget) ?? { count: 0, last: Promise.resolve() };
+    if (count >= MOST_SAMPLES)
+      throw new PocketError('BUDGET_REACHED', `A run answers at most ${MOST_SAMPLES} sampling requests.`);
+    const sampled = last.then(async () => {
+      await ledger.beforeModelCall(frame, own);
+      return sample(own, params, signal, async (answer) => ledger.enter(frame, own, answer));
+    });
+    samples.set(frame.budget, { count: count + 1, last: sampled.catch(() => {}) });
+    return sampled.catch((error) => {
+      throw forServer(error, server, logger);
+    });
+  };
+}
+
+/** What a provider said is not for the server. */
+function forServer(error: unknown, server: string, logger: Logger): unknown {
+  if (!isPocketError(error) || error.cause === undefined) return error;
+  const text = textForOthers(error, 'The model');
+  if (text === error.message) return error;
+  logger.error(`Sampling for MCP server "${server}": ${errorText(error)}`);
+  return new PocketError(error.code, text);
+}
+
+/** A question of another agent of ours goes to whoever approves for this one. */
+function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHandlers['elicitationHandler']> {
+  let told: Set<string> | undefined;
+  return async (params, from) => {
+    const frame = currentFrame();
+    const isOfOthers = !frame && client().isCalledForOthers(from.server);
+    const isPassedOn = client().asksApproval(from.server);
+    const { answerApproval, notPassedOnText, unasked } = await import('../access/remote-approval.ts');
+    const answer = isPassedOn ? await answerApproval(params, from.server, frame) : undefined;
+    if (answer) return answer;
+    const ask = frame?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
+    if (ask) return ask(params, from);
+    const { isApproval, result } = unasked(params, isPassedOn);
+    told ??= new Set();
+    if (told.size < told.add(from.server).size) {
+      const who = `MCP server "${from.server}"`;
+      if (!isApproval) logger.warn(`${who} asked something and got no answer: ${frame ? NOBODY : AMBIGUOUS}`);
+      else if (!isPassedOn) logger.warn(notPassedOnText(who));
+    }
+    return result;
+  };
+}
+
+const NOBODY = 'the run has no `elicit` and the agent no `elicitationHandler`.';
+const AMBIGUOUS = 'several runs call it, or none any more, and it does not say which of them it means.';

@@ -1,0 +1,196 @@
+// What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import type { Approve } from '../access/approval.ts';
+import type { AccessOptions } from '../access/gate.ts';
+import { withEveryCallAnswered } from '../base/history-repair.ts';
+import { copyMessage, type Message } from '../base/messages.ts';
+import { checkPrices, type Prices } from '../cost/prices.ts';
+import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { givenIn } from '../kit/options.ts';
+import { copyOf, snapshot } from '../kit/snapshot.ts';
+import type { PocketAgentClient, PocketAgentClientOptions } from '../mcp/client.ts';
+import type { ServerHandlers } from '../mcp/server-requests.ts';
+import type { CompletionOptions } from '../model/completion-options.ts';
+import { checkModelName, type LanguageModel, type ModelSettings } from '../model/model.ts';
+import type { FunctionTool } from '../tools/function-tool.ts';
+import type { ToolSource, ToolTable } from '../tools/tools.ts';
+import type { PocketAgent } from './agent.ts';
+import { checkAgentOptions } from './agent-options.ts';
+import type { AgentHooks } from './hooks.ts';
+
+/** Plain JSON but for a model given as an object: it can live in a file. */
+export interface AgentConfig {
+  /** `gpt-…`, `anthropic/…`, `ollama/…`, … or any AI SDK `LanguageModelV4` object. */
+  llmModel: string | LanguageModel;
+  modelSettings?: ModelSettings;
+  name?: string;
+  /** Tells other agents what this one is for. */
+  roleDescription?: string;
+  /** Default: a random UUID. Sent to MCP servers as `context_id`. */
+  agentId?: string;
+  systemPrompt?: string;
+  /** A conversation to go on with, for example what JSON kept of another agent's `messages`. */
+  messages?: readonly Message[];
+  /** Whether pictures reach the model. Default false. */
+  allowImages?: boolean;
+  completionOptions?: CompletionOptions;
+}
+
+export interface AgentLimits {
+  /** Steps in one run before it ends with `MAX_STEPS`. Default 50. */
+  maxSteps?: number;
+  /** Time for one run, sub-agents included. Default: none. */
+  timeoutMs?: number;
+  /** Tokens in and out of one run, sub-agents included. Default: no limit. */
+  maxTokens?: number;
+  /** Dollars for one run, sub-agents included; every model must have a known price. Default: no limit. */
+  maxCostUsd?: number;
+  /** Tool calls in one run, sub-agents included. Default: no limit. */
+  maxToolCalls?: number;
+  /** Tool calls of one step that run at the same time. Default: all. */
+  maxParallelToolCalls?: number;
+  /** How often a model call that failed for a passing reason is repeated. Default 3. */
+  modelRetries?: number;
+}
+
+/** Anything that hands out models by name, for example an AI SDK provider. */
+export interface ModelRouter {
+  languageModel(modelName: string): LanguageModel;
+}
+
+type ClientOptions = Omit<
+  PocketAgentClientOptions,
+  'logger' | 'onServerStatus' | 'onServerLog' | 'onToolRenamed' | 'samplingHandler'
+>;
+
+export interface PocketAgentOptions extends ClientOptions {
+  agentConfig: AgentConfig;
+  /** Connections that somebody else opened and will close, instead of own ones from `mcpConfig`. */
+  mcpClient?: PocketAgentClient;
+  router?: ModelRouter;
+  logger?: Logger;
+  hooks?: AgentHooks;
+  subAgents?: readonly PocketAgent<unknown>[];
+  /** More tools beside those of MCP servers: plain functions and other sources. */
+  tools?: readonly (FunctionTool | ToolSource)[];
+  limits?: AgentLimits;
+  /** Longer tool results keep their head and tail. Default 262,144. */
+  maxToolResultBytes?: number;
+  /** Prices of models that the price table does not know, or that are others for you. */
+  prices?: Prices;
+  /** Who may call which tool, and which calls need a yes. */
+  access?: AccessOptions;
+  /** Asked for calls that `access.confirm` wants a yes for, those of sub-agents included. */
+  approve?: Approve;
+  /** Merged over the metadata that goes with every tool call. */
+  toolCallMetadata?: Record<string, unknown>;
+  /** `agent-model`: servers that ask for a model get answers from this agent's own. */
+  samplingHandler?: ServerHandlers['samplingHandler'] | 'agent-model';
+}
+
+export interface AgentSettings {
+  llmModel: string | LanguageModel;
+  modelSettings: ModelSettings | undefined;
+  name: string;
+  roleDescription: string | undefined;
+  /** Undefined until somebody asks for it. */
+  agentId: string | undefined;
+  systemPrompt: string | undefined;
+  allowImages: boolean;
+  completionOptions: CompletionOptions | undefined;
+  maxSteps: number;
+  timeoutMs: number | undefined;
+  maxTokens: number | undefined;
+  maxCostUsd: number | undefined;
+  maxToolCalls: number | undefined;
+  maxParallelToolCalls: number;
+  modelRetries: number;
+  maxToolResultBytes: number;
+}
+
+/** `isSubclass`: of an agent that may have options of its own. */
+export function readSettings(options: PocketAgentOptions, isSubclass: boolean): AgentSettings {
+  checkAgentOptions(options, isSubclass);
+  const { agentConfig: config, limits = {} } = options ?? {};
+  if (!config?.llmModel) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'agentConfig.llmModel is missing: name a model, for example "anthropic/claude-sonnet-5".',
+    );
+  }
+  if (typeof config.llmModel === 'string') {
+    if (!options.router) checkModelName(config.llmModel);
+  } else if (config.llmModel.specificationVersion !== 'v4' || typeof config.llmModel.doGenerate !== 'function') {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'agentConfig.llmModel must be a string or a model object of AI SDK 7 (LanguageModelV4).',
+    );
+  }
+  if (options.mcpClient && options.mcpConfig) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'An agent takes mcpConfig or mcpClient, not both: the client brings the servers it was made with.',
+    );
+  }
+  if (options.prices) checkPrices(options.prices);
+  const { name = config.agentId ?? crypto.randomUUID() } = config;
+  return {
+    llmModel: config.llmModel,
+    modelSettings: config.modelSettings ? { ...config.modelSettings } : undefined,
+    name,
+    roleDescription: config.roleDescription,
+    agentId: config.agentId ?? (config.name === undefined ? name : undefined),
+    systemPrompt: config.systemPrompt,
+    allowImages: config.allowImages ?? false,
+    completionOptions: structuredClone(config.completionOptions),
+    maxSteps: limits.maxSteps ?? 50,
+    timeoutMs: limits.timeoutMs,
+    maxTokens: limits.maxTokens,
+    maxCostUsd: limits.maxCostUsd,
+    maxToolCalls: limits.maxToolCalls,
+    maxParallelToolCalls: limits.maxParallelToolCalls ?? Number.POSITIVE_INFINITY,
+    modelRetries: limits.modelRetries ?? 3,
+    maxToolResultBytes: options.maxToolResultBytes ?? 262_144,
+  };
+}
+
+export function readHistory(config: AgentConfig): Message[] {
+  if (config.messages !== undefined && !Array.isArray(config.messages)) {
+    throw new PocketError('CONFIG_INVALID', 'agentConfig.messages must be a list of messages.');
+  }
+  try {
+    return withEveryCallAnswered((config.messages ?? []).map(copyMessage)).map(snapshot);
+  } catch (error) {
+    if (isPocketError(error)) throw error;
+    // a circle, a getter that throws, or data nested so deep that the stack is too small
+    const text = `agentConfig.messages must be plain JSON: ${errorText(error)}`;
+    throw new PocketError('CONFIG_INVALID', text, { cause: error });
+  }
+}
+
+/** What the client of an agent needs of its options. */
+export function clientOptions(options: PocketAgentOptions): PocketAgentClientOptions {
+  const { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo } = options;
+  const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;
+  const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };
+  const handlers = { elicitationHandler, logHandler, progressHandler, messageHandler, roots };
+  return givenIn({ ...all, ...handlers });
+}
+
+/** The options of one model call. */
+export function modelOptions(
+  prompt: LanguageModelV4CallOptions['prompt'],
+  defaults: CompletionOptions | undefined,
+  overrides: CompletionOptions,
+  tools: ToolTable['definitions'],
+): LanguageModelV4CallOptions {
+  const options = { ...copyOf(defaults), ...overrides };
+  if (tools.length === 0) {
+    const { toolChoice: _ofNothing, ...others } = options;
+    return { ...others, prompt };
+  }
+  const { toolChoice: choice = 'auto' } = options;
+  const toolChoice = typeof choice === 'string' ? { type: choice } : choice;
+  return { ...options, prompt, tools, toolChoice };
+}

@@ -1,0 +1,136 @@
+// The options of an agent, checked: each by a rule, and those in the wrong place with a hint to the right one.
+
+import { profileOptions } from '../access/access.ts';
+import { type AccessOptions, accessOptions } from '../access/gate.ts';
+import { PocketError } from '../kit/errors.ts';
+import {
+  aFunction,
+  aText,
+  can,
+  checkValue,
+  count,
+  givenKeys,
+  isCount,
+  isObject,
+  listOf,
+  OptionSet,
+  orNull,
+  positive,
+  type Rules,
+  text,
+  yesOrNo,
+} from '../kit/options.ts';
+import { serverRules } from '../mcp/client.ts';
+import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
+import { modelSettings } from '../model/model.ts';
+import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
+import { checkHooks } from './hooks.ts';
+import { type RunOptions, runOptions } from './turns.ts';
+
+const isAgent = (value: unknown) => isObject(value) && can(value, 'run', 'fork', 'close');
+
+const agentOptions = new OptionSet<PocketAgentOptions>(
+  'An agent',
+  {
+    ...serverRules,
+    agentConfig: true,
+    mcpClient: orNull('a PocketAgentClient', (value) => can(value, 'listTools', 'callTool')),
+    router: orNull('an object with languageModel(name)', (value) => can(value, 'languageModel')),
+    hooks: orNull('an object with hooks', isObject),
+    subAgents: listOf('a list of agents, also of one: subAgents: [agent]; tools belong in tools', isAgent),
+    tools: listOf(
+      'a list, also of one: tools: [ … ]; an agent belongs in subAgents, or goes in as agent.asMcpTool()',
+      (value) => !isAgent(value),
+    ),
+    limits: true,
+    maxToolResultBytes: positive,
+    prices: true,
+    access: true,
+    approve: aFunction,
+    toolCallMetadata: orNull('an object', isObject),
+    samplingHandler: orNull(
+      "a function or 'agent-model'",
+      (value) => typeof value === 'function' || value === 'agent-model',
+    ),
+  },
+  (key) => otherNames[key] ?? inGroup(key),
+);
+
+/** Objects inside the options, by their path. */
+const groups = {
+  agentConfig: group<AgentConfig>('agentConfig', {
+    llmModel: true,
+    modelSettings: true,
+    name: text,
+    roleDescription: aText,
+    agentId: aText,
+    systemPrompt: aText,
+    messages: true,
+    allowImages: yesOrNo,
+    completionOptions: true,
+  }),
+  access: group<AccessOptions>('access', accessOptions),
+  limits: group<AgentLimits>('limits', {
+    maxSteps: count,
+    timeoutMs: positive,
+    maxTokens: positive,
+    maxCostUsd: positive,
+    maxToolCalls: count,
+    maxParallelToolCalls: count,
+    modelRetries: { text: 'a whole number, 0 or more', isMet: (value) => isCount(value) && Number(value) >= 0 },
+  }),
+  'agentConfig.modelSettings': group('agentConfig.modelSettings', modelSettings.rules),
+  'agentConfig.completionOptions': group('agentConfig.completionOptions', completionOptions),
+};
+
+/** What other libraries call an option, by the place where it was given. */
+const otherNames: Readonly<Record<string, string>> = {
+  mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
+  'agentConfig.mcpServers': ' It belongs inside mcpConfig, beside agentConfig: mcpConfig: { mcpServers: { … } }.',
+  model: ' Did you mean "agentConfig.llmModel"?',
+  'agentConfig.model': ' Did you mean "llmModel"?',
+  'agentConfig.completionOptions.maxTokens': ' Did you mean "maxOutputTokens"?',
+};
+
+/** `mayHaveOthers`: a subclass may take additional options. */
+export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
+  if (options && !isObject(options)) {
+    const model = typeof options === 'string' ? options : 'demo';
+    const wayOut = `new PocketAgent({ agentConfig: { llmModel: ${JSON.stringify(model)} } })`;
+    throw new PocketError('CONFIG_INVALID', `A PocketAgent is made from an object of options: ${wayOut}.`);
+  }
+  for (const key of givenKeys(options)) if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknown(key);
+  for (const [path, inner] of Object.entries(groups)) {
+    const value = path.split('.').reduce<unknown>((outer, key) => (isObject(outer) ? outer[key] : undefined), options);
+    if (value === undefined) continue;
+    checkValue(path, value, { text: 'an object', isMet: isObject });
+    inner.check(value as object);
+  }
+  const fault = options && agentOptions.faultInKnown(options, '');
+  if (fault) throw fault;
+  if (options?.hooks) checkHooks(options.hooks);
+}
+
+function group<Options extends object>(path: string, rules: Rules<Options>): OptionSet<Options> {
+  return new OptionSet(path, rules, (key) => otherNames[`${path}.${key}`] ?? besideGroup(path, key) ?? inGroup(key));
+}
+
+function besideGroup(path: string, key: string): string | undefined {
+  return agentOptions.has(key) ? ` It stands beside ${path.split('.')[0]}, not in it.` : undefined;
+}
+
+function inGroup(key: string): string | undefined {
+  const all: Record<string, OptionSet> = { ...groups, 'access.profile': profileOptions };
+  const path = Object.keys(all).find((each) => all[each]?.has(key));
+  return path && ` It belongs in ${path}.`;
+}
+
+/** Options of one step. */
+export type StepOptions = CompletionOptions & Pick<RunOptions, 'signal' | 'timeoutMs' | 'traceparent'>;
+
+const { signal, timeoutMs, traceparent } = runOptions.rules;
+export const stepOptions = new OptionSet<StepOptions>(
+  'A step',
+  { ...completionOptions, signal, timeoutMs, traceparent },
+  (key) => (key === 'maxTokens' ? ' Did you mean "maxOutputTokens"?' : undefined),
+);

@@ -1,0 +1,71 @@
+// Hooks change a run: they are awaited, may replace or deny, and what they throw stops the step.
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import type { AgentEvent } from '../base/events.ts';
+import { aFunction, OptionSet } from '../kit/options.ts';
+import { closest } from '../kit/suggest.ts';
+import type { ModelResponse } from '../model/model-call.ts';
+import type { ToolCall, ToolResult } from '../tools/tools.ts';
+import type { PocketAgent } from './agent.ts';
+
+/** One per step, shared by all hooks of that step. */
+export interface HookContext {
+  agent: PocketAgent<unknown>;
+  metadata: Record<string, unknown>;
+  /** Aborted when the run is, or out of time; a hook that waits for somebody should heed it. */
+  signal: AbortSignal;
+}
+
+export interface ToolDenial {
+  deny: string;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: what TypeScript calls the result of a hook that returns nothing
+type OrNothing<Value = undefined> = Value | undefined | void;
+type Awaitable<Value> = Value | Promise<Value>;
+
+/** Extend it, or pass any object that has some of its methods. */
+export class AgentHooks {
+  /** Before the model is asked. */
+  preStep?(context: HookContext): Awaitable<void>;
+  /** After everything else of the step, also when the step failed. */
+  postStep?(context: HookContext): Awaitable<void>;
+  /** Right before a tool runs. Return a changed call, `{ deny: reason }` for the model to read, or nothing. */
+  preToolCall?(context: HookContext, call: ToolCall): Awaitable<OrNothing<ToolCall | ToolDenial>>;
+  /** Right after a tool ran, or failed. Return a changed result, or nothing. */
+  postToolCall?(context: HookContext, call: ToolCall, result: ToolResult): Awaitable<OrNothing<ToolResult>>;
+  /** The model answered; nothing is in the history yet. */
+  onLlmResponse?(context: HookContext, response: ModelResponse): Awaitable<void>;
+  /** Every event of this agent and of its sub-agents. What it throws is logged and changes nothing. */
+  onEvent?(event: AgentEvent): Awaitable<void>;
+  /**
+   * Every failure of a tool: the tool said so, transport, timeout, unknown name, bad arguments.
+   * A string goes to the model as the result; `false` stops the run with a typed error; nothing means the default:
+   * the error, and for bad arguments the tool's input schema, go to the model.
+   */
+  onToolError?(context: HookContext, call: ToolCall, error: Error): Awaitable<OrNothing<string | false>>;
+  /** Replaces the conversion of what a tool returned into what the model sees. */
+  onToolResult?(context: HookContext, call: ToolCall, result: CallToolResult): Awaitable<ToolResult>;
+}
+
+const hooksByName = new OptionSet<AgentHooks>('hooks', {
+  preStep: aFunction,
+  postStep: aFunction,
+  preToolCall: aFunction,
+  postToolCall: aFunction,
+  onLlmResponse: aFunction,
+  onEvent: aFunction,
+  onToolError: aFunction,
+  onToolResult: aFunction,
+});
+
+/** Hooks may be any object with other methods too; one that is nearly named like a hook would never be called. */
+export function checkHooks(hooks: object): void {
+  for (let level = hooks; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
+    // getters are left alone
+    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      if (hooksByName.has(key)) hooksByName.check({ [key]: value });
+      const meant = typeof value === 'function' ? closest(key, Object.keys(hooksByName.rules)) : undefined;
+      if (meant && !(meant in hooks)) throw hooksByName.unknown(key);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// What one step of an agent came to.
+
+import { type AssistantMessage, textOf } from '../base/messages.ts';
+import type { Usage } from '../cost/usage.ts';
+import { PocketError } from '../kit/errors.ts';
+import type { ModelResponse } from '../model/model-call.ts';
+import type { ToolCall, ToolResult } from '../tools/tools.ts';
+
+export interface StepResult {
+  llmMessage: AssistantMessage;
+  /** Undefined when the model called nothing: `while (result.toolCalls) result = await agent.step()` is a loop that ends. */
+  toolCalls: ToolCall[] | undefined;
+  /** In the order of the calls; undefined when the model called nothing. */
+  toolExecutionResults: ToolResult[] | undefined;
+  finishReason: ModelResponse['finishReason']['unified'];
+  /** The provider's own word for why it stopped. */
+  rawFinishReason: string | undefined;
+  /** Tokens and dollars of the model call. */
+  usage: Usage;
+}
+
+/** The text of an answer that is whole; one that was cut off or held back is an error with the part that came. */
+export function finalText({ llmMessage, finishReason, rawFinishReason }: StepResult): string {
+  const text = textOf(llmMessage);
+  const details = { text, finishReason };
+  switch (finishReason) {
+    case 'interrupted':
+      throw new PocketError('ANSWER_CUT_OFF', 'The provider broke the answer off; ask again.', { details });
+    case 'length':
+      if (rawFinishReason === 'model_context_window_exceeded') {
+        throw new PocketError(
+          'ANSWER_CUT_OFF',
+          'The conversation fills the context window of the model: begin a new one, or use a model with a larger window.',
+          { details },
+        );
+      }
+      throw new PocketError(
+        'ANSWER_CUT_OFF',
+        'The answer was cut off: raise completionOptions.maxOutputTokens, or ask for less.',
+        { details },
+      );
+    case 'content-filter':
+      throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).', { details });
+    case 'error':
+      throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.', { details });
+    case 'other':
+      // Gemini writes its reasons in capitals, and none of those that come here is a whole answer
+      if (!/^[A-Z_]+$/.test(rawFinishReason ?? '')) return text;
+      throw new PocketError('ANSWER_CUT_OFF', `The provider broke the answer off (${rawFinishReason}); ask again.`, {
+        details,
+      });
+    default:
+      return text;
+  }
+}
+
+/** Whether the next step goes on: after tool calls, and after a long turn that the provider paused. */
+export function goesOn({ toolExecutionResults, rawFinishReason }: StepResult): boolean {
+  return toolExecutionResults !== undefined || rawFinishReason === 'pause_turn';
+}

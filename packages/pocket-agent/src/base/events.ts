@@ -1,0 +1,76 @@
+// What can be seen of a running agent. Events are for looking: whoever listens cannot change or break a run.
+import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type { AuditRecord } from '../access/audit.ts';
+import type { RunTotals } from '../cost/budget.ts';
+import type { Usage } from '../cost/usage.ts';
+import type { ToolCall, ToolResult } from '../tools/tools.ts';
+import type { Message } from './messages.ts';
+
+export interface EventMeta {
+  agentName: string;
+  agentId: string;
+  isSubAgent: boolean;
+  /** Names from the agent that was called first down to the one this event is from. */
+  path: readonly string[];
+  /** When it happened, in milliseconds since 1970. */
+  time: number;
+  /** The run (or single step) of this agent that it belongs to; undefined between runs. */
+  runId: string | undefined;
+  /** The run that called this one as a sub-agent. */
+  parentRunId?: string;
+  [key: string]: unknown;
+}
+
+/** `connecting` comes again, with a reason, for a server that keeps a run waiting longer than `waitMs`. */
+export type ServerStatus = 'connecting' | 'connected' | 'failed' | 'lost' | 'closed';
+
+interface EventData {
+  new_message: Message;
+  text_delta: { delta: string };
+  reasoning_delta: { delta: string };
+  run_started: { input: string };
+  /** Steps are counted from 1 in each run. */
+  step_started: { step: number };
+  /** `toolCallId` and `toolName` are its id and name, as in the other tool events. */
+  tool_call: ToolCall & { toolCallId: string; toolName: string };
+  tool_progress: { toolCallId: string; toolName: string; progress: number; total?: number; message?: string };
+  tool_result: ToolResult & { toolName: string };
+  step_finished: { step: number; finishReason: LanguageModelV4FinishReason['unified']; usage: Usage };
+  /** The run ended without an answer. `code` is that of a PocketError, else `FAILED`. */
+  run_failed: { code: string; message: string };
+  run_finished: { answer: unknown; totals: RunTotals };
+  model_retry: { attempt: number; delayMs: number; reason: string };
+  server_status: { server: string; status: ServerStatus; reason?: string };
+  server_log: { server: string; level: string; data: unknown; logger?: string };
+  tool_changed: { tool: string };
+  audit: AuditRecord;
+  tool_renamed: { source: string; tool: string; name: string; reason: string };
+}
+
+export type AgentEventType = keyof EventData | `custom:${string}`;
+
+/** `type` tells what `data` is. Own events are named `custom:…` and may carry anything. */
+export type AgentEvent =
+  | { [Type in keyof EventData]: { type: Type; data: EventData[Type]; meta: EventMeta } }[keyof EventData]
+  | { type: `custom:${string}`; data: unknown; meta: EventMeta };
+
+/** Events that servers cause as often as they like. A listener that falls behind misses some of them. */
+export function isMinor(type: AgentEventType): boolean {
+  return type === 'tool_progress' || type === 'server_log';
+}
+
+/** Two pieces of one text as one event; undefined for any other events. */
+export function joinDeltas(first: AgentEvent | undefined, second: AgentEvent): AgentEvent | undefined {
+  if (second.type !== 'text_delta' && second.type !== 'reasoning_delta') return undefined;
+  if (first?.type !== second.type || first.meta.runId !== second.meta.runId) return undefined;
+  return Object.freeze({ ...first, data: Object.freeze({ delta: first.data.delta + second.data.delta }) });
+}
+
+/** An event before the agent has signed it with its name and path. */
+export type UnsignedEvent = AgentEvent extends infer Event
+  ? Event extends AgentEvent
+    ? Omit<Event, 'meta'>
+    : never
+  : never;
+
+export type EventListener = (event: AgentEvent) => void;

@@ -1,0 +1,195 @@
+// The history: AI SDK prompt messages as plain JSON, so that `JSON.parse(JSON.stringify(messages))` resumes it.
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4ToolResultOutput,
+} from '@ai-sdk/provider';
+import { PocketError } from '../kit/errors.ts';
+import { isObject, OptionSet, orNull } from '../kit/options.ts';
+import { imageTypeOf, standardBase64 } from './image-data.ts';
+
+export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
+export type UserMessage = Extract<Message, { role: 'user' }>;
+export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+export type ToolMessage = Extract<Message, { role: 'tool' }>;
+
+/** An image of a user message: bytes, base64 text (with or without a `data:` header), or an http(s) URL. */
+export type ImageInput = string | URL | Uint8Array;
+
+export interface UserInput {
+  text: string;
+  images?: readonly ImageInput[];
+}
+
+export interface UserMessageOptions {
+  images?: readonly ImageInput[];
+  /** More for the `meta` of the event that tells of the message. */
+  meta?: Record<string, unknown>;
+}
+
+const imagesHint = (key: string) => (key === 'imageBase64s' ? ' Did you mean "images"?' : undefined);
+const userInput = new OptionSet<UserInput>('The input of a run', { text: true, images: true }, imagesHint);
+export const userMessageOptions = new OptionSet<UserMessageOptions>(
+  'addUserMessage()',
+  { images: true, meta: orNull('an object', isObject) },
+  imagesHint,
+);
+
+/** What was asked, as an object. */
+export function readInput(input: string | UserInput): UserInput {
+  if (typeof input !== 'object' || input === null) return { text: input };
+  if (typeof input.text === 'string') userInput.check(input);
+  return input;
+}
+
+/** Of any input, also one that only a `run` of a subclass understands. */
+export function textOfInput(input: unknown): string {
+  const text = typeof input === 'object' && input !== null && 'text' in input ? input.text : input;
+  return typeof text === 'string' ? text : '';
+}
+
+export function userMessage(text: string, images: readonly ImageInput[] = []): UserMessage {
+  if (typeof text !== 'string' || !Array.isArray(images)) {
+    const wrong = typeof text === 'string' ? 'images is no list' : `the text is ${text === null ? null : typeof text}`;
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `An agent takes a text, or { text, images } with a list of images; here ${wrong}.`,
+    );
+  }
+  return { role: 'user', content: [{ type: 'text', text }, ...images.map(imagePart)] };
+}
+
+export function toolMessage(
+  toolCallId: string,
+  toolName: string,
+  output: LanguageModelV4ToolResultOutput,
+): ToolMessage {
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+}
+
+type GeneratedCall = Extract<LanguageModelV4Content, { type: 'tool-call' }>;
+type GeneratedResult = Extract<LanguageModelV4Content, { type: 'tool-result' }>;
+type AssistantPart = AssistantMessage['content'][number];
+
+/** What a model generated beside calls and their results, as it stands in the history. */
+export function generatedPart(
+  part: Exclude<LanguageModelV4Content, GeneratedCall | GeneratedResult>,
+): AssistantPart | undefined {
+  switch (part.type) {
+    case 'text':
+    case 'reasoning':
+      return withOptions({ type: part.type, text: part.text }, part);
+    case 'file':
+    case 'reasoning-file':
+      return withOptions({ type: part.type, mediaType: part.mediaType, data: plainFileData(part.data) }, part);
+    case 'custom':
+      return withOptions({ type: 'custom', kind: part.kind }, part);
+    case 'source':
+    case 'tool-approval-request':
+      return undefined; // a prompt has no place for these; they stay visible in the response given to onLlmResponse
+  }
+}
+
+/** A call with an id that every provider accepts, and its input parsed. */
+export function toolCallPart(call: GeneratedCall, toolCallId: string, input: unknown): AssistantPart {
+  const part = { type: 'tool-call' as const, toolCallId, toolName: call.toolName, input };
+  return withOptions(call.providerExecuted ? { ...part, providerExecuted: true } : part, call);
+}
+
+/** The result of a call that the provider made itself. */
+export function providerResultPart({ toolName, isError, result, ...part }: GeneratedResult, toolCallId: string) {
+  const output = { type: isError ? ('error-json' as const) : ('json' as const), value: result };
+  return withOptions({ type: 'tool-result' as const, toolCallId, toolName, output }, part);
+}
+
+/** What a provider wants back with a part goes under another name there. */
+function withOptions<Part extends AssistantPart>(
+  part: Part,
+  { providerMetadata }: Pick<LanguageModelV4Content, 'providerMetadata'>,
+): Part {
+  return providerMetadata ? { ...part, providerOptions: providerMetadata } : part;
+}
+
+/** The text of a message, without reasoning. */
+export function textOf(message: Message): string {
+  let text = '';
+  for (const part of message.content) if (part.type === 'text') text += part.text;
+  return text;
+}
+
+/** A copy of a message that came from outside, safe to keep: plain JSON, bytes as base64, URLs as strings. */
+export function copyMessage(message: Message): Message {
+  const isKnown = ['user', 'assistant', 'tool'].includes(message?.role);
+  const isOpenAi = isOpenAiMessage(message);
+  if (isOpenAi || !isKnown || !Array.isArray(message.content) || !message.content.every(isPart)) {
+    const converter = isOpenAi ? ' Convert messages in the form of OpenAI with fromOpenAiMessages(messages).' : '';
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `A history message needs a role (user, assistant or tool) and a list of whole content parts, got ${JSON.stringify(message)?.slice(0, 120)}. The system prompt goes into agentConfig.systemPrompt.${converter}`,
+    );
+  }
+  return JSON.parse(JSON.stringify(message, plainBytes));
+}
+
+function isOpenAiMessage(message: unknown): boolean {
+  if (typeof message !== 'object' || message === null || !('role' in message)) return false;
+  if ('tool_calls' in message || 'tool_call_id' in message) return true;
+  const content: unknown = Reflect.get(message, 'content');
+  const hasImage = Array.isArray(content) && content.some((part) => part?.type === 'image_url');
+  return hasImage || (typeof content === 'string' && message.role !== 'system');
+}
+
+const partNeeds: Record<string, readonly string[]> = {
+  text: ['text'],
+  reasoning: ['text'],
+  file: ['data'],
+  'tool-call': ['toolCallId', 'toolName'],
+  'tool-result': ['toolCallId', 'output'],
+};
+
+/** Whether a part has what a prompt is made of; what it is worth is for the provider to say. */
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null || !('type' in part) || typeof part.type !== 'string') return false;
+  const needs = Object.hasOwn(partNeeds, part.type) ? partNeeds[part.type] : [];
+  return needs?.every((name) => (Reflect.get(part, name) ?? undefined) !== undefined) ?? true;
+}
+
+/** A replacer for JSON. It looks at the original, because a Buffer has turned itself into a list of numbers already. */
+function plainBytes(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const original = this[key];
+  return original instanceof Uint8Array ? toBase64(original) : value;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+type FileData = LanguageModelV4FilePart['data'];
+
+function plainFileData<Data extends FileData>(data: Data): Data {
+  if (data.type === 'data' && data.data instanceof Uint8Array) return { ...data, data: toBase64(data.data) };
+  return data;
+}
+
+function imagePart(image: ImageInput): LanguageModelV4FilePart {
+  if (image instanceof URL || (typeof image === 'string' && /^https?:\/\//i.test(image))) {
+    // kept as text, because a history is plain JSON; a prompt gets the URL object that the type promises
+    const url = new URL(image).href as unknown as URL;
+    return { type: 'file', mediaType: 'image/*', data: { type: 'url', url } };
+  }
+  if (image instanceof Uint8Array) return base64Image(toBase64(image));
+  const header = /^data:([^;,]+);base64,/.exec(image);
+  const data = header ? image.slice(header[0].length) : image;
+  if (typeof data !== 'string' || data.trim() === '' || /[^A-Za-z0-9+/=_\r\n-]/.test(data)) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      'An image must be bytes, base64 text, a data: URL or an http(s) URL; this is none of them.',
+    );
+  }
+  return base64Image(standardBase64(data), header?.[1]);
+}
+
+function base64Image(data: string, mediaType = imageTypeOf(data) ?? 'image/jpeg'): LanguageModelV4FilePart {
+  return { type: 'file', mediaType, data: { type: 'data', data } };
+}

@@ -1,0 +1,15 @@
+// Names of tools that every provider takes.
+import { sha256 } from '../kit/late-node.ts';
+
+const LONGEST = 64;
+
+/** `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`: Gemini wants a letter or an underscore first. */
+export function validToolName(name: string): string {
+  const valid = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^(?=[0-9-])/, '_') || 'tool';
+  return valid.length > LONGEST ? shortToolName(valid, sha256(name).slice(0, 8)) : valid;
+}
+
+/** As much of a name as leaves room for what tells it from others. */
+export function shortToolName(name: string, suffix: string): string {
+  return `${name.slice(0, LONGEST - 1 - suffix.length)}_${suffix}`;
+}

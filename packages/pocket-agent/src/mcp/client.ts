@@ -1,0 +1,411 @@
+// All MCP servers of one agent as one source of tools, with their resources and prompts.
+import type {
+  CallToolResult,
+  GetPromptResult,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateType,
+  Tool,
+} from '@modelcontextprotocol/client';
+import { expectedCapability, isCapability, type Judgement, judge } from '../access/access.ts';
+import type { ServerStatus } from '../base/events.ts';
+import { currentFrame } from '../base/run-frame.ts';
+import { abortable, neverAborted } from '../kit/abort.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { type Logger, stderrLogger } from '../kit/logger.ts';
+import {
+  aFunction,
+  can,
+  checkValue,
+  isObject,
+  isText,
+  OptionSet,
+  oneOf,
+  orNull,
+  positive,
+  text,
+} from '../kit/options.ts';
+import { whatThereIs } from '../kit/suggest.ts';
+import { packageVersion } from '../kit/version.ts';
+import {
+  inputFormatOf,
+  type ListWait,
+  type RenamedTool,
+  type ToolCallContext,
+  ToolNames,
+  type ToolSource,
+} from '../tools/tools.ts';
+import type { McpConnection } from './connection.ts';
+import { type McpConfig, type McpServerEntry, readMcpConfig } from './mcp-config.ts';
+import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
+
+export interface PocketAgentClientOptions extends ServerHandlers {
+  mcpConfig?: McpConfig;
+  /** Added, encoded, to the address of every HTTP server. */
+  mcpServerQueryParams?: Record<string, string>;
+  /** auto: bare names with one server, `server_tool` with several. */
+  toolPrefix?: 'auto' | 'always' | 'never';
+  /** Overrides for every server that does not set its own. */
+  toolTimeoutMs?: number;
+  maxToolTimeoutMs?: number;
+  logger?: Logger;
+  onServerStatus?: (server: string, status: ServerStatus, reason?: string) => void;
+  onServerLog?: (log: ServerLog) => void;
+  onToolRenamed?: (change: RenamedTool) => void;
+  clientInfo?: { name: string; version: string };
+}
+
+/** Options that an agent passes on to its client. */
+export const serverRules = {
+  mcpConfig: true,
+  mcpServerQueryParams: true,
+  toolPrefix: oneOf('auto', 'always', 'never'),
+  toolTimeoutMs: positive,
+  maxToolTimeoutMs: positive,
+  clientInfo: orNull('{ name, version }', (value) => isObject(value) && isText(value.name) && isText(value.version)),
+  logger: orNull('an object with debug, info, warn and error', (value) => can(value, 'debug', 'info', 'warn', 'error')),
+  elicitationHandler: aFunction,
+  logHandler: aFunction,
+  progressHandler: aFunction,
+  messageHandler: aFunction,
+  roots: orNull("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
+    Array.isArray(value) ? value.every((root) => isText(root?.uri)) : typeof value === 'function',
+  ),
+} as const;
+
+const otherNames: Readonly<Record<string, string>> = {
+  mcpServers: ' It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.',
+  servers: ' It belongs inside mcpConfig: mcpConfig: { servers: { … } }.',
+  timeoutMs: ' Did you mean "toolTimeoutMs"?',
+};
+
+const clientOptions = new OptionSet<PocketAgentClientOptions>(
+  'A PocketAgentClient',
+  {
+    ...serverRules,
+    samplingHandler: aFunction,
+    onServerStatus: aFunction,
+    onServerLog: aFunction,
+    onToolRenamed: aFunction,
+  },
+  (key) => otherNames[key],
+);
+
+type WithServer<Item> = Item & { server: string };
+
+interface FoundTool {
+  connection: McpConnection;
+  tool: Tool;
+}
+
+/** Of tools whose server gives them unknown capabilities. */
+const MOST_WARNINGS = 100;
+
+export class PocketAgentClient implements ToolSource {
+  readonly name = 'mcp';
+  readonly #options: PocketAgentClientOptions;
+  readonly #logger: Logger;
+  readonly #entries: Map<string, McpServerEntry>;
+  readonly #names = new ToolNames<McpConnection>();
+  #connections: Promise<McpConnection[]> | undefined;
+  #open: McpConnection[] = [];
+  /** Faults in the capabilities of tools; each is warned of once. */
+  #warnedOf: Set<string> | undefined;
+  #isClosed = false;
+
+  constructor(options: PocketAgentClientOptions = {}) {
+    clientOptions.check(options);
+    this.#options = { ...options };
+    this.#logger = options.logger ?? stderrLogger();
+    this.#entries = readMcpConfig(options.mcpConfig);
+  }
+
+  get revision(): number {
+    return this.#open.reduce((sum, connection) => sum + connection.revision, 0);
+  }
+
+  get serverNames(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** Servers that were reached for so far, and how that went, as of now. */
+  get status(): ReadonlyMap<string, { status: ServerStatus; reason?: string }> {
+    return new Map(this.#open.flatMap(({ name, status }) => (status ? [[name, status]] : [])));
+  }
+
+  refresh(isRunStart = false): void {
+    for (const connection of this.#open) connection.refresh(isRunStart);
+  }
+
+  /** What it lists is shared with others who list the same, and frozen. */
+  async listTools(signal?: AbortSignal, wait: ListWait = 'all'): Promise<Tool[]> {
+    const connections = await this.#servers();
+    const lists = await Promise.all(connections.map((connection) => connection.listTools(signal, wait)));
+    const tools = new Map<string, Tool>();
+    for (const [index, connection] of connections.entries()) {
+      this.#warnOfAbsent(connection.name, lists[index] ?? []);
+      this.#warnOfUnknownCapabilities(connection.name, lists[index] ?? []);
+      for (const tool of lists[index] ?? []) {
+        const wanted = this.#prefixed() ? `${connection.name}_${tool.name}` : tool.name;
+        const name = this.#names.nameFor({ owner: connection, tool: tool.name, wanted }, (change) =>
+          tell(this.#logger, 'onToolRenamed', () => this.#options.onToolRenamed?.(change)),
+        );
+        // listed twice: the first is the one that counts
+        if (!tools.has(name)) tools.set(name, name === tool.name ? tool : { ...tool, name });
+      }
+    }
+    this.#names.listed(tools);
+    return [...tools.values()];
+  }
+
+  callTool(
+    name: string,
+    args: Record<string, unknown>,
+    context: Partial<ToolCallContext> = {},
+  ): Promise<CallToolResult> {
+    const known = this.#find(name);
+    const call = ({ connection, tool }: FoundTool) =>
+      connection.callTool(tool, args, {
+        toolCallId: context.toolCallId ?? tool.name,
+        signal: context.signal ?? neverAborted,
+        progress: context.progress ?? (() => {}),
+        meta: context.meta ?? {},
+      });
+    return known ? call(known) : this.#seek(name, context.signal).then(call);
+  }
+
+  /** Whether a server is an agent of ours whose questions for approval are put to our approver. */
+  asksApproval(server: string): boolean {
+    return this.#entries.get(server)?.approvals === true;
+  }
+
+  /** Whether runs that answer its questions by themselves are calling a server. */
+  isCalledForOthers(server: string): boolean {
+    return this.#open.some(({ name, isCalledForOthers }) => name === server && isCalledForOthers);
+  }
+
+  judge(tool: Tool): Judgement {
+    const connection = this.#names.ownerOf(tool.name);
+    if (!connection) return { capability: 'delete', from: 'nothing' };
+    const entry = this.#entries.get(connection.name);
+    const ownName = this.#names.ownName(tool.name);
+    if (ownName === tool.name) return judge(tool, entry);
+    return { ...judge({ ...tool, name: ownName }, entry), ownName };
+  }
+
+  /** The JSON Schema of a tool's arguments; as a string, `${format}`, it is JSON. */
+  async getToolInputFormat(name: string): Promise<Tool['inputSchema']> {
+    return inputFormatOf((this.#find(name) ?? (await this.#seek(name))).tool);
+  }
+
+  // the SDK prints to stdout when it is asked for lists of a kind the server has none of
+
+  async listResources(server?: string): Promise<WithServer<Resource>[]> {
+    return this.#fromAll(server, 'resources', (connection) =>
+      connection.request(async (client) => {
+        return client.getServerCapabilities()?.resources ? (await client.listResources()).resources : [];
+      }),
+    );
+  }
+
+  async listResourceTemplates(server?: string): Promise<WithServer<ResourceTemplateType>[]> {
+    return this.#fromAll(server, 'resource templates', (connection) =>
+      connection.request(async (client) => {
+        return client.getServerCapabilities()?.resources
+          ? (await client.listResourceTemplates()).resourceTemplates
+          : [];
+      }),
+    );
+  }
+
+  async readResource(server: string, uri: string): Promise<ReadResourceResult> {
+    return (await this.#server(server)).request((client) => client.readResource({ uri }));
+  }
+
+  async listPrompts(server?: string): Promise<WithServer<Prompt>[]> {
+    return this.#fromAll(server, 'prompts', (connection) =>
+      connection.request(async (client) => {
+        return client.getServerCapabilities()?.prompts ? (await client.listPrompts()).prompts : [];
+      }),
+    );
+  }
+
+  async getPrompt(server: string, name: string, args: Record<string, string> = {}): Promise<GetPromptResult> {
+    return (await this.#server(server)).request((client) => client.getPrompt({ name, arguments: args }));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const connections = (await this.#connections?.catch(() => undefined)) ?? [];
+    await Promise.all(connections.map((connection) => connection.close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** As long as its server is there and lists it. */
+  #find(name: string): FoundTool | undefined {
+    const connection = this.#names.ownerOf(name);
+    if (!connection || connection.isAway) return undefined;
+    const tool = connection.toolNamed(this.#names.ownName(name));
+    return tool && { connection, tool };
+  }
+
+  /** One that is not known yet, or that a server has which was away. */
+  async #seek(name: string, signal?: AbortSignal): Promise<FoundTool> {
+    checkValue('The first argument of callTool', name, {
+      ...text,
+      text: "the name of a tool: callTool('add', { a: 1 })",
+    });
+    let tools = await this.listTools(signal);
+    let found = this.#find(name);
+    if (!found) {
+      const retried = Promise.all(this.#open.map((connection) => connection.retry()));
+      await (signal ? abortable(retried, signal) : retried);
+      tools = await this.listTools(signal);
+      found = this.#find(name);
+    }
+    if (!found) throw this.#unknown(name, tools);
+    return found;
+  }
+
+  #unknown(name: string, tools: readonly Tool[]): PocketError {
+    const away = [...this.status].filter(([, { reason }]) => reason !== undefined);
+    const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
+    const names = tools.map((tool) => tool.name);
+    // what an agent may not see its model must not read of
+    const instead = currentFrame() ? '' : ` ${whatThereIs(name, names)}`;
+    return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
+  }
+
+  /** A server may use other words than ours in the meta of its tools. */
+  #warnOfUnknownCapabilities(server: string, tools: readonly Tool[]): void {
+    for (const { name, _meta: meta } of tools) {
+      if (this.#warnedOf && this.#warnedOf.size >= MOST_WARNINGS) return;
+      const claimed = meta?.capability;
+      const key = `${server} ${name} ${claimed}`;
+      if (typeof claimed !== 'string' || isCapability(claimed) || this.#warnedOf?.has(key)) continue;
+      this.#warnedOf = (this.#warnedOf ?? new Set()).add(key);
+      this.#logger.warn(
+        `MCP server "${server}": the capability "${claimed.slice(0, 100)}" of its tool "${name}" is not ${expectedCapability(claimed)}, so the tool counts as delete.`,
+      );
+    }
+  }
+
+  /** The tool that was meant goes by what its server says of it, which may be less careful than its user is. */
+  #warnOfAbsent(server: string, tools: readonly Tool[]): void {
+    const { capabilities } = this.#entries.get(server) ?? {};
+    if (!capabilities || tools.length === 0) return; // a server that is away lists nothing
+    const names = tools.map((tool) => tool.name);
+    for (const named of Object.keys(capabilities)) {
+      if (names.includes(named) || this.#warnedOf?.has(`${server} ${named}`)) continue;
+      this.#warnedOf = (this.#warnedOf ?? new Set()).add(`${server} ${named}`);
+      this.#logger.warn(
+        `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list. ${whatThereIs(named, names)}`,
+      );
+    }
+  }
+
+  #prefixed(): boolean {
+    const { toolPrefix = 'auto' } = this.#options;
+    return toolPrefix === 'always' || (toolPrefix === 'auto' && this.#entries.size > 1);
+  }
+
+  /** The MCP SDK takes long to load, so it is loaded when a server is first needed. */
+  #servers(): Promise<McpConnection[]> {
+    if (this.#isClosed) return Promise.reject(new PocketError('AGENT_CLOSED', 'This client was closed.'));
+    this.#connections ??= this.#entries.size === 0 ? Promise.resolve([]) : this.#makeConnections();
+    return this.#connections;
+  }
+
+  async #makeConnections(): Promise<McpConnection[]> {
+    const { McpConnection } = await import('./connection.ts');
+    const { toolTimeoutMs, maxToolTimeoutMs } = this.#options;
+    this.#open = [...this.#entries].map(
+      ([name, entry]) =>
+        new McpConnection({
+          name,
+          entry: {
+            ...(toolTimeoutMs === undefined ? {} : { timeoutMs: toolTimeoutMs }),
+            ...(maxToolTimeoutMs === undefined ? {} : { maxTimeoutMs: maxToolTimeoutMs }),
+            ...entry,
+          },
+          handlers: this.#options,
+          onLog: (log) => this.#log(log),
+          logger: this.#logger,
+          clientInfo: this.#options.clientInfo ?? { name: 'pocket-agent', version: packageVersion() },
+          queryParams: this.#options.mcpServerQueryParams,
+          onStatus: (status, reason) =>
+            tell(this.#logger, 'onServerStatus', () => this.#options.onServerStatus?.(name, status, reason)),
+        }),
+    );
+    return this.#open;
+  }
+
+  #log(log: ServerLog): void {
+    const { onServerLog, logHandler } = this.#options;
+    tell(this.#logger, 'onServerLog', () => onServerLog?.(log));
+    if (logHandler) {
+      tell(this.#logger, 'logHandler', () => logHandler(log));
+      return;
+    }
+    const text = typeof log.data === 'string' ? log.data : JSON.stringify(log.data);
+    this.#logger[logLevels.get(log.level) ?? 'info'](`[${log.server}] ${text}`);
+  }
+
+  async #server(name: string): Promise<McpConnection> {
+    const found = (await this.#servers()).find((connection) => connection.name === name);
+    if (!found) {
+      throw new PocketError(
+        'CONFIG_INVALID',
+        `There is no MCP server "${name}". There are: ${this.serverNames.join(', ') || 'none'}.`,
+      );
+    }
+    return found;
+  }
+
+  /** From one server, or from all that answer. */
+  async #fromAll<Item>(
+    server: string | undefined,
+    what: string,
+    read: (connection: McpConnection) => Promise<Item[]>,
+  ): Promise<WithServer<Item>[]> {
+    const label = (connection: McpConnection) => (items: Item[]) =>
+      items.map((item) => ({ ...item, server: connection.name }));
+    if (server !== undefined) {
+      const connection = await this.#server(server);
+      return label(connection)(await read(connection));
+    }
+    const lists = await Promise.all(
+      (await this.#servers()).map((connection) =>
+        read(connection)
+          .then(label(connection))
+          .catch((error) => {
+            if (isMethodNotFound(error)) return []; // servers declare what they do not have
+            this.#logger.warn(`MCP server "${connection.name}" did not list its ${what}: ${errorText(error)}`);
+            return [];
+          }),
+      ),
+    );
+    return lists.flat();
+  }
+}
+
+function isMethodNotFound(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === METHOD_NOT_FOUND;
+}
+
+const METHOD_NOT_FOUND = -32_601;
+
+const logLevels = new Map<string, keyof Logger>([
+  ['debug', 'debug'],
+  ['info', 'info'],
+  ['notice', 'info'],
+  ['warning', 'warn'],
+  ['error', 'error'],
+  ['critical', 'error'],
+  ['alert', 'error'],
+  ['emergency', 'error'],
+]);

@@ -1,0 +1,76 @@
+// What is asked of a connection, one attempt at it, and the time that attempts have.
+import type { ClientOptions, ConnectOptions, Transport } from '@modelcontextprotocol/client';
+import { abortable, LONGEST_TIMER_MS, startDeadline } from '../kit/abort.ts';
+import { isPocketError, PocketError } from '../kit/errors.ts';
+import type { McpServerEntry } from './mcp-config.ts';
+import type { CallingClient } from './wire/calling-client.ts';
+import type { ChildTransport } from './wire/transports.ts';
+
+export interface ConnectRequest {
+  name: string;
+  entry: McpServerEntry;
+  queryParams: Record<string, string> | undefined;
+  signal: AbortSignal;
+  /** For the server; a person who logs in takes the time they need. */
+  timeoutMs: number;
+  /** For its answer to the question which era it speaks; without it as long as for everything. */
+  probeMs?: number;
+  /** A program was started for it. */
+  onChild?(child: ChildTransport): void;
+  /** A person logs in, which takes as long as it takes. */
+  onLogin?(): void;
+  makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): CallingClient;
+}
+
+export interface Connected {
+  client: CallingClient;
+  transport: Transport;
+}
+
+export async function inTime(
+  request: ConnectRequest,
+  connect: (bounded: ConnectRequest) => Promise<Connected>,
+): Promise<Connected> {
+  const { name, signal, timeoutMs } = request;
+  const deadline = startDeadline(`Connecting to MCP server "${name}"`, [signal], timeoutMs);
+  try {
+    return await connect({ ...request, signal: deadline.signal });
+  } catch (error) {
+    if (error !== deadline.signal.reason || !isPocketError(error, 'TIMEOUT')) throw error;
+    const text = `${error.message} If it needs longer, raise "connectTimeoutMs" of its entry.`;
+    throw new PocketError('TIMEOUT', text, { cause: error });
+  } finally {
+    deadline.release();
+  }
+}
+
+export async function attempt(
+  request: ConnectRequest,
+  transport: Transport,
+  options: ConnectOptions,
+): Promise<Connected> {
+  const { probeMs } = request;
+  const client = request.makeClient({
+    mode: 'auto',
+    ...(probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, LONGEST_TIMER_MS) } }),
+  });
+  try {
+    await abortable(
+      client.connect(transport, {
+        ...options,
+        timeout: Math.min(request.timeoutMs, LONGEST_TIMER_MS),
+        signal: request.signal,
+      }),
+      request.signal,
+    );
+    return { client, transport };
+  } catch (error) {
+    await transport.close().catch(() => {}); // the first error is the one that matters
+    throw brokenOff(transport) ?? error;
+  }
+}
+
+/** Why we ended a connection whose server could not be listened to any longer. */
+export function brokenOff(transport: Transport): Error | undefined {
+  return 'brokenOff' in transport && transport.brokenOff instanceof Error ? transport.brokenOff : undefined;
+}

@@ -1,0 +1,155 @@
+// Connecting to a server that is started for it: the era it speaks, however long it takes to start, and why it failed.
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import {
+  type ConnectOptions,
+  isSpecType,
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
+import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
+import { attempt, type Connected, type ConnectRequest } from './connect-attempt.ts';
+import { expandVariables, type StdioEntry } from './mcp-config.ts';
+import { type ChildCommand, ChildTransport } from './wire/transports.ts';
+
+// A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
+const STDIO_PROBE_MS = 10_000;
+/** At most this part of the timeout, so that there is time to go on. */
+const STDIO_PROBE_PART = 1 / 3;
+/** A child that took longer than this part of it is not started again for the sake of a newer era. */
+const RESTART_PART = 1 / 2;
+
+export async function connectChild(request: ConnectRequest, entry: StdioEntry): Promise<Connected> {
+  const { signal, timeoutMs } = request;
+  const begunAt = performance.now();
+  const command = commandOf(request.name, entry);
+  const first = new Start(request, entry, command);
+  try {
+    const connected = await first.connect(Math.min(STDIO_PROBE_MS, timeoutMs * STDIO_PROBE_PART));
+    if (!first.wasLate || performance.now() - begunAt > timeoutMs * RESTART_PART) return connected;
+    await connected.client.close();
+  } catch (error) {
+    // what the child said explains a timeout better than the timeout does
+    if (signal.aborted || isMissingCommand(error)) throw error;
+  }
+  signal.throwIfAborted();
+  // One of 2026 that was taken for one of 2025, since it took long to start, is waited for this time. Some of 2025 end when
+  // they are asked something before `initialize`.
+  return new Start(request, entry, command).connect(timeoutMs, first.wasLate ? {} : { prior: { kind: 'legacy' } });
+}
+
+class Start {
+  /** Whether the child told that it is of 2026 when it was taken for one of 2025 already. */
+  wasLate = false;
+  readonly #request: ConnectRequest;
+  readonly #entry: StdioEntry;
+  readonly #command: ChildCommand;
+
+  constructor(request: ConnectRequest, entry: StdioEntry, command: ChildCommand) {
+    this.#request = request;
+    this.#entry = entry;
+    this.#command = command;
+  }
+
+  async connect(probeMs: number, options: ConnectOptions = {}): Promise<Connected> {
+    const transport = new ChildTransport(this.#command);
+    this.#request.onChild?.(transport);
+    let isConnecting = true;
+    transport.onmessage = (message) => {
+      if (isConnecting) this.wasLate ||= isDiscovery(message);
+    };
+    try {
+      return await attempt({ ...this.#request, probeMs }, transport, options);
+    } catch (error) {
+      const { name, timeoutMs } = this.#request;
+      const { brokenOff } = transport;
+      throw childError({ name, entry: this.#entry, ...this.#command, transport, timeoutMs }, brokenOff ?? error);
+    } finally {
+      isConnecting = false;
+    }
+  }
+}
+
+function commandOf(server: string, { command, args = [], env = {}, cwd }: StdioEntry): ChildCommand {
+  const expand = (text: string | number) => expandVariables(server, String(text)); // files have numbers too
+  return {
+    command: expand(command),
+    args: args.map(expand),
+    env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, expand(value)])),
+    cwd: cwd === undefined ? undefined : expand(cwd),
+  };
+}
+
+/** Answers in time are not shown to who listens while a connection is being made. */
+function isDiscovery(message: JSONRPCMessage): boolean {
+  return 'result' in message && typeof message.id === 'string' && isSpecType.DiscoverResult(message.result);
+}
+
+function isMissingCommand(error: unknown): boolean {
+  return error instanceof PocketError && isMissing(error.cause);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+interface FailedChild {
+  name: string;
+  entry: StdioEntry;
+  /** With its variables filled in. */
+  command: string;
+  cwd: string | undefined;
+  transport: ChildTransport;
+  timeoutMs: number;
+}
+
+function childError(child: FailedChild, error: unknown): PocketError {
+  if (error instanceof PocketError && error.code !== 'MCP_CONNECT_FAILED' && error.code !== 'TIMEOUT') return error;
+  const why = childReason(child, error);
+  const text = `Could not start MCP server "${child.name}" (${basename(child.command)}): ${why}.${childHint(child.transport)}`;
+  return new PocketError('MCP_CONNECT_FAILED', text, { cause: error });
+}
+
+function childReason({ entry, cwd, timeoutMs }: FailedChild, error: unknown): string {
+  if (isPocketError(error, 'TIMEOUT')) {
+    return `connecting did not end within ${timeoutMs} ms ("connectTimeoutMs" of its entry). It must answer with MCP messages on stdout; other text there is passed over`;
+  }
+  const isOver =
+    isPocketError(error, 'MCP_CONNECT_FAILED') ||
+    (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed);
+  if (isOver) {
+    return 'it ended or closed its output before it answered as an MCP server. Run the command in a terminal to see why';
+  }
+  // Node says of a missing folder that the program is missing
+  if (cwd && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) {
+    return `its "cwd" ${entry.cwd} is not a folder (${errorText(error)})`;
+  }
+  const [program = '', ...args] = entry.command.trim().split(/\s+/);
+  if (isMissing(error) && args.length > 0) {
+    const apart = `"command": ${JSON.stringify(program)}, "args": ${JSON.stringify(args)}`;
+    return `there is no program of the name "${entry.command}" (ENOENT). What follows a program belongs in "args": ${apart}`;
+  }
+  if (isMissing(error)) {
+    const place = /[\\/]/.test(entry.command) ? 'at this path' : 'in the PATH';
+    return `there is no program "${entry.command}" ${place} (ENOENT). Install it, or set "command" to its full path`;
+  }
+  return errorText(error);
+}
+
+/** ` It …` of what a child prints instead of an answer; empty when it prints nothing. */
+export function childHint({ stderr, noise }: ChildTransport): string {
+  if (noise) return ` It prints text on stdout that is not MCP: ${JSON.stringify(noise)}.`;
+  const said = lastWords(stderr);
+  return said && ` It said: ${said}`;
+}
+
+/** Of what a child wrote to stderr: the line that names the error and what it adds to it, else the end. */
+function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').filter((line) => line.trim());
+  const from = lines.findLastIndex((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b[^:]*: /.test(line));
+  if (from < 0) return lines.slice(-3).join(' / ').trim();
+  // the stack, the fields of the error and the version of Node tell less
+  const telling = lines.slice(from).filter((line) => !/^([\s{}]|Node\.js v)/.test(line));
+  return telling.slice(0, 3).join(' / ').trim();
+}

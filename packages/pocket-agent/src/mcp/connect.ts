@@ -1,0 +1,196 @@
+// Opening a connection: the right transport for an entry, the protocol era the server speaks, a login where needed.
+import {
+  type AuthProvider,
+  type ConnectOptions,
+  createFetchWithInit,
+  type FetchLike,
+  type OAuthClientProvider,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { makeFetch } from '@pocket-agent/http/fetch';
+import { abortable } from '../kit/abort.ts';
+import { errorText, PocketError, refusalReason } from '../kit/errors.ts';
+import { authorizationOf } from './authorization.ts';
+import { attempt, type Connected, type ConnectRequest, inTime } from './connect-attempt.ts';
+import { connectChild } from './connect-child.ts';
+import { loginFetch } from './login-fetch.ts';
+import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
+import type { OAuthLogin } from './oauth.ts';
+import { HttpTransport } from './wire/http-transport.ts';
+import { limitedFetch } from './wire/limited-response.ts';
+import { inProcessTransport, OldSseTransport } from './wire/transports.ts';
+
+export const MOST_LOGINS = 3;
+
+export async function connectTo(request: ConnectRequest): Promise<Connected> {
+  const { entry } = request;
+  if ('server' in entry) {
+    const prior = { kind: 'legacy' } as const;
+    return inTime(request, async (bounded) => attempt(bounded, await inProcessTransport(entry.server), { prior }));
+  }
+  if ('command' in entry) return inTime(request, (bounded) => connectChild(bounded, entry));
+  return connectHttp(request, entry);
+}
+
+/** One pool for all servers. The addresses are the owner's own, so none is refused. */
+const httpFetch = makeFetch({ guard: 'none', redirects: 'follow' });
+
+async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<Connected> {
+  const url = serverUrl(request.name, entry, request.queryParams);
+  const headers = Object.fromEntries(headersOf(request.name, entry, url));
+  const login = loginOf(entry);
+  const authProvider = login ? login.provider : (entry.auth as AuthProvider | OAuthClientProvider | undefined);
+  const { fetch = httpFetch } = entry;
+  const options = authProvider
+    ? { requestInit: { headers: {} }, fetch: limitedFetch(fetchWithHeaders({ fetch, headers, url })), authProvider }
+    : { requestInit: { headers }, fetch };
+  const renewing = sharesTokens(authProvider)
+    ? { fetch: authorizationOf(authProvider, login).fetchFor(url, options.fetch) }
+    : {};
+  try {
+    const overSse = () =>
+      withLogin(request, login, () => new OldSseTransport(url, options), { prior: { kind: 'legacy' } });
+    if (entry.type === 'sse') return await overSse();
+    try {
+      return await withLogin(request, login, () => new HttpTransport(url, { ...options, ...renewing }));
+    } catch (error) {
+      if (entry.type !== undefined || !isOldServer(error)) throw error;
+      return await overSse().catch((ofSse) => {
+        // nobody asked for SSE: a server that does not know it either is told of as it answered first
+        throw ofSse instanceof SseError && (ofSse.code === 200 || isOldServer(ofSse)) ? error : ofSse;
+      });
+    }
+  } catch (error) {
+    request.signal.throwIfAborted();
+    if (error instanceof PocketError) throw error;
+    const where = `${url.origin}${url.pathname}`; // a query may hold a secret
+    throw new PocketError(
+      'MCP_CONNECT_FAILED',
+      `Could not reach MCP server "${request.name}" at ${where}: ${httpReason(error, url).replaceAll(url.href, where)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+interface ServerFetch {
+  fetch: FetchLike;
+  headers: Record<string, string>;
+  url: URL;
+}
+
+/** For a server with a login: the headers of its entry are for it alone, not for whoever gives out its tokens. */
+function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
+  return loginFetch(url, createFetchWithInit(fetch, { headers }), fetch);
+}
+
+/** Connects, and as often as the server asks for it takes a person through the login and connects again. */
+async function withLogin(
+  request: ConnectRequest,
+  login: OAuthLogin | undefined,
+  make: () => HttpTransport | OldSseTransport,
+  options: ConnectOptions = {},
+): Promise<Connected> {
+  for (let logins = 0; ; logins++) {
+    const transport = make();
+    try {
+      return await inTime(request, (bounded) => attempt(bounded, transport, options));
+    } catch (error) {
+      if (!isUnauthorized(error)) throw error;
+      if (!login || logins >= MOST_LOGINS) throw authorizationNeeded(request.name, request.entry, error);
+      request.onLogin?.();
+      await finishLogin(login, transport, request.signal);
+    }
+  }
+}
+
+export function loginOf(entry: McpServerEntry): OAuthLogin | undefined {
+  return 'url' in entry && entry.auth && 'waitForRedirect' in entry.auth ? entry.auth : undefined;
+}
+
+export async function finishLogin(
+  login: OAuthLogin,
+  transport: HttpTransport | OldSseTransport,
+  signal: AbortSignal,
+): Promise<void> {
+  if (transport instanceof HttpTransport && sharesTokens(login.provider)) {
+    return abortable(authorizationOf(login.provider, login).logIn(), signal);
+  }
+  const back = await abortable(login.waitForRedirect(), signal);
+  await transport.finishAuth(back.searchParams);
+}
+
+// tokens that are bound to a key need proofs, which only the SDK makes
+function sharesTokens(provider: AuthProvider | OAuthClientProvider | undefined): provider is OAuthClientProvider {
+  return provider !== undefined && 'tokens' in provider && !provider.dpop;
+}
+
+/** The SDK has an error of its own only where it was given a provider. */
+export function isUnauthorized(error: unknown): boolean {
+  return error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.data.status === 401);
+}
+
+export function authorizationNeeded(server: string, entry: McpServerEntry, cause: unknown): PocketError {
+  const text = 'url' in entry ? refusalText(server, entry, cause) : 'wants a login.';
+  return new PocketError('MCP_AUTHORIZATION_NEEDED', `MCP server "${server}" ${text}`, { cause });
+}
+
+/** Told apart by what was sent. */
+function refusalText(server: string, entry: HttpEntry, cause: unknown): string {
+  if (entry.auth) return 'refused the login that "auth" of its entry gave it.';
+  const sent = headersOf(server, entry, serverUrl(server, entry)).get('authorization');
+  if (!sent) return 'wants a login: give its entry "auth" (see fileOAuth) or an Authorization header.';
+  const body = cause instanceof SdkHttpError ? String(cause.data.text) : '';
+  return `refused the Authorization header of its entry.${refusalReason(body, sent)}`;
+}
+
+/** The user in an address is taken out of it and sent as a header. */
+function headersOf(server: string, entry: HttpEntry, url: URL): Headers {
+  const sent = new Headers(basicAuthorization(url));
+  for (const [key, value] of Object.entries(entry.headers ?? {})) sent.set(key, expandVariables(server, String(value)));
+  return sent;
+}
+
+function serverUrl(name: string, entry: HttpEntry, queryParams: Record<string, string> = {}): URL {
+  const text = expandVariables(name, entry.url);
+  checkUrl(name, text, entry.url);
+  const url = new URL(text);
+  for (const [key, value] of Object.entries(queryParams)) url.searchParams.set(key, value);
+  return url;
+}
+
+/** `fetch` refuses an address with a user in it, so the user is taken out and sent as every browser does. */
+function basicAuthorization(url: URL): Record<string, string> {
+  if (!url.username && !url.password) return {};
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = '';
+  url.password = '';
+  return { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+}
+
+function isOldServer(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === 400 || status === 404 || status === 405 || status === 406;
+}
+
+/** What the server answered, if it did. */
+function statusOf(error: unknown): number | undefined {
+  if (error instanceof SseError) return error.code;
+  const data = error instanceof Error && 'data' in error ? error.data : undefined;
+  const status = typeof data === 'object' && data !== null && 'status' in data ? data.status : undefined;
+  return typeof status === 'number' ? status : undefined;
+}
+
+function httpReason(error: unknown, { pathname }: URL): string {
+  const status = statusOf(error);
+  const text = errorText(error).replace(/^(Version negotiation (probe )?failed|Error POSTing to endpoint): /, '');
+  if (status === undefined || (status !== 404 && text.includes(String(status)))) return text;
+  if (status !== 404 && status !== 405) return `it answered ${status}: ${text}`;
+  const usual = pathname === '/mcp' || error instanceof SseError ? '' : ' Most servers have it at /mcp.';
+  // who knows no such path says so in a page for people
+  const said = status === 405 && text ? ` (${text})` : '';
+  return `it answered ${status}${said}. Is "${pathname}" the path of its MCP endpoint?${usual}`;
+}

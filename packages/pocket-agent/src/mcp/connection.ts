@@ -1,0 +1,498 @@
+// One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
+import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
+import type { ServerStatus } from '../base/events.ts';
+import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from '../kit/abort.ts';
+import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
+import type { Logger } from '../kit/logger.ts';
+import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tools.ts';
+import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
+import { brokenOff, type Connected } from './connect-attempt.ts';
+import { childHint } from './connect-child.ts';
+import { type Listener, ListeningClient } from './listening-client.ts';
+import type { McpServerEntry } from './mcp-config.ts';
+import { PendingCalls } from './pending-calls.ts';
+import { isHarmlessTwice, isUnreachable, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
+import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
+import { ToolList } from './tool-list.ts';
+import { BegunCallError } from './wire/calling-client.ts';
+import { HttpTransport } from './wire/http-transport.ts';
+import { sendCall } from './wire/send-call.ts';
+import { ChildTransport } from './wire/transports.ts';
+
+interface ConnectionOptions {
+  name: string;
+  entry: McpServerEntry;
+  handlers: ServerHandlers;
+  logger: Logger;
+  clientInfo: { name: string; version: string };
+  queryParams: Record<string, string> | undefined;
+  onLog(log: ServerLog): void;
+  onStatus(status: ServerStatus, reason?: string): void;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_MAX_TIMEOUT_MS = 600_000;
+const DEFAULT_CONNECT_TIMEOUT_MS = 30_000;
+/** A server that has not answered by then is named, though runs may still wait for it. */
+const NAMED_AFTER_MS = 5_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+// how long a server that was just lost gets to start again before whoever waits for it is told
+const RESTART_MS = 3_000;
+const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
+// a server that does not answer the end of its session must not hold up ours
+const END_SESSION_MS = 2_000;
+
+export class McpConnection {
+  readonly name: string;
+  readonly #options: ConnectionOptions;
+  readonly #pending = new PendingCalls();
+  readonly #tools: ToolList;
+  readonly #listener: Listener;
+  readonly #closing = new AbortController();
+  /** Shared by everybody who waits for the connection. */
+  #connecting: Promise<Live> | undefined;
+  #live: Live | undefined;
+  /** Lost, but with calls under way that will hear from the server themselves. */
+  #left: Set<Live> | undefined;
+  #wasLost = false;
+  #failures = 0;
+  /** Why its tools could not be listed, and have not been since. */
+  #unlisted: unknown;
+  #retryAt = 0;
+  /** What runs wait for: its tools, or nothing once it has taken longer than `waitMs`. */
+  #arrival: Promise<readonly Tool[]> | undefined;
+  #stopWaiting: (() => void) | undefined;
+  #slowTimers: NodeJS.Timeout[] = [];
+  /** Callers that wait for the list of tools; the timers run for all of them. */
+  #waiting = 0;
+  /** It took longer than `waitMs` and has not listed its tools since: no run waits for it. */
+  #isSlow = false;
+  /** The child that was started last. */
+  #child: ChildTransport | undefined;
+  /** The reason that was last logged for its absence. */
+  #warnedOf: string | undefined;
+  #status: { status: ServerStatus; reason?: string } | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.name = options.name;
+    this.#options = options;
+    const { name, logger } = options;
+    this.#tools = new ToolList({ name, logger, timeoutMs: this.#connectTimeoutMs });
+    this.#listener = { ...options, pending: this.#pending, tools: this.#tools };
+  }
+
+  /** How it went; undefined before the server was reached for. */
+  get status(): { status: ServerStatus; reason?: string } | undefined {
+    return this.#status;
+  }
+
+  /** It could not be reached, or did not list its tools, and has not since. */
+  get isAway(): boolean {
+    return this.#unlisted !== undefined || (!this.#live && this.#failures > 0);
+  }
+
+  /** Grows whenever the list of tools may have changed. */
+  get revision(): number {
+    return this.#tools.revision;
+  }
+
+  /** Called at every step: an old list is read again, and a server that is away tried again: when due, and by each run. */
+  refresh(isRunStart: boolean): void {
+    this.#tools.changeIfStale();
+    if (!this.isAway || this.#closing.signal.aborted) return;
+    if (!isRunStart && Date.now() < this.#retryAt) return;
+    this.#arrival ??= this.#arrive();
+    if (isRunStart) this.#tools.revision++; // so the run lists the tools again, and waits
+  }
+
+  /** Tries a server that failed once more, now. Never rejects: the outcome is a status. */
+  async retry(): Promise<void> {
+    if (!this.isAway || this.#closing.signal.aborted) return;
+    await (this.#unlisted === undefined ? this.#connect() : this.#list(undefined)).catch(() => {});
+  }
+
+  /** Never rejects for a server that is away: its tools are missing until it is back. */
+  async listTools(signal: AbortSignal | undefined, wait: ListWait): Promise<readonly Tool[]> {
+    this.refresh(false);
+    if (wait === 'all') return this.isAway ? [] : this.#listOrWarn(signal);
+    if (this.isAway && !this.#arrival) return [];
+    this.#arrival ??= this.#arrive();
+    return signal ? abortable(this.#arrival, signal) : this.#arrival;
+  }
+
+  /** As it was last listed. */
+  toolNamed(name: string): Tool | undefined {
+    return this.#tools.find(name);
+  }
+
+  callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    const call = { tool, args, context, spentMs: 0 };
+    return this.#sendSafely(context.signal, tool, (live) => this.#call(live, call));
+  }
+
+  get isCalledForOthers(): boolean {
+    return this.#pending.areForOthers;
+  }
+
+  /** Any other request: reading changes nothing, so it may be repeated. */
+  request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
+    return this.#sendSafely(this.#closing.signal, undefined, (live) => send(live.client));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new PocketError('AGENT_CLOSED', `The connection to "${this.name}" was closed.`));
+    const live = this.#live ?? (await this.#connecting?.catch(() => undefined));
+    this.#live = undefined;
+    if (live) this.#setStatus('closed');
+    await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
+    this.#pending.close();
+    this.#stopClock();
+  }
+
+  /** Lists the tools for runs, in the background once they wait no longer. */
+  #arrive(): Promise<readonly Tool[]> {
+    const { promise, resolve } = Promise.withResolvers<readonly Tool[]>();
+    let isLate = false;
+    this.#stopWaiting = () => {
+      isLate = true;
+      resolve([]);
+    };
+    if (this.#isSlow) this.#stopWaiting();
+    void this.#listOrWarn(undefined).then((tools) => {
+      this.#arrival = undefined;
+      this.#stopWaiting = undefined;
+      if (isLate) this.#tools.revision++;
+      resolve(tools);
+    });
+    return promise;
+  }
+
+  async #listOrWarn(signal: AbortSignal | undefined): Promise<readonly Tool[]> {
+    try {
+      return (await this.#list(signal)).tools;
+    } catch (error) {
+      signal?.throwIfAborted();
+      const reason = errorText(error);
+      if (!this.#closing.signal.aborted && reason !== this.#warnedOf)
+        this.#options.logger.warn(`MCP server "${this.name}" is not available: ${reason}`);
+      this.#warnedOf = reason;
+      return [];
+    }
+  }
+
+  get #waitMs(): number {
+    return Math.min(this.#options.entry.waitMs ?? DEFAULT_WAIT_MS, LONGEST_TIMER_MS);
+  }
+
+  /** A server that takes long is named, and then runs go on without it. */
+  #startClock(): void {
+    if (this.#isSlow || this.#slowTimers.length > 0) return;
+    const namedAfterMs = Math.min(NAMED_AFTER_MS, this.#waitMs);
+    const late = () => {
+      this.#isSlow = true;
+      this.#stopWaiting?.();
+    };
+    this.#slowTimers = [setTimeout(() => this.#nameSlow(namedAfterMs), namedAfterMs), setTimeout(late, this.#waitMs)];
+  }
+
+  #stopClock(): void {
+    for (const timer of this.#slowTimers) clearTimeout(timer);
+    this.#slowTimers = [];
+  }
+
+  #nameSlow(afterMs: number): void {
+    const what = this.#live ? 'listed its tools' : 'answered';
+    const hint = this.#child ? childHint(this.#child) : '';
+    const reason = `has not ${what} within ${afterMs} ms.${hint}`;
+    const wayOut = `Runs wait ${this.#waitMs} ms for it ("waitMs" of its entry); after that its tools join when they are there.`;
+    this.#options.logger.warn(`MCP server "${this.name}" ${reason} ${wayOut}`);
+    this.#setStatus('connecting', `it ${reason}`);
+  }
+
+  async #list(signal: AbortSignal | undefined): Promise<{ live: Live; tools: readonly Tool[] }> {
+    this.#waiting++;
+    this.#startClock();
+    try {
+      for (let isSecond = false; ; isSecond = true) {
+        const live = await (signal ? abortable(this.#connect(), signal) : this.#connect());
+        try {
+          const tools = await this.#tools.read(live.client, signal);
+          this.#hasListed();
+          return { live, tools };
+        } catch (error) {
+          signal?.throwIfAborted();
+          const isBroken = brokenOff(live.transport) !== undefined;
+          const isCut = isBroken || retrySafety(error, undefined) !== 'no-loss';
+          if (isCut && !isSecond) this.#lose(live, reasonOf(live, error));
+          if (isCut && !isSecond && !isBroken) continue;
+          // one that hangs is connected to anew by the next attempt; one that answers with an error stays connected
+          if (isCut || isPocketError(error, 'TIMEOUT')) this.#drop(live);
+          throw this.#failToList(live, error);
+        }
+      }
+    } finally {
+      if (--this.#waiting === 0) this.#stopClock();
+    }
+  }
+
+  /** Sends, and where the session was lost sends once more over a new one, if that cannot do a thing twice. */
+  async #sendSafely<Result>(
+    signal: AbortSignal,
+    tool: Tool | undefined,
+    send: (live: Live) => Promise<Result>,
+  ): Promise<Result> {
+    let isSecond = false;
+    for (let logins = 0; ; ) {
+      signal.throwIfAborted();
+      const live = (isSecond ? undefined : this.#live) ?? (await this.#connectAgain(tool, signal));
+      live.calls++;
+      try {
+        return await send(live);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        this.#closing.signal.throwIfAborted();
+        const hasBegun = thrown instanceof BegunCallError;
+        const error = hasBegun ? thrown.cause : thrown;
+        if (isUnauthorized(error)) {
+          if (hasBegun && !isHarmlessTwice(tool))
+            throw outcomeUnknown(`MCP server "${this.name}" wanted a login while "${tool?.name}" ran`, error);
+          // it may ask for more rights in the middle of a session, and has not run what it refused
+          if (++logins > MOST_LOGINS) throw authorizationNeeded(this.name, this.#options.entry, error);
+          await this.#logIn(live, signal, error);
+          continue;
+        }
+        const broken = brokenOff(live.transport);
+        const safety = broken ? safetyAfterAnswer(tool) : retrySafety(thrown, tool);
+        if (safety === 'no-loss') throw error;
+        const cause = broken ?? error;
+        this.#lose(live, reasonOf(live, error));
+        if (safety === 'unsafe')
+          throw outcomeUnknown(`The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran`, cause);
+        if (isSecond) throw this.#lost(cause);
+        isSecond = true;
+      } finally {
+        live.calls--;
+        this.#dropIfUnused(live);
+      }
+    }
+  }
+
+  /** A server that was away may have come back with another tool of that name, which nobody has judged. */
+  async #connectAgain(tool: Tool | undefined, signal: AbortSignal): Promise<Live> {
+    if (!tool) return abortable(this.#connect(), signal);
+    const { live, tools } = await this.#list(signal);
+    const now = tools.find(({ name }) => name === tool.name);
+    if (now === tool || JSON.stringify(now) === JSON.stringify(tool)) return live;
+    const change = now ? 'has changed since. It can be called again as it is now' : 'is gone since';
+    const text = `The connection to MCP server "${this.name}" was lost, and "${tool.name}" was not called over the new one: it ${change}.`;
+    throw new PocketError('MCP_REQUEST_FAILED', text);
+  }
+
+  async #logIn({ transport }: Live, signal: AbortSignal, refusal: unknown): Promise<void> {
+    const login = loginOf(this.#options.entry);
+    if (!login || !(transport instanceof HttpTransport))
+      throw authorizationNeeded(this.name, this.#options.entry, refusal);
+    await finishLogin(login, transport, signal);
+  }
+
+  #connect(): Promise<Live> {
+    if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
+    if (this.#live) return Promise.resolve(this.#live);
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<Live> {
+    const { signal } = this.#closing;
+    if (this.#failures === 0) this.#setStatus('connecting');
+    try {
+      const connected = await this.#connectPatiently(signal);
+      const live = { ...connected, logs: asksForLogs(connected), calls: 0 };
+      if (signal.aborted) {
+        await endSession(live);
+        throw signal.reason;
+      }
+      live.client.onclose = () => this.#lose(live, reasonOf(live, 'the server closed the connection'));
+      this.#live = live;
+      if (this.#unlisted === undefined) this.#failures = 0;
+      this.#wasLost = false;
+      this.#tools.watch(live.client);
+      this.#tools.changed();
+      if (this.#unlisted === undefined) this.#setStatus('connected');
+      return live;
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+  }
+
+  /** A server that was there a moment ago is probably being started again. */
+  async #connectPatiently(signal: AbortSignal): Promise<Connected> {
+    const until = Date.now() + (this.#wasLost ? RESTART_MS : 0);
+    for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 500)) {
+      try {
+        return await connectTo({
+          ...this.#options,
+          signal,
+          timeoutMs: this.#connectTimeoutMs,
+          onLogin: () => this.#stopClock(),
+          onChild: (child) => {
+            this.#child = child;
+          },
+          makeClient: (negotiation) => new ListeningClient(this.#listener, negotiation),
+        });
+      } catch (error) {
+        if (!isUnreachable(error) || Date.now() + waitMs > until) throw error;
+        await delay(waitMs, signal);
+      }
+    }
+  }
+
+  #call(live: Live, call: Call): Promise<CallToolResult> {
+    const { tool, args, context, spentMs } = call;
+    const { toolCallId, signal, meta, progress } = context;
+    const begunAt = performance.now() - spentMs;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
+    const answer = this.#pending.run({
+      toolCallId,
+      tool: tool.name,
+      server: this.name,
+      signal,
+      timeoutMs,
+      maxTimeoutMs,
+      begunAt,
+      onProgress: (update) => {
+        const { logger, handlers } = this.#options;
+        tell(logger, 'The progress of a call', () => progress(update));
+        tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
+      },
+      send: (cancellation, progressToken) => {
+        const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
+        const params = { name: tool.name, arguments: args, _meta };
+        // the SDK's own timer only has to be out of the way
+        const options = { cancellation, timeout: LONGEST_TIMER_MS };
+        return sendCall({ client: live.client, server: this.name, tool, params, options });
+      },
+    });
+    return answer.catch((error) => {
+      call.spentMs = performance.now() - begunAt;
+      throw error;
+    });
+  }
+
+  get #connectTimeoutMs(): number {
+    return this.#options.entry.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS;
+  }
+
+  #setStatus(status: ServerStatus, reason?: string): void {
+    this.#status = { status, ...(reason === undefined ? {} : { reason }) };
+    this.#options.onStatus(status, reason);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    this.#failures++;
+    this.#wasLost = false;
+    this.#tools.changed();
+    this.#retryAt = Date.now() + Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS);
+    this.#setStatus('failed', errorText(error));
+  }
+
+  /** The error for all callers that waited for the list; counted once. */
+  #failToList(live: Live, error: unknown): unknown {
+    const reason = `MCP server "${this.name}" did not list its tools: ${reasonOf(live, error)}`;
+    const explained = isPocketError(error) ? error : new PocketError('MCP_REQUEST_FAILED', reason, { cause: error });
+    if (error === this.#unlisted) return explained;
+    this.#unlisted = error;
+    this.#fail(explained);
+    return explained;
+  }
+
+  #hasListed(): void {
+    this.#isSlow = false;
+    this.#warnedOf = undefined;
+    if (this.#unlisted !== undefined) {
+      this.#unlisted = undefined;
+      this.#failures = 0;
+      this.#tools.revision++; // lists in between were empty
+    }
+    if (this.#status?.status !== 'connected') this.#setStatus('connected');
+  }
+
+  #lose(live: Live, reason: string): void {
+    if (!this.#drop(live)) return; // another call has seen it first, and may have a new connection already
+    this.#wasLost = true;
+    this.#setStatus('lost', reason);
+    this.#options.logger.warn(`MCP server "${this.name}" was lost: ${reason}`);
+  }
+
+  #drop(live: Live): boolean {
+    if (this.#live !== live) return false;
+    this.#live = undefined;
+    this.#tools.changed();
+    live.client.onclose = undefined;
+    this.#left ??= new Set();
+    this.#left.add(live);
+    this.#dropIfUnused(live);
+    return true;
+  }
+
+  #lost(error: unknown): PocketError {
+    const text = `The connection to MCP server "${this.name}" was lost: ${errorText(error)}`;
+    return new PocketError('MCP_REQUEST_FAILED', text, { cause: error });
+  }
+
+  #dropIfUnused(live: Live): void {
+    if (live.calls > 0 || !this.#left?.delete(live)) return;
+    live.client.close().catch((error) => this.#options.logger.debug(`closing "${this.name}": ${errorText(error)}`));
+  }
+}
+
+interface Call {
+  tool: Tool;
+  args: Record<string, unknown>;
+  context: ToolCallContext;
+  /** By earlier attempts, from sending to their end. */
+  spentMs: number;
+}
+
+interface Live extends Connected {
+  /** Whether calls must say that they want log lines. */
+  logs: boolean;
+  /** Requests under way, which closing would cut off. */
+  calls: number;
+}
+
+function outcomeUnknown(what: string, cause: unknown): PocketError {
+  const text = `${what}. It may or may not have taken effect; check before you try again.`;
+  return new PocketError('TOOL_OUTCOME_UNKNOWN', text, { cause });
+}
+
+/** Why a connection ended or failed, with what a child said last. */
+function reasonOf(live: Live, error: unknown): string {
+  const broken = brokenOff(live.transport);
+  if (broken) return broken.message;
+  const { transport } = live;
+  return `${errorText(error)}${transport instanceof ChildTransport ? childHint(transport) : ''}`;
+}
+
+/** The 2026 era has no setLevel: each request says which log lines it wants, to a server that has any. */
+function asksForLogs({ client }: Connected): boolean {
+  return client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.logging !== undefined;
+}
+
+async function endSession({ client, transport }: Connected): Promise<void> {
+  client.onclose = undefined;
+  const deadline = startDeadline('Ending the session', [], END_SESSION_MS);
+  try {
+    if (transport instanceof HttpTransport) await abortable(transport.terminateSession(), deadline.signal);
+  } catch {
+    // the server is gone, mute or knows no DELETE; its session ends with the connection
+  } finally {
+    deadline.release();
+    await client.close();
+  }
+}

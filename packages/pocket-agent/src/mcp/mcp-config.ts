@@ -1,0 +1,216 @@
+// The `mcpServers` JSON that Claude Desktop, Cursor and VS Code use, read and checked.
+
+import type { AuthProvider, FetchLike, OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { McpServer, Server } from '@modelcontextprotocol/server';
+import { capabilities, isCapability, type ServerTrust } from '../access/access.ts';
+import { PocketError } from '../kit/errors.ts';
+import {
+  checkValue,
+  isObject,
+  OptionSet,
+  positive,
+  type Rule,
+  secretTexts,
+  text,
+  textsByName,
+  trueOrFalse,
+} from '../kit/options.ts';
+import { addressInstead, didYouMean } from '../kit/suggest.ts';
+import type { OAuthLogin } from './oauth.ts';
+
+/**
+ * An MCP server of this process. A factory, or what `asMcpServer()` resolves with, can be used by many agents; one
+ * server object by one agent.
+ */
+export type InProcessServer = McpServer | Server | (() => McpServer | Server) | { createServer(): McpServer | Server };
+
+interface CommonEntry extends ServerTrust {
+  /** The server is an agent of ours: what it asks approval for is put to our own approver. Default false. */
+  approvals?: boolean;
+  disabled?: boolean;
+  /** A tool call is given up after this long without a sign of life; progress counts as one. Default 60,000. */
+  timeoutMs?: number;
+  /** A tool call is given up after this long whatever happens. Default 600,000. */
+  maxTimeoutMs?: number;
+  /** Default 30,000. */
+  connectTimeoutMs?: number;
+  /** How long a run waits for this server before it starts without its tools, which join later. Default 10,000. */
+  waitMs?: number;
+}
+
+export interface StdioEntry extends CommonEntry {
+  command: string;
+  args?: string[];
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+export interface HttpEntry extends CommonEntry {
+  url: string;
+  headers?: Record<string, string>;
+  /** Without it: streamable HTTP, and the old SSE transport when the server knows no other. */
+  type?: 'http' | 'streamable-http' | 'sse' | (string & {});
+  /** OAuth with a person who logs in, or any provider of the MCP SDK. */
+  auth?: OAuthLogin | AuthProvider | OAuthClientProvider;
+  /** Instead of our own, which goes wherever the server sends it: for addresses that strangers gave, for example. */
+  fetch?: FetchLike;
+}
+
+interface InProcessEntry extends CommonEntry {
+  server: InProcessServer;
+}
+
+export type McpServerEntry = StdioEntry | HttpEntry | InProcessEntry;
+
+interface McpServersConfig {
+  mcpServers?: Record<string, McpServerEntry>;
+  /** VS Code's name for the same. */
+  servers?: Record<string, McpServerEntry>;
+}
+
+/** The JSON of hosts carries keys of their own, which are left alone. */
+export type McpConfig = McpServersConfig | InProcessServer;
+
+type EntryKey = keyof StdioEntry | keyof HttpEntry | keyof InProcessEntry;
+
+const flag: Rule = { ...trueOrFalse, text: 'true or false, without quotes' };
+
+/** Every key of ours; those of other hosts are none of our business. */
+const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
+  disabled: flag,
+  trust: flag,
+  approvals: flag,
+  capabilities: { text: 'an object such as { "search": "read" }', isMet: isObject },
+  timeoutMs: positive,
+  maxTimeoutMs: positive,
+  connectTimeoutMs: positive,
+  waitMs: positive,
+  command: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
+  args: secretTexts,
+  env: textsByName,
+  cwd: text,
+  url: text,
+  headers: textsByName,
+  type: text,
+  auth: { text: 'what fileOAuth gives, or a provider of the MCP SDK', isMet: isLogin, isSecret: true },
+  fetch: { text: 'a function', isMet: (value) => typeof value === 'function' },
+  server: { text: 'an McpServer or a function', isMet: isInProcessServer },
+});
+
+/** Keys of other hosts that only look like a slip of the pen: FastMCP's, Windsurf's, Claude Code's, Cline's. */
+const ofOtherHosts: readonly string[] = ['transport', 'serverUrl', 'oauth', 'timeout'];
+const otherNames: Readonly<Record<string, string>> = { cmd: 'command', serverUrl: 'url', httpUrl: 'url' };
+
+/** The enabled servers by name, copied. Throws for what can never work; a missing variable shows at connect. */
+export function readMcpConfig(config: McpConfig | undefined): Map<string, McpServerEntry> {
+  const entries = new Map<string, McpServerEntry>();
+  if (!config) return entries;
+  if (isInProcessServer(config)) return entries.set('local', { server: config });
+  if (typeof config === 'string') {
+    throw invalid(
+      'mcpConfig must be an object with "mcpServers", not a text. From a file: JSON.parse(await readFile(path, "utf8")).',
+    );
+  }
+  const servers = config.mcpServers ?? config.servers;
+  if (!isObject(servers)) {
+    const keys = Object.keys(config);
+    const misspelt = keys.map((key) => (key in places ? '' : didYouMean(key, Object.keys(places)))).find(Boolean);
+    const has = Array.isArray(config) ? 'is a list' : `has ${keys.join(', ') || 'nothing'}`;
+    throw invalid(`mcpConfig needs an object "mcpServers" (or an McpServer); it ${has}.${misspelt ?? ''}`);
+  }
+  for (const [name, entry] of Object.entries(servers)) {
+    if (!isDisabled(name, entry)) entries.set(name, checkEntry(name, entry));
+  }
+  return entries;
+}
+
+const places: Record<keyof McpServersConfig, true> = { mcpServers: true, servers: true };
+
+function isInProcessServer(value: unknown): value is InProcessServer {
+  if (typeof value === 'function') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return ['connect', 'createServer'].some((name) => typeof Reflect.get(value, name) === 'function');
+}
+
+function isLogin(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  return ['token', 'tokens', 'waitForRedirect'].some((name) => typeof value[name] === 'function');
+}
+
+/** The account at a provider that Cursor logs in with by itself. */
+function isCursorLogin(value: unknown): boolean {
+  return isObject(value) && 'CLIENT_ID' in value;
+}
+
+/** What else an entry says is of no account while it is off. */
+function isDisabled(name: string, entry: McpServerEntry): boolean {
+  if (!isObject(entry) || isInProcessServer(entry)) return false;
+  const { disabled = false } = entry;
+  checkValue(`MCP server "${name}": disabled`, disabled, flag);
+  return disabled;
+}
+
+function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
+  if (!isObject(entry) && !isInProcessServer(entry)) throw invalid(`MCP server "${name}" must be an object.`);
+  if (isInProcessServer(entry)) return { server: entry };
+  // what is undefined was left out
+  const copy = Object.fromEntries(
+    Object.entries(entry).filter(([key, value]) => value !== undefined && !(key === 'auth' && isCursorLogin(value))),
+  ) as unknown as McpServerEntry;
+  if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw nowhereToGo(name, copy);
+  const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
+  const misspelt = entryKeys.faultOrMisspelling(own, `MCP server "${name}"`);
+  if (misspelt) throw misspelt;
+  const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
+  if (wrong) {
+    throw invalid(
+      `MCP server "${name}": capability "${wrong[1]}" of "${wrong[0]}" must be one of ${capabilities.join(', ')}.`,
+    );
+  }
+  if ('server' in copy) return copy;
+  if ('command' in copy && 'url' in copy) throw invalid(`MCP server "${name}" has both "command" and "url"; keep one.`);
+  if ('command' in copy) return copy;
+  // one with a variable in it is whole at connect
+  if (!copy.url.includes('${')) checkUrl(name, copy.url);
+  const type = copy.type ?? ('transport' in copy ? copy.transport : undefined); // FastMCP calls it transport
+  if (type !== undefined && type !== 'http' && type !== 'streamable-http' && type !== 'sse') {
+    throw invalid(`MCP server "${name}": type "${String(type)}" with a "url" must be http, streamable-http or sse.`);
+  }
+  return { ...copy, ...(type ? { type } : {}) };
+}
+
+function nowhereToGo(name: string, entry: object): PocketError {
+  const meant = (key: string) => {
+    const other = Object.hasOwn(otherNames, key) ? otherNames[key] : undefined;
+    return other ? ` Did you mean "${other}"?` : didYouMean(key, ['command', 'url']);
+  };
+  const misspelt = Object.keys(entry).find((key) => key !== 'url' && key !== 'command' && meant(key));
+  const hint = misspelt ? ` It has "${misspelt}".${meant(misspelt)}` : '';
+  return invalid(`MCP server "${name}" needs a "command" (a program to start) or a "url" (a remote server).${hint}`);
+}
+
+/** Throws for what is no address of HTTP; `written` is named, for what its variables hold may be a secret. */
+export function checkUrl(server: string, url: string, written = url): void {
+  const instead = addressInstead(url);
+  if (instead === undefined) return;
+  const wayOut = written === url ? instead : 'It must begin with http:// or https://.';
+  throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${wayOut}`);
+}
+
+/** `${NAME}`, `${env:NAME}` and `${NAME:-default}` in any text of the entry. */
+export function expandVariables(server: string, text: string): string {
+  return text.replace(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_whole, name: string, fallback) => {
+    const value = process.env[name] ?? fallback;
+    if (value === undefined) {
+      throw new PocketError(
+        'CONFIG_INVALID',
+        `MCP server "${server}" needs the environment variable ${name}, which is not set.`,
+      );
+    }
+    return value;
+  });
+}
+
+function invalid(message: string): PocketError {
+  return new PocketError('CONFIG_INVALID', message);
+}

@@ -1,0 +1,177 @@
+// OAuth for remote MCP servers: the SDK's provider with tokens kept in a private file, and the login of a person.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type {
+  OAuthClientInformationMixed,
+  OAuthClientMetadata,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  OAuthTokens,
+  StoredOAuthClientInformation,
+} from '@modelcontextprotocol/client';
+import { PocketError } from '../kit/errors.ts';
+
+/** A provider together with the way to get a person through the login page. */
+export interface OAuthLogin {
+  provider: OAuthClientProvider;
+  /** Called after `provider.redirectToAuthorization`; resolves with the address the person was sent back to. */
+  waitForRedirect(): Promise<URL>;
+}
+
+export interface FileOAuthOptions {
+  /** Tokens and the client's registration; written with mode 0600. One file per server. */
+  file: string;
+  redirectUrl: string;
+  /** Shows the login page to somebody; resolves with the address they were sent back to, `code` and `state` included. */
+  authorize(authorizationUrl: URL): Promise<URL>;
+  clientName?: string;
+  scope?: string;
+  /** Address of a document that describes this client, for servers that know clients by it (CIMD). */
+  clientMetadataUrl?: string;
+  /** For a client that was registered beforehand, with the authorization server that it is first used with. */
+  clientInformation?: OAuthClientInformationMixed;
+}
+
+interface Stored {
+  tokens?: OAuthTokens;
+  client?: StoredOAuthClientInformation;
+  verifier?: string;
+}
+
+/** OAuth with dynamic registration, PKCE and refresh, whose tokens outlive the process. */
+export function fileOAuth(options: FileOAuthOptions): OAuthLogin {
+  const store = new PrivateFile(options.file);
+  const { clientInformation: given } = options;
+  let authorizationUrl: URL | undefined;
+  let state = crypto.randomUUID();
+  // known from the login page to the tokens, so that both are of the same authorization server; a server may move later
+  let discovery: OAuthDiscoveryState | undefined;
+  const clientMetadata: OAuthClientMetadata = {
+    client_name: options.clientName ?? 'Pocket Agent',
+    redirect_uris: [options.redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    ...(options.scope ? { scope: options.scope } : {}),
+  };
+  const provider: OAuthClientProvider = {
+    redirectUrl: options.redirectUrl,
+    ...(options.clientMetadataUrl ? { clientMetadataUrl: options.clientMetadataUrl } : {}),
+    clientMetadata,
+    state: () => {
+      state = crypto.randomUUID();
+      return state;
+    },
+    ...(given ? registeredBefore(given, store) : registeredIn(store)),
+    tokens: async () => (await store.read()).tokens,
+    saveTokens: async (tokens) => {
+      await store.update({ tokens });
+      authorizationUrl = undefined;
+      discovery = undefined;
+    },
+    redirectToAuthorization: (url) => {
+      authorizationUrl = url;
+    },
+    saveDiscoveryState: (found) => {
+      discovery = found;
+    },
+    discoveryState: () => (authorizationUrl ? discovery : undefined),
+    saveCodeVerifier: (verifier) => store.update({ verifier }),
+    codeVerifier: async () => {
+      const { verifier } = await store.read();
+      if (!verifier) throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
+      return verifier;
+    },
+    invalidateCredentials: async (scope) => {
+      // a client that was given stays with its authorization server
+      if (!given && (scope === 'all' || scope === 'client')) await store.update({ client: undefined });
+      if (scope === 'all' || scope === 'tokens') await store.update({ tokens: undefined });
+      if (scope === 'all' || scope === 'verifier') await store.update({ verifier: undefined });
+      if (scope === 'all' || scope === 'discovery') discovery = undefined;
+    },
+  };
+  return {
+    provider,
+    waitForRedirect: async () => {
+      if (!authorizationUrl)
+        throw new PocketError('MCP_AUTHORIZATION_NEEDED', 'No login is under way; start it again.');
+      const page = authorizationUrl;
+      const back = await options.authorize(page).catch((error) => {
+        authorizationUrl = undefined; // nobody is logging in any more
+        throw error;
+      });
+      if (back.searchParams.get('state') !== state) {
+        throw new PocketError(
+          'MCP_AUTHORIZATION_NEEDED',
+          'The login came back with a foreign "state"; it is not trusted.',
+        );
+      }
+      return back;
+    },
+  };
+}
+
+type Registration = Pick<OAuthClientProvider, 'clientInformation' | 'saveClientInformation'>;
+
+function registeredIn(store: PrivateFile): Registration {
+  return {
+    clientInformation: async () => (await store.read()).client,
+    saveClientInformation: (client) => store.update({ client }),
+  };
+}
+
+/**
+ * Its secret is for the authorization server that it is first used with. The SDK refuses to show it to another, and
+ * does not register a new client there either, since that could not be saved.
+ */
+function registeredBefore(given: OAuthClientInformationMixed, store: PrivateFile): Registration {
+  return {
+    clientInformation: async (context) => {
+      const { client } = await store.read();
+      if (client?.issuer && client.client_id === given.client_id) return { ...given, issuer: client.issuer };
+      if (!context) return given;
+      const bound = { ...given, issuer: context.issuer };
+      await store.update({ client: bound });
+      return bound;
+    },
+  };
+}
+
+/** JSON in a file only its owner may read, replaced whole so that a crash leaves the old one. */
+class PrivateFile {
+  readonly #path: string;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async read(): Promise<Stored> {
+    await this.#writing;
+    return this.#load();
+  }
+
+  update(change: Stored): Promise<void> {
+    const write = async () => {
+      const text = JSON.stringify({ ...(await this.#load()), ...change }, null, 2);
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      const draft = `${this.#path}.${crypto.randomUUID()}`;
+      await writeFile(draft, text, { mode: 0o600 });
+      await rename(draft, this.#path);
+    };
+    const written = this.#writing.then(write);
+    this.#writing = written.catch(() => {});
+    return written;
+  }
+
+  async #load(): Promise<Stored> {
+    try {
+      return JSON.parse(await readFile(this.#path, 'utf8'));
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+      throw new PocketError('CONFIG_INVALID', `The token file ${this.#path} cannot be read; repair or delete it.`, {
+        cause: error,
+      });
+    }
+  }
+}

@@ -1,0 +1,52 @@
+// A server that asks for a model gets an answer from the agent's own one, when the agent's owner allows it.
+import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
+import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
+import { PocketError } from '../kit/errors.ts';
+import { callModel, type ModelResponse } from '../model/model-call.ts';
+
+type SamplingParams = CreateMessageRequest['params'];
+
+export async function sample(
+  model: LanguageModelV4,
+  params: SamplingParams,
+  signal: AbortSignal,
+  onAnswer: (response: ModelResponse) => Promise<unknown> = async () => {},
+): Promise<CreateMessageResult> {
+  const { systemPrompt, messages, maxTokens, temperature, stopSequences } = params;
+  const system: LanguageModelV4Message[] = systemPrompt ? [{ role: 'system', content: systemPrompt }] : [];
+  const response = await callModel({
+    model,
+    signal,
+    maxRetries: 2,
+    onRetry: () => {},
+    options: {
+      prompt: [...system, ...messages.map(promptMessage)],
+      maxOutputTokens: maxTokens,
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(stopSequences === undefined ? {} : { stopSequences }),
+    },
+  });
+  await onAnswer(response);
+  const finish = response.finishReason.unified;
+  if (finish === 'content-filter') {
+    throw new PocketError('ANSWER_FILTERED', 'The provider held the answer back (content filter).');
+  }
+  if (finish === 'error') throw new PocketError('MODEL_FAILED', 'The model ended its answer with an error.');
+  if (finish === 'interrupted')
+    throw new PocketError('ANSWER_CUT_OFF', 'The provider broke the answer off; ask again.');
+  const text = response.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+  const stopReason = finish === 'length' ? 'maxTokens' : 'endTurn';
+  return { model: model.modelId, role: 'assistant', content: { type: 'text', text }, stopReason };
+}
+
+function promptMessage({ role, content }: SamplingParams['messages'][number]): LanguageModelV4Message {
+  const blocks = Array.isArray(content) ? content : [content];
+  const parts = blocks.map((block) => {
+    if (block.type === 'text') return { type: 'text' as const, text: block.text };
+    if (block.type === 'image' || block.type === 'audio') {
+      return { type: 'file' as const, mediaType: block.mimeType, data: { type: 'data' as const, data: block.data } };
+    }
+    return { type: 'text' as const, text: JSON.stringify(block) };
+  });
+  return { role, content: parts };
+}

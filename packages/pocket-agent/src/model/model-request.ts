@@ -1,0 +1,117 @@
+// A request as the provider of a model takes it, and what its refusal teaches for the next one.
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { errorText } from '../kit/errors.ts';
+import { promptFor } from './prompt.ts';
+import { imagesIn } from './prompt-repair.ts';
+import { providerText, statusOf } from './provider-errors.ts';
+import { learnImages, learnRule } from './provider-rules.ts';
+
+type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
+
+/** Tools that a model refused, by their definitions: a changed tool is offered again. */
+const refusedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
+/** Top-level fields of the request that are left out for a model. */
+const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
+
+export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const prompt = promptFor(model, options.prompt);
+  const refused = refusedTools.get(model);
+  const tools = refused ? options.tools?.filter((tool) => !refused.has(tool)) : options.tools;
+  const request = { ...options, prompt };
+  if (tools !== options.tools) {
+    request.tools = tools;
+    if (tools?.length === 0) {
+      delete request.tools;
+      delete request.toolChoice;
+    }
+  }
+  const { toolChoice: choice } = request;
+  // providers refuse a choice of a tool that they are not given
+  if (choice?.type === 'tool' && !tools?.some(({ name }) => name === choice.toolName))
+    request.toolChoice = { type: 'auto' };
+  return mustNotThink(model, request) ? withoutThinking(request) : request;
+}
+
+/**
+ * What is left out of later requests because the model refused this one, in words. Undefined when the refusal says
+ * nothing that another request could do better.
+ */
+export function learnFrom(
+  model: LanguageModelV4,
+  error: unknown,
+  request: LanguageModelV4CallOptions,
+): string | undefined {
+  const status = statusOf(error);
+  if (status !== 400 && status !== 404 && status !== 422) return undefined;
+  const refusal = `${errorText(error)} ${providerText(error) ?? ''} ${codeOf(error)}`;
+  return (
+    learnTools(model, refusal, request.tools ?? []) ??
+    learnField(model, refusal) ??
+    learnRule(model, refusal) ??
+    learnImages(model, refusal, imagesIn(request.prompt))
+  );
+}
+
+/** Lets the request of `model` go without fields that its server refuses. */
+export function omitFields(model: LanguageModelV4, fields: Set<string>): void {
+  omittedFields.set(model, fields);
+}
+
+function learnField(model: LanguageModelV4, refusal: string): string | undefined {
+  const fields = omittedFields.get(model);
+  const isRefused =
+    /stream_options.{0,80}(not permitted|unsupported|not supported|unknown|unrecognized|unexpected|extra)/is;
+  const isNamed = /(not permitted|unsupported|unknown|unrecognized|unexpected|extra\w*).{0,80}stream_options/is;
+  if (!fields || fields.has('stream_options') || !(isRefused.test(refusal) || isNamed.test(refusal))) return undefined;
+  fields.add('stream_options');
+  return 'stream_options';
+}
+
+/** How OpenAI, Anthropic and Gemini name a tool they refuse. */
+const namedTool = /schema for function '([^']+)'/g;
+const numberedTool = /\btools(?:\.|\[)(\d+)(?:\.|\])(?!function_declarations|.?functionDeclarations)/g;
+const numberedDeclaration = /function_?declarations\[(\d+)\]/gi;
+
+function learnTools(model: LanguageModelV4, refusal: string, tools: readonly Tool[]): string | undefined {
+  const names = [...refusal.matchAll(namedTool)].map(([, name]) => name);
+  const declarations = [...refusal.matchAll(numberedDeclaration)];
+  const numbers = (declarations.length > 0 ? declarations : [...refusal.matchAll(numberedTool)]).map(([, number]) =>
+    Number(number),
+  );
+  const found = tools.filter((tool, index) => names.includes(tool.name) || numbers.includes(index));
+  if (found.length === 0) return undefined;
+  const refused = refusedTools.get(model) ?? new WeakSet<Tool>();
+  refusedTools.set(model, refused);
+  for (const tool of found) refused.add(tool);
+  return found.map((tool) => `tool "${tool.name}"`).join(', ');
+}
+
+function codeOf(error: unknown): string {
+  const data = error instanceof Error && 'data' in error ? error.data : undefined;
+  const inner = typeof data === 'object' && data !== null ? Reflect.get(data, 'error') : undefined;
+  return typeof inner === 'object' && inner !== null ? String(Reflect.get(inner, 'code') ?? '') : '';
+}
+
+/**
+ * Claude up to 4.5 cannot begin to think in the middle of a turn: a loop that another model began goes on without
+ * thinking until the turn is over.
+ */
+function mustNotThink({ provider, modelId }: LanguageModelV4, options: LanguageModelV4CallOptions): boolean {
+  if (!/anthropic/.test(provider) || /claude-[a-z]+-(4-[6-9]|[5-9]|\d\d)(\D|$)/.test(modelId)) return false;
+  const asked = options.reasoning !== undefined && !['none', 'provider-default'].includes(options.reasoning);
+  const isOn = asked || options.providerOptions?.anthropic?.thinking !== undefined;
+  return isOn && options.prompt.at(-1)?.role === 'tool' && !beganWithThought(options.prompt);
+}
+
+function beganWithThought(prompt: LanguageModelV4Prompt): boolean {
+  const answer = prompt.findLast((message) => message.role === 'assistant');
+  const first = answer?.content[0];
+  if (first?.type !== 'reasoning') return false;
+  const { signature, redactedData } = first.providerOptions?.anthropic ?? {};
+  return signature !== undefined || redactedData !== undefined;
+}
+
+function withoutThinking({ reasoning: _, ...options }: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+  const { thinking: __, effort: ___, ...anthropic } = options.providerOptions?.anthropic ?? {};
+  return { ...options, providerOptions: { ...options.providerOptions, anthropic } };
+}

@@ -1,0 +1,276 @@
+// What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { aText, OptionSet, orNull, textsByName } from '../kit/options.ts';
+import { addressInstead, closest } from '../kit/suggest.ts';
+import { modelFetch } from './model-fetch.ts';
+import { omitFields } from './model-request.ts';
+
+export type LanguageModel = LanguageModelV4;
+
+/** For models named by a string; an object brings its own settings. */
+export interface ModelSettings {
+  apiKey?: string;
+  baseUrl?: string;
+  headers?: Record<string, string>;
+}
+
+export const modelSettings = new OptionSet<ModelSettings>('agentConfig.modelSettings', {
+  apiKey: { ...aText, isSecret: true },
+  baseUrl: aText,
+  headers: { ...textsByName, ...orNull(textsByName.text, textsByName.isMet) },
+});
+
+interface Factory {
+  languageModel(modelId: string): LanguageModelV4;
+}
+
+interface Provider {
+  packageName: string;
+  /** One of these must be set unless `apiKey` is given. None: works without a key. */
+  keys: readonly string[];
+  /** The variable that its package takes a base URL from, or we do. */
+  baseUrl?: string;
+  /** `where` is what the settings are called in an error. */
+  load(settings: ModelSettings, where: string): Promise<Factory>;
+}
+
+/** The stand-in that needs no key: rules, not an LLM. */
+const DEMO = 'demo';
+const OLLAMA_URL = 'http://127.0.0.1:11434/v1';
+
+const providers: Readonly<Record<string, Provider>> = {
+  openai: {
+    packageName: '@ai-sdk/openai',
+    keys: ['OPENAI_API_KEY'],
+    baseUrl: 'OPENAI_BASE_URL',
+    load: async (settings) => (await import('@ai-sdk/openai')).createOpenAI(common(settings)),
+  },
+  anthropic: {
+    packageName: '@ai-sdk/anthropic',
+    keys: ['ANTHROPIC_API_KEY'],
+    baseUrl: 'ANTHROPIC_BASE_URL',
+    load: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(common(settings)),
+  },
+  google: {
+    packageName: '@ai-sdk/google',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    load: async (settings) => {
+      const apiKey = settings.apiKey ?? process.env.GOOGLE_GENERATIVE_AI_API_KEY ?? process.env.GEMINI_API_KEY;
+      return (await import('@ai-sdk/google')).createGoogleGenerativeAI(common({ ...settings, apiKey }));
+    },
+  },
+  azure: {
+    packageName: '@ai-sdk/azure',
+    keys: ['AZURE_API_KEY'],
+    load: async (settings, where) => {
+      if (!settings.baseUrl && !process.env.AZURE_RESOURCE_NAME) {
+        throw new PocketError(
+          'CONFIG_INVALID',
+          `Models under "azure/" need to know where they are: set AZURE_RESOURCE_NAME or ${where}.baseUrl.`,
+        );
+      }
+      const baseUrl = settings.baseUrl && withAzurePath(settings.baseUrl);
+      return (await import('@ai-sdk/azure')).createAzure(common({ ...settings, ...(baseUrl && { baseUrl }) }));
+    },
+  },
+  ollama: {
+    packageName: '@ai-sdk/openai-compatible',
+    keys: [],
+    baseUrl: 'OLLAMA_BASE_URL',
+    load: (settings, where) => {
+      const baseUrl = settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL;
+      const wayOut = settings.baseUrl ? `mend ${where}.baseUrl` : 'set OLLAMA_BASE_URL';
+      return compatible('ollama', withPath(baseUrl, '/v1'), settings, fetchFromOllama(wayOut));
+    },
+  },
+  'openai-compatible': {
+    packageName: '@ai-sdk/openai-compatible',
+    keys: [],
+    baseUrl: 'OPENAI_COMPATIBLE_BASE_URL',
+    load: (settings, where) => {
+      const baseUrl = settings.baseUrl ?? process.env.OPENAI_COMPATIBLE_BASE_URL;
+      if (!baseUrl) {
+        throw new PocketError(
+          'CONFIG_INVALID',
+          `Models under "openai-compatible/" need a base URL: set ${where}.baseUrl or OPENAI_COMPATIBLE_BASE_URL.`,
+        );
+      }
+      const apiKey = settings.apiKey ?? process.env.OPENAI_COMPATIBLE_API_KEY;
+      return compatible('openai-compatible', baseUrl, { ...settings, apiKey });
+    },
+  },
+};
+
+/** Prefixes that other programs use: the one we use instead, or where their API that copies OpenAI's is. */
+const otherPrefixes: Readonly<Record<string, { prefix: string } | { baseUrl: string; packageName?: string }>> = {
+  gemini: { prefix: 'google' },
+  vertex_ai: { prefix: 'google' },
+  claude: { prefix: 'anthropic' },
+  chatgpt: { prefix: 'openai' },
+  ollama_chat: { prefix: 'ollama' },
+  mistral: { baseUrl: 'https://api.mistral.ai/v1', packageName: '@ai-sdk/mistral' },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1', packageName: '@ai-sdk/groq' },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1' },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1', packageName: '@ai-sdk/deepseek' },
+  xai: { baseUrl: 'https://api.x.ai/v1', packageName: '@ai-sdk/xai' },
+  together_ai: { baseUrl: 'https://api.together.xyz/v1' },
+  fireworks_ai: { baseUrl: 'https://api.fireworks.ai/inference/v1' },
+  bedrock: { baseUrl: '', packageName: '@ai-sdk/amazon-bedrock' },
+};
+
+const bareNames: readonly (readonly [RegExp, string])[] = [
+  [/^(gpt-|chatgpt-|o[1-9](-|$))/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^(gemini|gemma)-/, 'google'],
+];
+
+/** `where` is what the settings are called in an error. */
+export async function resolveModel(
+  model: string | LanguageModel,
+  settings: ModelSettings = {},
+  where = 'agentConfig.modelSettings',
+): Promise<LanguageModel> {
+  if (typeof model !== 'string') return model;
+  modelSettings.check(settings, where);
+  if (model === DEMO) return (await import('../demo/model.ts')).createDemoModel();
+  const { provider, modelId } = findProvider(model);
+  if (settings.baseUrl) checkBaseUrl(`${where}.baseUrl`, settings.baseUrl);
+  else if (provider.baseUrl) checkBaseUrl(provider.baseUrl, process.env[provider.baseUrl]);
+  const hasKey = settings.apiKey || provider.keys.length === 0 || provider.keys.some((key) => process.env[key]);
+  if (!hasKey) {
+    throw new PocketError(
+      'MODEL_KEY_MISSING',
+      `Model "${model}" needs a key: set ${provider.keys.join(' or ')}, or pass ${where}.apiKey.`,
+    );
+  }
+  try {
+    return (await provider.load(settings, where)).languageModel(modelId);
+  } catch (error) {
+    if (error instanceof PocketError || !isMissing(error, provider.packageName)) throw error;
+    throw new PocketError(
+      'MODEL_PACKAGE_MISSING',
+      `Model "${model}" needs the package ${provider.packageName}: npm install ${provider.packageName}`,
+      { cause: error },
+    );
+  }
+}
+
+/** Throws for a name that can never work, without loading anything. */
+export function checkModelName(model: string): void {
+  if (model === DEMO) return;
+  findProvider(model);
+}
+
+/** Undefined for what names none, as "demo". */
+export function providerOf(model: string): string | undefined {
+  const slash = model.indexOf('/');
+  return slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];
+}
+
+function findProvider(model: string): { provider: Provider; modelId: string } {
+  const name = providerOf(model);
+  const modelId = model.slice(model.indexOf('/') + 1);
+  const provider = name !== undefined && Object.hasOwn(providers, name) ? providers[name] : undefined;
+  if (!provider || !modelId) throw unknownModel(model);
+  return { provider, modelId };
+}
+
+function unknownModel(model: string): PocketError {
+  const names = Object.keys(providers);
+  const prefixes = names.map((name) => `${name}/…`).join(', ');
+  const slash = model.indexOf('/');
+  const prefix = model.slice(0, Math.max(slash, 0));
+  const instead = insteadOf(prefix, model.slice(slash + 1));
+  if (instead) return new PocketError('MODEL_UNKNOWN', `Unknown model "${model}". ${instead}`);
+  const near = slash < 0 ? closest(model, [DEMO]) : closest(prefix, names);
+  const meant = near && near !== prefix ? ` Did you mean "${near}${slash < 0 ? '' : model.slice(slash)}"?` : '';
+  const ofRouter = slash < 0 ? ' A name of a router needs the option "router" of the agent.' : '';
+  return new PocketError(
+    'MODEL_UNKNOWN',
+    `Unknown model "${model}".${meant} Write one of ${prefixes}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter}`,
+  );
+}
+
+/** How to write a model whose prefix other programs know. */
+function insteadOf(prefix: string, modelId: string): string | undefined {
+  const known = Object.hasOwn(otherPrefixes, prefix) ? otherPrefixes[prefix] : undefined;
+  if (!known || !modelId) return undefined;
+  if ('prefix' in known) return `Write "${known.prefix}/${modelId}".`;
+  const { baseUrl, packageName } = known;
+  const compatible = baseUrl && `Write "openai-compatible/${modelId}" with the base URL ${baseUrl}`;
+  const object = packageName && `pass a model object of the package ${packageName}`;
+  return `${[compatible, object].filter(Boolean).join(', or ')}.`.replace(/^pass/, 'Pass');
+}
+
+function common({ apiKey, baseUrl, headers }: ModelSettings) {
+  const given = { ...(apiKey && { apiKey }), ...(baseUrl && { baseURL: baseUrl }), ...(headers && { headers }) };
+  return { ...given, fetch: modelFetch };
+}
+
+async function compatible(
+  name: string,
+  baseURL: string,
+  settings: ModelSettings,
+  fetch?: typeof globalThis.fetch,
+): Promise<Factory> {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  const omitted = new Set<string>();
+  const factory = createOpenAICompatible({
+    ...common(settings),
+    name,
+    baseURL,
+    includeUsage: true,
+    ...(fetch && { fetch }),
+    transformRequestBody: (body) => Object.fromEntries(Object.entries(body).filter(([field]) => !omitted.has(field))),
+  });
+  return {
+    languageModel(modelId) {
+      const model = factory.languageModel(modelId);
+      omitFields(model, omitted);
+      return model;
+    },
+  };
+}
+
+/** Ollama and Azure show their addresses without the path of their API. */
+function withPath(baseUrl: string, path: string): string {
+  const url = new URL(baseUrl);
+  return url.pathname === '/' ? new URL(path, url).href : baseUrl;
+}
+
+function withAzurePath(baseUrl: string): string {
+  return /\.azure\.com$/.test(new URL(baseUrl).hostname) ? withPath(baseUrl, '/openai') : baseUrl;
+}
+
+/** Says what to do when nothing listens; the AI SDK knows a network error by its text and shows the cause of it. */
+function fetchFromOllama(wayOut: string): typeof globalThis.fetch {
+  return async (input, init) => {
+    try {
+      return await modelFetch(input, init);
+    } catch (error) {
+      const reason = errorText(error);
+      if (!(error instanceof TypeError) || !/ECONNREFUSED|ENOTFOUND/.test(reason)) throw error;
+      const text = `${reason.replace('fetch failed: ', '')}. Is Ollama running? Start Ollama or ${wayOut}.`;
+      throw new TypeError(error.message, { cause: new Error(text, { cause: error }) });
+    }
+  };
+}
+
+function checkBaseUrl(name: string, baseUrl: string | undefined): void {
+  const instead = baseUrl ? addressInstead(baseUrl) : undefined;
+  if (instead === undefined) return;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `${name} must be a whole URL such as "http://localhost:8000/v1", got "${baseUrl}". ${instead}`,
+  );
+}
+
+function isMissing(error: unknown, packageName: string): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    error.code === 'ERR_MODULE_NOT_FOUND' &&
+    errorText(error).includes(packageName)
+  );
+}

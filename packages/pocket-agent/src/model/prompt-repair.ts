@@ -1,0 +1,210 @@
+// One message as a provider takes it. What it would refuse is changed or left out here; the history is not touched.
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import { imageTypeOf, isBase64, standardBase64 } from '../base/image-data.ts';
+import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
+import { validToolName } from '../base/tool-names.ts';
+import { sha256 } from '../kit/late-node.ts';
+import { isOwn, isOwnProvider, withoutItems } from './part-origin.ts';
+import type { ProviderRules } from './provider-rules.ts';
+
+/** Who a message is built for. */
+export interface PromptTarget {
+  rules: ProviderRules;
+  /** Undefined for a prompt that another layer will adapt to its model. */
+  owner: { origin: string; provider: string } | undefined;
+}
+
+/** What stands for a user message that says nothing. */
+const NO_TEXT = '(no text)';
+
+type AssistantPart = AssistantMessage['content'][number];
+type UserPart = UserMessage['content'][number];
+type ToolPart = ToolMessage['content'][number];
+
+/** Undefined when nothing is left of it. The same object when nothing has to change. */
+export function repairMessage(message: Message, target: PromptTarget): Message | undefined {
+  switch (message.role) {
+    case 'user':
+      return repairUser(message, target);
+    case 'assistant':
+      return repairAssistant(message, target);
+    case 'tool':
+      return withContent(
+        message,
+        message.content.map((part) => repairToolPart(part, target)),
+      );
+  }
+}
+
+function repairUser(message: UserMessage, { rules }: PromptTarget): UserMessage {
+  const content: UserPart[] = message.content
+    .filter((part) => !isBlank(part))
+    .map((part) => (part.type === 'file' ? repairFile(part, rules) : part));
+  return withContent(message, content.length > 0 ? content : [{ type: 'text', text: NO_TEXT }]);
+}
+
+function repairAssistant(message: AssistantMessage, target: PromptTarget): AssistantMessage | undefined {
+  const { rules } = target;
+  const parts = message.content.flatMap((part) => repairAssistantPart(part, target));
+  // a provider refuses an answer that ends in reasoning, and one that consists of it
+  const last = parts.findLastIndex((part) => isSaid(part, rules));
+  if (last < 0) return undefined;
+  const content = parts.filter((part, index) => part.type !== 'reasoning' || index < last);
+  return withContent(message, content);
+}
+
+function repairAssistantPart(part: AssistantPart, target: PromptTarget): AssistantPart[] {
+  const { rules, owner } = target;
+  switch (part.type) {
+    case 'text':
+      if (isBlank(part) && !keepsSignature(part, rules)) return [];
+      return [withoutForeignItems(part, target)];
+    case 'reasoning':
+      if (!rules.sendsReasoning) return [];
+      if (owner && hasForeignItems(part, target)) return [];
+      return [part];
+    case 'custom':
+      return owner && hasForeignItems(part, target) ? [] : [part];
+    case 'file':
+    case 'reasoning-file':
+      if (rules.keepsGenerated) return [part.type === 'file' ? withUrl(part) : part];
+      return part.type === 'file' ? [{ type: 'text', text: `[file of type ${part.mediaType}]` }] : [];
+    case 'tool-call':
+      if (part.providerExecuted && !keepsServerCall(part, target)) return [];
+      return [withoutForeignItems(withoutSignature(renamed(part, rules), rules), target)];
+    case 'tool-result':
+      return keepsServerCall(part, target) ? [withoutForeignItems(part, target)] : [];
+  }
+}
+
+function repairToolPart(part: ToolPart, { rules }: PromptTarget): ToolPart {
+  if (part.type !== 'tool-result') return part;
+  const named = renamed(part, rules);
+  const { output } = named;
+  if ((output.type === 'text' || output.type === 'error-text') && output.value.trim() === '') {
+    return { ...named, output: { ...output, value: '(no content)' } };
+  }
+  if (output.type !== 'content') return named;
+  const kept = output.value.filter((item) => item.type !== 'text' || item.text.trim() !== '');
+  const value = kept.map((item) => (item.type === 'file' ? repairFile(item, rules) : item));
+  if (value.length === 0) return { ...named, output: { type: 'text', value: '(no content)' } };
+  return sameItems(value, output.value) ? named : { ...named, output: { ...output, value } };
+}
+
+/** Whether a part is an answer by itself, unlike reasoning and what a provider notes beside it. */
+function isSaid(part: AssistantPart, rules: ProviderRules): boolean {
+  if (part.type === 'text') return !isBlank(part) || keepsSignature(part, rules);
+  return part.type !== 'reasoning' && part.type !== 'reasoning-file' && part.type !== 'custom';
+}
+
+function isBlank(part: { type: string; text?: string }): boolean {
+  return part.type === 'text' && (part.text ?? '').trim() === '';
+}
+
+/** Gemini signs empty text and wants the signature back. */
+function keepsSignature({ providerOptions: options }: LanguageModelV4TextPart, rules: ProviderRules): boolean {
+  const isSigned = [options?.google, options?.googleVertex, options?.vertex].some((each) => each?.thoughtSignature);
+  return rules.keepsGenerated && isSigned;
+}
+
+/** Signatures on calls are sent in a separate field, which strict servers refuse like reasoning. */
+function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoning }: ProviderRules): Part {
+  const options = Object.entries(part.providerOptions ?? {});
+  if (sendsReasoning || !options.some(([, fields]) => 'thoughtSignature' in fields)) return part;
+  const kept = options.map(([name, { thoughtSignature: _, ...fields }]) => [name, fields]);
+  return { ...part, providerOptions: Object.fromEntries(kept) };
+}
+
+function hasForeignItems(part: { providerOptions?: SharedV4ProviderOptions }, { rules, owner }: PromptTarget): boolean {
+  if (withoutItems(part) === part) return false;
+  return !rules.keepsItems || !owner || !isOwn(part, owner.origin);
+}
+
+/** Ids of stored items are known to the account that made them only. */
+function withoutForeignItems<Part extends AssistantPart>(part: Part, target: PromptTarget): Part {
+  return target.owner && hasForeignItems(part, target) ? withoutItems(part) : part;
+}
+
+function keepsServerCall(part: { providerOptions?: SharedV4ProviderOptions }, { rules, owner }: PromptTarget): boolean {
+  if (rules.serverCalls === 'all' || !owner) return true;
+  if (rules.serverCalls === 'none') return false;
+  return rules.serverCalls === 'account' ? isOwn(part, owner.origin) : isOwnProvider(part, owner.provider);
+}
+
+/** Models invent names that no provider takes back, and each has its own idea of an id. */
+function renamed<Part extends { toolName: string; toolCallId: string }>(part: Part, rules: ProviderRules): Part {
+  const toolName = validToolName(part.toolName);
+  const toolCallId = rules.shortCallIds ? shortId(part.toolCallId) : part.toolCallId;
+  return toolName === part.toolName && toolCallId === part.toolCallId ? part : { ...part, toolName, toolCallId };
+}
+
+function shortId(id: string): string {
+  return /^[a-zA-Z0-9]{9}$/.test(id) ? id : sha256(id).slice(0, 9);
+}
+
+/** The file as the provider takes it, or a note in its place. */
+function repairFile(
+  part: LanguageModelV4FilePart,
+  rules: ProviderRules,
+): LanguageModelV4FilePart | LanguageModelV4TextPart {
+  if (!part.mediaType.startsWith('image/')) {
+    const isTaken = rules.fileTypes?.test(part.mediaType) ?? true;
+    return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not take such files');
+  }
+  const key = rules.refusedImages.size > 0 ? imageKey(part) : undefined;
+  if (key !== undefined && rules.refusedImages.has(key)) return leftOut(part.mediaType, 'the provider refused it');
+  if (part.data.type !== 'data' || typeof part.data.data !== 'string') return withUrl(part);
+  const data = standardBase64(part.data.data);
+  const found = imageTypeOf(data);
+  const mediaType = found ?? part.mediaType;
+  if (!isBase64(data)) return leftOut(mediaType, 'it is not valid base64');
+  if (rules.imageTypes && !found) return leftOut(mediaType, 'its bytes are not those of an image');
+  if (rules.imageTypes && !rules.imageTypes.includes(mediaType)) {
+    return leftOut(mediaType, `this model takes ${rules.imageTypes.map((type) => type.slice(6)).join(', ')}`);
+  }
+  if (data.length > rules.maxImageLength) return leftOut(mediaType, 'it is larger than this model takes');
+  if (data === part.data.data && mediaType === part.mediaType) return part;
+  return { ...part, mediaType, data: { type: 'data', data } };
+}
+
+/** What an image is known by when it was refused. */
+function imageKey({ mediaType, data }: LanguageModelV4FilePart): string | undefined {
+  if (!mediaType.startsWith('image/')) return undefined;
+  if (data.type === 'url') return sha256(String(data.url));
+  return data.type === 'data' && typeof data.data === 'string' ? sha256(standardBase64(data.data)) : undefined;
+}
+
+/** The images of a prompt, by what they are known by. */
+export function imagesIn(prompt: LanguageModelV4Prompt): string[] {
+  const files = prompt.flatMap((message) => {
+    if (message.role === 'user') return message.content.filter((part) => part.type === 'file');
+    if (message.role !== 'tool') return [];
+    const outputs = message.content.map((part) => (part.type === 'tool-result' ? part.output : undefined));
+    const items = outputs.flatMap((output) => (output?.type === 'content' ? output.value : []));
+    return items.filter((item) => item.type === 'file');
+  });
+  return files.flatMap((file) => imageKey(file) ?? []);
+}
+
+function leftOut(mediaType: string, why: string): LanguageModelV4TextPart {
+  return { type: 'text', text: `[file of type ${mediaType} left out: ${why}]` };
+}
+
+/** A history that went through JSON holds URLs as text; models expect URL objects. */
+function withUrl(part: LanguageModelV4FilePart): LanguageModelV4FilePart {
+  if (part.data.type !== 'url' || typeof part.data.url !== 'string') return part;
+  return { ...part, data: { type: 'url', url: new URL(part.data.url) } };
+}
+
+function withContent<Any extends Message>(message: Any, content: Any['content']): Any {
+  return sameItems(content, message.content) ? message : { ...message, content };
+}
+
+function sameItems(some: readonly unknown[], others: readonly unknown[]): boolean {
+  return some.length === others.length && some.every((item, index) => item === others[index]);
+}

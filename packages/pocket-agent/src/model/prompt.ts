@@ -1,0 +1,124 @@
+// The history as a model wants it: a neutral prompt that grows with the history, and the same as one provider takes it.
+import type {
+  LanguageModelV4,
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+} from '@ai-sdk/provider';
+import type { Message, ToolMessage } from '../base/messages.ts';
+import { snapshot } from '../kit/snapshot.ts';
+import { originOf } from './part-origin.ts';
+import { type PromptTarget, repairMessage } from './prompt-repair.ts';
+import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
+
+const promptsWithUrls = new WeakSet<LanguageModelV4Prompt>();
+const anyModel: PromptTarget = { rules: neutralRules, owner: undefined };
+
+/** Converts each message once, not once per step. */
+export class PromptBuilder {
+  #prompt: LanguageModelV4Prompt = [];
+  #converted = 0;
+  #systemPrompt: string | undefined;
+
+  /** The messages are frozen; the array is reused by the next call, so models get a copy of it. */
+  build(messages: readonly Message[], systemPrompt: string | undefined): LanguageModelV4Prompt {
+    if (systemPrompt !== this.#systemPrompt || messages.length < this.#converted) this.reset();
+    this.#systemPrompt = systemPrompt;
+    if (this.#prompt.length === 0 && systemPrompt?.trim())
+      this.#prompt.push(snapshot({ role: 'system', content: systemPrompt }));
+    const added = messages.slice(this.#converted).flatMap((message) => repairMessage(message, anyModel) ?? []);
+    this.#converted = messages.length;
+    this.#append(added);
+    return this.#prompt;
+  }
+
+  reset(): void {
+    this.#prompt = [];
+    this.#converted = 0;
+  }
+
+  #append(added: readonly Message[]): void {
+    if (added.some(hasUrl)) promptsWithUrls.add(this.#prompt);
+    const last = this.#prompt.at(-1);
+    const isContinued = last?.role === 'tool' && added[0]?.role === 'tool';
+    if (isContinued) this.#prompt.pop();
+    for (const message of withJoinedResults(isContinued ? [last, ...added] : added))
+      this.#prompt.push(snapshot(message));
+  }
+}
+
+function hasUrl({ role, content }: Message): boolean {
+  return role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url');
+}
+
+/** Gemini wants the answers to all calls of a turn in one message, the others do not mind. */
+function withJoinedResults(messages: readonly Message[]): Message[] {
+  const joined: Message[] = [];
+  let results: ToolMessage | undefined;
+  for (const message of messages) {
+    if (message.role === 'tool' && results) results.content.push(...message.content);
+    else {
+      results = message.role === 'tool' ? { ...message, content: [...message.content] } : undefined;
+      joined.push(results ?? message);
+    }
+  }
+  return joined;
+}
+
+/** Whether a prompt made here holds images by URL, which some providers do not fetch. */
+export function hasUrls(prompt: LanguageModelV4Prompt): boolean {
+  return promptsWithUrls.has(prompt);
+}
+
+const repaired = new WeakMap<ProviderRules, WeakMap<Message, Message | 'nothing'>>();
+
+/** The prompt as the provider of `model` takes it; the same one for a provider nothing is known of. */
+export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  const rules = rulesOf(model);
+  if (rules === neutralRules) return prompt;
+  const target = { rules, owner: { origin: originOf(model), provider: model.provider } };
+  const known = repaired.get(rules) ?? new WeakMap<Message, Message | 'nothing'>();
+  repaired.set(rules, known);
+  const messages = prompt.flatMap((message): LanguageModelV4Message[] => {
+    if (message.role === 'system') return message.content.trim() === '' ? [] : [message];
+    const result = known.get(message) ?? snapshot(repairMessage(message, target)) ?? 'nothing';
+    known.set(message, result);
+    return result === 'nothing' ? [] : [result];
+  });
+  const lifted = rules.liftsFiles ? withLiftedFiles(messages) : messages;
+  return rules.answersTools ? withAnsweredTools(lifted) : lifted;
+}
+
+/** Files of tool results in a user message behind them, as every call must be answered before a user may speak. */
+function withLiftedFiles(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  return prompt.flatMap((message): LanguageModelV4Message[] => {
+    if (message.role !== 'tool') return [message];
+    const files: LanguageModelV4FilePart[] = [];
+    const results = liftFiles(message, files);
+    if (files.length === 0) return [results];
+    const note = { type: 'text' as const, text: 'Files from the tool results above:' };
+    return [results, { role: 'user', content: [note, ...files] }];
+  });
+}
+
+function liftFiles(message: ToolMessage, lifted: LanguageModelV4FilePart[]): ToolMessage {
+  const content = message.content.map((part) => {
+    if (part.type !== 'tool-result' || part.output.type !== 'content') return part;
+    const texts = part.output.value.map((item) => {
+      if (item.type === 'text') return item.text;
+      if (item.type !== 'file') return JSON.stringify(item);
+      lifted.push(item);
+      return `[${item.mediaType}: see file ${lifted.length} in the next user message]`;
+    });
+    // as plain text: these providers would show the model a list of parts as JSON
+    return { ...part, output: { type: 'text' as const, value: texts.join('\n') } };
+  });
+  return { ...message, content };
+}
+
+function withAnsweredTools(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  const seen: LanguageModelV4Message = { role: 'assistant', content: [{ type: 'text', text: 'I see the results.' }] };
+  return prompt.flatMap((message, index) =>
+    message.role === 'user' && prompt[index - 1]?.role === 'tool' ? [seen, message] : [message],
+  );
+}

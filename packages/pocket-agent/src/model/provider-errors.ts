@@ -1,0 +1,163 @@
+// What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
+import { errorText } from '../kit/errors.ts';
+import { redactErrorText, redactSecrets } from '../kit/redaction.ts';
+
+/** The response headers that an error carries, with names in small letters. */
+export function headersOf(error: unknown): Record<string, string> {
+  const headers = fieldOf(error, 'responseHeaders');
+  if (typeof headers !== 'object' || headers === null) return {};
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+/** The HTTP status that an error carries. */
+export function statusOf(error: unknown): number | undefined {
+  const status = fieldOf(error, 'statusCode');
+  return typeof status === 'number' ? status : undefined;
+}
+
+/** The server took the request and sent nothing until Node gave up: it may have been working, and bill the call. */
+export function wasSilent(error: unknown): boolean {
+  return /Headers ?Timeout|UND_ERR_HEADERS_TIMEOUT/.test(errorText(error));
+}
+
+/** How long the provider asks to wait: in its headers, or as Google does in its body. */
+export function retryAfterMs(error: unknown): number | undefined {
+  return retryAfterHeader(headersOf(error)) ?? retryInfo(bodyOf(error));
+}
+
+/** The same from the headers alone, with names in small letters. */
+export function retryAfterHeader(headers: Record<string, string>): number | undefined {
+  const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
+  if (ms >= 0) return ms;
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}
+
+/** `google.rpc.RetryInfo` among the details of an error. */
+function retryInfo(body: unknown): number | undefined {
+  const details = fieldOf(fieldOf(body, 'error'), 'details');
+  if (!Array.isArray(details)) return undefined;
+  const delays = details.map((detail) => fieldOf(detail, 'retryDelay')).filter((delay) => typeof delay === 'string');
+  const [, seconds] = /^(\d+(?:\.\d+)?)s$/.exec(delays[0] ?? '') ?? [];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
+/** What to tell of a failed call: never empty, never just the name of a status where the provider said more. */
+export function providerErrorText(error: unknown): string {
+  if (isHtml(error)) return htmlText(statusOf(error), String(fieldOf(error, 'url') ?? ''));
+  const text = errorText(error).trim();
+  const said = providerText(error);
+  if (said && !text.includes(said)) return STATUS_TEXT.test(text) ? said : `${text}: ${said}`;
+  if (text) return text;
+  const status = statusOf(error);
+  return status === undefined ? 'the provider gave no reason' : `HTTP ${status} without a reason`;
+}
+
+/** What stands in place of a text when a package cannot read the body of an error. */
+const STATUS_TEXT =
+  /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
+
+/** The text in the body of an error, whatever its shape; secrets redacted. */
+export function providerText(error: unknown): string | undefined {
+  const text = textIn(bodyOf(error));
+  return text && redactSecrets(text.slice(0, LONGEST_TEXT));
+}
+
+const LONGEST_TEXT = 1_000;
+/** Of the fields of an error that are looked at for secrets. */
+const DEEPEST_FIELD = 5;
+
+/**
+ * Redacts secrets in an error of a provider: programs print whole errors, with their causes and fields. The program may
+ * still use the objects that it refers to: plain ones are replaced by redacted copies, others stay as they are.
+ */
+export function redactError(error: unknown): void {
+  if (error instanceof Error) redacted(error, 0, new Map());
+}
+
+function redacted(value: unknown, depth: number, done: Map<object, unknown>): unknown {
+  if (typeof value === 'string') return redactErrorText(value);
+  if (typeof value !== 'object' || value === null || depth > DEEPEST_FIELD) return value;
+  if (done.has(value)) return done.get(value);
+  const target = value instanceof Error ? value : emptyCopy(value);
+  done.set(value, target ?? value);
+  if (!target) return value;
+  for (const key of Reflect.ownKeys(value)) {
+    const field: unknown = Reflect.get(value, key);
+    // the conversation is the program's own
+    const shown = key === 'requestBodyValues' ? field : redacted(field, depth + 1, done);
+    if (target !== value || shown !== field) Reflect.set(target, key, shown);
+  }
+  return target;
+}
+
+function emptyCopy(value: object): object | undefined {
+  if (Array.isArray(value)) return [];
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null ? Object.create(prototype) : undefined;
+}
+
+function textIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() || undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return value.map(issueText).filter(Boolean).join('; ') || undefined;
+  for (const name of ['message', 'detail', 'error', 'error_description', 'msg', 'errors']) {
+    const found = textIn(fieldOf(value, name));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** One of a list of problems, as FastAPI servers write them. */
+function issueText(issue: unknown): string | undefined {
+  const place = fieldOf(issue, 'loc');
+  const text = textIn(issue);
+  return text && Array.isArray(place) ? `${place.join('.')}: ${text}` : text;
+}
+
+function bodyOf(error: unknown): unknown {
+  const body = fieldOf(error, 'responseBody');
+  if (typeof body !== 'string') return fieldOf(error, 'data');
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a web page came in place of an answer. */
+export function isHtml(error: unknown): boolean {
+  if (/^text\/html/i.test(headersOf(error)['content-type'] ?? '')) return true;
+  const body = fieldOf(error, 'responseBody');
+  return typeof body === 'string' && /^\s*<(!doctype html|html)/i.test(body);
+}
+
+/** Throws when a stream has begun with a web page. */
+export function refuseHtml(headers: Record<string, string> | undefined): void {
+  const type = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+  if (!/^text\/html/i.test(type ?? '')) return;
+  throw Object.assign(new Error(htmlText(200, '')), { isRetryable: false, responseHeaders: headers, statusCode: 200 });
+}
+
+function htmlText(status: number | undefined, url: string): string {
+  const where = URL.canParse(url) ? ` at ${new URL(url).origin}${new URL(url).pathname}` : '';
+  const code = status === undefined || status < 400 ? '' : ` (HTTP ${status})`;
+  return `the server${where} answered with a web page${code}, not as a model API does. Check the base URL`;
+}
+
+/** Providers put plain objects into their streams in place of errors. */
+export function streamError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  if (typeof error !== 'object' || error === null) return new Error(String(error));
+  const { message, ...facts } = { message: undefined, code: undefined, ...error };
+  const text = typeof message === 'string' ? message : JSON.stringify(error);
+  const status = Number(facts.code);
+  return Object.assign(new Error(text), status >= 400 && status < 600 ? { statusCode: status } : {}, facts);
+}
+
+export function fieldOf(source: unknown, name: string): unknown {
+  return typeof source === 'object' && source !== null ? Reflect.get(source, name) : undefined;
+}

@@ -1,0 +1,109 @@
+// Images given by URL, fetched for models whose provider does not fetch them itself.
+import type {
+  LanguageModelV4,
+  LanguageModelV4FilePart,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+} from '@ai-sdk/provider';
+import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { errorText } from '../kit/errors.ts';
+
+interface InlineOptions {
+  signal: AbortSignal;
+  /** Also from this machine and its network, which strangers who give an agent URLs must not reach through it. */
+  allowPrivate: boolean;
+}
+
+interface Image {
+  mediaType: string;
+  bytes: Buffer;
+}
+
+const bounds = { redirects: 'follow', timeoutMs: 10_000, maxBytes: 20 * 1024 * 1024 } as const;
+const fetches: { public?: HttpFetch; none?: HttpFetch } = {};
+
+type UserMessage = Extract<LanguageModelV4Prompt[number], { role: 'user' }>;
+type RemotePart = LanguageModelV4FilePart & { data: { type: 'url' } };
+type InlinedPart = LanguageModelV4FilePart | LanguageModelV4TextPart;
+
+// by part, so that an image is asked for once, whatever came of it, however many steps and models look at it
+const fetched = new WeakMap<RemotePart, InlinedPart>();
+const inlined = new WeakMap<LanguageModelV4, WeakMap<UserMessage, UserMessage>>();
+
+/** The prompt with the images that this model cannot fetch put in as bytes, or as word of why they are missing. */
+export async function inlineImages(
+  prompt: LanguageModelV4Prompt,
+  model: LanguageModelV4,
+  options: InlineOptions,
+): Promise<LanguageModelV4Prompt> {
+  const done = inlined.get(model) ?? new WeakMap<UserMessage, UserMessage>();
+  inlined.set(model, done);
+  const open = prompt.filter((message) => message.role === 'user').filter((message) => !done.has(message));
+  const supported = await model.supportedUrls;
+  await Promise.all(
+    open.map(async (message) => {
+      const isMissing = (part: UserMessage['content'][number]) => isRemote(part) && !takesUrl(supported, part);
+      if (!message.content.some(isMissing)) return done.set(message, message);
+      const content = message.content.map((part) => (isRemote(part) && isMissing(part) ? inline(part, options) : part));
+      return done.set(message, { ...message, content: await Promise.all(content) });
+    }),
+  );
+  return prompt.map((message) => (message.role === 'user' ? (done.get(message) ?? message) : message));
+}
+
+function isRemote(part: { type: string; data?: { type: string } }): part is RemotePart {
+  return part.type === 'file' && part.data?.type === 'url';
+}
+
+function takesUrl(supported: Record<string, RegExp[]>, part: RemotePart): boolean {
+  const url = part.data.url.toString();
+  return Object.entries(supported).some(([mediaType, patterns]) => {
+    const prefix = mediaType.replace(/\*.*$/, '');
+    const fits = prefix.endsWith('/') || prefix === '' ? part.mediaType.startsWith(prefix) : part.mediaType === prefix;
+    return fits && patterns.some((pattern) => pattern.test(url));
+  });
+}
+
+async function inline(part: RemotePart, options: InlineOptions): Promise<InlinedPart> {
+  const known = fetched.get(part);
+  if (known) return known;
+  const { url } = part.data;
+  let result: InlinedPart;
+  try {
+    const { mediaType, bytes } = await fetchImage(url, options);
+    result = { ...part, mediaType, data: { type: 'data', data: bytes.toString('base64') } };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    // a dead link must not end the conversation; a query often holds a signature, which is a secret
+    const reason = reasonOf(error).replaceAll(url.href, url.host);
+    result = { type: 'text', text: `[The image ${url.host}${url.pathname} could not be fetched: ${reason}]` };
+  }
+  fetched.set(part, result);
+  return result;
+}
+
+async function fetchImage(url: URL, { signal, allowPrivate }: InlineOptions): Promise<Image> {
+  const { makeFetch } = await import('@pocket-agent/http/fetch');
+  const guard = allowPrivate ? 'none' : 'public';
+  fetches[guard] ??= makeFetch({ ...bounds, guard });
+  const response = await fetches[guard](url, { signal });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    throw new Error(`HTTP ${response.status}`);
+  }
+  const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!mediaType.startsWith('image/')) {
+    await response.body?.cancel();
+    throw new Error(`it is no image but "${mediaType}"`);
+  }
+  return { mediaType, bytes: Buffer.from(await response.arrayBuffer()) };
+}
+
+const REFUSED: Record<string, string> = {
+  PRIVATE_ADDRESS: 'its address is private (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows that)',
+};
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return REFUSED[code] ?? errorText(error);
+}

@@ -1,0 +1,65 @@
+// The conversations of those who talk to a served agent: an agent of their own each, forgotten when it is long unused.
+import type { PocketAgent } from '../agent/agent.ts';
+import { oldestOfLargest } from '../kit/fair-share.ts';
+
+type Agent = PocketAgent<unknown>;
+
+interface ConversationsOptions {
+  most: number;
+  make(): Agent;
+  onError(error: unknown): void;
+}
+
+export interface ConversationKey {
+  /** The only one who speaks in it: the token of a client. */
+  owner: string;
+  id: string;
+}
+
+/** The conversations used last; older ones that nobody waits for are forgotten. */
+export class Conversations {
+  readonly #options: ConversationsOptions;
+  readonly #kept = new Map<string, { agent: Agent; owner: string; uses: number }>();
+
+  constructor(options: ConversationsOptions) {
+    this.#options = options;
+  }
+
+  async use<Result>({ owner, id }: ConversationKey, work: (agent: Agent) => Promise<Result>): Promise<Result> {
+    const key = JSON.stringify([owner, id]);
+    const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), owner, uses: 0 };
+    this.#kept.delete(key);
+    this.#kept.set(key, conversation); // the last one is the one used last
+    conversation.uses++;
+    this.#forgetOldest();
+    try {
+      return await work(conversation.agent);
+    } finally {
+      conversation.uses--;
+    }
+  }
+
+  has({ owner, id }: ConversationKey): boolean {
+    return this.#kept.has(JSON.stringify([owner, id]));
+  }
+
+  close(): void {
+    for (const { agent } of this.#kept.values()) this.#end(agent);
+    this.#kept.clear();
+  }
+
+  #forgetOldest(): void {
+    while (this.#kept.size > this.#options.most) {
+      const idle = [...this.#kept].filter(([, { uses }]) => uses === 0);
+      const oldest = oldestOfLargest(idle.map(([key, { owner }]) => [key, owner] as const));
+      if (oldest === undefined) return;
+      const found = this.#kept.get(oldest);
+      this.#kept.delete(oldest);
+      if (found) this.#end(found.agent);
+    }
+  }
+
+  #end(agent: Agent): void {
+    agent.close().catch(this.#options.onError);
+  }
+}

@@ -1,0 +1,226 @@
+// A run that a client of ours waits for. When it needs approval, a client of 2026 gets the question as the result and
+// comes back with the answer; a client of 2025 is asked while its call goes on.
+import { randomUUID } from 'node:crypto';
+import {
+  acceptedContent,
+  type CallToolResult,
+  type ElicitRequestFormParams,
+  fromJsonSchema,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { ApprovalAnswer, ApprovalRequest, Approve } from '../access/approval.ts';
+import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../access/remote-approval.ts';
+import { LONGEST_TIMER_MS } from '../kit/abort.ts';
+import { errorText, PocketError } from '../kit/errors.ts';
+import { oldestOfLargest } from '../kit/fair-share.ts';
+
+interface Question {
+  id: string;
+  request: ApprovalRequest;
+  answer(answer: ApprovalAnswer): void;
+}
+
+const answerSchema = {
+  type: 'object' as const,
+  properties: {
+    approve: { type: 'boolean' as const, title: 'Allow this call' },
+    reason: { type: 'string' as const, title: 'Why not' },
+  },
+  required: ['approve'],
+};
+const answerReader = fromJsonSchema<{ approve: boolean; reason?: string }>(answerSchema);
+/** How much of a client's error the model reads. */
+const MOST_REASON = 200;
+const KEPT_MS = 900_000;
+/** Clients that never come back must not fill the memory of the others. */
+const MOST_WAITING = 1_000;
+
+/** Who calls, in which conversation. */
+export interface Caller {
+  /** The token of the client: only its owner may go on with a run. */
+  owner: string;
+  conversation: string;
+}
+
+interface Waiting extends Caller {
+  run: ServedRun;
+  /** The step of the client that made the call, if it names its steps. */
+  step: unknown;
+  timer: NodeJS.Timeout;
+}
+
+/** The runs of one server that wait for an answer of their client. */
+export class ServedRuns {
+  readonly #waiting = new Map<string, Waiting>();
+
+  async start(caller: Caller, begin: Begin, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const { envelope, signal } = context.mcpReq;
+    if (!envelope) return begin({ signal, approve: (request) => askNow(context, request), context: () => context });
+    // a client that goes on in a conversation without answering has given up its question, and must not wait for it
+    for (const [id, waiting] of this.#waiting) if (isLeft(waiting, caller, stepOf(context))) this.#drop(id);
+    return this.#serve(new ServedRun(begin), caller, context);
+  }
+
+  /** A client that comes back with answers, or undefined when the request is a new one. */
+  async resume(owner: string, context: ServerContext): Promise<CallToolResult | InputRequiredResult | undefined> {
+    const id = context.mcpReq.requestState<string>();
+    if (typeof id !== 'string') return undefined;
+    const found = this.#waiting.get(id);
+    if (!found || found.owner !== owner) {
+      return failed('This run is not known here, or no longer: ask again.');
+    }
+    this.#take(id);
+    found.run.takeAnswers(context);
+    return this.#serve(found.run, found, context);
+  }
+
+  close(): void {
+    for (const id of [...this.#waiting.keys()]) this.#drop(id);
+  }
+
+  #take(id: string): Waiting | undefined {
+    const found = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    clearTimeout(found?.timer);
+    return found;
+  }
+
+  #drop(id: string): void {
+    this.#take(id)?.run.abort();
+  }
+
+  #keep(run: ServedRun, { owner, conversation }: Caller, context: ServerContext): string {
+    const id = randomUUID();
+    if (this.#waiting.size >= MOST_WAITING) {
+      const oldest = oldestOfLargest([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
+      if (oldest !== undefined) this.#drop(oldest);
+    }
+    // a client that never comes back must not be waited for
+    const timer = setTimeout(() => this.#drop(id), KEPT_MS).unref();
+    this.#waiting.set(id, { run, owner, conversation, step: stepOf(context), timer });
+    return id;
+  }
+
+  async #serve(run: ServedRun, caller: Caller, context: ServerContext): Promise<CallToolResult | InputRequiredResult> {
+    const outcome = await run.next(context);
+    if ('result' in outcome) return outcome.result;
+    const requestState = this.#keep(run, caller, context);
+    const inputRequests = Object.fromEntries(
+      outcome.questions.map(({ id, request }) => [id, inputRequired.elicit(questionOf(request))]),
+    );
+    return inputRequired({ inputRequests, requestState });
+  }
+}
+
+export interface ServedRunOptions {
+  signal: AbortSignal;
+  approve: Approve;
+  /** The request that is being served just now. */
+  context(): ServerContext;
+}
+
+type Begin = (options: ServedRunOptions) => Promise<CallToolResult>;
+
+class ServedRun {
+  readonly #controller = new AbortController();
+  readonly #finished: Promise<CallToolResult>;
+  #questions: Question[] = [];
+  /** Those that the client was sent; later ones wait for their turn. */
+  #sent: Question[] = [];
+  #asked = Promise.withResolvers<void>();
+  #context: ServerContext | undefined;
+  #count = 0;
+
+  constructor(begin: Begin) {
+    const context = () => {
+      if (!this.#context) throw new PocketError('ABORTED', 'No request is being served.');
+      return this.#context;
+    };
+    const start = () => begin({ signal: this.#controller.signal, approve: (request) => this.#ask(request), context });
+    // begins when the first request is there to be served
+    this.#finished = Promise.resolve().then(start);
+    this.#finished.catch(() => {}); // told by next()
+  }
+
+  /** The result, or the questions that stand in its way. */
+  async next(context: ServerContext): Promise<{ result: CallToolResult } | { questions: Question[] }> {
+    this.#context = context;
+    const { signal } = context.mcpReq;
+    const abort = () => this.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      const asked = this.#asked.promise.then(() => undefined);
+      const result = await Promise.race([this.#finished, asked]);
+      if (result) return { result };
+      this.#asked = Promise.withResolvers();
+      this.#sent = this.#questions.splice(0);
+      return { questions: this.#sent };
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  takeAnswers(context: ServerContext): void {
+    const questions = this.#sent;
+    this.#sent = [];
+    for (const { id, answer } of questions) answer(answerIn(context.mcpReq.inputResponses, id));
+  }
+
+  abort(): void {
+    this.#controller.abort(new PocketError('ABORTED', 'The client has given this run up.'));
+  }
+
+  #ask(request: ApprovalRequest): Promise<ApprovalAnswer> {
+    return new Promise((resolve) => {
+      this.#questions.push({
+        id: `approve_${request.hash.slice(0, 16)}_${++this.#count}`,
+        request,
+        answer: resolve,
+      });
+      this.#asked.resolve();
+    });
+  }
+}
+
+function questionOf(request: ApprovalRequest): ElicitRequestFormParams {
+  return {
+    message: approvalText(request),
+    requestedSchema: answerSchema,
+    _meta: { [APPROVAL_META_KEY]: describeApproval(request) },
+  };
+}
+
+function answerIn(responses: ServerContext['mcpReq']['inputResponses'], id: string): ApprovalAnswer {
+  const given = acceptedContent(responses, id, answerReader);
+  const said = (responses?.[id] as { content?: unknown } | undefined)?.content;
+  return given?.approve ? 'allow' : remoteRefusal(said, 'the client said no');
+}
+
+/** In the 2025 era. A client that answers the question with an error has not approved, and is not waited for. */
+async function askNow({ mcpReq }: ServerContext, request: ApprovalRequest): Promise<ApprovalAnswer> {
+  try {
+    const question = { method: 'elicitation/create' as const, params: questionOf(request) };
+    const answer = await mcpReq.send(question, { signal: request.signal, timeout: LONGEST_TIMER_MS });
+    return answerIn({ answer }, 'answer');
+  } catch (error) {
+    request.signal.throwIfAborted();
+    const reason = errorText(error).slice(0, MOST_REASON);
+    return { deny: `the client could not be asked for approval (${reason})`, by: 'nobody' };
+  }
+}
+
+function stepOf({ mcpReq: { _meta: meta } }: ServerContext): unknown {
+  return meta?.step_id;
+}
+
+/** Calls of one step are made together: none of them means that another was given up. */
+function isLeft(before: Waiting, now: Caller, step: unknown): boolean {
+  const isSame = before.owner === now.owner && before.conversation === now.conversation;
+  return isSame && (step === undefined || before.step !== step);
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}

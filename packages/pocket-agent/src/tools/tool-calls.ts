@@ -1,0 +1,141 @@
+// The tool calls in an answer of a model, read with care: models write broken JSON, and some repeat or forget ids.
+
+import {
+  type AssistantMessage,
+  generatedPart,
+  type Message,
+  providerResultPart,
+  toolCallPart,
+} from '../base/messages.ts';
+import { PocketError } from '../kit/errors.ts';
+import { snapshot } from '../kit/snapshot.ts';
+import type { ModelResponse } from '../model/model-call.ts';
+import type { RequestedCall } from './tool-runner.ts';
+
+/** What the strictest provider takes, so that a conversation can go on with any of them. */
+const acceptedId = /^[a-zA-Z0-9_-]{1,64}$/;
+
+export interface ReadAnswer {
+  message: AssistantMessage;
+  requested: RequestedCall[];
+}
+
+/** `ids` are those the history has already; those of this answer are added. */
+export function readAnswer(
+  { content, finishReason }: Pick<ModelResponse, 'content' | 'finishReason'>,
+  ids: Set<string>,
+): ReadAnswer {
+  const cutOff = isCutOff(finishReason) ? content.at(-1) : undefined;
+  const message: AssistantMessage = { role: 'assistant', content: [] };
+  const requested: RequestedCall[] = [];
+  let renamed: Map<string, string> | undefined;
+  for (const part of content) {
+    if (part.type === 'tool-call') {
+      const { toolCallId } = part;
+      const name = nameOf(part);
+      const input = inputOf(part);
+      const isFree = typeof toolCallId === 'string' && acceptedId.test(toolCallId) && !ids.has(toolCallId);
+      const id = isFree ? toolCallId : crypto.randomUUID();
+      ids.add(id);
+      if (id !== toolCallId) {
+        renamed ??= new Map();
+        renamed.set(toolCallId, id);
+      }
+      const { arguments: args, malformed } = part === cutOff ? unfinished(name) : readArguments(name, input);
+      const call = snapshot({ id, name, arguments: args });
+      const called = malformed ? { malformed_arguments: input } : call.arguments;
+      message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
+      if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
+    } else if (part.type === 'tool-result') {
+      message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
+    } else {
+      const kept = generatedPart(part);
+      if (kept) message.content.push(kept);
+    }
+  }
+  return { message: snapshot(message), requested };
+}
+
+/** Models and providers leave it out at times; a history without it could not be loaded again. */
+function nameOf({ toolName }: { toolName: unknown }): string {
+  return typeof toolName === 'string' && toolName !== '' ? toolName : 'unnamed';
+}
+
+/** The arguments as JSON text, which some providers have parsed already. */
+function inputOf({ input }: { input: unknown }): string {
+  return typeof input === 'string' ? input : (JSON.stringify(input ?? undefined) ?? '');
+}
+
+/** The ids of all tool calls in a history. */
+export function callIdsIn(messages: readonly Message[]): Set<string> {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.content : []));
+  return new Set(parts.flatMap((part) => (part.type === 'tool-call' ? [part.toolCallId] : [])));
+}
+
+function isCutOff({ unified }: ModelResponse['finishReason']): boolean {
+  return unified === 'length' || unified === 'interrupted';
+}
+
+/** The last call of an answer that was cut off may lack arguments, even if what came of it can be read. */
+function unfinished(tool: string): ReadArguments {
+  const text = `The answer was cut off while it called "${tool}", so the call was not made. Write less at once.`;
+  return { arguments: {}, malformed: new PocketError('TOOL_ARGUMENTS_INVALID', text) };
+}
+
+export interface ReadArguments {
+  arguments: Record<string, unknown>;
+  malformed?: PocketError;
+}
+
+/** The arguments of a call as a model wrote them. */
+export function readArguments(tool: string, input: string): ReadArguments {
+  if (input.trim() === '') return { arguments: {} }; // some models write nothing for a tool without arguments
+  let problem = 'it is not an object';
+  try {
+    if (input.length > MOST_VALUES && valuesIn(input) > MOST_VALUES)
+      throw new Error(`it has more than ${MOST_VALUES} values`);
+    const value: unknown = JSON.parse(input);
+    // so deep is only what is long
+    if (input.length > DEEPEST && isTooDeep(value)) problem = `it is nested more than ${DEEPEST} levels deep`;
+    else if (isRecord(value)) return { arguments: value };
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  const malformed = new PocketError(
+    'TOOL_ARGUMENTS_INVALID',
+    `The arguments of "${tool}" must be a JSON object: ${problem}. You wrote: ${input.slice(0, 500)}`,
+  );
+  return { arguments: {}, malformed };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Checking and copying millions of values would block this thread for minutes. */
+const MOST_VALUES = 50_000;
+const QUOTE = 34;
+const COMMA = 44;
+const OPEN_BRACKET = 91;
+const BACKSLASH = 92;
+const OPEN_BRACE = 123;
+
+function valuesIn(json: string): number {
+  let values = 0;
+  let isInString = false;
+  for (let index = 0; index < json.length; index++) {
+    const code = json.charCodeAt(index);
+    if (isInString && code === BACKSLASH) index++;
+    else if (code === QUOTE) isInString = !isInString;
+    else if (!isInString && (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE)) values++;
+  }
+  return values;
+}
+
+/** Nobody means it, and much that looks into arguments would run out of stack. */
+const DEEPEST = 100;
+
+function isTooDeep(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth >= DEEPEST || Object.values(value).some((item) => isTooDeep(item, depth + 1));
+}

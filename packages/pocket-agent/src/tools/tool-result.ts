@@ -1,0 +1,162 @@
+// What a tool returned, turned into what a model may read: every MCP content type, bounded in size, never empty.
+import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { PocketError } from '../kit/errors.ts';
+import { redactSecrets } from '../kit/redaction.ts';
+import { base64Bytes, capped, leftOut } from './result-size.ts';
+import { addedByStructure } from './structured-content.ts';
+import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
+
+export interface ToolResultOptions {
+  allowImages: boolean;
+  maxToolResultBytes: number;
+}
+
+export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ToolResult {
+  const parts = (result.content ?? []).map((block) => contentPart(block, options.allowImages));
+  const added = addedByStructure(result);
+  if (added !== undefined) parts.push(text(added));
+  const shown = result.isError ? parts.map(withoutSecrets) : parts;
+  return {
+    toolCallId: call.id,
+    toolCallName: call.name,
+    toolResultContent: capped(
+      shown.length > 0 ? shown : [text('(the tool returned no content)')],
+      options.maxToolResultBytes,
+    ),
+    ...(result.isError ? { isError: true } : {}),
+    extra: {
+      toolResultRawContent: result.content ?? [],
+      ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
+      ...(result._meta === undefined ? {} : { meta: result._meta }),
+    },
+  };
+}
+
+/** Errors are shown and logged in many places, and services like to repeat what they were sent. */
+function withoutSecrets(part: ToolContentPart): ToolContentPart {
+  return part.type === 'text' ? { ...part, text: redactSecrets(part.text) } : part;
+}
+
+/** What the tool itself returned; undefined where there was no answer. */
+export function returnedIn({ extra, isError }: ToolResult): CallToolResult | undefined {
+  const { toolResultRawContent, structuredContent, meta } = extra;
+  if (toolResultRawContent === undefined) return undefined;
+  return {
+    content: toolResultRawContent as CallToolResult['content'],
+    ...(structuredContent === undefined ? {} : { structuredContent: structuredContent as Record<string, unknown> }),
+    ...(meta === undefined ? {} : { _meta: meta as Record<string, unknown> }),
+    ...(isError ? { isError } : {}),
+  };
+}
+
+export function errorToolResult(
+  call: ToolCall,
+  message: string,
+  error: Error,
+  { maxToolResultBytes }: Pick<ToolResultOptions, 'maxToolResultBytes'>,
+): ToolResult {
+  const toolResultContent = capped([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
+  return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
+}
+
+export function textResult(value: string): CallToolResult {
+  return { content: [{ type: 'text', text: value }] };
+}
+
+/** The text of an MCP result, for people and error messages. */
+export function resultText(result: CallToolResult): string {
+  return (result.content ?? []).map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
+}
+
+/** A result that a hook made: it answers this call, and says something. */
+export function checkedResult(call: ToolCall, result: ToolResult | undefined): ToolResult {
+  const content: unknown = result?.toolResultContent;
+  const isContent = Array.isArray(content) && content.length > 0 && content.every(isPart);
+  if (!result || !isContent) {
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `A hook returned no result for "${call.name}": toolResultContent must be a list of text or file parts.`,
+    );
+  }
+  return { ...result, toolCallId: call.id, toolCallName: call.name, extra: result.extra ?? {} };
+}
+
+function isPart(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null || !('type' in part)) return false;
+  return (
+    (part.type === 'text' && 'text' in part && typeof part.text === 'string') ||
+    (part.type === 'file' && 'data' in part)
+  );
+}
+
+/** The same content in the form that stands in the history. */
+export function toolOutput(result: ToolResult): LanguageModelV4ToolResultOutput {
+  const parts = result.toolResultContent;
+  if (parts.some((part) => part.type === 'file')) {
+    // this form has no place for "it failed", so it is said in words
+    return { type: 'content', value: result.isError ? [text('The tool failed:'), ...parts] : parts };
+  }
+  const value = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n') || '(no content)';
+  return { type: result.isError ? 'error-text' : 'text', value };
+}
+
+/** Whether it is content that MCP knows, with everything that belongs to it. */
+export function isContentBlock(value: unknown): value is ContentBlock {
+  if (!isRecord(value)) return false;
+  switch (value.type) {
+    case 'text':
+      return hasText(value, 'text');
+    case 'image':
+    case 'audio':
+      return hasText(value, 'data') && hasText(value, 'mimeType');
+    case 'resource_link':
+      return hasText(value, 'uri') && hasText(value, 'name');
+    case 'resource': {
+      const { resource } = value;
+      return isRecord(resource) && hasText(resource, 'uri') && (hasText(resource, 'text') || hasText(resource, 'blob'));
+    }
+    default:
+      return false;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function hasText(value: Record<string, unknown>, name: string): boolean {
+  return typeof value[name] === 'string';
+}
+
+function text(value: string): ToolContentPart {
+  return { type: 'text', text: value };
+}
+
+function contentPart(block: ContentBlock, allowImages: boolean): ToolContentPart {
+  if (!isContentBlock(block)) return text(`[content of an unknown type: ${JSON.stringify(block)}]`);
+  switch (block.type) {
+    case 'text':
+      return text(block.text);
+    case 'image':
+      return image(block.mimeType, block.data, allowImages);
+    case 'audio':
+      return text(`[audio ${block.mimeType}, ${base64Bytes(block.data)} bytes: cannot be shown to the model]`);
+    case 'resource_link': {
+      const about = [block.title ?? block.name, block.mimeType, block.description].filter(Boolean).join(', ');
+      return text(`[resource ${block.uri}: ${about}]`);
+    }
+    case 'resource': {
+      const { uri, mimeType } = block.resource;
+      if ('text' in block.resource) return text(`[resource ${uri}]\n${block.resource.text}`);
+      if (mimeType?.startsWith('image/')) return image(mimeType, block.resource.blob, allowImages);
+      const size = base64Bytes(block.resource.blob);
+      return text(`[resource ${uri}, ${mimeType ?? 'unknown type'}, ${size} bytes: cannot be shown to the model]`);
+    }
+  }
+}
+
+function image(mediaType: string, data: string, allowImages: boolean): ToolContentPart {
+  if (allowImages) return { type: 'file', mediaType, data: { type: 'data', data } };
+  return leftOut(mediaType, base64Bytes(data), 'this agent does not take images');
+}

@@ -1,0 +1,56 @@
+// Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
+import { PocketError } from '../kit/errors.ts';
+import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
+import { collectTools, type ListWait, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
+
+export class Toolbox {
+  readonly #sources: ToolSource[];
+  #names: ToolNames<ToolSource> | undefined;
+  #known: { table: ToolTable; revisions: (number | undefined)[] } | undefined;
+
+  constructor(tools: readonly (FunctionTool | ToolSource)[]) {
+    for (const entry of tools) checkEntry(entry);
+    const functions = tools.filter(isFunctionTool);
+    const sources = tools.filter((entry): entry is ToolSource => !isFunctionTool(entry));
+    this.#sources = functions.length > 0 ? [...sources, functionTools(functions)] : sources;
+  }
+
+  /** What was collected last; undefined when there is something to collect. */
+  table(isRunStart = false): ToolTable | undefined {
+    for (const source of this.#sources) source.refresh?.(isRunStart);
+    const known = this.#known;
+    const isSame = known && this.#sources.every((source, index) => source.revision === known.revisions[index]);
+    return isSame ? known.table : undefined;
+  }
+
+  async collect(renamed: (change: RenamedTool) => void, signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
+    // read before the lists are: what changes meanwhile is noticed at the next step
+    const revisions = this.#sources.map((source) => source.revision);
+    this.#names ??= new ToolNames();
+    const table = await collectTools(this.#sources, { names: this.#names, renamed, signal, wait });
+    this.#known = { table, revisions };
+    return table;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sources.map(async (source) => source.close?.()));
+  }
+}
+
+function checkEntry(entry: FunctionTool | ToolSource): void {
+  const isTool = typeof entry === 'object' && entry !== null;
+  if (
+    isTool &&
+    (isFunctionTool(entry) || (typeof entry.listTools === 'function' && typeof entry.callTool === 'function'))
+  )
+    return;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `tools may hold what tool({ … }) returns, and sources with listTools and callTool; ${nameOf(entry)} is neither. Wrap a function: tool({ name, description, inputSchema, run }).`,
+  );
+}
+
+function nameOf(entry: unknown): string {
+  const mayHaveOne = (typeof entry === 'object' && entry !== null) || typeof entry === 'function';
+  return mayHaveOne && 'name' in entry && entry.name ? `"${entry.name}"` : `one entry (${typeof entry})`;
+}
