@@ -31,10 +31,9 @@ const separateFiles: Plugin = {
   transform(code, id) {
     const path = inBuild(id);
     if (path.startsWith('..')) return; // the bundler's own
-    if (path.includes('/') && code.includes('import.meta')) {
-      throw new Error(`${path} uses import.meta, which would mean another folder once its code is in dist/core.js.`);
-    }
     if (path !== 'index.js') this.emitFile({ type: 'chunk', id, fileName: path });
+    // the code will be in dist/core.js, and still means its own place
+    return { code: code.replaceAll('import.meta.url', `new URL('./${path}', import.meta.url).href`), map: null };
   },
 };
 
@@ -50,6 +49,6 @@ const bundle = await rolldown({
   treeshake: false,
 });
 // the version with what it needs is a group of its own: `pocket-agent --version` loads nothing else
-const groups = [{ name: 'core-version', test: /[\\/]build[\\/]version\.js$/, priority: 1 }, { name: 'core' }];
+const groups = [{ name: 'core-version', test: /[\\/]build[\\/]kit[\\/]version\.js$/, priority: 1 }, { name: 'core' }];
 await bundle.write({ dir: dist, chunkFileNames: '[name].js', sourcemap: true, codeSplitting: { groups } });
 await bundle.close();
