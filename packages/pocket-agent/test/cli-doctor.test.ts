@@ -140,7 +140,7 @@ describe('pocket-agent dump', () => {
     );
     expect(links).toContain('docs-agents-md');
     for (const id of links) expect(stdout).toContain(`<a id="${id}"></a>`);
-    expect(stdout).toContain('## src/agent.ts\n\n```ts\n// PocketAgent:');
+    expect(stdout).toContain('## src/agent/agent.ts\n\n```ts\n// PocketAgent:');
     expect(stdout).toContain('## README.md');
   });
 
