@@ -83,7 +83,7 @@ function checkPocketAgent(packages: string[]): void {
   console.log(run(process.execPath, ['--input-type=module', '-e', bundled], folder).trim());
 
   const trace = run(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', traced], folder);
-  assert.match(trace, /src\/agent-config\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
+  assert.match(trace, /src\/agent\/agent-config\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
 
   const bin = join(folder, 'node_modules/.bin/pocket-agent');
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);
