@@ -79,6 +79,16 @@ describe('an output schema', () => {
     }
   });
 
+  test('is checked for results as large as a message may be', async () => {
+    const rows = Array.from({ length: 9 }, () => 'x'.repeat(1_000_000));
+    const items = { type: 'string' };
+    const outputSchema = { type: 'object', properties: { rows: { type: 'array', items } }, required: ['rows'] };
+    const host = await serverWith({ outputSchema }, { content: [], structuredContent: { rows } });
+    const { client } = testClient({ mcpConfig: { mcpServers: { large: { url: host.url } } } });
+    const results = await Promise.all([1, 2, 3].map(() => client.callTool('it', {})));
+    expect(results.map((result) => JSON.stringify(result).length > 9_000_000)).toEqual([true, true, true]);
+  });
+
   test('that is too long is refused before the call', async () => {
     const host = await serverWith({ outputSchema: { type: 'object', description: 'x'.repeat(1_100_000) } });
     const { client } = testClient({ mcpConfig: { mcpServers: { vast: { url: host.url } } } });
@@ -155,7 +165,7 @@ describe('a check', () => {
     const controller = new AbortController();
     const { signal } = controller;
     const slow = { schema: slowPattern, value: { text: 'a'.repeat(60).concat('!') }, origin: 'crowded', signal };
-    const waiting = { schema: {}, value: 'x'.repeat(1_900_000), origin: 'crowded' };
+    const waiting = { schema: {}, value: 'x'.repeat(4_900_000), origin: 'crowded' };
     const cancelled = Promise.allSettled([
       checkForeign(slow),
       ...Array.from({ length: 10 }, () => checkForeign({ ...waiting, signal })),
@@ -233,9 +243,9 @@ describe('the command', () => {
 });
 
 test('a value that would fill the memory of a check is refused before it', async () => {
-  const value = { list: Array.from({ length: 1_000_000 }, () => ({})) };
+  const value = { list: 'x'.repeat(11_000_000) };
   const verdict = await checkForeign({ schema: { type: 'object' }, value, origin: 'a large value' });
-  expect(verdict).toEqual({ unchecked: 'the value is longer than 2000000 characters' });
+  expect(verdict).toEqual({ unchecked: 'the value is longer than 11000000 characters' });
 });
 
 test('a program in one file, which lacks the program of the checks, is told what to leave out of the bundle', async () => {

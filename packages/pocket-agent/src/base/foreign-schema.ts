@@ -36,10 +36,10 @@ interface Queue {
 
 const MOST_PROCESSES = 4;
 const MOST_SCHEMA_CHARACTERS = 1_000_000;
-/** Parsed JSON takes up to 20 bytes for a character. */
-const MOST_VALUE_CHARACTERS = 2_000_000;
+/** More than an MCP message may have. A value that takes too much memory once it is parsed ends only its process. */
+const MOST_VALUE_CHARACTERS = 11_000_000;
 /** Per origin. */
-const MOST_QUEUED_CHARACTERS = 20_000_000;
+const MOST_QUEUED_CHARACTERS = 50_000_000;
 const CHARACTERS_PER_JOB = 1_000;
 
 /** By origin, the one that waits longest first. */
