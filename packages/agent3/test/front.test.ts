@@ -315,6 +315,17 @@ test('the question says how long an agent that charges by the minute may take, a
   ]);
 });
 
+test('the question says how long an agent may take that charges by the minute and by the token', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const price = { perMinute: 6, perToken: 0.001, currency: 'USD' };
+  const { id: agentId } = await agent3.register({ card, price }, alice);
+  const questions: string[] = [];
+  const { call } = await connect({ agent3, elicit: (question) => questions.push(question) < 0 });
+  await call('agent3_call', { agentId, message: 'hello', metadata: { timeout: 500 } });
+  expect(questions).toEqual([expect.stringContaining('$6 a minute, $0.001 a token (at most 0.5 s): hello')]);
+});
+
 test.each(eras)('%s: a person is asked before a paid call, and what they say counts', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();

@@ -109,8 +109,9 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   const { timeout: timeoutMs = USUAL_TIMEOUT_MS, maxCost } = metadata;
   if (confirm === 'paid' && limit !== undefined && isCovered(price, { maxCost: limit, timeoutMs }))
     return { maxCost: limit };
-  const bound = maxCost ?? (sending.mode === 'start' ? undefined : costOfTime(price, timeoutMs));
-  const time = bound === undefined ? 'as long as its task takes' : `at most ${timeoutMs / 1_000} s`;
+  const isLeftRunning = sending.mode === 'start';
+  const bound = maxCost ?? (isLeftRunning ? undefined : costOfTime(price, timeoutMs));
+  const time = isLeftRunning ? 'as long as its task takes' : `at most ${timeoutMs / 1_000} s`;
   const duration = price.perMinute ? ` (${time})` : '';
   const most = bound === undefined ? '' : `, at most $${bound}`;
   const line = `${name} (${agentId}), ${priceText(price)}${duration}${most}: ${shown}`;
