@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../store/test/postgres.ts';
 import type { Registry } from '../src/registry/registry.ts';
@@ -52,6 +53,17 @@ test('hubs that start at once on an empty database share what is registered, and
   await hub(1).unregister(id, alice);
   expect(await hub(2).find(id)).toBeUndefined();
   expect((await hub(2).search({ query: 'translator' })).totalFound).toBe(0);
+});
+
+test('an agent with a very long address is registered, and a second record of the address has its price', async () => {
+  const path = Array.from({ length: 400 }, (_, index) => hash('sha256', String(index))).join('/');
+  const supportedInterfaces = [
+    { url: `https://agents.example/${path}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+  ];
+  const price = { perCall: 0.02, currency: 'USD' };
+  await hub().register({ card: v1Card({ name: 'First', supportedInterfaces }), price }, alice);
+  const { id } = await hub().register({ card: v1Card({ name: 'Second', supportedInterfaces }) }, alice);
+  expect((await hub().select(id)).price).toEqual(price);
 });
 
 test('one budget holds for all hubs, also when they spend at the same moment', async () => {

@@ -1,4 +1,5 @@
 // Where and how an agent is spoken to: the first interface of its card that the bridge can use.
+import { hash } from 'node:crypto';
 import type { CardJson } from '../types.ts';
 import { CallFailure } from './failure.ts';
 import { type Dialect, recordsIn, textIn } from './wire.ts';
@@ -32,9 +33,15 @@ export function endpointOf(card: CardJson): Endpoint {
   );
 }
 
+/** Databases limit the length of an indexed text; a longer address is replaced by its hash. */
+const LONGEST_ADDRESS = 500;
+
 /** The addresses of all interfaces, in a form in which spellings of one address are equal; the scheme and query do not count. */
 export function addressesOf(card: CardJson): string[] {
-  return [...new Set(candidatesOf(card).flatMap(({ url }) => (typeof url === 'string' ? [addressOf(url)] : [])))];
+  const addresses = candidatesOf(card).flatMap(({ url }) => (typeof url === 'string' ? [addressOf(url)] : []));
+  return [
+    ...new Set(addresses.map((address) => (address.length > LONGEST_ADDRESS ? hash('sha256', address) : address))),
+  ];
 }
 
 function addressOf(url: string): string {
