@@ -143,6 +143,7 @@ describe('choosing tools', () => {
   test('two parameters take two numbers, also equal ones', async () => {
     const properties = { a: { type: 'number' }, b: { type: 'number' } };
     const add = tool('add', 'Adds two numbers', { properties, required: ['a', 'b'] });
+    expect(await callsFor('add 19 and 23', [add])).toEqual([['add', { a: 19, b: 23 }]]);
     expect(await callsFor('add 2 and 2', [add])).toEqual([['add', { a: 2, b: 2 }]]);
   });
 
@@ -279,7 +280,9 @@ describe('answering', () => {
 
   test('a very long request is answered in bounded time', async () => {
     const started = performance.now();
-    await generate(asking(`What is 2 + 2? ${'Abc def/'.repeat(50_000)} ${'a'.repeat(100_000)}`), { tools: builtin });
+    for (const piece of ['Abc def/', 'a', '1,', '“', ' ', '<untrusted ', 'in x ']) {
+      await generate(asking(`What is 2 + 2? ${piece.repeat(400_000 / piece.length)}.`), { tools: builtin });
+    }
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
