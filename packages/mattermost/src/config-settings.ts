@@ -132,7 +132,7 @@ export class Settings {
     } catch {
       // told below, as for JSON of another shape
     }
-    this.fault(name, 'must be a JSON list of texts, such as ["http://localhost:*"]');
+    this.fault(name, 'must be a JSON list of strings, such as ["http://localhost:*"]');
     return otherwise;
   }
 

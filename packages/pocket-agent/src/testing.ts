@@ -52,7 +52,7 @@ const answerFields = new OptionSet<ScriptedAnswer>('An answer', {
 const callFields = new OptionSet<ScriptedCall>('A tool call', { name: aText, arguments: true, id: aText });
 const usageFields = new OptionSet<NonNullable<ScriptedAnswer['usage']>>('usage', { input: number, output: number });
 const aScript: Rule = { text: 'a list of answers', isMet: Array.isArray };
-const anAnswer: Rule = { text: 'a text, a function or { text, toolCalls, … }', isMet: isObject };
+const anAnswer: Rule = { text: 'a string, a function or { text, toolCalls, … }', isMet: isObject };
 
 const answerName = (index: number) => `Answer ${index + 1} of a ScriptedModel`;
 

@@ -510,10 +510,10 @@ test.each([
   ['agents.example.com', 'Write https://agents.example.com.'],
   ['ftp://agents.example.com', 'It must begin with http:// or https://.'],
   [{ name: 'nowhere' }, 'needs the address of an A2A agent'],
-  [{ url: 7 }, 'remoteAgent.url must be a text, got 7.'],
+  [{ url: 7 }, 'remoteAgent.url must be a string, got 7.'],
   [{ url: 'http://localhost:3000', tokn: 'x' }, 'remoteAgent has no option "tokn". Did you mean "token"?'],
   [{ url: 'http://localhost:3000', capability: 'raed' }, 'remoteAgent.capability must be one of read, write,'],
-  [{ url: 'http://localhost:3000', headers: { a: 1 } }, 'remoteAgent.headers.a must be a text, got a number.'],
+  [{ url: 'http://localhost:3000', headers: { a: 1 } }, 'remoteAgent.headers.a must be a string, got a number.'],
   [{ url: 'http://localhost:3000', approvals: 'yes' }, 'remoteAgent.approvals must be true or false'],
 ])('the options %j are refused when they are given', (options, words) => {
   const make = () => remoteAgent(options as RemoteAgentOptions);

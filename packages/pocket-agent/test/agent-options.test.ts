@@ -75,19 +75,19 @@ describe('an option that is not what it must be', () => {
     [{ access: { redact: /ssn/ } }, 'got a RegExp.'],
     [{ access: { filter: 'x' } }, 'access.filter must be a function, got "x".'],
     [{ access: { independent: 'no' } }, 'access.independent must be true or false, got "no".'],
-    [{ access: { auditFile: 5 } }, 'access.auditFile must be a text, got 5.'],
-    [{ access: { profile: { capabilities: 'read' } } }, 'profile.capabilities must be a list of texts, got "read".'],
+    [{ access: { auditFile: 5 } }, 'access.auditFile must be a string, got 5.'],
+    [{ access: { profile: { capabilities: 'read' } } }, 'profile.capabilities must be a list of strings, got "read".'],
     [
       { access: { profile: { capabilities: ['read'], allow: 'n_*' } } },
-      'profile.allow must be a list of texts, got "n_*".',
+      'profile.allow must be a list of strings, got "n_*".',
     ],
     [
       { access: { profile: { capabilities: ['read'], deny: 'zap' } } },
-      'profile.deny must be a list of texts, got "zap".',
+      'profile.deny must be a list of strings, got "zap".',
     ],
     [
       { access: { profile: { capabilities: [], deny: [/zap/] } } },
-      'profile.deny must be a list of texts, got [a RegExp].',
+      'profile.deny must be a list of strings, got [a RegExp].',
     ],
     [{ access: { profile: {} } }, 'A profile needs capabilities out of read, write, create, delete'],
     [{ access: { profile: ['read'] } }, 'A profile must be one of reader, writer, manager, admin, or { capabilities, '],
@@ -108,7 +108,7 @@ describe('an option that is not what it must be', () => {
       'prices["script"].cachedInput must be a number',
     ],
     [{ prices: [3] }, 'prices must be an object such as'],
-    [ofModel({ baseUrl: new URL('http://x') }), 'agentConfig.modelSettings.baseUrl must be a text, got a URL.'],
+    [ofModel({ baseUrl: new URL('http://x') }), 'agentConfig.modelSettings.baseUrl must be a string, got a URL.'],
     [{ agentConfig: { ...agentConfig, modelSettings: 'x' } }, 'agentConfig.modelSettings must be an object, got "x".'],
     [{ approve: true }, 'approve must be a function, got true.'],
     [
@@ -121,10 +121,10 @@ describe('an option that is not what it must be', () => {
     [{ hooks: () => {} }, 'hooks must be an object with hooks, got a function.'],
     [{ hooks: { onEvent: 'x' } }, 'hooks.onEvent must be a function, got "x".'],
     [{ toolPrefix: null }, 'toolPrefix must be one of auto, always, never, got null.'],
-    [{ agentConfig: { ...agentConfig, name: null } }, 'agentConfig.name must be a text, got null.'],
-    [{ access: { auditFile: null } }, 'access.auditFile must be a text, got null.'],
-    [{ access: { fingerprintFile: null } }, 'access.fingerprintFile must be a text, got null.'],
-    [ofModel({ headers: { a: 1 } }), 'agentConfig.modelSettings.headers.a must be a text, got a number.'],
+    [{ agentConfig: { ...agentConfig, name: null } }, 'agentConfig.name must be a string, got null.'],
+    [{ access: { auditFile: null } }, 'access.auditFile must be a string, got null.'],
+    [{ access: { fingerprintFile: null } }, 'access.fingerprintFile must be a string, got null.'],
+    [ofModel({ headers: { a: 1 } }), 'agentConfig.modelSettings.headers.a must be a string, got a number.'],
     [{ toolPrefix: 'allways' }, 'toolPrefix must be one of auto, always, never, got "allways".'],
     [{ samplingHandler: 'agent' }, `samplingHandler must be a function or 'agent-model', got "agent".`],
     [{ elicitationHandler: 5 }, 'elicitationHandler must be a function, got 5.'],
@@ -150,7 +150,7 @@ describe('an option that is not what it must be', () => {
     ['completionOptions', completing],
   ])('is not shown where it may be a secret: %s.headers', (group, made) => {
     const headers = made({ headers: 'Bearer abcdef' });
-    const message = `agentConfig.${group}.headers must be an object of texts, got a text.`;
+    const message = `agentConfig.${group}.headers must be an object of strings, got a string.`;
     expect(() => make(headers)).toThrow(expect.objectContaining({ message }));
   });
 
@@ -242,9 +242,9 @@ describe('a script', () => {
       `${answer}: a tool call has no option "args". There are: name, arguments, id.`,
     ],
     [{ toolCalls: ['r'] }, `${answer}: toolCalls must be a list such as [{ name, arguments }], got ["r"].`],
-    [{ toolCalls: [{}] }, `${answer}: the name of a tool call must be a text, got undefined.`],
-    [{ text: 5 }, `${answer}: text must be a text, got 5.`],
-    [['x'], `${answer} must be a text, a function or { text, toolCalls, … }, got ["x"].`],
+    [{ toolCalls: [{}] }, `${answer}: the name of a tool call must be a string, got undefined.`],
+    [{ text: 5 }, `${answer}: text must be a string, got 5.`],
+    [['x'], `${answer} must be a string, a function or { text, toolCalls, … }, got ["x"].`],
   ])('with %j in it is refused when it is made, and when a function gives that', async (wrong, message) => {
     const refused = expect.objectContaining({ code: 'CONFIG_INVALID', message });
     expect(() => new ScriptedModel(['fine', wrong as never])).toThrow(refused);

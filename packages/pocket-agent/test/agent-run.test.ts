@@ -410,7 +410,7 @@ describe('what cannot work is refused at once, with the way out', () => {
     [
       'a system prompt that is no text',
       { agentConfig: { llmModel: model, systemPrompt: 5 } },
-      /systemPrompt must be a text, got 5/,
+      /systemPrompt must be a string, got 5/,
     ],
     ['messages that are no list', { agentConfig: { llmModel: model, messages: 'x' } }, /list of messages/],
     ['two tools of one name', { agentConfig: { llmModel: model }, tools: [add, add] }, /Two tools are called "add"/],

@@ -166,24 +166,27 @@ test.each([
     '(a remote server). It has "comand". Did you mean "command"?',
   ],
   [{ mcpServers: { weather: { command: 'a', url: 'b' } } }, 'has both "command" and "url"; keep one'],
-  [{ mcpServers: { weather: { command: '' } } }, 'command must be a text'],
+  [{ mcpServers: { weather: { command: '' } } }, 'command must be a non-empty string'],
   [{ mcpServers: { weather: { command: 'a', args: 'b' } } }, 'args must be a list'],
   [
     { mcpServers: { weather: { command: 'a', args: ['--port', 80] } } },
-    '"weather": args.1 must be a text, got a number.',
+    '"weather": args.1 must be a string, got a number.',
   ],
   [
     { mcpServers: { weather: { command: 'a', env: { PORT: 80 } } } },
-    '"weather": env.PORT must be a text, got a number.',
+    '"weather": env.PORT must be a string, got a number.',
   ],
-  [{ mcpServers: { weather: { command: 'a', cwd: 7 } } }, 'cwd must be a text'],
+  [{ mcpServers: { weather: { command: 'a', cwd: 7 } } }, 'cwd must be a string'],
   [
     { mcpServers: { weather: { url: 'https://a.example', headers: { 'X-A': 1 } } } },
-    'headers.X-A must be a text, got a number.',
+    'headers.X-A must be a string, got a number.',
   ],
-  [{ mcpServers: { weather: { url: 'https://a.example', headers: 'X-A: 1' } } }, 'headers must be an object of texts'],
+  [
+    { mcpServers: { weather: { url: 'https://a.example', headers: 'X-A: 1' } } },
+    'headers must be an object of strings',
+  ],
   [{ mcpServers: { weather: { url: 'http://x', type: 'ws' } } }, 'must be http, streamable-http or sse'],
-  [{ mcpServers: { weather: { url: 7 } } }, 'MCP server "weather": url must be a text, got 7.'],
+  [{ mcpServers: { weather: { url: 7 } } }, 'MCP server "weather": url must be a string, got 7.'],
   [{ mcpServers: { weather: { server: {} } } }, 'server must be an McpServer or a function'],
   [
     { mcpServers: { weather: { command: 'a', timeoutMs: '60' } } },
@@ -194,7 +197,7 @@ test.each([
 });
 
 test.each([
-  ['mcp.json', 'mcpConfig must be an object with "mcpServers", not a text. From a file: JSON.parse('],
+  ['mcp.json', 'mcpConfig must be an object with "mcpServers", not a string. From a file: JSON.parse('],
   [[], 'it is a list.'],
   [{ mcpServer: {} }, 'it has mcpServer. Did you mean "mcpServers"?'],
   [{ mcpServers: [{ command: 'node' }] }, 'mcpConfig needs an object "mcpServers"'],
@@ -227,7 +230,7 @@ describe('a key of ours', () => {
     [{ disabled: 'false' }, 'disabled must be true or false'],
     [{ capabilities: 'read' }, 'capabilities must be an object such as'],
     [{ capabilities: ['read'] }, 'capabilities must be an object such as'],
-    [{ env: ['A=1'] }, 'env must be an object of texts, got a list.'],
+    [{ env: ['A=1'] }, 'env must be an object of strings, got a list.'],
     [{ auth: { clientId: 'a' } }, 'auth must be what fileOAuth gives, or a provider of the MCP SDK, got an object.'],
     [{ fetch: 'node-fetch' }, 'fetch must be a function'],
   ])('is not of another kind: %j', (more, words) => {
@@ -235,11 +238,11 @@ describe('a key of ours', () => {
   });
 
   test.each([
-    [{ env: 'TOKEN=sk-123' }, 'env must be an object of texts, got a text.'],
-    [{ env: { TOKEN: { is: 'sk-123' } } }, 'env.TOKEN must be a text, got an object.'],
-    [{ args: ['--token', ['sk-123']] }, 'args.1 must be a text, got a list.'],
-    [{ args: [null, 'sk-123'] }, 'args.0 must be a text, got null.'],
-    [{ headers: { Authorization: ['Bearer sk-123'] } }, 'headers.Authorization must be a text, got a list.'],
+    [{ env: 'TOKEN=sk-123' }, 'env must be an object of strings, got a string.'],
+    [{ env: { TOKEN: { is: 'sk-123' } } }, 'env.TOKEN must be a string, got an object.'],
+    [{ args: ['--token', ['sk-123']] }, 'args.1 must be a string, got a list.'],
+    [{ args: [null, 'sk-123'] }, 'args.0 must be a string, got null.'],
+    [{ headers: { Authorization: ['Bearer sk-123'] } }, 'headers.Authorization must be a string, got a list.'],
   ])('is not shown where it may be a secret: %j', (more, words) => {
     expect(ofEntry(more)).toBe(`PocketError: MCP server "weather": ${words}`);
   });

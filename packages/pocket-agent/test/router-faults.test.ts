@@ -675,7 +675,7 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ['maxWaitMs must be a number, 0 or more', { models: main, maxWaitMs: -1 }],
     ['maxWaitMs must be a number, 0 or more', { models: main, maxWaitMs: '5' }],
     ['windowMs must be a number greater than 0', { models: main, windowMs: '5' }],
-    ['redisPrefix must be a text', { models: main, redisPrefix: '' }],
+    ['redisPrefix must be a non-empty string', { models: main, redisPrefix: '' }],
     ['retries must be a number, 0 or more', { models: main, retries: 'many' }],
     ['cooldownMs must be a number, 0 or more', { models: main, cooldownMs: Number.NaN }],
     ['windowMs must be a number greater than 0', { models: main, windowMs: 0 }],

@@ -35,8 +35,8 @@ test.each([
     'price: input must be a number, in USD for a million tokens, got Infinity.',
   ],
   [withParams({ price: { input: 1, output: 2, cacheWrite: Number.POSITIVE_INFINITY } }), 'price: cacheWrite must be'],
-  [withParams({ headers: { a: 1 } }), 'params of "main": headers.a must be a text, got a number.'],
-  [withParams({ id: 7 }), 'id must be a text, got 7.'],
+  [withParams({ headers: { a: 1 } }), 'params of "main": headers.a must be a string, got a number.'],
+  [withParams({ id: 7 }), 'id must be a non-empty string, got 7.'],
   [{ models: main, sticky: 'false' }, 'Router: sticky must be true or false, got "false".'],
   [{ models: main, onEvent: true }, 'Router: onEvent must be a function'],
   [{ models: main, fallbacks: ['other'] }, 'Router: fallbacks must be an object'],
@@ -50,7 +50,7 @@ test.each([
 
 test('a key that is no text is refused without being shown', () => {
   const { message } = refusal(withParams({ apiKey: ['sk-secret'], model: 'openai/gpt-5-nano' }));
-  expect(message).toBe('Router: params of "main": apiKey must be a text, got a list.');
+  expect(message).toBe('Router: params of "main": apiKey must be a string, got a list.');
 });
 
 test.each([

@@ -30,7 +30,7 @@ export const orNull = (text: string, isMet: Rule['isMet']): Rule => ({
 export const can = (value: unknown, ...methods: string[]) =>
   methods.every((method) => typeof (value as Record<string, unknown> | undefined)?.[method] === 'function');
 
-export const text: Rule = { text: 'a text', isMet: isText };
+export const text: Rule = { text: 'a string', isMet: isText };
 export const trueOrFalse: Rule = { text: 'true or false', isMet: (value) => typeof value === 'boolean' };
 export const aText = orNull(text.text, text.isMet);
 export const aFunction = orNull('a function', (value) => typeof value === 'function');
@@ -53,19 +53,19 @@ export function oneOf(...words: string[]): Rule {
   return { text: `one of ${words.join(', ')}`, isMet: (value) => words.some((word) => word === value) };
 }
 
-export const texts = listOf('a list of texts', isText);
+export const texts = listOf('a list of strings', isText);
 
 const secretText: Rule = { ...text, isSecret: true };
 /** Headers, or an environment: what stands in them may be a secret. */
 export const textsByName: Rule = {
-  text: 'an object of texts',
+  text: 'an object of strings',
   isMet: isObject,
   isSecret: true,
   part: secretText,
 };
 /** Arguments of a program, which may be secrets too. */
 export const secretTexts: Rule = {
-  text: 'a list of texts',
+  text: 'a list of strings',
   isMet: Array.isArray,
   isSecret: true,
   part: secretText,
@@ -169,7 +169,7 @@ export function faultOf(name: string, value: unknown, { text, isMet, isSecret, p
 
 function kindOf(value: unknown): string {
   if (value === undefined || typeof value === 'object' || typeof value === 'function') return shown(value, 1);
-  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+  return typeof value === 'string' ? 'a string' : `a ${typeof value}`;
 }
 
 function shown(value: unknown, depth = 0): string {

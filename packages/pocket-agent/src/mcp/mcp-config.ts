@@ -85,7 +85,7 @@ const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   maxTimeoutMs: positive,
   connectTimeoutMs: positive,
   waitMs: positive,
-  command: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
+  command: { text: 'a non-empty string', isMet: (value) => typeof value === 'string' && value !== '' },
   args: secretTexts,
   env: textsByName,
   cwd: text,
@@ -108,7 +108,7 @@ export function readMcpConfig(config: McpConfig | undefined): Map<string, McpSer
   if (isInProcessServer(config)) return entries.set('local', { server: config });
   if (typeof config === 'string') {
     throw invalid(
-      'mcpConfig must be an object with "mcpServers", not a text. From a file: JSON.parse(await readFile(path, "utf8")).',
+      'mcpConfig must be an object with "mcpServers", not a string. From a file: JSON.parse(await readFile(path, "utf8")).',
     );
   }
   const servers = config.mcpServers ?? config.servers;

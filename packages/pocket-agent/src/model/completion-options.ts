@@ -30,7 +30,7 @@ export const completionOptions: Rules<CompletionOptions> = {
   presencePenalty: number,
   frequencyPenalty: number,
   seed: number,
-  stopSequences: { isMet: (value) => Array.isArray(value) && value.every(isText), text: 'a list of texts' },
+  stopSequences: { isMet: (value) => Array.isArray(value) && value.every(isText), text: 'a list of strings' },
   reasoning: { isMet: (value) => efforts.some((effort) => effort === value), text: `one of ${efforts.join(', ')}` },
   toolChoice: {
     isMet: (value) => isObject(value) || choices.some((choice) => choice === value),
@@ -38,7 +38,7 @@ export const completionOptions: Rules<CompletionOptions> = {
   },
   headers: {
     isMet: (value) => isObject(value) && Object.values(value).every((header) => header === undefined || isText(header)),
-    text: 'an object of texts',
+    text: 'an object of strings',
     isSecret: true,
   },
   responseFormat: { isMet: isObject, text: 'an object' },

@@ -84,7 +84,7 @@ const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
   maxParallel: true,
   timeoutMs: true,
   price: true,
-  id: { text: 'a text', isMet: (value) => typeof value === 'string' && value !== '' },
+  id: { text: 'a non-empty string', isMet: (value) => typeof value === 'string' && value !== '' },
 });
 
 /** Throws for what can never work. */
@@ -111,7 +111,7 @@ export function checkOptions(given: RouterOptions): void {
     throw invalid('redisUrl must look like redis://user:password@host:6379/0.');
   }
   if (redisPrefix !== undefined && (typeof redisPrefix !== 'string' || redisPrefix === '')) {
-    throw invalid('redisPrefix must be a text such as "my-app".');
+    throw invalid('redisPrefix must be a non-empty string such as "my-app".');
   }
   const names = new Set(models.map(({ modelName }) => modelName));
   for (const [from, targets] of [...Object.entries(fallbacks), ...Object.entries(contextWindowFallbacks)]) {
