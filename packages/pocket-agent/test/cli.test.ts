@@ -65,9 +65,13 @@ describe('pocket-agent "prompt"', () => {
     const { stdout, stderr } = await scripted(['Yes?'], 'docter');
     expect(stdout).toBe('Yes?\n');
     expect(stderr).toContain('"docter" is no command, so the model is asked. Did you mean "doctor"?');
-    const meant = await scripted(['Which?'], '--', 'tools');
-    expect(meant.stdout).toBe('Which?\n');
-    expect(meant.stderr).not.toContain('is no command');
+    const withFile = await scripted(['No.'], 'serv', 'agent.json');
+    expect(withFile.stderr).toContain('"serv" is no command, so the model is asked. Did you mean "serve"?');
+    for (const prompt of [['--', 'tools'], ['--', 'docter'], ['serv as an example']]) {
+      const meant = await scripted(['Which?'], ...prompt);
+      expect(meant.stdout).toBe('Which?\n');
+      expect(meant.stderr).not.toContain('is no command');
+    }
   });
 
   test('a key that is set chooses the model, --model goes before it', async () => {

@@ -53,7 +53,8 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       process.stderr.write(`There is no question.\n\n${usageOf('ask')}`);
       return exitCodes.mistake;
     }
-    await answer({ values, request, prompt, images, json, interrupts });
+    const word = first?.kind === 'positional' ? first.value : undefined;
+    await answer({ values, request, word, prompt, images, json, interrupts });
     return exitCodes.answered;
   } catch (error) {
     json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
@@ -74,13 +75,15 @@ function refuseCommand(word: string, others: readonly string[]): void {
 interface Question {
   values: AskValues;
   request: AgentRequest;
+  /** The first argument, which may be a misspelt command; undefined after `--`. */
+  word: string | undefined;
   prompt: string;
   images: readonly Uint8Array[];
   json: JsonEvents | undefined;
   interrupts: Interrupts;
 }
 
-async function answer({ values, request, prompt, images, json, interrupts }: Question): Promise<void> {
+async function answer({ values, request, word, prompt, images, json, interrupts }: Question): Promise<void> {
   const { quiet, yes } = values;
   const { signal } = interrupts;
   const { isTTY } = process.stdout;
@@ -98,10 +101,8 @@ async function answer({ values, request, prompt, images, json, interrupts }: Que
       signal,
     });
     for (const line of [...problems, ...warnings]) tell(line);
-    if (/^[a-z-]+$/.test(prompt) && !commandNames.includes(prompt)) {
-      const meant = didYouMean(prompt, commandNames);
-      if (meant) tell(`"${prompt}" is no command, so the model is asked.${meant}`);
-    }
+    const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
+    if (meant) tell(`"${word}" is no command, so the model is asked.${meant}`);
     tell(`model: ${chosen.model} (${chosen.because})`);
     if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);
     if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)} so far`);
