@@ -226,6 +226,14 @@ describe('pocket-agent call', () => {
     expect([asked.code, asked.stderr]).toEqual([0, expect.stringContaining('Could not reach MCP server "away"')]);
   });
 
+  test('names a server that is slow to answer before giving up on it', async () => {
+    const deaf = { ...started(oddServer, 'deaf'), waitMs: 50, connectTimeoutMs: 1_000 };
+    const file = await folder.servers('deaf.json', { deaf });
+    const { code, stdout, stderr } = await command(['call', '--mcp', file, 'deaf', 'anything']);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^server deaf: it has not answered within 50 ms\.\n.*did not end within 1000 ms/s);
+  });
+
   test('a tool that says it failed: its words on stderr, and 1', async () => {
     const { code, stdout, stderr } = await command(['call', 'builtin', 'calculate', 'expression=6 *']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

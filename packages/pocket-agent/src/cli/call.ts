@@ -11,6 +11,7 @@ import { PocketAgentClient } from '../mcp/client.ts';
 import { type ScriptedCall, ScriptedModel } from '../testing.ts';
 import { returnedIn } from '../tools/tool-result.ts';
 import type { ToolSource } from '../tools/tools.ts';
+import { tellSlowServer, whileConnecting } from './activity.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from './agent-options.ts';
 import { type Approver, makeApprover } from './approver.ts';
 import { readArguments } from './arguments.ts';
@@ -43,11 +44,12 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const request = await readAgentRequest(values);
   const screen = new Screen(process.stdout, process.stderr);
   const approver = makeApprover({ screen, interrupts, yes: values.yes });
-  const tell = (line: string) => screen.line(line);
+  const tell = (line: string) => screen.line(printable(line));
   const logger = screenLogger(tell);
   const source = await findSource(server, { request, approver, signal, logger, tell });
   try {
-    const tools = await source.listTools(signal);
+    const states = () => (source instanceof PocketAgentClient ? source.status : new Map());
+    const tools = await whileConnecting(screen, states, Promise.resolve(source.listTools(signal)));
     assertReached(source);
     const tool = tools.find((each) => ownName(source, each) === toolName);
     if (!tool)
@@ -122,14 +124,17 @@ async function findSource(name: string, { request, approver, signal, logger, tel
   const entry = servers.get(name);
   const elicit = approver.elicit ? { elicitationHandler: approver.elicit } : {};
   const toolPrefix = request.servers.size > 1 ? 'always' : 'never';
-  if (entry)
-    return new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, toolPrefix, ...elicit, logger });
+  if (entry) {
+    const mcpConfig = { mcpServers: { [name]: entry } };
+    const onServerStatus = tellSlowServer(tell);
+    return new PocketAgentClient({ mcpConfig, toolPrefix, ...elicit, logger, onServerStatus });
+  }
   const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
     ...request.folderOptions,
     logger,
     signal,
   });
-  for (const line of [...problems, ...warnings]) tell(printable(line));
+  for (const line of [...problems, ...warnings]) tell(line);
   const names = folders.map((folder) => folder.folders.map((state) => state.name));
   const found = folders.find((_folder, index) => names[index]?.includes(name));
   await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));
