@@ -1,6 +1,6 @@
 // What a provider or an inner service said in an error: neutral for remote callers, redacted for the operator.
 import { inspect } from 'node:util';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { PocketAgent, Router, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { loadToolFolder } from 'pocket-agent/tool-folder';
@@ -99,6 +99,47 @@ test('objects that an error of a model refers to keep their secrets: the program
   expect(inspect(error, { depth: 10 })).not.toContain(before.apiKey);
   expect(settings).toEqual(before);
   expect(connection).toEqual(new Connection());
+});
+
+describe('the event of a failed tool call has no secrets', () => {
+  const failing = async (run: () => CallToolResult) => {
+    const heard: unknown[] = [];
+    const asked: string[] = [];
+    const agent = world.agent([{ toolCalls: [{ name: 'fail' }] }, 'ok'], {
+      tools: [tool({ name: 'fail', description: 'Fails', run })],
+      hooks: { onToolError: (_context, _call, error) => void asked.push(error.message) },
+    });
+    await agent.run('go', { onEvent: ({ type, data }) => void (type === 'tool_result' && heard.push(data)) });
+    return { asked, printed: inspect(heard, { depth: 10 }) };
+  };
+
+  test('in the error that the tool threw, which onToolError gets as it is', async () => {
+    const config = { url: SAID };
+    const { asked, printed } = await failing(() => {
+      throw Object.assign(new Error(SAID, { cause: new Error(SAID) }), { config });
+    });
+    expect(asked).toEqual([SAID]);
+    expect(config.url).toBe(SAID);
+    expect(printed).toMatch(/error: Error: .*http:\/\/\[redacted\]@10\.0\.0\.5/);
+    expectNoSecret(printed);
+  });
+
+  test('an error whose fields cannot be read is shown to the model like any other', async () => {
+    const get = () => {
+      throw new Error('unreadable');
+    };
+    const { printed } = await failing(() => {
+      throw Object.defineProperty(new Error(SAID), 'request', { get });
+    });
+    expect(printed).toContain("text: 'key [redacted]");
+    expectNoSecret(printed);
+  });
+
+  test('in the content that the tool returned', async () => {
+    const { printed } = await failing(() => ({ isError: true, content: [{ type: 'text', text: SAID }] }));
+    expect(printed).toContain('toolResultRawContent');
+    expectNoSecret(printed);
+  });
 });
 
 test('over MCP, the caller of a tool folder reads what a tool says, and only the code of what is behind it', async () => {

@@ -66,6 +66,40 @@ export function redactErrorText(text: string): string {
   return `${redactSecrets(text.slice(0, LONGEST_ERROR_TEXT + MARGIN)).slice(0, LONGEST_ERROR_TEXT)}… (cut)`;
 }
 
+/** Of the fields of an error that are looked at for secrets. */
+const DEEPEST_FIELD = 5;
+
+/**
+ * Redacts secrets in an error of a provider or a tool: programs print whole errors, with their causes and fields. The program may
+ * still use the objects that it refers to: plain ones are replaced by redacted copies, others stay as they are.
+ */
+export function redactError(error: unknown): void {
+  if (error instanceof Error) redacted(error, 0, new Map());
+}
+
+function redacted(value: unknown, depth: number, done: Map<object, unknown>): unknown {
+  if (typeof value === 'string') return redactErrorText(value);
+  if (typeof value !== 'object' || value === null || depth > DEEPEST_FIELD) return value;
+  if (done.has(value)) return done.get(value);
+  const target = value instanceof Error ? value : emptyCopy(value);
+  done.set(value, target ?? value);
+  if (!target) return value;
+  for (const key of Reflect.ownKeys(value)) {
+    if (key !== 'stack' && Reflect.getOwnPropertyDescriptor(value, key)?.get) continue; // foreign code, which may throw
+    const field: unknown = Reflect.get(value, key);
+    // the conversation is the program's own
+    const shown = key === 'requestBodyValues' ? field : redacted(field, depth + 1, done);
+    if (target !== value || shown !== field) Reflect.set(target, key, shown);
+  }
+  return target;
+}
+
+function emptyCopy(value: object): object | undefined {
+  if (Array.isArray(value)) return [];
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null ? Object.create(prototype) : undefined;
+}
+
 function isLikelySecret(value: string): boolean {
   return /\d/.test(value) || value.length >= LONG_ENOUGH;
 }

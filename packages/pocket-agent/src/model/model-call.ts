@@ -2,19 +2,12 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, delay } from '../kit/abort.ts';
 import { errorText, PocketError } from '../kit/errors.ts';
+import { redactError } from '../kit/redaction.ts';
 import { learnFrom, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { markPart, unmarkPart } from './part-origin.ts';
 import { hasUrls } from './prompt.ts';
-import {
-  isHtml,
-  providerErrorText,
-  redactError,
-  refuseHtml,
-  retryAfterMs,
-  statusOf,
-  wasSilent,
-} from './provider-errors.ts';
+import { isHtml, providerErrorText, refuseHtml, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<

@@ -2,7 +2,7 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { PocketError } from '../kit/errors.ts';
-import { redactSecrets } from '../kit/redaction.ts';
+import { redactError, redactSecrets } from '../kit/redaction.ts';
 import { base64Bytes, capped, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';
@@ -13,7 +13,8 @@ export interface ToolResultOptions {
 }
 
 export function toToolResult(call: ToolCall, result: CallToolResult, options: ToolResultOptions): ToolResult {
-  const parts = (result.content ?? []).map((block) => contentPart(block, options.allowImages));
+  const content = result.content ?? [];
+  const parts = content.map((block) => contentPart(block, options.allowImages));
   const added = addedByStructure(result);
   if (added !== undefined) parts.push(text(added));
   const shown = result.isError ? parts.map(withoutSecrets) : parts;
@@ -26,7 +27,7 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
     ),
     ...(result.isError ? { isError: true } : {}),
     extra: {
-      toolResultRawContent: result.content ?? [],
+      toolResultRawContent: result.isError ? content.map(withoutSecrets) : content,
       ...(result.structuredContent === undefined ? {} : { structuredContent: result.structuredContent }),
       ...(result._meta === undefined ? {} : { meta: result._meta }),
     },
@@ -34,8 +35,8 @@ export function toToolResult(call: ToolCall, result: CallToolResult, options: To
 }
 
 /** Errors are shown and logged in many places, and services like to repeat what they were sent. */
-function withoutSecrets(part: ToolContentPart): ToolContentPart {
-  return part.type === 'text' ? { ...part, text: redactSecrets(part.text) } : part;
+function withoutSecrets<Part extends ContentBlock | ToolContentPart>(part: Part): Part {
+  return part.type === 'text' && typeof part.text === 'string' ? { ...part, text: redactSecrets(part.text) } : part;
 }
 
 /** What the tool itself returned; undefined where there was no answer. */
@@ -50,12 +51,14 @@ export function returnedIn({ extra, isError }: ToolResult): CallToolResult | und
   };
 }
 
+/** Redacts secrets in `error` itself, since the result is in events. */
 export function errorToolResult(
   call: ToolCall,
   message: string,
   error: Error,
   { maxToolResultBytes }: Pick<ToolResultOptions, 'maxToolResultBytes'>,
 ): ToolResult {
+  redactError(error);
   const toolResultContent = capped([text(message || 'The tool failed without saying why.')], maxToolResultBytes);
   return { toolCallId: call.id, toolCallName: call.name, toolResultContent, isError: true, extra: { error } };
 }
