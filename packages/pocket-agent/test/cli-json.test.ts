@@ -90,8 +90,8 @@ test('--json: every event is one line, the answer comes last, and nothing else i
 
 test('--json: a failure is the last line, with its code, and on stderr for people', async () => {
   const failed = await events([{ status: 401, message: 'Wrong key.' }], 'Go');
-  expect(failed.code).toBe(1);
-  expect(failed.lines.at(-1)).toMatchObject({ type: 'error', data: { code: 'MODEL_FAILED' }, exitCode: 1 });
+  expect(failed.code).toBe(2);
+  expect(failed.lines.at(-1)).toMatchObject({ type: 'error', data: { code: 'MODEL_FAILED' }, exitCode: 2 });
   expect(failed.stderr).toContain('Wrong key.');
   const silent = await events([]);
   expect(silent.lines).toMatchObject([{ type: 'error', data: { message: 'There is no question.' }, exitCode: 2 }]);

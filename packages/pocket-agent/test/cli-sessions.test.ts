@@ -66,7 +66,7 @@ describe('--session', () => {
   });
 
   test('is kept also after a run that failed or was stopped, and can be gone on with', async () => {
-    providers.script({ status: 401, message: 'no' });
+    providers.script({ status: 400, message: 'no' });
     expect((await ask('--session', 'failed', 'One')).code).toBe(1);
     providers.script({ hang: 'at-once' });
     const [node = '', ...rest] = [...commandLine, ...args('--session', 'failed', 'Two')];

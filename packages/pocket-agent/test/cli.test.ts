@@ -144,8 +144,20 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
     expect(stderr).toContain(message);
   });
 
+  test.each([
+    [{ status: 401, message: 'Wrong key.' }, 'Check the key: OPENAI_COMPATIBLE_API_KEY or modelSettings.apiKey.'],
+    [{ status: 404, message: 'No such model.' }, 'The provider does not know "x"'],
+  ])('2: a key or a model that the provider refuses: %j', async (answer, message) => {
+    const { code, stdout, stderr } = await scripted([answer], 'Hi');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
   test('1: a model that fails', async () => {
-    const { code, stdout, stderr } = await scripted([{ status: 401, message: 'Your key is \u001b[31mwrong' }], 'Hi');
+    const { code, stdout, stderr } = await scripted(
+      [{ status: 400, message: 'Your question is \u001b[31mwrong' }],
+      'Hi',
+    );
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/pocket-agent: .*wrong/);
     expect(stderr).not.toContain('\u001b');

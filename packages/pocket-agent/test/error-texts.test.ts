@@ -191,7 +191,7 @@ test.each([[''], ['--json']])('the command line redacts secrets on stdout and st
   providers.script({ status: 401, message: SAID });
   const command = [...SCRIPTED, ...(option ? [option] : []), 'Go'];
   const { code, stdout, stderr } = await new CommandFolder().command(command, { env: scriptedBy(providers) });
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stdout + stderr).toContain('is refused by http://[redacted]@10.0.0.5/v1');
   expectNoSecret(stdout + stderr);
 });

@@ -216,6 +216,23 @@ test('a wrong key is not tried twice, and the provider says so itself', async ()
     expect(isPocketError(error, 'MODEL_FAILED')).toBe(true);
     expect(error).toMatchObject({ details: { attempts: 1, statusCode: provider === 'google' ? 400 : 401 } });
     expect(String(error)).toMatch(/incorrect api key|invalid x-api-key|api key not valid/i);
+    expect(String(error)).toContain(`Model ${provider}/${model.replace(/^.*\//, '')} failed: `);
+    const variable =
+      provider === 'google' ? 'GOOGLE_GENERATIVE_AI_API_KEY' : `${provider.toUpperCase().replace('-', '_')}_API_KEY`;
+    expect(String(error)).toMatch(new RegExp(`Check the key: ${variable}.* or modelSettings\\.apiKey\\.$`));
     expect(String(error)).not.toContain('sk-wrong-but-still-secret');
   }
+});
+
+test.each([
+  [{ status: 404, message: 'The model does not exist.' }, true],
+  [{ status: 404, message: 'No file with this id.' }, false],
+  [{ status: 400, message: 'The model takes no pictures.' }, false],
+])('a model that its provider does not know is named as it was typed: %j', async (answer, isUnknown) => {
+  fake.script(answer);
+  const modelSettings = { baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'anthropic/claude-sonett', modelSettings } });
+  const text = String(await failure(() => agent.run('Hello')));
+  expect(text).toContain(`Model anthropic/claude-sonett failed: ${answer.message}`);
+  expect(text.includes('The provider does not know "claude-sonett": check the name')).toBe(isUnknown);
 });

@@ -27,5 +27,7 @@ const byError: Partial<Record<PocketErrorCode, number>> = {
 };
 
 export function exitCodeOf(error: unknown): number {
-  return (isPocketError(error) && byError[error.code]) || exitCodes.failed;
+  if (!isPocketError(error)) return exitCodes.failed;
+  if (error.details.refused) return exitCodes.mistake; // the key or the model, by its provider
+  return byError[error.code] ?? exitCodes.failed;
 }

@@ -3,11 +3,20 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Genera
 import { abortable, delay } from '../kit/abort.ts';
 import { errorText, PocketError } from '../kit/errors.ts';
 import { redactError } from '../kit/redaction.ts';
+import { nameOf, wayOutOf } from './model.ts';
 import { learnFrom, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
 import { markPart, unmarkPart } from './part-origin.ts';
 import { hasUrls } from './prompt.ts';
-import { isHtml, providerErrorText, refuseHtml, retryAfterMs, statusOf, wasSilent } from './provider-errors.ts';
+import {
+  isHtml,
+  providerErrorText,
+  refusalOf,
+  refuseHtml,
+  retryAfterMs,
+  statusOf,
+  wasSilent,
+} from './provider-errors.ts';
 
 /** What a model answered, before it becomes a message. */
 export type ModelResponse = Pick<
@@ -186,11 +195,18 @@ function modelError(model: LanguageModelV4, error: unknown, attempts: number, te
   }
   const tries = attempts > 1 ? ` after ${attempts} attempts` : '';
   const status = statusOf(error);
-  const reason = `${providerErrorText(error)}${billedNote(error)}`;
+  const refused = refusalOf(error);
+  const said = `${providerErrorText(error)}${billedNote(error)}`;
+  const reason = refused ? `${said.replace(/\.?$/, '.')} ${wayOutOf(refused, model)}` : said;
   redactError(error);
-  return new PocketError('MODEL_FAILED', `Model ${model.provider}/${model.modelId} failed${tries}: ${reason}`, {
+  return new PocketError('MODEL_FAILED', `Model ${nameOf(model)} failed${tries}: ${reason}`, {
     cause: error,
-    details: { attempts, ...(status === undefined ? {} : { statusCode: status }), ...(text ? { text } : {}) },
+    details: {
+      attempts,
+      ...(status === undefined ? {} : { statusCode: status }),
+      ...(refused ? { refused } : {}),
+      ...(text ? { text } : {}),
+    },
   });
 }
 

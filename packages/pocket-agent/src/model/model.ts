@@ -29,6 +29,8 @@ interface Provider {
   packageName: string;
   /** One of these must be set unless `apiKey` is given. None: works without a key. */
   keys: readonly string[];
+  /** Variables of a key that is not always needed. */
+  optionalKeys?: readonly string[];
   /** The variable that its package takes a base URL from, or we do. */
   baseUrl?: string;
   /** `where` is what the settings are called in an error. */
@@ -87,6 +89,7 @@ const providers: Readonly<Record<string, Provider>> = {
   'openai-compatible': {
     packageName: '@ai-sdk/openai-compatible',
     keys: [],
+    optionalKeys: ['OPENAI_COMPATIBLE_API_KEY'],
     baseUrl: 'OPENAI_COMPATIBLE_BASE_URL',
     load: (settings, where) => {
       const baseUrl = settings.baseUrl ?? process.env.OPENAI_COMPATIBLE_BASE_URL;
@@ -154,6 +157,26 @@ export async function resolveModel(
       { cause: error },
     );
   }
+}
+
+/** As people write it: `anthropic/claude-sonnet-5` for a model of `anthropic.messages`. */
+export function nameOf({ provider, modelId }: LanguageModel): string {
+  return `${prefixOf(provider)}/${modelId}`;
+}
+
+/** The way out after a provider refused the key or the name of a model. */
+export function wayOutOf(refused: 'key' | 'model', { provider, modelId }: LanguageModel): string {
+  if (refused === 'model') {
+    return `The provider does not know "${modelId}": check the name, and the base URL if you set one.`;
+  }
+  const prefix = prefixOf(provider);
+  const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
+  const places = [...(known?.keys ?? []), ...(known?.optionalKeys ?? []), 'modelSettings.apiKey'];
+  return known ? `Check the key: ${places.join(' or ')}.` : 'Check the key.';
+}
+
+function prefixOf(provider: string): string {
+  return provider.replace(/\..*$/s, '');
 }
 
 /** Throws for a name that can never work, without loading anything. */

@@ -56,6 +56,16 @@ export function providerErrorText(error: unknown): string {
   return status === undefined ? 'the provider gave no reason' : `HTTP ${status} without a reason`;
 }
 
+/** What a provider refused, if it was the key or the name of the model. Google answers 400 to a wrong key. */
+export function refusalOf(error: unknown): 'key' | 'model' | undefined {
+  const status = statusOf(error);
+  if (isHtml(error)) return undefined;
+  if (status === 401 || status === 403) return 'key';
+  const text = providerErrorText(error);
+  if (status === 400 && /API key (not valid|expired)/i.test(text)) return 'key';
+  return status === 404 && /\bmodels?\b|deployment/i.test(text) ? 'model' : undefined;
+}
+
 /** What stands in place of a text when a package cannot read the body of an error. */
 const STATUS_TEXT =
   /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
