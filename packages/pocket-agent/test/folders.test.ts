@@ -94,7 +94,7 @@ describe('web', () => {
     for (const url of [base, base.replace('127.0.0.1', 'localhost'), 'http://169.254.169.254/latest'])
       expect(await call('web_fetch', { url })).toMatchObject({
         isError: true,
-        text: expect.stringContaining('private'),
+        text: expect.stringMatching(/private.*POCKET_AGENT_ALLOW_PRIVATE_URLS=1/),
       });
     expect(asked).toBe(0);
   });

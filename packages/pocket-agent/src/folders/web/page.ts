@@ -15,7 +15,10 @@ const textual = /^(text\/|application\/(json|xml|javascript|[\w.+-]*\+(json|xml)
 const viewable = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 export async function readPage({ url, start, most, fetch, signal }: PageOptions) {
-  const response = await fetch(url, { signal, headers: { accept, 'user-agent': 'pocket-agent-web/1' } });
+  const headers = { accept, 'user-agent': 'pocket-agent-web/1' };
+  const response = await fetch(url, { signal, headers }).catch((error: unknown) => {
+    throw withWayOut(error);
+  });
   const type = response.headers.get('content-type') ?? 'text/plain';
   const mediaType = type.split(';')[0]?.trim().toLowerCase() ?? '';
   if (!response.ok || !(textual.test(mediaType) || viewable.has(mediaType))) {
@@ -31,6 +34,12 @@ export async function readPage({ url, start, most, fetch, signal }: PageOptions)
   const isHtml = mediaType === 'text/html' || mediaType === 'application/xhtml+xml';
   const { title, text } = isHtml ? await htmlToText(source, response.url) : { title: '', text: source };
   return part({ title, text, url: response.url, start, most });
+}
+
+/** A private address is refused unless the owner allows it. */
+function withWayOut(error: unknown): unknown {
+  if (!(error instanceof Error && 'code' in error && error.code === 'PRIVATE_ADDRESS')) return error;
+  return new Error(`${error.message} (POCKET_AGENT_ALLOW_PRIVATE_URLS=1 allows that)`, { cause: error });
 }
 
 function part({
