@@ -175,6 +175,32 @@ describe('pocket-agent tools', () => {
     });
   });
 
+  test('a file may have comments, trailing commas and a byte order mark, as in VS Code', async () => {
+    const says = 'http://a/*b*/ " // ,]';
+    const entry = {
+      command: process.execPath,
+      args: ['-e', `console.error(${JSON.stringify(says)}); process.exit(1)`],
+    };
+    const file = await folder.file(
+      'commented.json',
+      `\uFEFF// servers of this project
+      { "servers": { /* "old": {}, */
+        "one": ${JSON.stringify(entry).replace(']}', ', /* none */ ],}')}, // the last one
+      } }`,
+    );
+    const { code, stderr } = await command(['tools', '--mcp', file]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^server one: /);
+    expect(stderr).toContain(says);
+  });
+
+  test('a mistake after a comment is named by file, line and column', async () => {
+    const file = await folder.file('mistake.json', '{ // one\n  "mcpServers": {} /* two */ "more": 1,\n}');
+    const { code, stderr } = await command(['tools', '--mcp', file]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/mistake\.json is not JSON: .*\(line 2 column 30\)/);
+  });
+
   test('a file that is no JSON, or holds no servers, is named', async () => {
     const file = join(folder.path, 'broken.json');
     await writeFile(file, '{ nope');

@@ -38,7 +38,7 @@ describe('a stdio entry', () => {
         FROM_ENV: 'Bearer ${env:POCKET_TEST_TOKEN}',
         FALLBACK: '${POCKET_TEST_MISSING:-plan B}',
         EMPTY: '${POCKET_TEST_MISSING:-}',
-        OTHER: '${input:token} $HOME',
+        OTHER: '${other:token} $HOME',
       },
       cwd: '${POCKET_TEST_FOLDER}',
     };
@@ -50,7 +50,7 @@ describe('a stdio entry', () => {
       FROM_ENV: 'Bearer top secret',
       FALLBACK: 'plan B',
       EMPTY: '',
-      OTHER: '${input:token} $HOME',
+      OTHER: '${other:token} $HOME',
     });
     expect(env.PATH).toBe(process.env.PATH);
     expect(env.POCKET_TEST_TOKEN).toBeUndefined();
@@ -79,6 +79,20 @@ describe('a stdio entry', () => {
     expect(reasons).toEqual([reason]);
     expect(client.status.get('bad')).toEqual({ status: 'failed', reason });
     expect(lines.join('\n')).toContain(reason);
+  });
+
+  test('that needs an input of VS Code fails with its name and what to write instead', async () => {
+    const mcpServers = {
+      asks: { command: 'node', env: { TOKEN: '${input:api-key}' } },
+      remote: { url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer ${input:token}' } },
+    };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
+    expect(await client.listTools()).toEqual([]);
+    const instead = `which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`;
+    expect(reasons.toSorted()).toEqual([
+      `MCP server "asks" needs \${input:api-key}, ${instead}`,
+      `MCP server "remote" needs \${input:token}, ${instead}`,
+    ]);
   });
 });
 

@@ -24,12 +24,33 @@ export async function readJsonFile(file: string, wanted: string): Promise<unknow
   return parseJson(file, content);
 }
 
+/** Comments, trailing commas and a byte order mark are allowed, as in VS Code. */
 export function parseJson(file: string, content: string): unknown {
   try {
-    return JSON.parse(content);
+    return parseLeniently(content);
   } catch (error) {
     throw new PocketError('CONFIG_INVALID', `${file} is not JSON: ${errorText(error)}`, { cause: error });
   }
+}
+
+function parseLeniently(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return JSON.parse(withoutTrailingCommas(withoutComments(content)));
+  }
+}
+
+// Both keep strings as they are and put spaces in place of the rest, so that errors name the right line and column.
+// An unclosed string or comment extends to the end, which keeps the search linear.
+function withoutComments(text: string): string {
+  return text.replace(/"(?:[^\\]|\\.)*?(?:"|$)|\/\/[^\r\n]*|\/\*.*?(?:\*\/|$)|^\uFEFF/gs, (found) =>
+    found.startsWith('"') ? found : found.replace(/[^\r\n]/g, ' '),
+  );
+}
+
+function withoutTrailingCommas(text: string): string {
+  return text.replace(/"(?:[^\\]|\\.)*?(?:"|$)|,(?=\s*[}\]])/gs, (found) => (found === ',' ? ' ' : found));
 }
 
 const kinds = {

@@ -199,6 +199,12 @@ export function checkUrl(server: string, url: string, written = url): void {
 
 /** `${NAME}`, `${env:NAME}` and `${NAME:-default}` in any text of the entry. */
 export function expandVariables(server: string, text: string): string {
+  const [ofVsCode] = /\$\{(?:input|command|config):[A-Za-z_][^}]*\}/.exec(text) ?? [];
+  if (ofVsCode) {
+    throw invalid(
+      `MCP server "${server}" needs ${ofVsCode}, which only VS Code can fill in: write \${NAME}, and set the environment variable NAME.`,
+    );
+  }
   return text.replace(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_whole, name: string, fallback) => {
     const value = process.env[name] ?? fallback;
     if (value === undefined) {
