@@ -4,11 +4,12 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isPocketError, type LanguageModel, PocketAgent, resolveModel } from 'pocket-agent';
+import { isPocketError, type LanguageModel, PocketAgent, Router, resolveModel } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { API_KEY } from './fixtures/fake-dialect.ts';
 import { FakeProviders, models } from './fixtures/fake-providers.ts';
+import { silent } from './helpers.ts';
 
 let fake: FakeProviders;
 beforeAll(async () => {
@@ -235,4 +236,13 @@ test.each([
   const text = String(await failure(() => agent.run('Hello')));
   expect(text).toContain(`Model anthropic/claude-sonett failed: ${answer.message}`);
   expect(text.includes('The provider does not know "claude-sonett": check the name')).toBe(isUnknown);
+});
+
+test('of a router, the model of the deployment is unknown to the provider, not the name in the router', async () => {
+  fake.script({ status: 404, message: 'The model does not exist.' });
+  const params = { model: 'anthropic/claude-sonett', baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
+  const router = new Router({ models: [{ modelName: 'main', params }], retries: 0, logger: silent });
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'main' }, router, logger: silent });
+  const text = String(await failure(() => agent.run('Hello')));
+  expect(text).toContain('The provider does not know the model of the deployment: check the name');
 });

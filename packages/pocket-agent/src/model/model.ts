@@ -167,7 +167,8 @@ export function nameOf({ provider, modelId }: LanguageModel): string {
 /** The way out after a provider refused the key or the name of a model. */
 export function wayOutOf(refused: 'key' | 'model', { provider, modelId }: LanguageModel): string {
   if (refused === 'model') {
-    return `The provider does not know "${modelId}": check the name, and the base URL if you set one.`;
+    const model = provider === 'router' ? 'the model of the deployment' : `"${modelId}"`;
+    return `The provider does not know ${model}: check the name, and the base URL if you set one.`;
   }
   const prefix = prefixOf(provider);
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
