@@ -123,6 +123,8 @@ describe('a server that answers with a web page', () => {
     ['stream', 404],
     ['run', 200],
     ['stream', 200],
+    ['run', 501],
+    ['stream', 501],
   ] as const)('is named at once (%s, HTTP %i)', async (how, status) => {
     fake.script({ status, errorBody: page });
     const agent = fake.agent('openai-compatible/local-model');

@@ -170,14 +170,15 @@ const ONCE_AGAIN = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
 function isRetryable(error: Error, attempt: number): boolean {
   const text = errorText(error);
   if (/ENOTFOUND|bad port/.test(text) || wasSilent(error) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
-  if (isHtml(error) && (statusOf(error) ?? 0) < 500) return false;
+  // a gateway that is down also sends a page, but a web server without this address (4xx, 501) always will
+  const status = statusOf(error);
+  if (isHtml(error) && ((status ?? 0) < 500 || status === 501)) return false;
   const facts = errorFact(error, 'responseBody', 'code', 'type');
   // the same status for "slow down" and for what no waiting changes: no credit left, a request above the limit
   if (/insufficient_quota/.test(facts) || /request too large|requested more tokens/i.test(`${text} ${facts}`))
     return false;
   // a provider knows best: an answer that broke off has status 200 and is worth another try
   if ('isRetryable' in error && typeof error.isRetryable === 'boolean') return error.isRetryable;
-  const status = statusOf(error);
   if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
   return /fetch failed|network|socket|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|terminated|overloaded|rate.?limit|server_error/i.test(
     `${text} ${errorFact(error, 'type', 'code')}`,
