@@ -185,7 +185,8 @@ export function recordEvents(): { onEvent(event: AgentEvent): void; events: Agen
 }
 
 function deltas(type: 'text' | 'reasoning', id: string, text: string): LanguageModelV4StreamPart[] {
-  const pieces = text.match(/\S+\s*|\s+/g) ?? [];
+  // bounded: a pattern over megabytes without a space can exceed the stack of regular expressions
+  const pieces = text.match(/\S{1,1000}\s{0,1000}|\s{1,1000}/gu) ?? [];
   return [
     { type: `${type}-start`, id },
     ...pieces.map((delta) => ({ type: `${type}-delta` as const, id, delta })),
