@@ -1,12 +1,7 @@
 // The public names of `@pocket-agent/agent3`.
-export type { ConfirmCalls, SpendingLimit } from './front/consent.ts';
-export { type McpFrontOptions, mcpServerFactory } from './front/mcp-server.ts';
-export { type Hub, type HubOptions, serveHub } from './hub.ts';
-export { LocalAgent3, type LocalAgent3Options, openAgent3 } from './local.ts';
-export { OwnerTokens, type OwnerTokensOptions } from './owner-tokens.ts';
-export { Agent3Error, type Agent3ErrorCode } from './registry/agent3-error.ts';
-export type { CallStatistics, Statistics, StatisticsQuery } from './registry/statistics.ts';
-export { RemoteAgent3, type RemoteAgent3Options } from './remote.ts';
+
+export { Agent3Error, type Agent3ErrorCode } from './base/agent3-error.ts';
+export { OwnerTokens, type OwnerTokensOptions } from './base/owner-tokens.ts';
 export type {
   Agent3,
   AgentDetails,
@@ -23,6 +18,7 @@ export type {
   CallRequest,
   CallResponse,
   CallResult,
+  CallStatistics,
   CardJson,
   Credential,
   Feedback,
@@ -35,6 +31,13 @@ export type {
   Review,
   SearchPage,
   SearchQuery,
+  Statistics,
+  StatisticsQuery,
   TaskRequest,
   TaskStateName,
-} from './types.ts';
+} from './base/types.ts';
+export { type Hub, type HubOptions, serveHub } from './hub/hub.ts';
+export { LocalAgent3, type LocalAgent3Options, openAgent3 } from './hub/local.ts';
+export { RemoteAgent3, type RemoteAgent3Options } from './hub/remote.ts';
+export type { ConfirmCalls, SpendingLimit } from './mcp/consent.ts';
+export { type McpFrontOptions, mcpServerFactory } from './mcp/mcp-server.ts';

@@ -24,7 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (flags.includes('--version') || flags.includes('-v')) {
-    process.stdout.write(`${(await import('./version.ts')).packageVersion()}\n`);
+    process.stdout.write(`${(await import('./base/version.ts')).packageVersion()}\n`);
     return 0;
   }
   try {

@@ -1,6 +1,5 @@
 // What the API answers, described once: for its OpenAPI description, and to check what a remote hub says.
 import { z } from 'zod';
-import type { Statistics } from '../registry/statistics.ts';
 import type {
   AgentDetails,
   CallLog,
@@ -10,7 +9,8 @@ import type {
   HubHealth,
   Invocation,
   SearchPage,
-} from '../types.ts';
+  Statistics,
+} from '../base/types.ts';
 
 const count = z.int().min(0);
 const price = z.looseObject({

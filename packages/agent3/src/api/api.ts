@@ -5,7 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import type { Logger } from 'pocket-agent';
 import type { z } from 'zod';
-import { inputChecked } from '../registry/input.ts';
+import { inputChecked } from '../base/check-input.ts';
 import {
   callRequest,
   ratingRequest,
@@ -13,8 +13,8 @@ import {
   statisticsRequest,
   taskRequest,
   toTaskRequest,
-} from '../requests.ts';
-import type { Agent3, CallOptions, CallResponse } from '../types.ts';
+} from '../base/requests.ts';
+import type { Agent3, CallOptions, CallResponse } from '../base/types.ts';
 import { callLines, LINES } from './call-lines.ts';
 import type { Callers } from './callers.ts';
 import { refusal, refuse, toRefusal } from './errors.ts';

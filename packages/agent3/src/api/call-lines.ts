@@ -1,6 +1,6 @@
 // A call told line by line (NDJSON): what streams in, then the answer. Who goes away ends the call.
 import type { Logger } from 'pocket-agent';
-import type { CallOptions, CallResponse } from '../types.ts';
+import type { CallOptions, CallResponse } from '../base/types.ts';
 import { toRefusal } from './errors.ts';
 
 export const LINES = 'application/x-ndjson';

@@ -2,8 +2,8 @@
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from '@pocket-agent/http/mcp';
-import type { OwnerTokens } from '../owner-tokens.ts';
-import type { Caller } from '../types.ts';
+import type { OwnerTokens } from '../base/owner-tokens.ts';
+import type { Caller } from '../base/types.ts';
 import { refuse } from './errors.ts';
 
 const HOUR_S = 3_600;

@@ -2,7 +2,7 @@
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Logger } from 'pocket-agent';
-import { Agent3Error, type Agent3ErrorCode } from '../registry/agent3-error.ts';
+import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
 
 const statuses: Record<Agent3ErrorCode, ContentfulStatusCode> = {
   CONFIG_INVALID: 500,

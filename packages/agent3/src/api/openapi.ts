@@ -8,8 +8,8 @@ import {
   searchRequest,
   statisticsRequest,
   taskRequest,
-} from '../requests.ts';
-import { packageVersion } from '../version.ts';
+} from '../base/requests.ts';
+import { packageVersion } from '../base/version.ts';
 import {
   agentDetails,
   callLine,

@@ -1,7 +1,7 @@
 // What is asked in the address of a request, as what the schemas take.
 import type { z } from 'zod';
-import { inputChecked } from '../registry/input.ts';
-import { callLogRequest, searchRequest } from '../requests.ts';
+import { inputChecked } from '../base/check-input.ts';
+import { callLogRequest, searchRequest } from '../base/requests.ts';
 
 /** `?query=…&tags=a,b&verified=true` as what `search` takes; the web page uses the same words. */
 export function searchQuery(parameters: URLSearchParams): z.output<typeof searchRequest> {

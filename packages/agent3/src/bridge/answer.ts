@@ -1,13 +1,13 @@
 // What a caller is told of a call, and what is written down of it.
 import { hash } from 'node:crypto';
-import type { CallErrorCode, CallRecord, CallRequest, CallResponse, TaskRequest } from '../types.ts';
-import { cleanLine } from './clean-text.ts';
+import type { CallFailure } from '../base/call-failure.ts';
+import { cleanLine } from '../base/clean-text.ts';
+import type { CallErrorCode, CallRecord, CallRequest, CallResponse, TaskRequest } from '../base/types.ts';
+import { type ResultLimits, resultOf, statusText } from './content/result.ts';
+import { tokensOf } from './content/tokens.ts';
 import type { Errand } from './errand.ts';
-import type { CallFailure } from './failure.ts';
 import { costOf } from './price.ts';
-import { type ResultLimits, resultOf, statusText } from './result.ts';
 import type { Tickets } from './tickets.ts';
-import { tokensOf } from './tokens.ts';
 
 const LONGEST_NAME = 200;
 

@@ -10,9 +10,9 @@ import type {
   Directory,
   Price,
   TaskRequest,
-} from '../types.ts';
+} from '../base/types.ts';
+import type { ResultLimits } from './content/result.ts';
 import type { CallPolicy } from './policy.ts';
-import type { ResultLimits } from './result.ts';
 
 export interface ApprovalQuestion {
   agentId: string;

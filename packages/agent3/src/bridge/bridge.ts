@@ -1,22 +1,22 @@
 // Calls to A2A agents: who may, what is sent, what comes back. One call is one record, whatever becomes of it.
 import { randomUUID } from 'node:crypto';
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
-import { localOwner } from '../owner-tokens.ts';
-import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../types.ts';
+import { CallFailure, toFailure } from '../base/call-failure.ts';
+import { localOwner } from '../base/owner-tokens.ts';
+import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../base/types.ts';
 import { answerOf, recordOf } from './answer.ts';
 import type { Bridge, BridgeOptions } from './bridge-options.ts';
-import { Deadline, USUAL_TIMEOUT_MS } from './deadline.ts';
+import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './content/input.ts';
+import { makeSchemaCheck } from './content/input-schema.ts';
+import { estimatedTokens } from './content/tokens.ts';
 import { type DeliveryOptions, deliver, follow } from './delivery.ts';
 import { Errand, type Found, type Reached } from './errand.ts';
-import { CallFailure, toFailure } from './failure.ts';
 import { Gate } from './gate.ts';
-import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './input.ts';
-import { makeSchemaCheck } from './input-schema.ts';
 import { checkSamePrice } from './price.ts';
 import { Pushes, pushedTask } from './pushes.ts';
 import { TaskBook, unknownTask } from './task-book.ts';
 import { Tickets } from './tickets.ts';
-import { estimatedTokens } from './tokens.ts';
+import { Deadline, USUAL_TIMEOUT_MS } from './wire/deadline.ts';
 
 export type { ApprovalQuestion, Bridge, BridgeOptions } from './bridge-options.ts';
 

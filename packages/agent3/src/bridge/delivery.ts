@@ -1,10 +1,11 @@
 // A message to an agent and everything that comes back, until there is an answer: by stream, and by asking again.
+
+import { CallFailure, toFailure } from '../base/call-failure.ts';
 import type { Errand, Reached } from './errand.ts';
-import { CallFailure, toFailure } from './failure.ts';
-import { isUnsupported, type Peer } from './peer.ts';
-import { withRetries } from './retry.ts';
-import type { Update } from './wire.ts';
-import type { OutgoingMessage } from './write-wire.ts';
+import { isUnsupported, type Peer } from './wire/peer.ts';
+import { withRetries } from './wire/retry.ts';
+import type { Update } from './wire/wire.ts';
+import type { OutgoingMessage } from './wire/write-wire.ts';
 
 export interface DeliveryOptions {
   retries: number;

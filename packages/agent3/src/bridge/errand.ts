@@ -1,15 +1,16 @@
 // One call, or one look at a task, under way: its time, its agent, and what came so far.
 import { randomUUID } from 'node:crypto';
-import type { Caller, CallProgress, KnownTask, ListedAgent } from '../types.ts';
-import { cleanLine, cleanText, Redactor } from './clean-text.ts';
-import { Collected } from './collected.ts';
-import type { Deadline } from './deadline.ts';
-import type { Endpoint } from './endpoint.ts';
-import { CallFailure, isRefusal } from './failure.ts';
-import type { Peer } from './peer.ts';
-import { textOf } from './result.ts';
-import { OutputTokens } from './tokens.ts';
-import { isRecord, type Update } from './wire.ts';
+import { CallFailure, isRefusal } from '../base/call-failure.ts';
+import { cleanLine, cleanText, Redactor } from '../base/clean-text.ts';
+import { isRecord } from '../base/json.ts';
+import type { Caller, CallProgress, KnownTask, ListedAgent } from '../base/types.ts';
+import { Collected } from './content/collected.ts';
+import { textOf } from './content/result.ts';
+import { OutputTokens } from './content/tokens.ts';
+import type { Deadline } from './wire/deadline.ts';
+import type { Endpoint } from './wire/endpoint.ts';
+import type { Peer } from './wire/peer.ts';
+import type { Update } from './wire/wire.ts';
 
 /** Characters of one progress. */
 const LONGEST_TOLD = 2000;

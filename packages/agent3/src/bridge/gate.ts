@@ -1,18 +1,18 @@
 // What stands between a caller and an agent: policy, budget, approval, rate limits, and the right credentials.
 import { type HttpFetch, isHost } from '@pocket-agent/http/fetch';
-import type { CallErrorCode, CallRequest } from '../types.ts';
-import { authorize, secretsOf } from './authorization.ts';
+import { CallFailure, suggestsStaleCard } from '../base/call-failure.ts';
+import type { Redactor } from '../base/clean-text.ts';
+import { isRecord, recordsIn } from '../base/json.ts';
+import type { CallErrorCode, CallRequest } from '../base/types.ts';
+import { authorize, secretsOf } from '../credentials/authorization.ts';
+import { OAuthTokens } from '../credentials/oauth-tokens.ts';
 import type { BridgeOptions } from './bridge-options.ts';
-import type { Redactor } from './clean-text.ts';
-import { type Endpoint, endpointOf } from './endpoint.ts';
+import { INPUT_SCHEMA_EXTENSION } from './content/input-schema.ts';
 import type { Errand, Found, Reached } from './errand.ts';
-import { CallFailure, suggestsStaleCard } from './failure.ts';
-import { INPUT_SCHEMA_EXTENSION } from './input-schema.ts';
-import { OAuthTokens } from './oauth-tokens.ts';
-import { Peer } from './peer.ts';
 import { checkAgent, checkHost } from './policy.ts';
 import { Budget, checkAgreedPrice, checkMaxCost, tokenLimitOf } from './price.ts';
-import { isRecord, recordsIn } from './wire.ts';
+import { type Endpoint, endpointOf } from './wire/endpoint.ts';
+import { Peer } from './wire/peer.ts';
 
 /** For those who call by a tool, and those who call in a terminal. */
 const UNKNOWN = 'there is no such agent. Find one with agent3_search, or in a terminal with agent3 search.';

@@ -1,6 +1,6 @@
 // Which agents and hosts may be called at all.
 import { isHost } from '@pocket-agent/http/fetch';
-import { CallFailure } from './failure.ts';
+import { CallFailure } from '../base/call-failure.ts';
 
 /** A list that is there allows nothing else; a deny goes before an allow. Hosts: `name`, `name:port` or `*.name`. */
 export interface CallPolicy {

@@ -1,8 +1,9 @@
 // What a call costs by the declared price, and how much may be spent in a day.
-import { isPaid, priceText } from '../price-text.ts';
-import { canonicalJson } from '../registry/canonical-json.ts';
-import type { BudgetLimits, Budgets, Directory, Price } from '../types.ts';
-import { CallFailure } from './failure.ts';
+
+import { CallFailure } from '../base/call-failure.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
+import { isPaid, priceText } from '../base/price-text.ts';
+import type { BudgetLimits, Budgets, Directory, Price } from '../base/types.ts';
 
 /** Keeps 0.3 / 0.1 from being 2 tokens. */
 const ROUNDING = 1e-6;

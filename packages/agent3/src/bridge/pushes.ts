@@ -1,11 +1,12 @@
 // Push notifications of agents: asked for with a token for one task, taken in only with it, and told to those who wait.
-import type { Directory, KnownTask } from '../types.ts';
-import { Redactor } from './clean-text.ts';
-import { toFailure } from './failure.ts';
-import { readUpdate } from './read-wire.ts';
+
+import { toFailure } from '../base/call-failure.ts';
+import { Redactor } from '../base/clean-text.ts';
+import type { Directory, KnownTask } from '../base/types.ts';
 import type { Tickets } from './tickets.ts';
-import { isOver, type Task, type Update } from './wire.ts';
-import type { PushAddress } from './write-wire.ts';
+import { readUpdate } from './wire/read-wire.ts';
+import { isOver, type Task, type Update } from './wire/wire.ts';
+import type { PushAddress } from './wire/write-wire.ts';
 
 interface PushesOptions {
   /** Where agents reach `receive`; the handle of the task is put behind it. */

@@ -1,9 +1,10 @@
 // The tasks callers may come back to, each known to its own caller only.
-import type { Caller, Directory, KnownTask } from '../types.ts';
+
+import { CallFailure } from '../base/call-failure.ts';
+import type { Caller, Directory, KnownTask } from '../base/types.ts';
 import type { Errand } from './errand.ts';
-import { CallFailure } from './failure.ts';
 import type { Tickets } from './tickets.ts';
-import { isOver } from './wire.ts';
+import { isOver } from './wire/wire.ts';
 
 export class TaskBook {
   readonly #directory: Directory;

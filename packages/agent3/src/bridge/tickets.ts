@@ -1,6 +1,6 @@
 // What the bridge hands out and takes back: good only for whom it was made, which is proven and not looked up.
 import { createHmac, createSecretKey, type KeyObject, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import { CallFailure } from './failure.ts';
+import { CallFailure } from '../base/call-failure.ts';
 
 interface Whose {
   caller: string;

@@ -1,7 +1,7 @@
 // What was typed: read by Node's own parser, and its faults told by the names it has on the command line.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { closestName } from 'pocket-agent';
-import { Agent3Error } from '../registry/agent3-error.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
 
 export function readArguments<Config extends ParseArgsConfig>(config: Config) {
   try {

@@ -1,9 +1,10 @@
 // `agent3 call ID MESSAGE`: the answer on stdout, what goes on meanwhile on stderr.
-import { cleanText } from '../bridge/clean-text.ts';
-import { Agent3Error } from '../registry/agent3-error.ts';
-import { inputChecked } from '../registry/input.ts';
-import { callRequest } from '../requests.ts';
-import type { CallProgress } from '../types.ts';
+
+import { Agent3Error } from '../base/agent3-error.ts';
+import { inputChecked } from '../base/check-input.ts';
+import { cleanText } from '../base/clean-text.ts';
+import { callRequest } from '../base/requests.ts';
+import type { CallProgress } from '../base/types.ts';
 import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 

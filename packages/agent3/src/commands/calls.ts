@@ -1,10 +1,11 @@
 // `agent3 calls`: the call log, newest first.
-import { cleanText } from '../bridge/clean-text.ts';
-import { durationText } from '../page/figures.ts';
-import { dollarsText } from '../price-text.ts';
-import { inputChecked } from '../registry/input.ts';
-import { callLogRequest } from '../requests.ts';
-import type { CallLogEntry } from '../types.ts';
+
+import { inputChecked } from '../base/check-input.ts';
+import { cleanText } from '../base/clean-text.ts';
+import { dollarsText } from '../base/price-text.ts';
+import { callLogRequest } from '../base/requests.ts';
+import type { CallLogEntry } from '../base/types.ts';
+import { durationText } from '../pages/figures.ts';
 import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 

@@ -1,10 +1,10 @@
 // `agent3 hub`: HTTP API, web page and MCP, until the process is told to stop.
 import { once } from 'node:events';
 import { stderrLogger } from 'pocket-agent';
-import { serveHub } from '../hub.ts';
-import { openLocal, ownerTokens, spendingLimitOf } from '../open.ts';
-import { readSettings } from '../options.ts';
-import { Agent3Error } from '../registry/agent3-error.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
+import { serveHub } from '../hub/hub.ts';
+import { openLocal, ownerTokens, spendingLimitOf } from '../hub/open.ts';
+import { readSettings } from '../hub/options.ts';
 import { readArguments } from './arguments.ts';
 
 export async function command(args: readonly string[]): Promise<number> {

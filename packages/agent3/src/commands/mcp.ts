@@ -1,9 +1,9 @@
 // `agent3`: MCP on stdin and stdout, until the client goes away.
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { stderrLogger } from 'pocket-agent';
-import { mcpServerFactory } from '../front/mcp-server.ts';
-import { openBySettings, spendingLimitOf } from '../open.ts';
-import { readSettings } from '../options.ts';
+import { openBySettings, spendingLimitOf } from '../hub/open.ts';
+import { readSettings } from '../hub/options.ts';
+import { mcpServerFactory } from '../mcp/mcp-server.ts';
 import { readArguments } from './arguments.ts';
 
 export async function command(args: readonly string[]): Promise<number> {

@@ -1,9 +1,9 @@
 // `agent3 register URL`: an agent, one of ours or any other, in one command.
 import { text } from 'node:stream/consumers';
-import { cleanText } from '../bridge/clean-text.ts';
-import { Agent3Error } from '../registry/agent3-error.ts';
-import { inputChecked } from '../registry/input.ts';
-import { registerRequest } from '../requests.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
+import { inputChecked } from '../base/check-input.ts';
+import { cleanText } from '../base/clean-text.ts';
+import { registerRequest } from '../base/requests.ts';
 import { numberOf, readArguments } from './arguments.ts';
 import { withAgent3 } from './with-agent3.ts';
 

@@ -1,7 +1,7 @@
 // An error as a line on stderr and an exit code: 2 for what was asked wrongly, 1 for what went wrong.
 import { StoreError } from '@pocket-agent/store';
-import { cleanText } from '../bridge/clean-text.ts';
-import { Agent3Error } from '../registry/agent3-error.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
+import { cleanText } from '../base/clean-text.ts';
 
 export function reportError(error: unknown): number {
   const text = error instanceof Error ? error.message : String(error);

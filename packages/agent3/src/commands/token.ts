@@ -1,7 +1,8 @@
 // `agent3 token OWNER`: a token for the API of the hub whose key this is.
-import { ownerTokens } from '../open.ts';
-import { readSettings } from '../options.ts';
-import { Agent3Error } from '../registry/agent3-error.ts';
+
+import { Agent3Error } from '../base/agent3-error.ts';
+import { ownerTokens } from '../hub/open.ts';
+import { readSettings } from '../hub/options.ts';
 import { readArguments } from './arguments.ts';
 
 export async function command(args: readonly string[]): Promise<number> {

@@ -1,8 +1,9 @@
 // A command that asks Agent3 once and ends.
-import { openBySettings } from '../open.ts';
-import { readSettings } from '../options.ts';
-import { localOwner } from '../owner-tokens.ts';
-import type { Agent3, Caller } from '../types.ts';
+
+import { localOwner } from '../base/owner-tokens.ts';
+import type { Agent3, Caller } from '../base/types.ts';
+import { openBySettings } from '../hub/open.ts';
+import { readSettings } from '../hub/options.ts';
 
 export async function withAgent3(work: (agent3: Agent3, caller: Caller) => Promise<number>): Promise<number> {
   const agent3 = await openBySettings(readSettings(process.env));

@@ -1,8 +1,8 @@
 // What a registry is made from.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import type { RateLimit } from '../types.ts';
-import type { Embedder } from './meaning.ts';
-import type { SigningKey } from './signature.ts';
+import type { RateLimit } from '../base/types.ts';
+import type { SigningKey } from '../cards/signature.ts';
+import type { Embedder } from './search/meaning.ts';
 
 export interface RegistryOptions {
   /** PostgreSQL, shared by several hubs. */

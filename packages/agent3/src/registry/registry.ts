@@ -1,5 +1,6 @@
 // The registry of agents: who there is, what they are like, who may call them, and what came of it.
 import { openStore, type Store } from '@pocket-agent/store';
+import { Agent3Error } from '../base/agent3-error.ts';
 import type {
   AgentDetails,
   BudgetLimits,
@@ -21,34 +22,35 @@ import type {
   SearchPage,
   SearchQuery,
   Spending,
-} from '../types.ts';
-import { packageVersion } from '../version.ts';
-import { Agent3Error } from './agent3-error.ts';
-import { readCallLog } from './call-log.ts';
-import { Receipts, recordCall } from './calls.ts';
-import { CardChecks } from './card-checks.ts';
-import { CardSource } from './card-source.ts';
-import { cleanText } from './clean-text.ts';
-import { CredentialStore } from './credentials.ts';
-import { detailsOf, invocationOf } from './details.ts';
-import { giveFeedback } from './feedback.ts';
-import { Freshness } from './freshness.ts';
-import { checkHealth, type HealthCheckOptions } from './health-checks.ts';
-import { hubHealth } from './hub-health.ts';
-import { type AgentRow, metricsOf, summaryOf } from './listing.ts';
-import { Meaning } from './meaning.ts';
-import { migrations } from './migrations.ts';
-import { type LimitedUse, RateLimits } from './rate-limits.ts';
-import { Registrations } from './registrations.ts';
+  Statistics,
+  StatisticsQuery,
+} from '../base/types.ts';
+import { packageVersion } from '../base/version.ts';
+import { CardChecks } from '../cards/card-checks.ts';
+import { CardSource } from '../cards/card-source.ts';
+import { cleanText } from '../cards/card-text.ts';
+import { openVault, type Vault } from '../credentials/vault.ts';
+import { CredentialStore } from './agents/credentials.ts';
+import { detailsOf, invocationOf } from './agents/details.ts';
+import { Freshness } from './agents/freshness.ts';
+import { checkHealth, type HealthCheckOptions } from './agents/health-checks.ts';
+import { Registrations } from './agents/registrations.ts';
+import { readCallLog } from './records/call-log.ts';
+import { Receipts, recordCall } from './records/calls.ts';
+import { giveFeedback } from './records/feedback.ts';
+import { hubHealth } from './records/hub-health.ts';
+import { type AgentRow, metricsOf, summaryOf } from './records/listing.ts';
+import { migrations } from './records/migrations.ts';
+import { type LimitedUse, RateLimits } from './records/rate-limits.ts';
+import type { RegistrySchema } from './records/schema.ts';
+import { spend } from './records/spending.ts';
+import { callStatistics } from './records/statistics.ts';
+import { findTask, saveTask } from './records/tasks.ts';
 import type { RegistryOptions } from './registry-options.ts';
-import type { RegistrySchema } from './schema.ts';
-import { Search } from './search.ts';
-import { spend } from './spending.ts';
-import { callStatistics, type Statistics, type StatisticsQuery } from './statistics.ts';
-import { findTask, saveTask } from './tasks.ts';
-import { postgresIndex, sqliteIndex } from './text-index.ts';
-import { openVault, type Vault } from './vault.ts';
-import { Vocabulary } from './words.ts';
+import { Meaning } from './search/meaning.ts';
+import { Search } from './search/search.ts';
+import { postgresIndex, sqliteIndex } from './search/text-index.ts';
+import { Vocabulary } from './search/words.ts';
 
 const CALLER_RATE: RateLimit = { calls: 600, perSeconds: 60 };
 const HEALTH_INTERVAL_MS = 300_000;

@@ -1,0 +1,208 @@
+// What may be asked, described once: for the MCP tools, the HTTP API and its OpenAPI description.
+import { z } from 'zod';
+import { Agent3Error } from './agent3-error.ts';
+import type { TaskRequest } from './types.ts';
+
+/** Of base64, so that a call with files and a message fits into one request to a hub. */
+const MOST_FILE_CHARACTERS = 3_000_000;
+
+const RETRIES =
+  'Default 1. Sent again after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
+const MAX_COST =
+  'the most US dollars it may cost. It only lowers what a person agreed to; it does not replace the consent of a person';
+
+const agentId = z.string().min(1).max(200).describe('The id of an agent, from agent3_search');
+const dollars = z.number().min(0);
+
+export const price = z
+  .strictObject({
+    perCall: dollars.optional(),
+    perMinute: dollars.optional(),
+    perToken: dollars.optional(),
+    currency: z.string().length(3).default('USD'),
+  })
+  .describe('What the agent charges; a call without a declared price has no cost in its answer');
+
+const agreedPrice = price.optional().describe('The price you know: a call that has a higher one by now is refused');
+
+export const searchRequest = z.strictObject({
+  query: z.string().max(500).describe('What the agent should be able to do, in plain words'),
+  limit: z.int().min(1).max(50).default(10),
+  cursor: z.string().max(200).optional().describe('nextCursor of the page before'),
+  filters: z
+    .strictObject({
+      minReputation: z.number().min(1).max(5).optional().describe('Mean rating, 1 to 5'),
+      protocols: z.array(z.string()).max(10).optional().describe('For example JSONRPC or HTTP+JSON'),
+      verified: z.boolean().optional().describe('Only cards with a signature that was verified'),
+      tags: z.array(z.string()).max(20).optional(),
+      maxPricePerCall: dollars.optional().describe('US dollars'),
+      healthy: z.boolean().optional().describe('Only agents that answered their last health check'),
+    })
+    .optional(),
+});
+
+export const agentRequest = z.strictObject({ agentId });
+
+export const invokeRequest = z.strictObject({
+  agentId,
+  context: z
+    .strictObject({ task: z.string().max(2_000).optional(), userAgentId: z.string().max(200).optional() })
+    .optional()
+    .describe('Accepted, and without effect'),
+});
+
+export const callRequest = z.strictObject({
+  agentId,
+  message: z.string().min(1).max(200_000).describe('The task, in plain words; JSON when inputMode is application/json'),
+  inputMode: z.string().max(100).optional().describe('Default text/plain'),
+  files: z
+    .array(
+      z.strictObject({
+        name: z.string().max(255),
+        mediaType: z.string().max(100),
+        base64: z.string().max(MOST_FILE_CHARACTERS),
+      }),
+    )
+    .max(10)
+    .refine((files) => files.reduce((sum, { base64 }) => sum + base64.length, 0) <= MOST_FILE_CHARACTERS, {
+      error: `all files together have at most ${MOST_FILE_CHARACTERS} characters of base64`,
+    })
+    .optional()
+    .describe(`Together at most ${MOST_FILE_CHARACTERS} characters of base64`),
+  skillId: z.string().max(200).optional(),
+  taskId: z.string().max(500).optional().describe('taskHandle of an answer: the message goes on with that task'),
+  contextId: z.string().max(500).optional().describe('contextId of an answer: one more message in that conversation'),
+  mode: z.enum(['wait', 'start']).optional().describe('start: return as soon as there is a task'),
+  metadata: z
+    .strictObject({
+      userAgentId: z.string().max(200).optional().describe('Your id: kept with the call, and weighs its rating'),
+      timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds over everything, default 30,000'),
+      streaming: z.boolean().optional(),
+      retries: z.int().min(0).max(10).optional().describe(RETRIES),
+      maxCost: dollars.optional().describe(MAX_COST),
+      agreedPrice,
+    })
+    .optional(),
+});
+
+export const batchRequest = z.strictObject({
+  calls: z.array(callRequest).min(1).max(20),
+});
+
+export const taskRequest = z.strictObject({
+  action: z.enum(['get', 'wait', 'reply', 'cancel']),
+  taskHandle: z.string().min(1).max(500).describe('From the answer of agent3_call'),
+  message: z.string().min(1).max(200_000).optional().describe('For reply: the answer to the question of the agent'),
+  timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
+  maxCost: dollars.optional().describe(`For reply: ${MAX_COST}`),
+  userAgentId: z.string().max(200).optional().describe('For reply: your id, as in a call'),
+  agreedPrice,
+});
+
+export const feedbackRequest = z.strictObject({
+  agentId,
+  rating: z.number().min(1).max(5),
+  feedback: z.string().max(10_000).describe('Public: nothing private in it'),
+  receipt: z
+    .string()
+    .max(2_000)
+    .optional()
+    .describe('From the answer of the call; the last call to the agent without it'),
+  metadata: z
+    .strictObject({
+      taskCompleted: z.boolean().optional(),
+      responseTime: z.number().min(0).optional(),
+      tokensUsed: z.number().min(0).optional(),
+    })
+    .optional()
+    .describe('Accepted, and without effect: the call log has what was measured'),
+  userAgentId: z.string().max(200).optional().describe('Your id; default that of the call'),
+});
+
+/** Feedback over HTTP, where nobody remembers the receipt of the last call. */
+export const ratingRequest = feedbackRequest.omit({ metadata: true }).required({ receipt: true });
+
+export const callLogRequest = z.strictObject({
+  agentId: agentId.optional(),
+  userAgentId: z.string().max(200).optional(),
+  caller: z.string().max(200).optional().describe('Of one owner; others than yourself only for admins'),
+  limit: z.int().min(1).max(200).default(50),
+  cursor: z.string().max(200).optional().describe('nextCursor of the page before'),
+});
+
+export const statisticsRequest = z.strictObject({
+  agentId: agentId.optional(),
+  since: z.number().min(0).optional().describe('Milliseconds since 1970; default seven days before until'),
+  until: z.number().min(0).optional().describe('Default now'),
+  bucketMs: z.int().min(1_000).default(3_600_000).describe('Length of one piece of time'),
+});
+
+/** What a rating must hold when it reaches the registry: the receipt, too. */
+export const ratedCall = feedbackRequest.required({ receipt: true });
+
+const scheme = { scheme: z.string().optional(), host: z.string().optional() };
+const secret = z.string().min(1).max(10_000);
+
+const registration = z.strictObject({
+  cardUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
+    .max(2_000)
+    .optional()
+    .describe('Where the A2A card of the agent is'),
+  card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that serve none'),
+  price: price.optional(),
+  rateLimit: z
+    .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
+    .optional()
+    .describe('Of all callers together; default no limit. Each caller has 600 calls a minute over all agents'),
+  tags: z.array(z.string().min(1).max(50)).max(20).optional(),
+  idempotent: z.boolean().optional().describe('A call whose outcome is unknown may be sent again'),
+  credentials: z
+    .array(
+      z.discriminatedUnion('type', [
+        z.strictObject({ ...scheme, type: z.literal('bearer'), token: secret }),
+        z.strictObject({ ...scheme, type: z.literal('apiKey'), key: secret }),
+        z.strictObject({ ...scheme, type: z.literal('basic'), username: secret, password: secret }),
+        z.strictObject({
+          ...scheme,
+          type: z.literal('oauth2'),
+          clientId: secret,
+          clientSecret: secret,
+          tokenUrl: z.url().optional(),
+          scopes: z.array(z.string()).optional(),
+        }),
+      ]),
+    )
+    .max(10)
+    .optional()
+    .describe('Kept encrypted and never shown again'),
+});
+
+const oneCard = [
+  ({ cardUrl, card }: { cardUrl?: string; card?: object }) => (cardUrl === undefined) !== (card === undefined),
+  { error: 'give either cardUrl or card' },
+] as const;
+
+/** What a model may register. */
+export const agentRegistration = registration.refine(...oneCard);
+
+export const registerRequest = registration
+  .extend({ mayLowerPrice: z.boolean().optional().describe('Default true') })
+  .refine(...oneCard);
+
+export function toTaskRequest({
+  action,
+  taskHandle,
+  message,
+  timeout,
+  maxCost,
+  agreedPrice,
+  userAgentId,
+}: z.output<typeof taskRequest>): TaskRequest {
+  const given = timeout === undefined ? {} : { timeout };
+  if (action !== 'reply') return { action, taskHandle, ...given };
+  if (message === undefined) throw new Agent3Error('INPUT_INVALID', 'A reply needs "message"');
+  const bounds = { ...(maxCost === undefined ? {} : { maxCost }), ...(agreedPrice ? { agreedPrice } : {}) };
+  const by = userAgentId === undefined ? {} : { userAgentId };
+  return { action, taskHandle, message, ...given, ...bounds, ...by };
+}

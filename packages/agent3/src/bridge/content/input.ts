@@ -1,0 +1,105 @@
+// What a caller wants to say, checked against what the card takes, as the parts of a message.
+
+import { CallFailure } from '../../base/call-failure.ts';
+import { DEEPEST, isTooDeep, recordsIn, stringsIn } from '../../base/json.ts';
+import type { CallRequest, CardJson } from '../../base/types.ts';
+import type { Part } from '../wire/wire.ts';
+import { type SchemaCheck, schemaOf } from './input-schema.ts';
+import { payloadOf } from './payload.ts';
+
+export const LONGEST_TIMEOUT_MS = 3_600_000;
+const MOST_RETRIES = 10;
+const MOST_FILES = 32;
+
+/** Names people use for media types, in requests as well as in cards. */
+const usualNames: Record<string, string> = {
+  text: 'text/plain',
+  json: 'application/json',
+  data: 'application/json',
+  structured: 'application/json',
+};
+
+/** What can be said of a request before anything is known of the agent. */
+export function checkRequest({ agentId, message, files = [], metadata = {}, mode, inputMode }: CallRequest): void {
+  if (typeof agentId !== 'string' || agentId === '') throw invalid('agentId is missing: the id that search returns');
+  if (typeof message !== 'string' || (message.trim() === '' && files.length === 0))
+    throw invalid('the message is empty');
+  if (files.length > MOST_FILES) throw invalid(`there are more than ${MOST_FILES} files`);
+  if (mode !== undefined && mode !== 'wait' && mode !== 'start') throw invalid('mode is wait or start');
+  if (inputMode !== undefined && typeof inputMode !== 'string') throw invalid('inputMode is a media type');
+  const { timeout, retries, maxCost } = metadata;
+  checkTimeout(timeout);
+  if (retries !== undefined && !(Number.isInteger(retries) && retries >= 0 && retries <= MOST_RETRIES))
+    throw invalid(`retries is a whole number from 0 to ${MOST_RETRIES}`);
+  if (maxCost !== undefined && !(maxCost >= 0)) throw invalid('maxCost is an amount of US dollars');
+  for (const { mediaType, base64 } of files)
+    if (typeof mediaType !== 'string' || !/^[A-Za-z\d+/]*={0,2}$/.test(base64))
+      throw invalid('a file needs a mediaType, and its content in base64');
+}
+
+export function checkTimeout(timeout: number | undefined): void {
+  if (timeout !== undefined && !(timeout >= 1 && timeout <= LONGEST_TIMEOUT_MS))
+    throw invalid(`timeout is milliseconds, from 1 to ${LONGEST_TIMEOUT_MS}`);
+}
+
+export async function readInput(request: CallRequest, card: CardJson, check: SchemaCheck): Promise<Part[]> {
+  const { message, files = [], skillId } = request;
+  const skill = skillOf(card, skillId);
+  const own = stringsIn(skill?.inputModes);
+  const modes = (own.length > 0 ? own : stringsIn(card.defaultInputModes)).map(normalized);
+  const mode = normalized(request.inputMode ?? 'text/plain');
+  const parts: Part[] = files.map(({ name, mediaType, base64 }) => ({ raw: base64, mediaType, filename: name }));
+  const takes = (one: string) => modes.length === 0 || modes.some((pattern) => accepts(pattern, one));
+  const schema = schemaOf(card, skill);
+  if (message.trim() !== '') {
+    const part = messagePart(message, mode);
+    const isUsable = takes(mode) || (schema !== undefined && mode === 'text/plain');
+    const payload = { schema: schema ?? {}, check, takesJson: takes('application/json') };
+    parts.unshift(schema && isUsable ? await payloadOf(part, payload) : part);
+  }
+  const refused = parts.map(({ mediaType = '' }) => normalized(mediaType)).find((one) => !takes(one));
+  if (refused !== undefined) throw invalid(`it takes ${modes.join(', ')}, not ${refused}`);
+  return parts;
+}
+
+function skillOf(card: CardJson, skillId: string | undefined): Record<string, unknown> | undefined {
+  if (skillId === undefined) return undefined;
+  const skills = recordsIn(card.skills);
+  const skill = skills.find(({ id }) => id === skillId);
+  if (skill) return skill;
+  const known = skills.map(({ id }) => String(id)).slice(0, 20);
+  throw invalid(`it has no skill "${skillId}"; its skills are ${known.join(', ') || 'not named'}`);
+}
+
+function messagePart(message: string, mode: string): Part {
+  if (mode === 'application/json') {
+    const data = parsed(message);
+    if (isTooDeep(data)) throw invalid(`the message is nested more than ${DEEPEST} levels deep`);
+    return { data, mediaType: mode };
+  }
+  if (!mode.startsWith('text/') && !/^application\/[\w.-]*\+?(?:json|xml|yaml|markdown)$/.test(mode))
+    throw invalid(`a message cannot be ${mode}. Send that as a file, or the message as text/plain`);
+  return { text: message, mediaType: mode };
+}
+
+function parsed(message: string): unknown {
+  try {
+    return JSON.parse(message);
+  } catch {
+    throw invalid('inputMode is application/json, but the message is not valid JSON');
+  }
+}
+
+function normalized(mode: string): string {
+  const name = (mode.split(';')[0] ?? '').trim().toLowerCase();
+  return usualNames[name] ?? name;
+}
+
+function accepts(pattern: string, mode: string): boolean {
+  if (pattern === '*' || pattern === '*/*') return true;
+  return pattern.endsWith('/*') ? mode.startsWith(pattern.slice(0, -1)) : pattern === mode;
+}
+
+function invalid(message: string): CallFailure {
+  return new CallFailure('INPUT_INVALID', `${message}.`);
+}

@@ -1,0 +1,71 @@
+// A message for an agent that declares an input schema: it fits, or it is refused with the schema.
+
+import { CallFailure } from '../../base/call-failure.ts';
+import { cleanLine } from '../../base/clean-text.ts';
+import { isRecord, isTooDeep, stringsIn } from '../../base/json.ts';
+import type { Part } from '../wire/wire.ts';
+import type { SchemaCheck } from './input-schema.ts';
+
+type Schema = Record<string, unknown>;
+
+interface PayloadOptions {
+  schema: Schema;
+  check: SchemaCheck;
+  /** Whether its card lists application/json. */
+  takesJson: boolean;
+}
+
+const SHOWN_SCHEMA = 2000;
+const JSON_TYPE = 'application/json';
+/** Names that agents give to a message in plain words. */
+const messageNames = ['message', 'text', 'query', 'prompt', 'input', 'question', 'task', 'content'];
+
+export async function payloadOf(part: Part, { schema, check, takesJson }: PayloadOptions): Promise<Part> {
+  const { text } = part;
+  if (text === undefined) {
+    const problem = await check(schema, part.data);
+    if (problem === undefined) return part;
+    throw refused(`the message does not fit its schema: ${problem}`, schema);
+  }
+  if (allowsString(schema) && (await check(schema, text)) === undefined) return part;
+  for (const data of [parsedObject(text), asProperty(text, schema)])
+    if (data && (await check(schema, data)) === undefined)
+      return takesJson
+        ? { data, mediaType: JSON_TYPE }
+        : { text: JSON.stringify(data), mediaType: part.mediaType ?? 'text/plain' };
+  throw refused('the message does not fit its schema. Send JSON that does, with inputMode application/json', schema);
+}
+
+function allowsString(schema: Schema): boolean {
+  const { type } = schema;
+  if (type === undefined) return !('properties' in schema) && !('required' in schema);
+  return [type].flat().includes('string');
+}
+
+/** Plain words, where one property is obviously meant for them. */
+function asProperty(text: string, schema: Schema): Record<string, string> | undefined {
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const names = Object.keys(properties).filter((name) => isText(properties[name]));
+  const required = stringsIn(schema.required);
+  const [only] = required.length > 0 ? required : names;
+  const isOnly = required.length === 1 || (required.length === 0 && names.length === 1);
+  const name = isOnly ? only : messageNames.find((one) => required.length === 0 && names.includes(one));
+  return name !== undefined && names.includes(name) ? { [name]: text } : undefined;
+}
+
+function isText(property: unknown): boolean {
+  return isRecord(property) && (property.type === 'string' || '$ref' in property);
+}
+
+function parsedObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && !isTooDeep(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refused(what: string, schema: Schema): CallFailure {
+  return new CallFailure('INPUT_INVALID', `${what}. Its schema: ${cleanLine(JSON.stringify(schema), SHOWN_SCHEMA)}`);
+}

@@ -1,0 +1,143 @@
+// The answer of a stranger as a caller may have it: bounded, cleaned, without our secrets, and marked.
+
+import { cleanLine, cleanText, type Redactor } from '../../base/clean-text.ts';
+import type { CallResult } from '../../base/types.ts';
+import type { Part } from '../wire/wire.ts';
+import type { Collected } from './collected.ts';
+
+export interface ResultLimits {
+  /** Of text, data and files together. */
+  bytes: number;
+  parts: number;
+}
+
+const DEEPEST = 50;
+
+export function resultOf(collected: Collected, limits: ResultLimits, redactor: Redactor): CallResult | undefined {
+  const { message, artifacts, statusMessage, state } = collected;
+  const isAnswer = message !== undefined || state === 'completed';
+  // the texts of one artifact are the chunks it came in; those of a message stand by themselves
+  const made = artifacts.map(({ name, parts }) => parts.map((part) => ({ ...part, filename: part.filename ?? name })));
+  const said = message ?? (made.length === 0 && isAnswer ? statusMessage : undefined);
+  const groups = said ? said.parts.map((part) => [part]) : made;
+  if (groups.length === 0 && !isAnswer) return undefined;
+  const result = new ResultBuilder(limits, redactor).build(groups);
+  return collected.isTruncated ? { ...result, truncated: true } : result;
+}
+
+/** What the status of a task says, as one text of at most 2,000 characters. */
+export function statusText(collected: Collected, redactor: Redactor): string | undefined {
+  const text = textOf(collected.statusMessage?.parts ?? [], redactor, 2000).trim();
+  return text === '' ? undefined : text;
+}
+
+export function textOf(parts: readonly Part[], redactor: Redactor, most: number): string {
+  const text = parts.flatMap(({ text }) => text || []).join('\n');
+  return redactor.beginning(text, most * 2).slice(0, most);
+}
+
+class ResultBuilder {
+  readonly #redactor: Redactor;
+  #room: number;
+  #parts: number;
+  #isTruncated = false;
+
+  constructor({ bytes, parts }: ResultLimits, redactor: Redactor) {
+    this.#room = bytes;
+    this.#parts = parts;
+    this.#redactor = redactor;
+  }
+
+  build(groups: readonly Part[][]): CallResult {
+    const texts: string[] = [];
+    const data: unknown[] = [];
+    const files: NonNullable<CallResult['files']> = [];
+    for (const group of groups) {
+      const chunks: string[] = [];
+      for (const part of group) {
+        if (this.#parts-- <= 0) this.#isTruncated = true;
+        else if (part.text !== undefined) chunks.push(part.text);
+        else if (part.data !== undefined) this.#data(part.data, data);
+        else files.push(this.#file(part));
+      }
+      if (chunks.length > 0) texts.push(this.#text(chunks.join('')));
+    }
+    const text = texts.join('\n');
+    return {
+      untrusted: true,
+      text,
+      ...(data.length > 0 ? { data } : {}),
+      ...(files.length > 0 ? { files } : {}),
+      truncated: this.#isTruncated,
+    };
+  }
+
+  #text(text: string): string {
+    const near = this.#room * 4;
+    if (near < text.length) this.#isTruncated = true;
+    const cleaned = this.#redactor.beginning(text, near);
+    const bytes = Buffer.byteLength(cleaned);
+    if (bytes <= this.#room) {
+      this.#room -= bytes;
+      return cleaned;
+    }
+    this.#isTruncated = true;
+    const kept = Buffer.from(cleaned)
+      .subarray(0, this.#room)
+      .toString()
+      .replace(/\ufffd+$/, '');
+    this.#room = 0;
+    return kept;
+  }
+
+  #data(value: unknown, into: unknown[]): void {
+    const cleaned = this.#cleanData(value, 0);
+    if (this.#take(Buffer.byteLength(JSON.stringify(cleaned)))) into.push(cleaned);
+  }
+
+  #file({ filename, mediaType, raw, url }: Part): NonNullable<CallResult['files']>[number] {
+    const file = {
+      ...(filename ? { name: this.#line(filename) } : {}),
+      mediaType: this.#line(mediaType ?? 'application/octet-stream'),
+    };
+    if (url !== undefined) return { ...file, ...(isWebUrl(url) ? { url: this.#redactor.redact(url) } : {}) };
+    if (raw === undefined || !this.#take(raw.length)) return file;
+    const bytes = Buffer.from(raw, 'base64');
+    return this.#redactor.holdsSecret(bytes) ? file : { ...file, base64: bytes.toString('base64') };
+  }
+
+  #take(bytes: number): boolean {
+    if (bytes > this.#room) {
+      this.#isTruncated = true;
+      return false;
+    }
+    this.#room -= bytes;
+    return true;
+  }
+
+  #cleanData(value: unknown, depth: number): unknown {
+    if (typeof value === 'string') return this.#clean(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth >= DEEPEST) {
+      this.#isTruncated = true;
+      return null;
+    }
+    if (Array.isArray(value)) return value.map((item) => this.#cleanData(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [this.#clean(name), this.#cleanData(item, depth + 1)]),
+    );
+  }
+
+  #clean(text: string): string {
+    return this.#redactor.redact(cleanText(text));
+  }
+
+  #line(text: string): string {
+    return cleanLine(text, 200, this.#redactor);
+  }
+}
+
+/** Shown, never fetched by the bridge. */
+function isWebUrl(url: string): boolean {
+  return url.length <= 2048 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}

@@ -1,0 +1,72 @@
+// Token use of a call: what the agent reports, otherwise an estimate from the length of both messages.
+
+import { isRecord } from '../../base/json.ts';
+import type { Metadata, Part, Update } from '../wire/wire.ts';
+import type { Collected } from './collected.ts';
+
+/** Typical for English text and JSON; other languages need more tokens. */
+const BYTES_PER_TOKEN = 4;
+
+export interface TokenUse {
+  count: number;
+  isEstimate: boolean;
+}
+
+export function tokensOf(collected: Collected, inputTokens: number): TokenUse | undefined {
+  const reported = tokensIn(collected.metadata);
+  if (reported !== undefined) return { count: reported, isEstimate: false };
+  const { message, statusMessage, state, artifacts } = collected;
+  if (message === undefined && state === undefined) return undefined;
+  const answered = [message ?? statusMessage, ...artifacts].flatMap((part) => part?.parts ?? []);
+  return { count: inputTokens + estimatedTokens(answered), isEstimate: true };
+}
+
+/** Text and data only: how images and other files are counted differs by model. */
+export function estimatedTokens(parts: readonly Part[]): number {
+  const bytes = parts.reduce((sum, { text, data }) => {
+    const content = text ?? (data === undefined ? '' : JSON.stringify(data));
+    return sum + Buffer.byteLength(content);
+  }, 0);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** Counts an answer while it streams in, so that a call can be stopped at its limit. */
+export class OutputTokens {
+  count = 0;
+
+  add(update: Update): void {
+    // a task repeats what was streamed before
+    if (update.kind === 'task') this.count = Math.max(this.count, estimatedTokens(partsOf(update)));
+    else this.count += estimatedTokens(partsOf(update));
+  }
+}
+
+function partsOf(update: Update): readonly Part[] {
+  switch (update.kind) {
+    case 'message':
+      return update.message.parts;
+    case 'status':
+      return update.status.message?.parts ?? [];
+    case 'artifact':
+      return update.artifact.parts;
+    case 'task':
+      return [update.task.status.message, ...update.task.artifacts].flatMap((part) => part?.parts ?? []);
+  }
+}
+
+/** A2A has no field for usage, so the common names are tried. */
+function tokensIn(metadata: readonly Metadata[]): number | undefined {
+  for (const found of metadata.toReversed()) {
+    const usage = isRecord(found.usage) ? found.usage : found;
+    const total = [found.tokensUsed, usage.totalTokens, usage.total_tokens].find(isCount);
+    if (total !== undefined) return total;
+    const input = usage.inputTokens ?? usage.input_tokens;
+    const output = usage.outputTokens ?? usage.output_tokens;
+    if (isCount(input) && isCount(output)) return input + output;
+  }
+  return undefined;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

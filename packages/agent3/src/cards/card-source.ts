@@ -1,0 +1,161 @@
+// Cards and keys from the web: bounded in size and time, asked for again only when they may have changed.
+import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
+import { Agent3Error } from '../base/agent3-error.ts';
+import type { CardJson } from '../base/types.ts';
+import type { SigningKey } from './signature.ts';
+
+const MOST_BYTES = 256 * 1_024;
+const TIMEOUT_MS = 10_000;
+const SHORTEST_FRESH_MS = 60_000;
+const LONGEST_FRESH_MS = 86_400_000;
+const USUAL_FRESH_MS = 300_000;
+const WELL_KNOWN = '.well-known/agent-card.json';
+
+export type FetchedCard = { freshMs: number; etag: string | undefined; url: string } & (
+  | { isChanged: true; card: CardJson }
+  | { isChanged: false }
+);
+
+export interface CardSourceOptions {
+  fetch: HttpFetch;
+  /** Hosts that may be spoken to without TLS: those that are allowed to be private. */
+  allowHosts: readonly string[];
+  timeoutMs?: number | undefined;
+  /** No card is fresh for longer, whatever its server says. */
+  maxStaleMs: number;
+  /** Ends what is under way. */
+  signal: AbortSignal;
+}
+
+export class CardSource {
+  readonly #fetch: HttpFetch;
+  readonly #plainHosts: readonly string[];
+  readonly #timeoutMs: number;
+  readonly #maxStaleMs: number;
+  readonly #signal: AbortSignal;
+
+  constructor({ fetch, allowHosts, timeoutMs = TIMEOUT_MS, maxStaleMs, signal }: CardSourceOptions) {
+    this.#signal = signal;
+    this.#fetch = fetch;
+    this.#plainHosts = allowHosts;
+    this.#timeoutMs = timeoutMs;
+    this.#maxStaleMs = maxStaleMs;
+  }
+
+  /** The address of a card; a folder or bare host means the well-known place in it. */
+  cardUrl(text: string): string {
+    const url = URL.parse(text);
+    if (!url || !/^https?:$/.test(url.protocol))
+      throw new Agent3Error('INPUT_INVALID', 'cardUrl must be an absolute http or https URL');
+    if (url.username || url.password)
+      throw new Agent3Error('INPUT_INVALID', 'cardUrl must not hold a password; give it as credentials');
+    this.checkScheme(url, 'cardUrl');
+    url.hash = '';
+    if (url.searchParams.size === 0) url.search = '';
+    return url.pathname.endsWith('/') ? new URL(WELL_KNOWN, url).href : url.href;
+  }
+
+  /** Plain http carries cards and credentials where everybody on the way can read and change them. */
+  checkScheme(url: URL, what: string): void {
+    if (url.protocol === 'https:' || this.#plainHosts.some((host) => isHost(host, url))) return;
+    throw new Agent3Error(
+      'INPUT_INVALID',
+      `${what} must be https (${url.host}); a host that is yours may be named in AGENT3_ALLOW_HOSTS`,
+    );
+  }
+
+  async fetchCard(url: string, etag?: string): Promise<FetchedCard> {
+    // agents of both versions have a card for each; the one of 1.0 is wanted
+    const headers = {
+      accept: 'application/json',
+      'a2a-version': '1.0',
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    };
+    const { response, text } = await this.#read(url, headers);
+    const caching = {
+      url: sourceOf(url, response),
+      freshMs: Math.min(freshMs(response.headers), this.#maxStaleMs),
+      etag: response.headers.get('etag') ?? undefined,
+    };
+    if (response.status === 304 && etag !== undefined)
+      return { isChanged: false, ...caching, etag: caching.etag ?? etag };
+    if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
+    return { isChanged: true, card: parseObject(text, url), ...caching };
+  }
+
+  /** The keys of a JWK set; nothing but public keys is taken. */
+  async fetchKeys(url: string): Promise<SigningKey[]> {
+    const { response, text } = await this.#read(url, { accept: 'application/json' });
+    if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
+    // an open redirect would let anybody answer for this host
+    if (!isSameOrigin(url, response))
+      throw unavailable(url, 'it redirects to another host, whose keys are not its own');
+    const { keys } = parseObject(text, url);
+    return Array.isArray(keys) ? keys.filter((key) => typeof key === 'object' && key !== null) : [];
+  }
+
+  /** Whether anybody is there at all: any answer but that of a broken server. */
+  async answers(url: string): Promise<boolean> {
+    const { response } = await this.#read(url, {});
+    return response.status < 500;
+  }
+
+  async #read(url: string, headers: Record<string, string>): Promise<{ response: Response; text: string }> {
+    const late = AbortSignal.timeout(this.#timeoutMs);
+    const signal = AbortSignal.any([late, this.#signal]);
+    try {
+      const response = await this.#fetch(url, { headers, signal });
+      this.checkScheme(new URL(response.url), 'Where it redirects to');
+      return { response, text: await boundedText(response) };
+    } catch (cause) {
+      throw unavailable(url, late.aborted ? `no whole answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
+    }
+  }
+}
+
+/** A card that another host answered with is a card of that host. */
+function sourceOf(url: string, response: Response): string {
+  return isSameOrigin(url, response) ? url : response.url;
+}
+
+function isSameOrigin(url: string, response: Response): boolean {
+  return new URL(response.url).origin === new URL(url).origin;
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new FetchError('TOO_LARGE', `it is larger than ${MOST_BYTES / 1_024} KiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseObject(text: string, url: string): CardJson {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {}
+  throw unavailable(url, 'what it sent is no JSON object');
+}
+
+function unavailable(url: string, reason: string, cause?: unknown): Agent3Error {
+  const { host, pathname } = new URL(url);
+  return new Agent3Error('CARD_UNAVAILABLE', `Could not read ${host}${pathname}: ${reason}`, { cause });
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof FetchError || !(error.cause instanceof Error)) return error.message;
+  return error.cause.message;
+}
+
+function freshMs(headers: Headers): number {
+  const control = headers.get('cache-control') ?? '';
+  if (/no-(store|cache)/i.test(control)) return SHORTEST_FRESH_MS;
+  const seconds = /max-age=(\d+)/i.exec(control)?.[1];
+  if (seconds === undefined) return USUAL_FRESH_MS;
+  return Math.min(LONGEST_FRESH_MS, Math.max(SHORTEST_FRESH_MS, Number(seconds) * 1_000));
+}

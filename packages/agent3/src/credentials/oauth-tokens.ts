@@ -1,0 +1,117 @@
+// Tokens for client credentials (OAuth 2): fetched once for all calls that wait, kept, and renewed before they end.
+import type { HttpFetch } from '@pocket-agent/http/fetch';
+import { abortable } from '../base/abortable.ts';
+import { CallFailure, toFailure } from '../base/call-failure.ts';
+import { isRecord } from '../base/json.ts';
+
+interface TokenRequest {
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scopes: readonly string[];
+}
+
+interface Kept {
+  token: Promise<string>;
+  value?: string;
+  /** When a new one is fetched. */
+  renewAt: number;
+}
+
+const FETCH_MS = 10_000;
+const USUAL_LIFE_S = 300;
+const MOST_KEPT = 1000;
+
+export class OAuthTokens {
+  readonly #fetch: HttpFetch;
+  readonly #isTrustedHost: (url: URL) => boolean;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(options: { fetch: HttpFetch; isTrustedHost(url: URL): boolean }) {
+    this.#fetch = options.fetch;
+    this.#isTrustedHost = options.isTrustedHost;
+  }
+
+  /** Ends with the signal, though the fetching goes on for the others that wait. */
+  async get(request: TokenRequest, signal: AbortSignal): Promise<string> {
+    const key = JSON.stringify([request.tokenUrl, request.clientId, request.clientSecret, request.scopes]);
+    let kept = this.#kept.get(key);
+    if (!kept || kept.renewAt <= performance.now()) {
+      kept = this.#renew(key, request);
+      const [oldest] = this.#kept.keys();
+      if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    }
+    return abortable(kept.token, signal);
+  }
+
+  /** All that are kept now. */
+  get values(): string[] {
+    return [...this.#kept.values()].flatMap(({ value }) => value ?? []);
+  }
+
+  forget(token: string): void {
+    for (const [key, { value }] of this.#kept) if (value === token) this.#kept.delete(key);
+  }
+
+  #renew(key: string, request: TokenRequest): Kept {
+    const kept: Kept = { token: Promise.resolve(''), renewAt: Number.POSITIVE_INFINITY };
+    kept.token = this.#request(request).then(
+      ({ token, lifeMs }) => {
+        kept.value = token;
+        kept.renewAt = performance.now() + lifeMs * 0.8;
+        return token;
+      },
+      (error) => {
+        if (this.#kept.get(key) === kept) this.#kept.delete(key);
+        throw error;
+      },
+    );
+    kept.token.catch(() => {}); // those who wait hear of it
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  async #request({
+    tokenUrl,
+    clientId,
+    clientSecret,
+    scopes,
+  }: TokenRequest): Promise<{ token: string; lifeMs: number }> {
+    const url = URL.canParse(tokenUrl) ? new URL(tokenUrl) : undefined;
+    if (!url || (url.protocol !== 'https:' && !this.#isTrustedHost(url)))
+      throw new CallFailure('ADDRESS_REFUSED', 'the address for its tokens is not https. Register the right tokenUrl.');
+    const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
+    const body = new URLSearchParams({ grant_type: 'client_credentials' });
+    if (scopes.length > 0) body.set('scope', scopes.join(' '));
+    let answer: unknown;
+    try {
+      const response = await this.#fetch(url, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(pair).toString('base64')}`,
+          'content-type': 'application/x-www-form-urlencoded',
+          accept: 'application/json',
+        },
+        body: body.toString(),
+        signal: AbortSignal.timeout(FETCH_MS),
+      });
+      answer = JSON.parse(await response.text());
+    } catch (error) {
+      if (error instanceof SyntaxError) throw refused('no JSON');
+      if (error instanceof DOMException) throw refused('no answer in time');
+      const { code, message } = toFailure(error);
+      throw new CallFailure(code, `getting a token for it failed: ${message}`);
+    }
+    if (!isRecord(answer) || typeof answer.access_token !== 'string') {
+      const reason = isRecord(answer) ? String(answer.error ?? '') : '';
+      throw refused(/^[a-z_]{1,40}$/.test(reason) ? reason : 'no token in the answer');
+    }
+    const seconds = Number(answer.expires_in);
+    return { token: answer.access_token, lifeMs: (seconds > 0 ? seconds : USUAL_LIFE_S) * 1000 };
+  }
+}
+
+function refused(why: string): CallFailure {
+  return new CallFailure('AUTH_FAILED', `no token was given for it (${why}). Register other credentials.`);
+}

@@ -1,0 +1,84 @@
+// What an agent's card asks of callers: schemes, and which of them together are enough. Both versions of the card.
+
+import { isRecord, recordsIn, stringsIn, textIn } from '../base/json.ts';
+import type { CardJson } from '../base/types.ts';
+
+export type Scheme =
+  | { type: 'apiKey'; place: 'header' | 'query' | 'cookie'; name: string }
+  | { type: 'bearer' }
+  | { type: 'basic' }
+  | { type: 'oauth2'; tokenUrl?: string }
+  | { type: 'other' };
+
+/** Names of schemes with the scopes they need; all of them are needed. */
+export type Requirement = Record<string, string[]>;
+
+export interface Security {
+  schemes: Map<string, Scheme>;
+  /** Any one is enough. */
+  alternatives: Requirement[];
+  /** Whether the card says anything about it. */
+  isDeclared: boolean;
+}
+
+export function securityOf(card: CardJson, skillId: string | undefined): Security {
+  const schemes = new Map<string, Scheme>();
+  for (const [name, scheme] of Object.entries(isRecord(card.securitySchemes) ? card.securitySchemes : {}))
+    schemes.set(name, readScheme(scheme));
+  const skill = recordsIn(card.skills).find(({ id }) => skillId !== undefined && id === skillId);
+  const own = skill ? requirementsOf(skill) : [];
+  const alternatives = own.length > 0 ? own : requirementsOf(card);
+  const isDeclared = schemes.size > 0 || alternatives.length > 0;
+  // a card that names schemes without asking for one takes any of them, or none
+  if (alternatives.length === 0) alternatives.push(...[...schemes.keys()].map((name) => ({ [name]: [] })), {});
+  return { schemes, alternatives, isDeclared };
+}
+
+function requirementsOf(owner: Record<string, unknown>): Requirement[] {
+  const current = recordsIn(owner.securityRequirements).map(({ schemes }) => (isRecord(schemes) ? schemes : {}));
+  const all = current.length > 0 ? current : recordsIn(owner.security);
+  return all.map((requirement) =>
+    Object.fromEntries(
+      Object.entries(requirement).map(([name, scopes]) => [name, stringsIn(isRecord(scopes) ? scopes.list : scopes)]),
+    ),
+  );
+}
+
+function readScheme(value: unknown): Scheme {
+  const { type, ...found } = flatten(isRecord(value) ? value : {});
+  switch (type) {
+    case 'apiKey':
+    case 'apiKeySecurityScheme': {
+      const place = found.location ?? found.in;
+      const name = textIn(found.name);
+      return name && (place === 'header' || place === 'query' || place === 'cookie')
+        ? { type: 'apiKey', place, name }
+        : { type: 'other' };
+    }
+    case 'http':
+    case 'httpAuthSecurityScheme': {
+      const scheme = String(found.scheme).toLowerCase();
+      return scheme === 'bearer' || scheme === 'basic' ? { type: scheme } : { type: 'other' };
+    }
+    case 'oauth2':
+    case 'oauth2SecurityScheme': {
+      const flows = isRecord(found.flows) ? found.flows : {};
+      const flow = flows.$case === 'clientCredentials' ? flows.value : flows.clientCredentials;
+      return { type: 'oauth2', tokenUrl: isRecord(flow) ? textIn(flow.tokenUrl) : undefined };
+    }
+    case 'openIdConnect':
+    case 'openIdConnectSecurityScheme':
+      return { type: 'oauth2' };
+    default:
+      return { type: 'other' };
+  }
+}
+
+/** `{type, …}` of 0.3, `{xSecurityScheme: {…}}` of 1.0, and `{scheme: {$case, value}}`, which SDK 1.3.0 serves by mistake. */
+function flatten(value: Record<string, unknown>): Record<string, unknown> {
+  if (typeof value.type === 'string') return value;
+  const inner = isRecord(value.scheme) ? value.scheme : undefined;
+  if (inner && isRecord(inner.value)) return { ...inner.value, type: inner.$case };
+  for (const [type, scheme] of Object.entries(value)) if (isRecord(scheme)) return { ...scheme, type };
+  return {};
+}

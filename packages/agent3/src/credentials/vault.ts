@@ -1,0 +1,100 @@
+// Credentials at rest: AES-256-GCM, bound to the agent and to the hosts its card named when they were given.
+import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { Agent3Error } from '../base/agent3-error.ts';
+import type { Credential } from '../base/types.ts';
+
+const SHORTEST_PASSPHRASE = 12;
+const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1_024 * 1_024 };
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+export interface Sealed {
+  credentials: readonly Credential[];
+  hosts: readonly string[];
+}
+
+export interface VaultOptions {
+  /** 32 bytes as base64 or hex, or a passphrase. */
+  secretKey?: string | undefined;
+  /** Keys of before, with which nothing new is sealed. */
+  oldSecretKeys?: readonly string[] | undefined;
+  /** Of the database, so that one passphrase gives every hub of it the same key. */
+  salt: string;
+}
+
+interface Key {
+  id: string;
+  bytes: Buffer;
+}
+
+export async function openVault({ secretKey, oldSecretKeys = [], salt }: VaultOptions): Promise<Vault> {
+  const given = [...(secretKey ? [secretKey] : []), ...oldSecretKeys];
+  const keys = await Promise.all(given.map((text) => readKey(text, salt)));
+  return new Vault(keys, Boolean(secretKey));
+}
+
+export class Vault {
+  readonly #keys: readonly Key[];
+  readonly #canSeal: boolean;
+
+  constructor(keys: readonly Key[], canSeal: boolean) {
+    this.#keys = keys;
+    this.#canSeal = canSeal;
+  }
+
+  seal(agentId: string, content: Sealed): string {
+    const [key] = this.#keys;
+    if (!key || !this.#canSeal)
+      throw new Agent3Error(
+        'SECRET_KEY',
+        'Credentials are only kept encrypted: set AGENT3_SECRET_KEY to 32 random bytes (openssl rand -base64 32)',
+      );
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(agentId));
+    const text = Buffer.concat([cipher.update(JSON.stringify(content), 'utf8'), cipher.final()]);
+    return `1.${key.id}.${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')}`;
+  }
+
+  /** `isOld`: sealed with a key of before, so it should be sealed again. */
+  open(agentId: string, sealed: string): { content: Sealed; isOld: boolean } {
+    const [, keyId, data = ''] = sealed.split('.');
+    const key = this.#keys.find(({ id }) => id === keyId);
+    if (!key)
+      throw new Agent3Error(
+        'SECRET_KEY',
+        `The credentials of "${agentId}" were encrypted with another key: set AGENT3_SECRET_KEY, or ` +
+          'AGENT3_SECRET_KEYS_OLD beside a new one',
+      );
+    const bytes = Buffer.from(data, 'base64url');
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, IV_BYTES))
+        .setAAD(Buffer.from(agentId))
+        .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+      const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+      return { content: JSON.parse(text.toString('utf8')), isOld: this.#canSeal && key !== this.#keys[0] };
+    } catch {
+      throw new Agent3Error('SECRET_KEY', `The credentials of "${agentId}" are damaged; register them again`);
+    }
+  }
+}
+
+async function readKey(text: string, salt: string): Promise<Key> {
+  const bytes = rawKey(text) ?? (await derivedKey(text, salt));
+  return { bytes, id: createHash('sha256').update('agent3 key id').update(bytes).digest('hex').slice(0, 12) };
+}
+
+function rawKey(text: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  if (/^[\w+/-]{43}=?$/.test(text)) return Buffer.from(text, 'base64');
+  return undefined;
+}
+
+async function derivedKey(passphrase: string, salt: string): Promise<Buffer> {
+  if (passphrase.length < SHORTEST_PASSPHRASE)
+    throw new Agent3Error(
+      'SECRET_KEY',
+      `AGENT3_SECRET_KEY must be 32 bytes in base64 or hex, or a passphrase of at least ${SHORTEST_PASSPHRASE} characters`,
+    );
+  return promisify<string, string, number, typeof SCRYPT, Buffer>(scrypt)(passphrase, salt, 32, SCRYPT);
+}

@@ -1,0 +1,74 @@
+// A hub: the HTTP API, the web page and MCP on one address.
+import { type HttpServer, serveHttp } from '@pocket-agent/http/mcp';
+import { Hono } from 'hono';
+import { compress } from 'hono/compress';
+import { type Logger, stderrLogger } from 'pocket-agent';
+import { makeApi } from '../api/api.ts';
+import { Callers, mcpCaller, mcpGate } from '../api/callers.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
+import type { OwnerTokens } from '../base/owner-tokens.ts';
+import type { Agent3 } from '../base/types.ts';
+import type { ConfirmCalls, SpendingLimit } from '../mcp/consent.ts';
+import { mcpServerFactory } from '../mcp/mcp-server.ts';
+import { makePages } from '../pages/pages.ts';
+
+export interface HubOptions {
+  /** Stays open when the hub is closed. */
+  agent3: Agent3 & { receivePush?(request: Request): Promise<Response> };
+  tokens: OwnerTokens;
+  /** Nobody reads without a token. Default false. */
+  isPrivate?: boolean;
+  confirm?: ConfirmCalls;
+  /** What a call over MCP may cost without a question. Default: nothing. */
+  spendingLimit?: SpendingLimit;
+  /** Default 127.0.0.1: only this machine. */
+  host?: string;
+  /** Default 0: any free port, see `url`. */
+  port?: number;
+  /** Host names under which the hub may be addressed, beside those of this machine and `host`. */
+  allowedHosts?: readonly string[];
+  logger?: Logger;
+}
+
+export interface Hub {
+  /** Of the page; the API is at /api, MCP at /mcp. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const LOCAL_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+
+export async function serveHub(options: HubOptions): Promise<Hub> {
+  const { agent3, tokens, isPrivate = false, confirm, host = '127.0.0.1', port, allowedHosts = [] } = options;
+  const { logger = stderrLogger(), spendingLimit } = options;
+  const callers = new Callers({ tokens, isPrivate });
+  const receivePush = agent3.receivePush?.bind(agent3);
+  const app = new Hono();
+  // calls that stream lines have a content type that is not compressed
+  app.use(compress());
+  app.route('/', makeApi({ agent3, callers, logger, ...(receivePush ? { receivePush } : {}) }));
+  app.route('/', makePages({ agent3, callers, logger }));
+  const names = [...LOCAL_NAMES, host.includes(':') ? `[${host}]` : host, ...allowedHosts];
+  const factory = mcpServerFactory({
+    agent3,
+    callerOf: ({ http }) => mcpCaller(http?.authInfo),
+    ...(confirm ? { confirm } : {}),
+    ...(spendingLimit ? { spendingLimit } : {}),
+    logger,
+  });
+  const server: HttpServer = await serveHttp(factory, {
+    host,
+    ...(port === undefined ? {} : { port }),
+    authorize: mcpGate(tokens),
+    routes: (request) => app.fetch(request),
+    allowedHosts: names,
+    allowedOrigins: names,
+    onError: (error) => logger.debug('HTTP', { reason: error.message }),
+  }).catch(refuseAddress);
+  return { url: new URL('/', server.url).href, close: () => server.close() };
+}
+
+/** One that cannot be had, such as a port in use, is a setting to change. */
+function refuseAddress(cause: unknown): never {
+  throw new Agent3Error('CONFIG_INVALID', cause instanceof Error ? cause.message : String(cause), { cause });
+}

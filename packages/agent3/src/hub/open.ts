@@ -1,0 +1,51 @@
+// Agent3 as the settings say: in this process, or a hub elsewhere.
+import { stderrLogger } from 'pocket-agent';
+import { OwnerTokens } from '../base/owner-tokens.ts';
+import type { Agent3 } from '../base/types.ts';
+import type { SpendingLimit } from '../mcp/consent.ts';
+import { hubKey, keyFor } from './hub-key.ts';
+import type { LocalAgent3 } from './local.ts';
+import type { Agent3Settings } from './options.ts';
+
+export async function openBySettings(settings: Agent3Settings): Promise<Agent3> {
+  if (!settings.remote) return openLocal(settings);
+  const { RemoteAgent3 } = await import('./remote.ts');
+  return new RemoteAgent3(settings.remote);
+}
+
+export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> {
+  const { databaseUrl, file, secretKey, oldSecretKeys, allowHosts, trustedKeys, dollarsPerDay, publicUrl } = settings;
+  const { openAgent3 } = await import('./local.ts');
+  const embedder = settings.embeddings
+    ? await (await import('../registry/search/local-embedder.ts')).localEmbedder()
+    : undefined;
+  return openAgent3({
+    ...(databaseUrl ? { url: databaseUrl } : { file }),
+    secretKey,
+    oldSecretKeys,
+    allowHosts,
+    trustedKeys,
+    key: keyFor('tickets', await mainKey(settings)),
+    logger: stderrLogger(settings.logLevel),
+    ...(embedder ? { embedder } : {}),
+    budget: {
+      ...(dollarsPerDay.forAll === undefined ? {} : { perDay: dollarsPerDay.forAll }),
+      byCaller: dollarsPerDay.byOwner,
+    },
+    ...(publicUrl ? { pushUrl: `${publicUrl}/api/push` } : {}),
+  });
+}
+
+/** What a person has allowed in the settings. */
+export function spendingLimitOf({ dollarsPerCall }: Agent3Settings): SpendingLimit {
+  return ({ id }) => dollarsPerCall.byOwner.get(id) ?? dollarsPerCall.forAll;
+}
+
+export async function ownerTokens(settings: Agent3Settings): Promise<OwnerTokens> {
+  const { admins, revoked } = settings;
+  return new OwnerTokens({ key: keyFor('tokens', await mainKey(settings)), admins, revoked });
+}
+
+function mainKey({ tokenKey, secretKey, keyFile }: Agent3Settings): Promise<string> {
+  return hubKey(tokenKey ?? secretKey, keyFile);
+}

@@ -1,0 +1,196 @@
+// What Agent3 is made from: environment variables, checked all at once.
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { closestName } from 'pocket-agent';
+import { z } from 'zod';
+import { Agent3Error } from '../base/agent3-error.ts';
+import type { SigningKey } from '../cards/signature.ts';
+import type { ConfirmCalls } from '../mcp/consent.ts';
+
+export interface Agent3Settings {
+  /** A hub elsewhere, instead of one in this process. */
+  remote: { url: string; token: string | undefined } | undefined;
+  databaseUrl: string | undefined;
+  file: string;
+  /** Where the key of this hub is kept when none is given. */
+  keyFile: string;
+  secretKey: string | undefined;
+  oldSecretKeys: readonly string[];
+  tokenKey: string | undefined;
+  allowHosts: readonly string[];
+  trustedKeys: readonly SigningKey[];
+  /** Rank by meaning, too. */
+  embeddings: boolean;
+  confirm: ConfirmCalls;
+  /** What one call may cost over MCP without a question. */
+  dollarsPerCall: Amounts;
+  /** `forAll` is the sum of all callers. */
+  dollarsPerDay: Amounts;
+  host: string;
+  port: number;
+  publicUrl: string | undefined;
+  allowedHosts: readonly string[];
+  isPrivate: boolean;
+  admins: readonly string[];
+  revoked: readonly string[];
+  logLevel: (typeof logLevels)[number];
+}
+
+/** US dollars, as in `5,alice=1`. */
+export interface Amounts {
+  forAll: number | undefined;
+  byOwner: ReadonlyMap<string, number>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const MOST_DOLLARS = 1_000_000;
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])));
+const webUrl = z.url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' });
+const flag = z
+  .enum(['1', '0', 'true', 'false'], { error: 'must be 1 or 0' })
+  .default('0')
+  .transform((text) => text === '1' || text === 'true');
+const numberIn = (least: number, most: number) =>
+  z
+    .string()
+    .transform(Number)
+    .pipe(
+      z
+        .number({ error: 'must be a number' })
+        .min(least, `must be at least ${least}`)
+        .max(most, `must be at most ${most}`),
+    );
+
+const amounts = list.transform((parts, context): Amounts => {
+  const byOwner = new Map<string, number>();
+  for (const part of parts) {
+    const [, owner = '', amount = ''] = /^(?:([^=]+)=)?([\d.]+)$/.exec(part) ?? [];
+    const dollars = amount === '' ? Number.NaN : Number(amount);
+    if (Number.isFinite(dollars) && dollars <= MOST_DOLLARS && !byOwner.has(owner)) byOwner.set(owner, dollars);
+    else
+      context.addIssue({ code: 'custom', message: 'must be US dollars such as 5, or 5,alice=1 with one for an owner' });
+  }
+  const forAll = byOwner.get('');
+  byOwner.delete('');
+  return { forAll, byOwner };
+});
+
+const environmentSchema = z.object({
+  AGENT3_HUB_URL: webUrl.optional(),
+  AGENT3_HUB_TOKEN: z.string().optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://' })
+    .optional(),
+  AGENT3_DB: z.string().optional(),
+  AGENT3_SECRET_KEY: z
+    .string()
+    .min(12, 'must have at least 12 characters; openssl rand -base64 32 makes one')
+    .optional(),
+  AGENT3_SECRET_KEYS_OLD: list,
+  AGENT3_TOKEN_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
+  AGENT3_ALLOW_HOSTS: list,
+  AGENT3_TRUSTED_KEYS: z.string().optional(),
+  AGENT3_EMBEDDINGS: flag,
+  AGENT3_CONFIRM: z.enum(['never', 'paid', 'always'], { error: 'must be never, paid or always' }).default('paid'),
+  AGENT3_DOLLARS_PER_CALL: amounts,
+  AGENT3_DOLLARS_PER_DAY: amounts,
+  AGENT3_HOST: z.string().default('127.0.0.1'),
+  AGENT3_PORT: z
+    .string()
+    .regex(/^\d{1,5}$/, { error: 'must be a number from 0 to 65535' })
+    .default('8333')
+    .pipe(numberIn(0, 65_535)),
+  AGENT3_PUBLIC_URL: webUrl.optional(),
+  AGENT3_ALLOWED_HOSTS: list,
+  AGENT3_PRIVATE: flag,
+  AGENT3_ADMINS: list,
+  AGENT3_REVOKED: list,
+  AGENT3_LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('warn'),
+});
+
+/** Throws one error that names every fault, and no value: a value may be a secret. */
+export function readSettings(environment: Environment): Agent3Settings {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const { success, data, error } = environmentSchema.safeParse(given);
+  const faults = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
+  const unknown = Object.keys(given).filter((name) => name.startsWith('AGENT3_') && !(name in environmentSchema.shape));
+  faults.push(...unknown.map((name) => `${name} is not a setting of Agent3; ${hintFor(name)}`));
+  const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
+  if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
+    faults.push('AGENT3_HUB_TOKEN is of no use without AGENT3_HUB_URL');
+  if (success && !data.AGENT3_HUB_URL && !isBounded(data.AGENT3_DOLLARS_PER_CALL, data.AGENT3_DOLLARS_PER_DAY))
+    faults.push('AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY, or nothing bounds how often it is spent');
+  if (!success || faults.length > 0)
+    throw new Agent3Error(
+      'CONFIG_INVALID',
+      `The settings cannot be used:${faults.map((fault) => `\n- ${fault}`).join('')}`,
+    );
+  const folder = join(dataFolder(environment), 'agent3');
+  const publicUrl = data.AGENT3_PUBLIC_URL?.replace(/\/+$/, '');
+  return {
+    remote: data.AGENT3_HUB_URL ? { url: data.AGENT3_HUB_URL, token: data.AGENT3_HUB_TOKEN } : undefined,
+    databaseUrl: data.AGENT3_DB === undefined ? data.DATABASE_URL : undefined,
+    file: data.AGENT3_DB ?? join(folder, 'agent3.db'),
+    keyFile: data.AGENT3_DB && data.AGENT3_DB !== ':memory:' ? `${data.AGENT3_DB}.key` : join(folder, 'agent3.db.key'),
+    secretKey: data.AGENT3_SECRET_KEY,
+    oldSecretKeys: data.AGENT3_SECRET_KEYS_OLD,
+    tokenKey: data.AGENT3_TOKEN_KEY,
+    allowHosts: data.AGENT3_ALLOW_HOSTS,
+    trustedKeys,
+    embeddings: data.AGENT3_EMBEDDINGS,
+    confirm: data.AGENT3_CONFIRM,
+    dollarsPerCall: data.AGENT3_DOLLARS_PER_CALL,
+    dollarsPerDay: data.AGENT3_DOLLARS_PER_DAY,
+    host: data.AGENT3_HOST,
+    port: data.AGENT3_PORT,
+    publicUrl,
+    allowedHosts: [...data.AGENT3_ALLOWED_HOSTS, ...(publicUrl ? [new URL(publicUrl).hostname] : [])],
+    isPrivate: data.AGENT3_PRIVATE,
+    admins: data.AGENT3_ADMINS,
+    revoked: data.AGENT3_REVOKED,
+    logLevel: data.AGENT3_LOG_LEVEL,
+  };
+}
+
+/** With a hub elsewhere its budget counts. */
+function isBounded(perCall: Amounts, perDay: Amounts): boolean {
+  if (perDay.forAll !== undefined) return true;
+  return perCall.forAll === undefined && [...perCall.byOwner.keys()].every((owner) => perDay.byOwner.has(owner));
+}
+
+/** By the part of a name that is not the same in all of them. */
+function hintFor(name: string): string {
+  const endings = Object.keys(environmentSchema.shape).flatMap((each) => each.split(/^AGENT3_/)[1] ?? []);
+  const meant = closestName(name.slice('AGENT3_'.length), endings);
+  return meant === undefined ? 'agent3 --help lists them' : `did you mean AGENT3_${meant}?`;
+}
+
+const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
+
+/** A JWK set in a file. */
+function readKeys(file: string | undefined, faults: string[]): SigningKey[] {
+  if (file === undefined) return [];
+  try {
+    return keySet.parse(JSON.parse(readFileSync(file, 'utf8'))).keys;
+  } catch {
+    faults.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set, whose keys have a kid');
+    return [];
+  }
+}
+
+function dataFolder({ XDG_DATA_HOME, LOCALAPPDATA }: Environment): string {
+  if (XDG_DATA_HOME && isAbsolute(XDG_DATA_HOME)) return XDG_DATA_HOME;
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
+  if (process.platform === 'win32') return LOCALAPPDATA ?? join(homedir(), 'AppData', 'Local');
+  return join(homedir(), '.local', 'share');
+}

@@ -1,0 +1,240 @@
+// Agent3 at the other end of an HTTP API: the same interface, whose caller is the owner of the token.
+import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
+import type { z } from 'zod';
+import {
+  agentDetails,
+  callLine,
+  callLog,
+  failure,
+  feedbackResult,
+  hubHealth,
+  invocation,
+  searchPage,
+  statistics,
+} from '../api/answers.ts';
+import { LINES } from '../api/call-lines.ts';
+import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
+import type {
+  Agent3,
+  AgentDetails,
+  Caller,
+  CallLog,
+  CallLogQuery,
+  CallOptions,
+  CallRequest,
+  CallResponse,
+  Feedback,
+  FeedbackResult,
+  HubHealth,
+  Invocation,
+  Registration,
+  SearchPage,
+  SearchQuery,
+  Statistics,
+  StatisticsQuery,
+  TaskRequest,
+} from '../base/types.ts';
+
+export interface RemoteAgent3Options {
+  /** Of the hub. */
+  url: string;
+  /** From `agent3 token OWNER` at the hub; reading may do without. */
+  token?: string | undefined;
+}
+
+interface Sent {
+  method?: 'POST' | 'DELETE';
+  body?: object;
+  accept?: string;
+  signal?: AbortSignal;
+}
+
+const MOST_BYTES = 32 * 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+const USUAL_CALL_MS = 30_000;
+/** The hub ends a call itself when its time is over; this is for a hub that does not. */
+const GRACE_MS = 15_000;
+const BROKE_OFF = 'broke off in the middle of an answer';
+
+const passed: readonly Agent3ErrorCode[] = [
+  'INPUT_INVALID',
+  'AGENT_UNKNOWN',
+  'CARD_INVALID',
+  'CARD_UNAVAILABLE',
+  'SIGNATURE_INVALID',
+  'FORBIDDEN',
+  'SECRET_KEY',
+  'RECEIPT_INVALID',
+  'ALREADY_RATED',
+];
+
+export class RemoteAgent3 implements Agent3 {
+  readonly #base: URL;
+  readonly #token: string | undefined;
+  readonly #fetch: HttpFetch = makeFetch({ guard: 'none', maxBytes: MOST_BYTES });
+
+  constructor({ url, token }: RemoteAgent3Options) {
+    const base = URL.parse(url.endsWith('/') ? url : `${url}/`);
+    if (!base || !/^https?:$/.test(base.protocol))
+      throw new Agent3Error('CONFIG_INVALID', 'The URL of the hub must begin with http:// or https://');
+    this.#base = base;
+    this.#token = token;
+  }
+
+  search({ query, limit, cursor, filters = {} }: SearchQuery): Promise<SearchPage> {
+    return this.#ask(`api/agents${queryText({ query, limit, cursor, ...filters })}`, searchPage);
+  }
+
+  select(agentId: string): Promise<AgentDetails> {
+    return this.#ask(agentPath(agentId), agentDetails);
+  }
+
+  invoke(agentId: string): Promise<Invocation> {
+    return this.#ask(`${agentPath(agentId)}/card`, invocation);
+  }
+
+  call(request: CallRequest, _caller?: Caller, options: CallOptions = {}): Promise<CallResponse> {
+    return this.#follow('api/calls', request, { ...options, timeoutMs: request.metadata?.timeout });
+  }
+
+  task(request: TaskRequest, _caller?: Caller, options: CallOptions = {}): Promise<CallResponse> {
+    return this.#follow('api/tasks', request, { ...options, timeoutMs: request.timeout });
+  }
+
+  feedback(body: Feedback): Promise<FeedbackResult> {
+    return this.#ask('api/feedback', feedbackResult, { method: 'POST', body });
+  }
+
+  register(body: Registration): Promise<AgentDetails> {
+    return this.#ask('api/agents', agentDetails, { method: 'POST', body });
+  }
+
+  async unregister(agentId: string): Promise<void> {
+    await this.#send(agentPath(agentId), { method: 'DELETE' });
+  }
+
+  calls(query: CallLogQuery): Promise<CallLog> {
+    return this.#ask(`api/calls${queryText({ ...query })}`, callLog);
+  }
+
+  statistics(query: StatisticsQuery): Promise<Statistics> {
+    return this.#ask(`api/statistics${queryText({ ...query })}`, statistics);
+  }
+
+  health(): Promise<HubHealth> {
+    return this.#ask('api/health', hubHealth);
+  }
+
+  async close(): Promise<void> {
+    this.#fetch.close();
+  }
+
+  async #ask<Answer>(path: string, schema: z.ZodType<Answer>, sent: Sent = {}): Promise<Answer> {
+    const response = await this.#send(path, sent);
+    const { success, data } = schema.safeParse(await response.json().catch(() => undefined));
+    if (!success) throw this.#unusable('answers with something else than Agent3 does');
+    return data;
+  }
+
+  async #follow(
+    path: string,
+    body: object,
+    { signal, onProgress, timeoutMs = USUAL_CALL_MS }: CallOptions & { timeoutMs?: number | undefined },
+  ): Promise<CallResponse> {
+    const late = AbortSignal.timeout(timeoutMs + GRACE_MS);
+    const ends = signal ? AbortSignal.any([signal, late]) : late;
+    const started = performance.now();
+    try {
+      const { body: told } = await this.#send(path, { method: 'POST', body, accept: LINES, signal: ends });
+      for await (const line of linesOf(told)) {
+        const { data } = callLine.safeParse(parsed(line));
+        if (!data) break;
+        if ('error' in data) throw this.#refused(data.error);
+        if ('response' in data) return data.response;
+        onProgress?.(data.progress);
+      }
+    } catch (error) {
+      if (!signal?.aborted) throw error instanceof Agent3Error ? error : this.#unusable(BROKE_OFF, error);
+      // the hub ends the call as well, since we are gone; nobody is told what came of it
+      const responseTime = Math.round(performance.now() - started);
+      return {
+        success: false,
+        error: 'The call was canceled.',
+        errorCode: 'CANCELED',
+        metadata: { responseTime, retryCount: 0 },
+      };
+    }
+    throw this.#unusable(BROKE_OFF);
+  }
+
+  async #send(path: string, { method, body, accept = 'application/json', ...sent }: Sent): Promise<Response> {
+    const { signal = AbortSignal.timeout(TIMEOUT_MS) } = sent;
+    const headers = {
+      accept,
+      ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    };
+    const response = await this.#fetch(new URL(path, this.#base), {
+      method: method ?? 'GET',
+      headers,
+      ...(body ? { body: JSON.stringify(body) } : {}),
+      signal,
+    }).catch((error) => {
+      throw this.#unusable('does not answer', error);
+    });
+    // a hub that is unhealthy says so in an answer like any other
+    if (response.ok || (response.status === 503 && path === 'api/health')) return response;
+    if (response.status === 413)
+      throw new Agent3Error(
+        'INPUT_INVALID',
+        `The hub at ${this.#base.host} takes no request as large as this: send less text, or fewer or smaller files`,
+      );
+    const { data } = failure.safeParse(await response.json().catch(() => undefined));
+    if (!data) throw this.#unusable(`answers with status ${response.status}`);
+    throw this.#refused(data.error);
+  }
+
+  #refused({ code, message }: { code: string; message: string }): Agent3Error {
+    if (code === 'UNAUTHORIZED')
+      return new Agent3Error(
+        'FORBIDDEN',
+        `The hub at ${this.#base.host} does not know our token: set AGENT3_HUB_TOKEN`,
+      );
+    const known = passed.find((candidate) => candidate === code);
+    return known ? new Agent3Error(known, message) : this.#unusable(`says ${code}`);
+  }
+
+  #unusable(what: string, cause?: unknown): Agent3Error {
+    return new Agent3Error('HUB_UNAVAILABLE', `The hub at ${this.#base.host} ${what}; is AGENT3_HUB_URL right?`, {
+      cause,
+    });
+  }
+}
+
+function agentPath(agentId: string): string {
+  return `api/agents/${encodeURIComponent(agentId)}`;
+}
+
+function queryText(given: Record<string, unknown>): string {
+  const pairs = Object.entries(given).filter(([, value]) => value !== undefined);
+  return `?${new URLSearchParams(Object.fromEntries(pairs.map(([name, value]) => [name, String(value)])))}`;
+}
+
+async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body ?? []) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

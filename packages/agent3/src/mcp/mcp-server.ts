@@ -1,0 +1,88 @@
+// Agent3 as an MCP server: a server of the SDK for one connection or one request.
+import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { type Logger, stderrLogger } from 'pocket-agent';
+import { Agent3Error } from '../base/agent3-error.ts';
+import { localOwner } from '../base/owner-tokens.ts';
+import type { Agent3, Caller, CallProgress } from '../base/types.ts';
+import { packageVersion } from '../base/version.ts';
+import { CallMemory } from './call-memory.ts';
+import { type ConfirmCalls, consentTo, type SpendingLimit } from './consent.ts';
+import { type Agent3Tool, tools } from './tools.ts';
+
+export interface McpFrontOptions {
+  agent3: Agent3;
+  /** Whose calls these are, by what the client proved; `local` without a login. */
+  callerOf?: (context: ServerContext) => Caller;
+  /** Default paid. */
+  confirm?: ConfirmCalls;
+  /** What a call may cost without a question, for clients that cannot ask. Default: nothing. */
+  spendingLimit?: SpendingLimit;
+  logger?: Logger;
+}
+
+/** The factory behind stdio and HTTP. */
+export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
+  const memory = new CallMemory();
+  return () => {
+    const server = new McpServer(
+      { name: 'agent3', version: packageVersion() },
+      { instructions: 'Find, call and rate other agents. Begin with agent3_search; agent3_guide explains the rest.' },
+    );
+    for (const tool of tools) registerTool(server, tool, { ...options, memory });
+    return server;
+  };
+}
+
+function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOptions & { memory: CallMemory }): void {
+  const { name, title, description, annotations, capability, schema } = tool;
+  const { agent3, memory, confirm = 'paid', callerOf = () => localOwner, logger = stderrLogger() } = front;
+  const { spendingLimit = () => undefined } = front;
+  server.registerTool(
+    name,
+    { title, description, annotations, _meta: { capability }, inputSchema: schema },
+    async (args: Record<string, unknown>, context: ServerContext) => {
+      try {
+        const caller = callerOf(context);
+        const asking = { agent3, caller, confirm, spendingLimit, memory, server, context };
+        const consent = await consentTo(tool.sends(args), asking);
+        if ('refused' in consent) return failed(`Not called: ${consent.refused}`);
+        if ('question' in consent) return consent.question;
+        const { agreed } = consent;
+        const options = { signal: context.mcpReq.signal, ...progress(context) };
+        return toResult(await tool.run(args, { agent3, caller, memory, agreed, options, context }));
+      } catch (error) {
+        if (error instanceof Agent3Error) return failed(error.message);
+        // what we did not foresee is nobody's business outside
+        logger.error(`${name} failed`, { reason: error instanceof Error ? error.message : String(error) });
+        return failed('Agent3 failed; its log says why.');
+      }
+    },
+  );
+}
+
+function toResult(value: object | string): CallToolResult {
+  if (typeof value === 'string') return { content: [{ type: 'text', text: value }] };
+  const isError = 'success' in value && value.success === false;
+  return {
+    content: [{ type: 'text', text: JSON.stringify(value) }],
+    structuredContent: { ...value },
+    ...(isError ? { isError } : {}),
+  };
+}
+
+function failed(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+function progress({ mcpReq: { _meta: meta, notify } }: ServerContext): { onProgress?: (update: CallProgress) => void } {
+  const progressToken = meta?.progressToken;
+  if (progressToken === undefined) return {};
+  let count = 0;
+  return {
+    onProgress: ({ message }) => {
+      const params = { progressToken, progress: ++count, message };
+      // a client that has gone away needs no progress; its call is cancelled by the transport
+      notify({ method: 'notifications/progress', params }).catch(() => {});
+    },
+  };
+}

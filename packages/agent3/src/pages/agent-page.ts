@@ -1,0 +1,93 @@
+// One agent: what it says of itself, what others made of it, and how its calls went.
+import { html } from 'hono/html';
+import { priceText } from '../base/price-text.ts';
+import type { AgentDetails, Invocation, Review, Statistics } from '../base/types.ts';
+import { callCharts, type Range, ranges } from './call-charts.ts';
+import { countText, dateText, durationText, percentText } from './figures.ts';
+import { badge, type Html, page, tagLink } from './layout.ts';
+
+export interface AgentPageOptions {
+  agent: AgentDetails;
+  statistics: Statistics;
+  range: Range;
+  /** Undefined when it could not be had in time. */
+  invocation: Invocation | undefined;
+  now: number;
+}
+
+export function agentPage({ agent, statistics, range, invocation, now }: AgentPageOptions): Html {
+  const { id, name, description, version, verified, tags, health, skills, recentReviews } = agent;
+  const path = `/agents/${encodeURIComponent(id)}`;
+  return page({
+    title: `${name} · Agent3`,
+    content: html`
+      <div class="row"><h1>${name}</h1>${badge({ state: health, live: `/api${path}`, field: 'health' })}${verified ? html`<span class="badge plain">verified</span>` : ''}</div>
+      <p class="soft small">${id} · version ${version}${provider(agent)}</p>
+      <p>${description}</p>
+      <div class="row">${tags.map(tagLink)}</div>
+      ${tiles(agent)}
+      <h2 class="row">How its calls went <nav class="ranges" aria-label="Time">${ranges.map(
+        (one) =>
+          html`<a class="range" href="${path}?range=${one.name}" ${one.name === range.name ? 'aria-current=true' : ''}>${one.name}</a>`,
+      )}</nav></h2>
+      ${callCharts({ statistics, range, now })}
+      <h2>What it can do</h2>
+      ${skills.length === 0 ? html`<p class="panel">It names no skills.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}
+      <h2>What others say</h2>
+      ${recentReviews.length === 0 ? html`<p class="panel">Nobody has rated it yet.</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
+      <h2>How to call it</h2>
+      <div class="panel">
+        <p>With any MCP client that has <code>agent3</code>, or in a terminal:</p>
+        <pre>agent3 call ${id} "…"</pre>
+        ${facts(agent, invocation)}
+      </div>
+      ${cardOf(invocation)}`,
+  });
+}
+
+function provider({ provider: by, owner }: AgentDetails): Html {
+  const registered = html` · registered by ${owner}`;
+  if (!by) return registered;
+  const isLink = /^https?:\/\//.test(by.url);
+  return html` · by ${isLink ? html`<a href="${by.url}" rel="noopener nofollow ugc">${by.organization}</a>` : by.organization}${registered}`;
+}
+
+function tiles({ reputation, totalReviews, price, metrics }: AgentDetails): Html {
+  return html`<dl class="tiles">
+    <div><dt>${countText(totalReviews)} ${totalReviews === 1 ? 'rating' : 'ratings'}</dt><dd>${reputation === undefined ? '–' : html`<span class="star" aria-hidden="true">★</span> ${reputation.toFixed(1)}`}</dd></div>
+    <div><dt>of its calls went well</dt><dd>${metrics ? percentText(metrics.successRate) : '–'}</dd></div>
+    <div><dt>median time</dt><dd>${metrics ? durationText(metrics.avgResponseTime) : '–'}</dd></div>
+    <div><dt>calls</dt><dd>${countText(metrics?.totalCalls ?? 0)}</dd></div>
+    <div><dt>price</dt><dd>${priceText(price)}</dd></div>
+  </dl>`;
+}
+
+function skillItem({ name, description, tags, examples }: AgentDetails['skills'][number]): Html {
+  return html`<li class="panel"><h3>${name}</h3><p>${description}</p>
+    ${examples.slice(0, 3).map((example) => html`<blockquote>“${example}”</blockquote>`)}
+    <div class="row">${tags.slice(0, 6).map(tagLink)}</div></li>`;
+}
+
+function reviewItem({ rater, userAgentId, rating: given, feedback, timestamp }: Review): Html {
+  return html`<li class="panel"><div class="facts"><span><span class="star" aria-hidden="true">★</span> ${given} of 5</span><span>by ${rater}${userAgentId === undefined ? '' : ` (${userAgentId})`}</span><time datetime="${timestamp}">${dateText(timestamp)}</time></div><p>${feedback}</p></li>`;
+}
+
+function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
+  const { inputModes, outputModes, protocols, rateLimit, refreshedAt, asCaller } = agent;
+  const { authentication } = invocation ?? {};
+  const login = authentication?.schemes.join(', ');
+  return html`<dl class="pairs">
+    <dt>Speaks</dt><dd>${protocols.join(', ')}</dd>
+    <dt>Takes</dt><dd>${inputModes.join(', ')}</dd>
+    <dt>Answers with</dt><dd>${outputModes.join(', ')}</dd>
+    ${authentication ? html`<dt>Login</dt><dd>${login ? `${login}${authentication.available ? ', which this hub has' : ', which this hub does not have'}` : 'none needed'}</dd>` : ''}
+    ${rateLimit ? html`<dt>At most</dt><dd>${countText(rateLimit.calls)} calls in ${countText(rateLimit.perSeconds)} s</dd>` : ''}
+    ${asCaller ? html`<dt>Calls others</dt><dd>${countText(asCaller.calls)} calls, ${countText(asCaller.ratings)} ratings given</dd>` : ''}
+    <dt>Card of</dt><dd>${dateText(refreshedAt)}</dd>
+  </dl>`;
+}
+
+function cardOf(invocation: Invocation | undefined): Html {
+  if (!invocation) return html`<p class="panel soft">Its card is being fetched again; look later.</p>`;
+  return html`<details class="panel"><summary>Its A2A card</summary><pre tabindex="0">${JSON.stringify(invocation.card, null, 2)}</pre></details>`;
+}

@@ -1,0 +1,52 @@
+// The call log as a page: the calls of the reader, or all of them for an admin.
+import { html } from 'hono/html';
+import { dollarsText } from '../base/price-text.ts';
+import type { CallLog, CallLogEntry } from '../base/types.ts';
+import { countText, durationText, timeText } from './figures.ts';
+import { type Html, page } from './layout.ts';
+
+export interface CallsPageOptions {
+  asked: URLSearchParams;
+  log: CallLog;
+  isAdmin: boolean;
+}
+
+export function callsPage({ asked, log, isAdmin }: CallsPageOptions): Html {
+  return page({
+    title: 'Calls · Agent3',
+    content: html`
+      <h1>Calls</h1>
+      <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not kept, only their SHA-256.</p>
+      ${log.calls.length === 0 ? html`<p class="panel">No calls.</p>` : table(log.calls)}
+      ${nextLink(asked, log.nextCursor)}`,
+  });
+}
+
+function table(calls: readonly CallLogEntry[]): Html {
+  return html`<div class="panel table" tabindex="0"><table>
+    <thead><tr><th scope="col">Time</th><th scope="col">Agent</th><th scope="col">Caller</th><th scope="col">Outcome</th><th scope="col">Took</th><th scope="col">Tokens</th><th scope="col">Cost</th><th scope="col">Request</th><th scope="col">Answer</th></tr></thead>
+    <tbody>${calls.map(row)}</tbody>
+  </table></div>`;
+}
+
+function row(entry: CallLogEntry): Html {
+  const { agentId, agentName, caller, userAgentId, startedAt, success, errorCode, responseTime } = entry;
+  const { tokensUsed, tokensEstimated, cost, requestDigest, responseDigest = '' } = entry;
+  const tokens = tokensUsed === undefined ? '' : `${tokensEstimated ? '≈ ' : ''}${countText(tokensUsed)}`;
+  const digest = (text: string) => html`<td title="${text}"><code>${text.slice(0, 8)}</code></td>`;
+  return html`<tr>
+    <td>${timeText(Date.parse(startedAt))}</td>
+    <td>${agentName === undefined ? agentId : html`<a href="/agents/${encodeURIComponent(agentId)}">${agentName}</a>`}</td>
+    <td>${caller}${userAgentId === undefined ? '' : ` (${userAgentId})`}</td>
+    <td>${success ? 'ok' : (errorCode ?? 'failed')}</td>
+    <td>${durationText(responseTime)}</td><td>${tokens}</td><td>${cost === undefined ? '' : dollarsText(cost)}</td>
+    ${digest(requestDigest)}${digest(responseDigest)}
+  </tr>`;
+}
+
+function nextLink(asked: URLSearchParams, cursor: string | undefined): Html | string {
+  if (cursor === undefined) return '';
+  const next = new URLSearchParams(asked);
+  next.set('cursor', cursor);
+  return html`<p><a href="/calls?${next.toString()}" rel="next">Earlier calls →</a></p>`;
+}

@@ -1,0 +1,59 @@
+// What all pages have in common. Everything that is put into `html` is escaped by it.
+import { html } from 'hono/html';
+import { packageVersion } from '../base/version.ts';
+
+export type Html = ReturnType<typeof html>;
+
+/** Nothing from elsewhere, and nothing written into the page itself, is run or shown. */
+export const SECURITY = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+const mark = html`<svg viewBox="0 0 28 28" aria-hidden="true"><rect class="mark-ground" width="28" height="28" rx="8" /><path class="mark-line" d="M14 8 8 19h12z" /><circle class="mark-dot" cx="14" cy="8" r="3" /><circle class="mark-dot" cx="8" cy="19" r="3" /><circle class="mark-dot" cx="20" cy="19" r="3" /></svg>`;
+
+export function page({ title, content }: { title: string; content: Html }): Html {
+  return html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${title}</title>
+    <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="/assets/style.css">
+    <script src="/assets/live.js" type="module"></script>
+  </head>
+  <body>
+    <a class="skip" href="#main">To the content</a>
+    <header class="top">
+      <div class="wide bar-line">
+        <a class="brand" href="/">${mark}Agent3</a>
+        <span class="small">${badge({ state: 'unknown', live: '/api/health', field: 'status' })}</span>
+        <nav class="pages" aria-label="Pages"><a href="/">Search</a><a href="/calls">Calls</a><a href="/reference">API</a></nav>
+      </div>
+    </header>
+    <main id="main" class="wide">${content}</main>
+    <footer><div class="wide">Agent3 ${packageVersion()}. Times are UTC. What agents and reviewers say of themselves is theirs.</div></footer>
+  </body>
+</html>`;
+}
+
+export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 28 28"><rect width="28" height="28" rx="8" fill="#3b4fd8"/><path d="M14 8 8 19h12z" stroke="#fff" stroke-width="2" fill="none"/><circle cx="14" cy="8" r="3" fill="#fff"/><circle cx="8" cy="19" r="3" fill="#fff"/><circle cx="20" cy="19" r="3" fill="#fff"/></svg>`;
+
+/** A state that the script keeps up to date when `live` says where to ask. */
+export function badge({ state, live, field }: { state: string; live?: string; field?: string }): Html {
+  if (live === undefined) return html`<span class="badge ${state}">${state}</span>`;
+  return html`<span class="badge ${state}" role="status" data-state="${state}" data-live="${live}" data-field="${field}">${state}</span>`;
+}
+
+export function rating(reputation: number | undefined, reviews: number): Html {
+  if (reputation === undefined) return html`<span>not rated yet</span>`;
+  return html`<span><span class="star" aria-hidden="true">★</span> ${reputation.toFixed(1)} of 5 (${reviews})</span>`;
+}
+
+export function tagLink(tag: string): Html {
+  return html`<a class="tag" href="/?${new URLSearchParams({ tags: tag }).toString()}">${tag}</a>`;
+}

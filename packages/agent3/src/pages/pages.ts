@@ -1,0 +1,111 @@
+// The web page: made on the server, so that it works without a script; the script only keeps the health up to date.
+import { readFileSync } from 'node:fs';
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import { HTTPException } from 'hono/http-exception';
+import type { Logger } from 'pocket-agent';
+import type { Callers } from '../api/callers.ts';
+import { toRefusal } from '../api/errors.ts';
+import { callLogQuery, searchQuery } from '../api/query.ts';
+import { Agent3Error } from '../base/agent3-error.ts';
+import type { Agent3 } from '../base/types.ts';
+import { agentPage } from './agent-page.ts';
+import { apiPage } from './api-page.ts';
+import { rangeOf, spanOf } from './call-charts.ts';
+import { callsPage } from './calls-page.ts';
+import { icon, page, SECURITY } from './layout.ts';
+import { searchPage } from './search-page.ts';
+
+export interface PagesOptions {
+  agent3: Agent3;
+  callers: Callers;
+  logger: Logger;
+}
+
+const CARD_WAIT_MS = 1_500;
+const ASSET_SECONDS = 3_600;
+const NO_PAGE = 'There is no such page.';
+
+export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
+  const app = new Hono();
+  const assets = new Map([
+    ['style.css', { type: 'text/css', body: fileBeside('style.css') }],
+    ['live.js', { type: 'text/javascript', body: fileBeside('live.js') }],
+    ['icon.svg', { type: 'image/svg+xml', body: icon }],
+  ]);
+
+  app.use(async (context, next) => {
+    await next();
+    for (const [name, value] of Object.entries(SECURITY)) context.header(name, value);
+  });
+  app.onError((error, context) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    const { status, message } = toRefusal(error, logger);
+    return context.html(faultPage(message), status, SECURITY);
+  });
+
+  app.get('/', async (context) => {
+    const caller = callers.reader(context.req.raw);
+    const asked = new URL(context.req.url).searchParams;
+    const [found, health] = await Promise.all([agent3.search(searchQuery(asked), caller), agent3.health()]);
+    return context.html(searchPage({ asked, found, health }));
+  });
+  app.get('/agents/:id', async (context) => {
+    const caller = callers.reader(context.req.raw);
+    const agentId = context.req.param('id');
+    const range = rangeOf(context.req.query('range'));
+    const now = Date.now();
+    const agent = await agent3.select(agentId, caller);
+    const [statistics, invocation] = await Promise.all([
+      agent3.statistics({ agentId, ...spanOf(range, now) }),
+      inTime(agent3.invoke(agentId, caller)),
+    ]);
+    return context.html(agentPage({ agent, statistics, range, invocation, now }));
+  });
+  app.get('/calls', async (context) => {
+    const caller = callers.readingOwner(context.req.raw);
+    const asked = new URL(context.req.url).searchParams;
+    const log = await agent3.calls(callLogQuery(asked), caller);
+    return context.html(callsPage({ asked, log, isAdmin: caller.isAdmin === true }), 200, {
+      'cache-control': 'no-store',
+    });
+  });
+  app.get('/reference', (context) => {
+    callers.reader(context.req.raw);
+    return context.html(apiPage());
+  });
+  app.get('/assets/:name', async (context) => {
+    const asset = assets.get(context.req.param('name'));
+    if (!asset) return context.html(faultPage(NO_PAGE), 404);
+    return context.body(asset.body, 200, {
+      'content-type': `${asset.type}; charset=utf-8`,
+      'cache-control': `public, max-age=${ASSET_SECONDS}`,
+    });
+  });
+  app.get('*', (context) => context.html(faultPage(NO_PAGE), 404));
+  return app;
+}
+
+function faultPage(message: string) {
+  const content = html`<h1>That did not work</h1><p>${message}</p><p><a href="/">Search for an agent</a></p>`;
+  return page({ title: 'Agent3', content });
+}
+
+/** What an agent is slow or unable to say is left out. */
+async function inTime<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), CARD_WAIT_MS);
+  try {
+    return await Promise.race([asked, late.promise]);
+  } catch (error) {
+    if (error instanceof Agent3Error) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    asked.catch(() => {}); // nobody waits for it any more
+  }
+}
+
+function fileBeside(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}

@@ -1,0 +1,29 @@
+// What a call of an agent must show, and whether the vault has it. Never a secret.
+
+import type { Credential, Invocation, ListedAgent } from '../../base/types.ts';
+import { readCard } from '../../cards/card.ts';
+import { plannedCredentials } from '../../credentials/authorization.ts';
+
+const kindOfScheme: Record<string, Credential['type'] | undefined> = {
+  apiKeySecurityScheme: 'apiKey',
+  oauth2SecurityScheme: 'oauth2',
+};
+
+/** bearer, basic, apiKey, oauth2, or the name the specification gives it. */
+function kindOf(scheme: Record<string, unknown>): string {
+  const [name = 'unknown'] = Object.keys(scheme);
+  const content = scheme[name];
+  if (name !== 'httpAuthSecurityScheme') return kindOfScheme[name] ?? name.replace(/SecurityScheme$/, '');
+  const http = typeof content === 'object' && content !== null && 'scheme' in content ? String(content.scheme) : '';
+  return http.toLowerCase();
+}
+
+export function authenticationOf(agent: ListedAgent, credentials: readonly Credential[]): Invocation['authentication'] {
+  const { securitySchemes: declared = {}, securityRequirements = [] } = readCard(agent.card);
+  const alternatives = securityRequirements.map(({ schemes }) => Object.keys(schemes ?? {}));
+  const kinds = alternatives.flat().map((name) => kindOf(declared[name] ?? {}));
+  const required = alternatives.length > 0 && alternatives.every((needed) => needed.length > 0);
+  const { sends, problem } = plannedCredentials(agent, credentials);
+  const facts = { schemes: [...new Set(kinds)], required, available: problem === undefined, sends };
+  return { ...facts, ...(problem === undefined ? {} : { problem }) };
+}

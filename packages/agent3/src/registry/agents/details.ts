@@ -1,0 +1,65 @@
+// One agent, looked at closely.
+import type { Kysely } from 'kysely';
+import type { AgentDetails, Credential, Invocation } from '../../base/types.ts';
+import { cardView, readCard } from '../../cards/card.ts';
+import { recentReviews } from '../records/feedback.ts';
+import { type AgentRow, listedAgent, metricsOf, parse, rateLimitOf, summaryOf } from '../records/listing.ts';
+import type { RegistrySchema } from '../records/schema.ts';
+import { authenticationOf } from './authentication.ts';
+
+type RowWithCard = AgentRow & { card: string };
+
+export async function detailsOf(db: Kysely<RegistrySchema>, row: RowWithCard): Promise<AgentDetails> {
+  const metrics = await metricsOf(db, [row]);
+  return {
+    ...summaryOf(row, metrics.get(row.id)),
+    owner: row.owner,
+    version: row.version,
+    ...cardView(readCard(parse(row.card))),
+    ...(row.card_url === null ? {} : { cardUrl: row.card_url }),
+    registeredAt: new Date(row.registered_at).toISOString(),
+    refreshedAt: new Date(row.refreshed_at).toISOString(),
+    ...rateLimitOf(row),
+    recentReviews: await recentReviews(db, row.id),
+    ...(await asCaller(db, row)),
+  };
+}
+
+/** Only calls of its owner: others could use its name. */
+async function asCaller(db: Kysely<RegistrySchema>, { id, owner }: AgentRow): Promise<Pick<AgentDetails, 'asCaller'>> {
+  const { calls } = await db
+    .selectFrom('agent3_calls')
+    .select(({ fn }) => fn.countAll<number>().as('calls'))
+    .where('user_agent_id', '=', id)
+    .where('caller', '=', owner)
+    .executeTakeFirstOrThrow();
+  if (calls === 0) return {};
+  const { ratings } = await db
+    .selectFrom('agent3_feedback')
+    .innerJoin('agent3_calls', 'agent3_calls.call_id', 'agent3_feedback.call_id')
+    .select(({ fn }) => fn.countAll<number>().as('ratings'))
+    .where('agent3_calls.user_agent_id', '=', id)
+    .where('caller', '=', owner)
+    .executeTakeFirstOrThrow();
+  return { asCaller: { calls, ratings } };
+}
+
+export async function invocationOf(
+  db: Kysely<RegistrySchema>,
+  row: RowWithCard,
+  credentials: readonly Credential[],
+): Promise<Invocation> {
+  const metrics = (await metricsOf(db, [row])).get(row.id);
+  const agent = listedAgent(row);
+  const { card, digest, verified, price } = agent;
+  return {
+    agentId: row.id,
+    name: row.name,
+    card,
+    digest,
+    verified,
+    authentication: authenticationOf(agent, credentials),
+    ...(price ? { price } : {}),
+    ...(metrics ? { metrics } : {}),
+  };
+}

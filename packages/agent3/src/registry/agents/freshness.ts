@@ -1,0 +1,134 @@
+// Cards stay current: fetched again when they are stale, by one request however many ask; the old one for a while
+// when that fails.
+import type { Kysely } from 'kysely';
+import { abortable } from '../../base/abortable.ts';
+import { Agent3Error } from '../../base/agent3-error.ts';
+import { canBeKey } from '../../base/check-input.ts';
+import type { ListedAgent } from '../../base/types.ts';
+import { addressesOf } from '../../bridge/wire/endpoint.ts';
+import type { CardChecks } from '../../cards/card-checks.ts';
+import type { CardSource } from '../../cards/card-source.ts';
+import { type AgentRow, listedAgent, parse } from '../records/listing.ts';
+import type { RegistrySchema } from '../records/schema.ts';
+import { inheritedPrice } from './endpoint-prices.ts';
+import type { Registrations } from './registrations.ts';
+
+const TRY_AGAIN_MS = 60_000;
+/** Failing calls ask the server of a card no more often than this. */
+const RENEW_MS = 5_000;
+const MOST_RENEWED = 10_000;
+
+export interface FreshnessOptions {
+  db: Kysely<RegistrySchema>;
+  source: CardSource;
+  checks: CardChecks;
+  registrations: Registrations;
+  now: () => number;
+  /** The age at which a card that cannot be fetched again is too old to call by. */
+  maxStaleMs: number;
+}
+
+export class Freshness {
+  readonly #options: FreshnessOptions;
+  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #renewedAt = new Map<string, number>();
+
+  constructor(options: FreshnessOptions) {
+    this.#options = options;
+  }
+
+  async find(agentId: string): Promise<ListedAgent | undefined> {
+    const row = await this.row(agentId);
+    return row && listedAgent(row);
+  }
+
+  async fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
+    const row = await this.row(agentId);
+    if (!row || row.card_url === null) return row && listedAgent(row);
+    if (row.fresh_until > this.#options.now()) return this.#asItIs(row);
+    try {
+      // one who gives up waiting leaves the work to the others
+      const refreshing = this.refresh(row);
+      await (signal ? abortable(refreshing, signal) : refreshing);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      return this.#asItIs(row, cause);
+    }
+    return this.find(agentId);
+  }
+
+  /** Fetched again although it is not stale; the old one when that fails or was done a moment ago. */
+  async renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
+    const row = await this.row(agentId);
+    if (!row || row.card_url === null) return row && listedAgent(row);
+    if (!this.#mayRenew(agentId)) return listedAgent(row);
+    try {
+      const refreshing = this.refresh(row);
+      await (signal ? abortable(refreshing, signal) : refreshing);
+    } catch {
+      signal?.throwIfAborted();
+      return listedAgent(row);
+    }
+    return this.find(agentId);
+  }
+
+  #mayRenew(agentId: string): boolean {
+    const now = this.#options.now();
+    if (now - (this.#renewedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < RENEW_MS) return this.#underWay.has(agentId);
+    if (this.#renewedAt.size >= MOST_RENEWED) this.#renewedAt.clear();
+    this.#renewedAt.set(agentId, now);
+    return true;
+  }
+
+  /** The card we have, unless it is too old to call by: asking for it again was in vain, now or a moment ago. */
+  #asItIs(row: AgentRow & { card: string }, cause?: unknown): ListedAgent {
+    const { now, maxStaleMs } = this.#options;
+    if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);
+    const reason = cause instanceof Error ? cause.message : 'Try again in a minute.';
+    throw new Agent3Error('CARD_UNAVAILABLE', `The card of "${row.name}" is too old to call by. ${reason}`, { cause });
+  }
+
+  /** Throws when the card cannot be had or is not what it should be; the old one stays. */
+  refresh(row: AgentRow): Promise<void> {
+    const known = this.#underWay.get(row.id);
+    if (known) return known;
+    const refreshing = this.#refresh(row).finally(() => this.#underWay.delete(row.id));
+    this.#underWay.set(row.id, refreshing);
+    return refreshing;
+  }
+
+  async #refresh(row: AgentRow): Promise<void> {
+    const { db, source, checks, registrations, now } = this.#options;
+    if (row.card_url === null) return;
+    // it may be gone when the card is there, or somebody else's
+    const update = db.updateTable('agent3_agents').where('id', '=', row.id).where('owner', '=', row.owner);
+    try {
+      const fetched = await source.fetchCard(row.card_url, row.etag ?? undefined);
+      if (fetched.isChanged) {
+        const checked = await checks.check(fetched.card, { ...fetched, url: row.card_url });
+        await registrations.replaceCard(row, checked);
+      } else await update.set({ refreshed_at: now(), fresh_until: now() + fetched.freshMs }).execute();
+    } catch (error) {
+      // not again with every call
+      await update.set({ fresh_until: now() + TRY_AGAIN_MS }).execute();
+      throw error;
+    }
+  }
+
+  /** With the price of its address, if it has no price itself. */
+  async row(agentId: string): Promise<(AgentRow & { card: string }) | undefined> {
+    if (!canBeKey(agentId)) return undefined;
+    const { db } = this.#options;
+    const row = await db
+      .selectFrom('agent3_agents')
+      .innerJoin('agent3_cards', 'agent_number', 'number')
+      .selectAll('agent3_agents')
+      .select('card')
+      .where('id', '=', agentId)
+      .executeTakeFirst();
+    if (!row || row.price !== null) return row;
+    const { number, owner, registered_at: registeredAt, card } = row;
+    const price = await inheritedPrice(db, { addresses: addressesOf(parse(card)), number, owner, registeredAt });
+    return { ...row, price: price ?? null };
+  }
+}

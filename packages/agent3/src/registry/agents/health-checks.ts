@@ -1,0 +1,81 @@
+// Whether agents are there: each asked now and then, by one hub at a time, a few at once.
+import { type Kysely, sql } from 'kysely';
+import { readCard } from '../../cards/card.ts';
+import type { CardSource } from '../../cards/card-source.ts';
+import { updateRecord } from '../records/calls.ts';
+import type { AgentRow } from '../records/listing.ts';
+import type { RegistrySchema } from '../records/schema.ts';
+import type { Freshness } from './freshness.ts';
+
+const LEASE_MS = 60_000;
+
+export interface HealthCheckOptions {
+  db: Kysely<RegistrySchema>;
+  kind: 'sqlite' | 'postgres';
+  source: CardSource;
+  freshness: Freshness;
+  now: () => number;
+  intervalMs: number;
+  concurrency: number;
+  /** Ends it after those that are being asked. */
+  signal: AbortSignal;
+}
+
+/** Checks all that are due by now, so that it ends also where agents are due again before it; tells how many that were. */
+export async function checkHealth(options: HealthCheckOptions): Promise<number> {
+  const due = options.now();
+  let checked = 0;
+  const work = async () => {
+    while (!options.signal.aborted) {
+      const row = await claim(options, due);
+      if (!row) return;
+      checked += 1;
+      await check(options, row);
+    }
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  return checked;
+}
+
+/** The one that waits longest, for us alone until the lease is over. */
+async function claim({ db, kind, now }: HealthCheckOptions, due: number): Promise<AgentRow | undefined> {
+  const time = now();
+  const { rows } = await sql<AgentRow>`
+    update agent3_agents set health_leased_until = ${time + LEASE_MS} where number = (
+      select number from agent3_agents where health_due <= ${due} and health_leased_until <= ${time}
+      order by health_due limit 1 ${kind === 'postgres' ? sql`for update skip locked` : sql``})
+    returning *`.execute(db);
+  return rows[0];
+}
+
+async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> {
+  const { db, now, intervalMs, signal } = options;
+  const isUp = await answers(options, row).catch(() => false);
+  if (!isUp && signal.aborted) {
+    // it was not given the time to answer: another hub may ask it at once
+    await db.updateTable('agent3_agents').set({ health_leased_until: 0 }).where('id', '=', row.id).execute();
+    return;
+  }
+  await db.transaction().execute(async (transaction) => {
+    const health = isUp ? 'up' : 'down';
+    await updateRecord(transaction, { agentId: row.id, now: now(), change: () => ({ health }) });
+    // spread, so that those registered together are not asked together for ever
+    const due = now() + Math.round(intervalMs * (0.9 + Math.random() * 0.2));
+    await transaction
+      .updateTable('agent3_agents')
+      .set({ health_due: due, health_leased_until: 0 })
+      .where('id', '=', row.id)
+      .execute();
+  });
+}
+
+async function answers({ source, freshness }: HealthCheckOptions, row: AgentRow): Promise<boolean> {
+  if (row.card_url !== null) {
+    await freshness.refresh(row);
+    return true;
+  }
+  const agent = await freshness.find(row.id);
+  // gRPC has addresses of another kind
+  const found = agent && readCard(agent.card).supportedInterfaces.find(({ url }) => /^https?:/i.test(url));
+  return found !== undefined && source.answers(found.url);
+}

@@ -1,0 +1,327 @@
+// Agents come in by their card, are written again when it changes, and go when their owner says so.
+import { randomBytes } from 'node:crypto';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { Agent3Error } from '../../base/agent3-error.ts';
+import { digestOf } from '../../base/canonical-json.ts';
+import { inputChecked } from '../../base/check-input.ts';
+import { priceText } from '../../base/price-text.ts';
+import { registerRequest } from '../../base/requests.ts';
+import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../../base/types.ts';
+import { addressesOf, normalizedPath } from '../../bridge/wire/endpoint.ts';
+import { type Card, hostsOf, OWNER_EXTENSION, ownersOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
+import type { CardChecks, CheckedCard } from '../../cards/card-checks.ts';
+import { type AgentRow, parse } from '../records/listing.ts';
+import { NEW_RECORD, standingOf } from '../records/ranking.ts';
+import type { AgentTable, FormerTable, RegistrySchema } from '../records/schema.ts';
+import type { Meaning } from '../search/meaning.ts';
+import { meaningOf, type TextIndex, textsOf } from '../search/text-index.ts';
+import type { Vocabulary } from '../search/words.ts';
+import type { CredentialStore } from './credentials.ts';
+import { inheritedPrice, putEndpoints } from './endpoint-prices.ts';
+
+interface Envelope {
+  price?: Price | undefined;
+  mayLowerPrice?: boolean | undefined;
+  rateLimit?: RateLimit | undefined;
+  tags?: readonly string[] | undefined;
+  idempotent?: boolean | undefined;
+  credentials?: readonly Credential[] | undefined;
+}
+
+interface WrittenCard {
+  id: string;
+  card: Card;
+}
+
+export interface RegistrationsOptions {
+  db: Kysely<RegistrySchema>;
+  index: TextIndex;
+  vocabulary: Vocabulary;
+  meaning: Meaning | undefined;
+  checks: CardChecks;
+  credentials: CredentialStore;
+  now: () => number;
+}
+
+export class Registrations {
+  readonly #options: RegistrationsOptions;
+
+  constructor(options: RegistrationsOptions) {
+    this.#options = options;
+  }
+
+  /** The id of the agent. The same card URL again changes what is given and keeps the rest. */
+  async register(registration: Registration, caller: Caller): Promise<string> {
+    const { cardUrl, card: given, ...envelope } = inputChecked(registerRequest, registration);
+    const { checks } = this.#options;
+    const checked = cardUrl === undefined ? await checks.check(given ?? {}) : await checks.fetch(cardUrl);
+    return this.#write(checked, envelope, caller);
+  }
+
+  /** Many cards at once, all or none. */
+  async importCards(cards: readonly CardJson[], caller: Caller): Promise<void> {
+    const checked = await Promise.all(cards.map((card) => this.#options.checks.check(card)));
+    const written: WrittenCard[] = [];
+    await this.#options.db.transaction().execute(async (transaction) => {
+      for (const card of checked)
+        written.push({ ...(await this.#put(transaction, { checked: card, envelope: {}, caller })), card: card.card });
+    });
+    await this.#learn(written);
+  }
+
+  /** Its record stays, for when it comes back: nobody gets rid of bad ratings by registering anew. */
+  async unregister({ id }: AgentRow, caller: Caller): Promise<void> {
+    const { db, index } = this.#options;
+    await db.transaction().execute(async (transaction) => {
+      // read again: SQLite gives the number of a row that is gone to the next one, which may be somebody else's
+      const row = await transaction
+        .selectFrom('agent3_agents')
+        .select(['number', 'owner'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (!row) return;
+      checkOwner(row.owner, caller);
+      await index.remove(transaction, row.number);
+      const former = await transaction
+        .deleteFrom('agent3_agents')
+        .where('number', '=', row.number)
+        .returning(formerColumns)
+        .executeTakeFirst();
+      if (!former || former.calls === 0) return;
+      await transaction
+        .insertInto('agent3_former')
+        .values(former)
+        .onConflict((conflict) => conflict.column('identity').doUpdateSet(former))
+        .execute();
+    });
+  }
+
+  /** A card that was fetched again; the envelope stays. Nothing happens when its owner has removed the agent since. */
+  async replaceCard({ id, owner }: AgentRow, checked: CheckedCard): Promise<void> {
+    const { db, now } = this.#options;
+    const isReplaced = await db.transaction().execute(async (transaction) => {
+      // written to at once, so that nobody removes it before the end
+      const row = await transaction
+        .updateTable('agent3_agents')
+        .set({ refreshed_at: now() })
+        .where('id', '=', id)
+        .where('owner', '=', owner)
+        .returning(['number', 'own_tags'])
+        .executeTakeFirst();
+      if (!row) return false;
+      const { changedRow, tags } = this.#cardColumns(checked, parse<string[]>(row.own_tags));
+      await transaction.updateTable('agent3_agents').set(changedRow).where('number', '=', row.number).execute();
+      await this.#putParts(transaction, { number: row.number, checked, tags });
+      return true;
+    });
+    if (isReplaced) await this.#learn([{ id, card: checked.card }]);
+  }
+
+  async #write(checked: CheckedCard, envelope: Envelope, caller: Caller): Promise<string> {
+    const { db } = this.#options;
+    const put = { checked, envelope, caller };
+    const { id } = await db.transaction().execute((transaction) => this.#put(transaction, put));
+    await this.#learn([{ id, card: checked.card }]);
+    return id;
+  }
+
+  /** What helps to find them, but is not worth waiting for in the transaction. */
+  async #learn(written: readonly WrittenCard[]): Promise<void> {
+    const { vocabulary, meaning } = this.#options;
+    await vocabulary.learn(written.map(({ card }) => textsOf(card, tagsOf(card))));
+    await meaning?.learn(written.map(({ id, card }) => ({ id, text: meaningOf(card) })));
+  }
+
+  async #put(
+    transaction: Transaction<RegistrySchema>,
+    { checked, envelope, caller }: { checked: CheckedCard; envelope: Envelope; caller: Caller },
+  ): Promise<{ id: string }> {
+    const { credentials, now } = this.#options;
+    const identity = identityOf(checked, caller);
+    const known = await transaction
+      .selectFrom('agent3_agents')
+      .selectAll()
+      .where('identity', '=', identity)
+      .executeTakeFirst();
+    const isTakenOver = checkRight(known, checked, caller);
+    if (envelope.mayLowerPrice === false && !isTakenOver) {
+      const others = {
+        addresses: addressesOf(checked.json),
+        owner: caller.id,
+        registeredAt: known?.registered_at ?? now(),
+      };
+      checkPrice(known?.price ?? (await inheritedPrice(transaction, others)), envelope.price);
+    }
+    // taken out, so that of two who bring it back at once one waits for the other
+    const before =
+      known ??
+      (await transaction
+        .deleteFrom('agent3_former')
+        .where('identity', '=', identity)
+        .returning(formerColumns)
+        .executeTakeFirst());
+    const ownTags = [...(envelope.tags ?? (known && !isTakenOver ? parse<string[]>(known.own_tags) : []))];
+    const { changedRow, tags } = this.#cardColumns(checked, ownTags);
+    const columns = {
+      ...changedRow,
+      ...(isTakenOver ? unsetEnvelope : {}),
+      ...envelopeColumns(envelope),
+      own_tags: JSON.stringify(ownTags),
+      health_due: now(),
+    };
+    const id = before?.id ?? newId(columns.name);
+    const record = { ...NEW_RECORD, ...before, ...columns };
+    const standing = standingOf(record, now());
+    const row = await transaction
+      .insertInto('agent3_agents')
+      .values({
+        ...unset,
+        ...columns,
+        ...(before ? recordColumns(before) : {}),
+        id,
+        identity,
+        owner: caller.id,
+        standing,
+        registered_at: now(),
+      })
+      // also when another hub was faster: then only its owner may go on
+      .onConflict((conflict) =>
+        conflict
+          .column('identity')
+          .doUpdateSet({ ...columns, standing, ...(isTakenOver ? { owner: caller.id } : {}) })
+          .where('agent3_agents.owner', '=', known?.owner ?? caller.id),
+      )
+      .returning(['number', 'id'])
+      .executeTakeFirst();
+    if (!row) throw notTheOwner();
+    await this.#putParts(transaction, { number: row.number, checked, tags });
+    if (isTakenOver) await credentials.remove(transaction, row);
+    const { credentials: given } = envelope;
+    if (given) await credentials.put(transaction, row, { credentials: given, hosts: hostsOf(checked.card) });
+    return row;
+  }
+
+  #cardColumns(checked: CheckedCard, ownTags: readonly string[]) {
+    const { card, json, url, etag, freshMs, isVerified } = checked;
+    const now = this.#options.now();
+    const tags = tagsOf(card, ownTags);
+    const changedRow = {
+      ...titleOf(card),
+      card_url: url ?? null,
+      digest: digestOf(json),
+      etag: etag ?? null,
+      verified: isVerified ? 1 : 0,
+      tags: JSON.stringify(tags),
+      protocols: JSON.stringify(protocolsOf(card)),
+      refreshed_at: now,
+      fresh_until: now + (freshMs ?? 0),
+    };
+    return { changedRow, tags };
+  }
+
+  /** Everything beside the row itself. */
+  async #putParts(
+    transaction: Transaction<RegistrySchema>,
+    { number, checked, tags }: { number: number; checked: CheckedCard; tags: readonly string[] },
+  ): Promise<void> {
+    const card = JSON.stringify(checked.json);
+    await transaction
+      .insertInto('agent3_cards')
+      .values({ agent_number: number, card })
+      .onConflict((conflict) => conflict.column('agent_number').doUpdateSet({ card }))
+      .execute();
+    const texts = textsOf(checked.card, tags);
+    await this.#options.index.write(transaction, number, texts);
+    await putEndpoints(transaction, number, addressesOf(checked.json));
+  }
+}
+
+const unsetEnvelope = { price: null, price_per_call: null, rate_calls: null, rate_seconds: null, idempotent: 0 };
+const unset = { ...unsetEnvelope, latency: null };
+
+const formerColumns = [
+  'identity',
+  'id',
+  'calls',
+  'successes',
+  'latency',
+  'rating_count',
+  'rating_sum',
+  'rating_weight',
+] as const satisfies readonly (keyof FormerTable)[];
+
+function recordColumns({ calls, successes, latency, rating_count, rating_sum, rating_weight }: FormerTable) {
+  return { calls, successes, latency, rating_count, rating_sum, rating_weight };
+}
+
+type EnvelopeColumns = Partial<
+  Pick<Selectable<AgentTable>, 'price' | 'price_per_call' | 'rate_calls' | 'rate_seconds' | 'idempotent'>
+>;
+
+function envelopeColumns({ price, rateLimit, idempotent }: Envelope): EnvelopeColumns {
+  return {
+    ...(price
+      ? { price: JSON.stringify(price), price_per_call: price.currency === 'USD' ? (price.perCall ?? null) : null }
+      : {}),
+    ...(rateLimit ? { rate_calls: rateLimit.calls, rate_seconds: rateLimit.perSeconds } : {}),
+    ...(idempotent === undefined ? {} : { idempotent: idempotent ? 1 : 0 }),
+  };
+}
+
+/** A card from the web is one agent for everybody; a card that was handed in is one for its owner. */
+function identityOf({ url, card }: CheckedCard, caller: Caller): string {
+  if (url !== undefined) return `url ${normalized(url)}`;
+  const [first] = card.supportedInterfaces;
+  return `card ${digestOf([caller.id, first?.url, first?.tenant ?? '', card.name])}`;
+}
+
+/** Spellings of one address that servers do not tell apart. */
+function normalized(url: string): string {
+  const { protocol, hostname, port, pathname, search } = new URL(url);
+  const path = normalizedPath(pathname);
+  return `${protocol}//${hostname.replace(/\.$/, '')}${port === '' ? '' : `:${port}`}${path}${search}`;
+}
+
+function newId(name: string): string {
+  const readable = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
+  return `${readable || 'agent'}-${randomBytes(5).toString('hex')}`;
+}
+
+/** Whether it is taken over from who registered it first: the card itself names the caller. */
+function checkRight(known: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
+  const owners = url === undefined ? undefined : ownersOf(card);
+  if (owners && !owners.includes(caller.id) && !caller.isAdmin)
+    throw new Agent3Error('FORBIDDEN', 'The card of this agent names its owners, and you are not one of them');
+  if (!known || known.owner === caller.id) return false;
+  if (owners?.includes(caller.id)) return true;
+  checkOwner(known.owner, caller);
+  return false;
+}
+
+function checkOwner(owner: string, caller: Caller): void {
+  if (owner !== caller.id && !caller.isAdmin) throw notTheOwner();
+}
+
+function checkPrice(price: string | undefined, wanted: Price | undefined): void {
+  if (price === undefined || !wanted) return;
+  const before = parse<Price>(price);
+  const isKept = (part: 'perCall' | 'perMinute' | 'perToken') => (wanted[part] ?? 0) >= (before[part] ?? 0);
+  if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
+  throw new Agent3Error(
+    'FORBIDDEN',
+    `Only a person lowers the price of an agent (${priceText(before)}): agent3 register URL --price USD`,
+  );
+}
+
+function notTheOwner(): Agent3Error {
+  return new Agent3Error(
+    'FORBIDDEN',
+    'This agent was registered by another owner; only that owner or an admin may change it. If its card is yours, name ' +
+      `yourself in it: capabilities.extensions with { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
+  );
+}

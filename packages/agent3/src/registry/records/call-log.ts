@@ -1,0 +1,71 @@
+// The call log, newest first: callers see their own calls, admins all of them.
+import type { Kysely } from 'kysely';
+import { Agent3Error } from '../../base/agent3-error.ts';
+import { canBeKey, inputChecked } from '../../base/check-input.ts';
+import { callLogRequest } from '../../base/requests.ts';
+import type { CallErrorCode, Caller, CallLog, CallLogEntry, CallLogQuery, TaskStateName } from '../../base/types.ts';
+import type { CallTable, RegistrySchema } from './schema.ts';
+
+export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuery, reader: Caller): Promise<CallLog> {
+  const { agentId, userAgentId, caller, limit, cursor } = inputChecked(callLogRequest, query);
+  const whose = caller ?? (reader.isAdmin ? undefined : reader.id);
+  if (whose !== undefined && whose !== reader.id && !reader.isAdmin)
+    throw new Agent3Error('FORBIDDEN', 'Only an admin reads the calls of others');
+  const before = cursor === undefined ? undefined : readCursor(cursor);
+  const filters = { agent_id: agentId, user_agent_id: userAgentId, caller: whose };
+  const given = Object.entries(filters).flatMap(([column, value]) =>
+    value === undefined ? [] : [{ column: column as keyof typeof filters, value }],
+  );
+  if (!given.every(({ value }) => canBeKey(value))) return { calls: [] };
+  let rows = db
+    .selectFrom('agent3_calls')
+    .leftJoin('agent3_agents', 'agent3_agents.id', 'agent3_calls.agent_id')
+    .selectAll('agent3_calls')
+    .select('agent3_agents.name')
+    .orderBy('started_at', 'desc')
+    .orderBy('call_id', 'desc')
+    .limit(limit + 1);
+  for (const { column, value } of given) rows = rows.where(`agent3_calls.${column}`, '=', value);
+  if (before)
+    rows = rows.where(({ or, and, eb }) =>
+      or([
+        eb('started_at', '<', before.startedAt),
+        and([eb('started_at', '=', before.startedAt), eb('call_id', '<', before.callId)]),
+      ]),
+    );
+  const found = await rows.execute();
+  const last = found[limit - 1];
+  return {
+    calls: found.slice(0, limit).map(entryOf),
+    ...(found.length > limit && last ? { nextCursor: `${last.started_at}.${last.call_id}` } : {}),
+  };
+}
+
+function entryOf(row: CallTable & { name: string | null }): CallLogEntry {
+  return {
+    callId: row.call_id,
+    agentId: row.agent_id,
+    ...(row.name === null ? {} : { agentName: row.name }),
+    caller: row.caller,
+    ...(row.user_agent_id === null ? {} : { userAgentId: row.user_agent_id }),
+    startedAt: new Date(row.started_at).toISOString(),
+    responseTime: row.response_time,
+    success: row.success === 1,
+    ...(row.error_code === null ? {} : { errorCode: row.error_code as CallErrorCode }),
+    ...(row.status_code === null ? {} : { statusCode: row.status_code }),
+    retryCount: row.retry_count,
+    ...(row.cost === null ? {} : { cost: row.cost }),
+    ...(row.tokens_used === null ? {} : { tokensUsed: row.tokens_used }),
+    ...(row.tokens_estimated === 1 ? { tokensEstimated: true } : {}),
+    ...(row.state === null ? {} : { state: row.state as TaskStateName }),
+    requestDigest: row.request_digest,
+    ...(row.response_digest === null ? {} : { responseDigest: row.response_digest }),
+  };
+}
+
+function readCursor(cursor: string): { startedAt: number; callId: string } {
+  const [, startedAt, callId] = /^(\d{1,15})\.(.+)$/.exec(cursor) ?? [];
+  if (startedAt === undefined || callId === undefined || !canBeKey(callId))
+    throw new Agent3Error('INPUT_INVALID', 'The cursor is not nextCursor of a page of calls; begin without one');
+  return { startedAt: Number(startedAt), callId };
+}

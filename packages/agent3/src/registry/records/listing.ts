@@ -1,0 +1,90 @@
+// A row of the registry as the outside sees it.
+import type { Kysely, Selectable } from 'kysely';
+import { sql } from 'kysely';
+import type { AgentMetrics, AgentSummary, CardJson, ListedAgent, Price, RateLimit } from '../../base/types.ts';
+import { rowTellsOfAgent } from './calls.ts';
+import { reputationOf } from './ranking.ts';
+import type { AgentTable, RegistrySchema } from './schema.ts';
+
+export type AgentRow = Selectable<AgentTable>;
+
+const RECENT_CALLS = 50;
+
+export function listedAgent(row: AgentRow & { card: string }): ListedAgent {
+  return {
+    agentId: row.id,
+    card: parse<CardJson>(row.card),
+    ...(row.card_url === null ? {} : { cardUrl: row.card_url }),
+    digest: row.digest,
+    verified: row.verified === 1,
+    owner: row.owner,
+    ...priceOf(row),
+    ...rateLimitOf(row),
+    idempotent: row.idempotent === 1,
+  };
+}
+
+export function summaryOf(row: AgentRow, metrics: AgentMetrics | undefined): AgentSummary {
+  const reputation = reputationOf(row);
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    ...(reputation === undefined ? {} : { reputation }),
+    totalReviews: row.rating_count,
+    protocols: parse<string[]>(row.protocols),
+    verified: row.verified === 1,
+    tags: parse<string[]>(row.tags),
+    ...priceOf(row),
+    health: row.health,
+    ...(metrics ? { metrics } : {}),
+  };
+}
+
+export function rateLimitOf({ rate_calls, rate_seconds }: AgentRow): { rateLimit?: RateLimit } {
+  if (rate_calls === null || rate_seconds === null) return {};
+  return { rateLimit: { calls: rate_calls, perSeconds: rate_seconds } };
+}
+
+export function priceOf({ price }: AgentRow): { price?: Price } {
+  return price === null ? {} : { price: parse<Price>(price) };
+}
+
+/** The latency is the median of the last calls that reached the agent; who was never called has no metrics. */
+export async function metricsOf(
+  db: Kysely<RegistrySchema>,
+  rows: readonly AgentRow[],
+): Promise<Map<string, AgentMetrics>> {
+  const called = rows.filter(({ calls }) => calls > 0);
+  if (called.length === 0) return new Map();
+  const recent = called.map(
+    ({ id }) => sql`select * from (select agent_id, response_time from agent3_calls where agent_id = ${id}
+      and ${rowTellsOfAgent} order by started_at desc limit ${RECENT_CALLS}) as recent`,
+  );
+  const times = await sql<{ agent_id: string; response_time: number }>`${sql.join(recent, sql` union all `)}`.execute(
+    db,
+  );
+  const byAgent = Map.groupBy(times.rows, ({ agent_id }) => agent_id);
+  return new Map(
+    called.map(({ id, calls, successes }) => [
+      id,
+      {
+        avgResponseTime: median((byAgent.get(id) ?? []).map(({ response_time }) => response_time)),
+        successRate: successes / calls,
+        totalCalls: calls,
+      },
+    ]),
+  );
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? 0;
+  return Number.isInteger(middle) ? ((sorted[middle - 1] ?? 0) + upper) / 2 : upper;
+}
+
+/** Of JSON that we have written ourselves. */
+export function parse<Value>(json: string): Value {
+  return JSON.parse(json);
+}

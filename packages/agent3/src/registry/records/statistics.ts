@@ -1,0 +1,65 @@
+// Calls over time, for the web page and for `health`.
+import { type Kysely, sql } from 'kysely';
+import { z } from 'zod';
+import { canBeKey, inputChecked } from '../../base/check-input.ts';
+import type { CallStatistics, Statistics, StatisticsQuery } from '../../base/types.ts';
+import type { RegistrySchema } from './schema.ts';
+
+const MOST_BUCKETS = 1_000;
+const MOST_AGENTS = 50;
+
+const statisticsQuery = z
+  .object({
+    agentId: z.string().refine(canBeKey).optional(),
+    since: z.number().min(0),
+    until: z.number().min(0),
+    bucketMs: z.int().min(1_000),
+  })
+  .refine(({ since, until, bucketMs }) => (until - since) / bucketMs <= MOST_BUCKETS, {
+    error: `bucketMs is too short: at most ${MOST_BUCKETS} buckets`,
+  });
+
+interface Sums {
+  calls: number;
+  successes: number;
+  cost: number | null;
+  time: number | null;
+}
+
+const sums = sql`count(*) as calls, cast(coalesce(sum(success), 0) as bigint) as successes,
+  sum(cost) as cost, avg(response_time) as time`;
+
+export async function callStatistics(db: Kysely<RegistrySchema>, input: StatisticsQuery): Promise<Statistics> {
+  const { agentId, since, until, bucketMs } = inputChecked(statisticsQuery, input);
+  const within = sql`started_at >= ${Math.floor(since)} and started_at < ${Math.floor(until)}
+    ${agentId === undefined ? sql`` : sql`and agent3_calls.agent_id = ${agentId}`}`;
+  const total = await sql<Sums>`select ${sums} from agent3_calls where ${within}`.execute(db);
+  const bucket = sql`started_at - started_at % cast(${bucketMs} as bigint)`;
+  const buckets = await sql<Sums & { start: number }>`
+    select ${bucket} as start, ${sums} from agent3_calls where ${within} group by 1 order by 1`.execute(db);
+  const agents =
+    agentId === undefined
+      ? await sql<Sums & { agent_id: string; name: string | null }>`
+          select called.*, agent3_agents.name from (
+            select agent_id, ${sums} from agent3_calls where ${within}
+            and (error_code is null or error_code <> 'AGENT_UNKNOWN') group by agent_id
+            order by calls desc, agent_id limit ${MOST_AGENTS}) as called
+          left join agent3_agents on agent3_agents.id = called.agent_id
+          order by calls desc, agent_id`.execute(db)
+      : { rows: [] };
+  return {
+    total: shown(total.rows[0] ?? { calls: 0, successes: 0, cost: 0, time: 0 }),
+    buckets: buckets.rows.map((row) => ({ start: row.start, ...shown(row) })),
+    agents: agents.rows.map((row) => ({ agentId: row.agent_id, name: row.name ?? row.agent_id, ...shown(row) })),
+  };
+}
+
+function shown({ calls, successes, cost, time }: Sums): CallStatistics {
+  return {
+    calls,
+    successes,
+    successRate: calls === 0 ? 1 : successes / calls,
+    cost: cost ?? 0,
+    averageResponseTime: time ?? 0,
+  };
+}

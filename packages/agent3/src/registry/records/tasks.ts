@@ -1,0 +1,64 @@
+// Tasks at agents that somebody may come back to, for a while.
+import type { Kysely } from 'kysely';
+import { canBeKey } from '../../base/check-input.ts';
+import type { KnownTask, TaskStateName } from '../../base/types.ts';
+import type { RegistrySchema } from './schema.ts';
+
+const KEPT_MS = 7 * 86_400_000;
+
+const states: Record<TaskStateName, true> = {
+  submitted: true,
+  working: true,
+  completed: true,
+  failed: true,
+  canceled: true,
+  rejected: true,
+  'input-required': true,
+  'auth-required': true,
+};
+
+export async function saveTask(db: Kysely<RegistrySchema>, task: KnownTask): Promise<void> {
+  const change = {
+    task_id: task.taskId,
+    context_id: task.contextId ?? null,
+    state: task.state,
+    pushed: task.pushed ?? null,
+    updated_at: Math.round(task.updatedAt),
+    expires_at: Math.round(task.updatedAt) + KEPT_MS,
+  };
+  // whose task it is and where it runs never changes
+  await db
+    .insertInto('agent3_tasks')
+    .values({ task_handle: task.taskHandle, agent_id: task.agentId, caller: task.caller, ...change })
+    .onConflict((conflict) => conflict.column('task_handle').doUpdateSet(change))
+    .execute();
+}
+
+export async function findTask(
+  db: Kysely<RegistrySchema>,
+  taskHandle: string,
+  now: number,
+): Promise<KnownTask | undefined> {
+  if (!canBeKey(taskHandle)) return undefined;
+  const row = await db
+    .selectFrom('agent3_tasks')
+    .selectAll()
+    .where('task_handle', '=', taskHandle)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  if (!row || !isState(row.state)) return undefined;
+  return {
+    taskHandle: row.task_handle,
+    agentId: row.agent_id,
+    caller: row.caller,
+    taskId: row.task_id,
+    ...(row.context_id === null ? {} : { contextId: row.context_id }),
+    state: row.state,
+    ...(row.pushed === null ? {} : { pushed: row.pushed }),
+    updatedAt: row.updated_at,
+  };
+}
+
+function isState(state: string): state is TaskStateName {
+  return Object.hasOwn(states, state);
+}

@@ -1,0 +1,199 @@
+// Search: the words find candidates, then text and standing decide together. See ranking.ts for the formula.
+//
+// Agents with all the words are wanted; when fewer than ten have them, those with some are found as well, behind.
+// Words that fit more agents than can be ranked by text say little about any of them: then standing alone decides.
+import { createHash } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import { z } from 'zod';
+import { Agent3Error } from '../../base/agent3-error.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { inputChecked } from '../../base/check-input.ts';
+import type { SearchQuery } from '../../base/types.ts';
+import type { AgentRow } from '../records/listing.ts';
+import { scoreOf, standingOf, trackRecordColumns } from '../records/ranking.ts';
+import type { RegistrySchema } from '../records/schema.ts';
+import { type Candidate, Candidates, type Filters, labelsOf, WINDOW } from './candidates.ts';
+import type { Meaning } from './meaning.ts';
+import type { TextIndex, TextQuery } from './text-index.ts';
+import { queryWords, type Vocabulary } from './words.ts';
+
+const ENOUGH = 10;
+/** What the text of an agent without some of the words is worth beside one with all. */
+const PARTLY = 0.7;
+const MEANING_SHARE = 0.4;
+/** From this likeness on an agent is found by its meaning alone. */
+const ALIKE = 0.4;
+const MOST_ALIKE = 20;
+
+const searchQuery = z.object({
+  query: z.string().max(2_000),
+  limit: z.int().min(1).max(50).default(10),
+  cursor: z.string().max(200).optional(),
+  filters: z
+    .object({
+      minReputation: z.number().min(1).max(5).optional(),
+      protocols: z.array(z.string()).max(20).optional(),
+      verified: z.boolean().optional(),
+      tags: z.array(z.string()).max(20).optional(),
+      maxPricePerCall: z.number().min(0).optional(),
+      healthy: z.boolean().optional(),
+    })
+    .default({}),
+});
+
+type Database = Kysely<RegistrySchema>;
+
+export interface FoundAgents {
+  rows: AgentRow[];
+  totalFound: number;
+  nextCursor?: string;
+}
+
+export interface SearchOptions {
+  db: Database;
+  index: TextIndex;
+  vocabulary: Vocabulary;
+  meaning: Meaning | undefined;
+  now: () => number;
+}
+
+export class Search {
+  readonly #db: Database;
+  readonly #candidates: Candidates;
+  readonly #mostRanked: number;
+  readonly #knowsTitles: boolean;
+  readonly #vocabulary: Vocabulary;
+  readonly #meaning: Meaning | undefined;
+  readonly #now: () => number;
+
+  constructor({ db, index, vocabulary, meaning, now }: SearchOptions) {
+    this.#meaning = meaning;
+    this.#db = db;
+    this.#candidates = new Candidates(db, index);
+    this.#mostRanked = index.mostRanked;
+    this.#knowsTitles = index.knowsTitles;
+    this.#vocabulary = vocabulary;
+    this.#now = now;
+  }
+
+  /** `totalFound` is exact up to what can be ranked by text. A cursor belongs to its query. */
+  async find(input: SearchQuery): Promise<FoundAgents> {
+    const { query, limit, cursor, filters } = inputChecked(searchQuery, input);
+    const offset = cursor === undefined ? 0 : readCursor(cursor, { query, filters });
+    const { candidates, total } = await this.#wanted(queryWords(query), filters);
+    const numbers = await this.#ranked(await this.#byMeaning(candidates, query, filters));
+    const end = offset + limit;
+    return {
+      rows: await this.#rows(numbers.slice(offset, end)),
+      totalFound: Math.max(total, numbers.length),
+      ...(end < numbers.length ? { nextCursor: writeCursor(end, { query, filters }) } : {}),
+    };
+  }
+
+  async #wanted(words: readonly string[], filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
+    const labels = labelsOf(filters);
+    const groups = await this.#vocabulary.corrected(words);
+    if (groups.length === 0 && labels.length === 0) return this.#candidates.best(filters);
+    const all: TextQuery = { groups, join: 'all', labels };
+    const total = await this.#candidates.count(all, filters);
+    if (total >= ENOUGH || groups.length < 2)
+      return { candidates: await this.#fitting(all, filters, total), total: Math.min(total, this.#mostRanked) };
+    const whole = total > 0 ? await this.#candidates.byText(all, filters) : [];
+    const partly = await this.#partlyFitting({ ...all, join: 'any' }, filters);
+    const known = new Set(whole.map(({ number }) => number));
+    const others = partly.candidates
+      .filter(({ number }) => !known.has(number))
+      .map(({ number, text }) => ({ number, text: text * PARTLY }));
+    return { candidates: [...whole, ...others], total: partly.total };
+  }
+
+  async #partlyFitting(query: TextQuery, filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
+    let wanted = query;
+    let total = await this.#candidates.count(query, filters);
+    if (total > this.#mostRanked) {
+      const rarer = await this.#rarer(query, filters);
+      if (rarer.length > 0) wanted = { ...query, groups: rarer };
+      total = await this.#candidates.count(wanted, filters);
+    }
+    return { candidates: await this.#fitting(wanted, filters, total), total: Math.min(total, this.#mostRanked) };
+  }
+
+  async #fitting(query: TextQuery, filters: Filters, total: number): Promise<Candidate[]> {
+    if (total <= this.#mostRanked)
+      return query.groups.length > 0
+        ? this.#candidates.byText(query, filters)
+        : this.#candidates.byStanding(query, filters);
+    const inTitle = { ...query, inTitle: true };
+    const titles = this.#knowsTitles && query.groups.length > 0 ? await this.#candidates.count(inTitle, filters) : 0;
+    if (titles >= ENOUGH && titles <= this.#mostRanked) return this.#candidates.byText(inTitle, filters);
+    return this.#candidates.amongBest(query, filters);
+  }
+
+  async #rarer({ groups, labels }: TextQuery, filters: Filters): Promise<(readonly string[])[]> {
+    const totals = await Promise.all(
+      groups.map((group) => this.#candidates.count({ groups: [group], join: 'all', labels }, filters)),
+    );
+    // a word that no agent has would find nothing
+    return groups.filter((_, index) => {
+      const total = totals[index] ?? 0;
+      return total > 0 && total <= this.#mostRanked;
+    });
+  }
+
+  async #ranked(candidates: readonly Candidate[]): Promise<number[]> {
+    if (candidates.length === 0) return [];
+    const texts = new Map(candidates.map(({ number, text }) => [number, text]));
+    const rows = await this.#db
+      .selectFrom('agent3_agents')
+      .select(['number', ...trackRecordColumns])
+      .where('number', 'in', [...texts.keys()])
+      .execute();
+    const now = this.#now();
+    return rows
+      .map((row) => ({ number: row.number, score: scoreOf(texts.get(row.number) ?? 0, standingOf(row, now)) }))
+      .sort((a, b) => b.score - a.score || a.number - b.number)
+      .slice(0, WINDOW)
+      .map(({ number }) => number);
+  }
+
+  /** Mixes the likeness of meaning in, and adds those that share no word with the query but much of its sense. */
+  async #byMeaning(candidates: readonly Candidate[], query: string, filters: Filters): Promise<readonly Candidate[]> {
+    if (!this.#meaning || queryWords(query).length === 0) return candidates;
+    const numbers = new Set(candidates.map(({ number }) => number));
+    const likeness = await this.#meaning.likeness(query, [...numbers]);
+    if (likeness.size === 0) return candidates;
+    const alike = [...likeness].filter(([number, like]) => like >= ALIKE && !numbers.has(number));
+    const nearest = alike.sort(([, a], [, b]) => b - a).slice(0, MOST_ALIKE);
+    const allowed = await this.#candidates.allowed(
+      nearest.map(([number]) => number),
+      filters,
+    );
+    return [...candidates, ...allowed.map((number) => ({ number, text: 0 }))].map(({ number, text }) => ({
+      number,
+      text: (1 - MEANING_SHARE) * text + MEANING_SHARE * (likeness.get(number) ?? 0),
+    }));
+  }
+
+  async #rows(numbers: readonly number[]): Promise<AgentRow[]> {
+    if (numbers.length === 0) return [];
+    const rows = await this.#db.selectFrom('agent3_agents').selectAll().where('number', 'in', numbers).execute();
+    return rows.sort((a, b) => numbers.indexOf(a.number) - numbers.indexOf(b.number));
+  }
+}
+
+type CursorScope = Pick<SearchQuery, 'query' | 'filters'>;
+
+function scopeOf(scope: CursorScope): string {
+  return createHash('sha256').update(canonicalJson(scope)).digest('base64url').slice(0, 12);
+}
+
+function writeCursor(offset: number, scope: CursorScope): string {
+  return `${offset}.${scopeOf(scope)}`;
+}
+
+function readCursor(cursor: string, scope: CursorScope): number {
+  const [, offset, hash] = /^(\d{1,4})\.([\w-]{12})$/.exec(cursor) ?? [];
+  if (offset === undefined || hash !== scopeOf(scope))
+    throw new Agent3Error('INPUT_INVALID', 'The cursor belongs to another search; begin again without one');
+  return Number(offset);
+}

@@ -1,0 +1,119 @@
+// Full text in the way of each database: what agents say of themselves, written and found.
+import { createHash } from 'node:crypto';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Card, protocolsOf } from '../../cards/card.ts';
+import type { RegistrySchema } from '../records/schema.ts';
+import { type IndexedText, wordsOf } from './words.ts';
+
+type Database = Kysely<RegistrySchema>;
+
+export interface TextQuery {
+  /** Words of which one must be there; of all groups, or of any. */
+  groups: readonly (readonly string[])[];
+  join: 'all' | 'any';
+  /** Labels of which one must be there, of all groups. */
+  labels: readonly (readonly string[])[];
+  /** Only in the name and the tags. */
+  inTitle?: boolean;
+}
+
+/** Where the words are cut off. */
+const MOST_WORDS = 2_000;
+
+export function textsOf(card: Card, tags: readonly string[]): IndexedText {
+  const plain = (...texts: (string | null | undefined)[]) =>
+    wordsOf(texts.filter(Boolean).join(' ').slice(0, 50_000)).slice(0, MOST_WORDS).join(' ');
+  return {
+    name: plain(card.name),
+    tags: plain(...tags),
+    skills: plain(...card.skills.flatMap(({ id, name, description }) => [name, id, description])),
+    description: plain(card.description, card.provider?.organization),
+    examples: plain(...card.skills.flatMap(({ examples }) => examples ?? [])),
+    labels: [
+      ...tags.map((tag) => labelOf('tag', tag)),
+      ...['a2a', ...protocolsOf(card)].map((protocol) => labelOf('protocol', protocol)),
+    ].join(' '),
+  };
+}
+
+/** What an embedding model is given to read. */
+export function meaningOf({ name, description, skills }: Card): string {
+  return [name, description, ...skills.map((skill) => `${skill.name}: ${skill.description}`)].join('. ');
+}
+
+/** A tag or protocol as one word that nobody writes. */
+export function labelOf(kind: 'tag' | 'protocol', value: string): string {
+  return `x${createHash('sha256').update(`${kind} ${value.toLowerCase()}`).digest('hex').slice(0, 20)}x`;
+}
+
+export interface TextIndex {
+  write(db: Database, agentNumber: number, text: IndexedText): Promise<void>;
+  remove(db: Database, agentNumber: number): Promise<void>;
+  /** The number of an agent, in a query of `agent3_texts`. */
+  readonly number: RawBuilder<number>;
+  fits(query: TextQuery): RawBuilder<boolean>;
+  /** Smaller is better. */
+  rank(query: TextQuery): RawBuilder<number>;
+  /** Which of these numbers fit; for many numbers and words that fit many. */
+  fitting(query: TextQuery, numbers: RawBuilder<unknown>): RawBuilder<{ number: number }>;
+  /** Whether looking at name and tags alone is quick. */
+  readonly knowsTitles: boolean;
+  /** Ranking more than this many by text would take too long. */
+  readonly mostRanked: number;
+}
+
+const ftsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
+  const anyOf = (words: readonly string[]) => `(${words.map((word) => `"${word}"`).join(' OR ')})`;
+  const wanted = groups.map(anyOf).join(join === 'all' ? ' AND ' : ' OR ');
+  const text = inTitle ? `{name tags} : (${wanted})` : `(${wanted})`;
+  return [...(wanted === '' ? [] : [text]), ...labels.map((words) => `labels : ${anyOf(words)}`)].join(' AND ');
+};
+
+export const sqliteIndex: TextIndex = {
+  async write(db, agentNumber, { name, tags, skills, description, examples, labels }) {
+    await sql`insert or replace into agent3_texts (rowid, name, tags, skills, description, examples, labels)
+      values (${agentNumber}, ${name}, ${tags}, ${skills}, ${description}, ${examples}, ${labels})`.execute(db);
+  },
+  async remove(db, agentNumber) {
+    await sql`delete from agent3_texts where rowid = ${agentNumber}`.execute(db);
+  },
+  number: sql`agent3_texts.rowid`,
+  fits: (query) => sql`agent3_texts match ${ftsExpression(query)}`,
+  rank: () => sql`bm25(agent3_texts, 10.0, 6.0, 4.0, 2.0, 1.0, 0.0)`,
+  // the plus keeps it from asking the full text once for each of them
+  fitting: (query, numbers) => sql`select rowid as number from agent3_texts
+    where agent3_texts match ${ftsExpression(query)} and +rowid in (${numbers})`,
+  knowsTitles: true,
+  mostRanked: 10_000,
+};
+
+const tsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
+  const anyOf = (words: readonly string[], where = '') => `(${words.map((word) => `'${word}'${where}`).join(' | ')})`;
+  const wanted = groups.map((words) => anyOf(words, inTitle ? ':AB' : '')).join(join === 'all' ? ' & ' : ' | ');
+  const parts = [
+    ...(wanted === '' ? [] : [sql`to_tsquery('english', ${wanted})`]),
+    ...labels.map((words) => sql`to_tsquery('simple', ${anyOf(words)})`),
+  ];
+  return sql`(${sql.join(parts, sql` && `)})`;
+};
+
+export const postgresIndex: TextIndex = {
+  async write(db, agentNumber, { name, tags, skills, description, examples, labels }) {
+    const weighted = (text: string, weight: string) =>
+      sql`setweight(to_tsvector('english', ${text}), ${sql.lit(weight)})`;
+    const document = sql`${weighted(name, 'A')} || ${weighted(tags, 'B')} || ${weighted(skills, 'C')}
+      || ${weighted(`${description} ${examples}`, 'D')}
+      || to_tsvector('simple', ${labels})`;
+    await sql`insert into agent3_texts (agent_number, document) values (${agentNumber}, ${document})
+      on conflict (agent_number) do update set document = excluded.document`.execute(db);
+  },
+  async remove() {}, // goes with its agent
+  number: sql`agent3_texts.agent_number`,
+  fits: (query) => sql`agent3_texts.document @@ ${tsExpression(query)}`,
+  rank: (query) => sql`-ts_rank('{0.15, 0.4, 0.6, 1.0}', agent3_texts.document, ${tsExpression(query)})`,
+  // asked for each of them by its key: a join would look at all that fit
+  fitting: (query, numbers) => sql`select number from (${numbers}) as best where
+    (select document @@ ${tsExpression(query)} from agent3_texts where agent_number = best.number)`,
+  knowsTitles: false,
+  mostRanked: 4_000,
+};

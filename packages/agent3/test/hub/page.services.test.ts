@@ -1,0 +1,203 @@
+// The web page in a real browser: Debian's chromium, driven by playwright-core.
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AgentDetails, Hub } from '../../src/index.ts';
+import { altered, atEnd, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
+import { type Seeded, seed } from '../fixtures/page-seed.ts';
+import { startSdkAgent } from '../fixtures/sdk-agent.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+});
+afterAll(() => browser.close());
+
+interface Visit {
+  page: Page;
+  /** What the browser complained of: refused scripts and styles, missing files, errors. */
+  complaints: string[];
+}
+
+async function visit(options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext(options);
+  atEnd(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith('http://127.0.0.1:')) complaints.push(`asked ${request.url()}`);
+  });
+  return { page, complaints };
+}
+
+async function seededHub(): Promise<{ hub: Hub; seeded: Seeded }> {
+  const file = join(await temporaryFolder(), 'agent3.db');
+  const seeded = await seed(file);
+  return { hub: await startHub({ agent3: await open({ file }) }), seeded };
+}
+
+test('a visitor searches, filters, opens an agent and sees how it did', async () => {
+  const { hub } = await seededHub();
+  const { page, complaints } = await visit();
+  await page.goto(hub.url);
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Find an agent');
+  expect(await page.getByRole('listitem').count()).toBe(5);
+  await page.getByRole('searchbox').fill('forecast for a city');
+  await page.getByText('Filters').click();
+  await page.getByLabel('Rated at least').selectOption('4');
+  await page.getByRole('button', { name: 'Search' }).click();
+  expect(await page.getByRole('heading', { level: 2 }).textContent()).toMatch(/^1 found/);
+  expect(await page.getByRole('searchbox').inputValue()).toBe('forecast for a city');
+  expect(await page.getByLabel('Rated at least').inputValue()).toBe('4');
+
+  await page.getByRole('link', { name: 'Weather', exact: true }).click();
+  expect(await page.title()).toBe('Weather · Agent3');
+  expect(
+    await page
+      .getByRole('img', { name: /^Calls: \d+$/ })
+      .locator('.bar')
+      .count(),
+  ).toBeGreaterThan(20);
+  expect(
+    await page
+      .getByRole('img', { name: /^Success: 9/ })
+      .locator('.point')
+      .count(),
+  ).toBeGreaterThan(20);
+  expect(await page.getByRole('img', { name: /^Time: / }).count()).toBe(1);
+  expect(await page.getByRole('img', { name: /^Cost: \$/ }).count()).toBe(1);
+  expect(await page.getByText('Right on the day, every time.').count()).toBe(1);
+  expect(await page.getByText('Will it rain in Oslo?').count()).toBeGreaterThan(0);
+  await page.getByText('Its A2A card').click();
+  expect(JSON.parse((await page.locator('details pre').textContent()) ?? '')).toMatchObject({ name: 'Weather' });
+  await page.getByRole('link', { name: '30 days' }).click();
+  expect(await page.getByRole('link', { name: '30 days' }).getAttribute('aria-current')).toBe('true');
+  expect(complaints).toEqual([]);
+});
+
+test('it works without scripts', async () => {
+  const { hub } = await seededHub();
+  const { page } = await visit({ javaScriptEnabled: false });
+  await page.goto(`${hub.url}?query=books`);
+  await page.getByRole('link', { name: 'Ledger' }).click();
+  expect(await page.title()).toBe('Ledger · Agent3');
+  expect(await page.getByText('Nobody has rated it yet.').count()).toBe(1);
+});
+
+test('what strangers write is text and nothing else', async () => {
+  const { hub, seeded } = await seededHub();
+  const { page, complaints } = await visit();
+  const attack = encodeURIComponent('"><script>window.attacked = 1</script>');
+  for (const path of ['', `?query=${attack}&tags=${attack}`, `agents/${seeded.hostile}`, `agents/${attack}`]) {
+    await page.goto(hub.url + path);
+    expect(await page.evaluate('window.attacked')).toBeUndefined();
+    expect(await page.locator('main script, main img, a[href^="javascript"]').count()).toBe(0);
+  }
+  expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+});
+
+test('health is kept up to date while the page is open', async () => {
+  const { card } = await startSdkAgent();
+  const agent3 = await open();
+  const { id } = await agent3.register({ card }, { id: 'alice' });
+  let health: AgentDetails['health'] = 'unknown';
+  const changing = altered(agent3, {
+    select: async (agentId: string) => ({ ...(await agent3.select(agentId)), health }),
+  });
+  const hub = await startHub({ agent3: changing });
+  const { page } = await visit();
+  await page.clock.install();
+  await page.goto(`${hub.url}agents/${id}`);
+  const badge = page.locator('main .badge').first();
+  expect(await badge.textContent()).toBe('unknown');
+  await expect.poll(() => page.locator('header .badge').textContent()).toBe('healthy');
+  health = 'down';
+  await page.clock.runFor(11_000);
+  await expect.poll(() => badge.textContent()).toBe('down');
+  expect(await badge.getAttribute('class')).toBe('badge down');
+});
+
+test('a private hub asks a browser for a token', async () => {
+  const hub = await startHub({ agent3: await open(), isPrivate: true });
+  const { page: stranger } = await visit();
+  await expect(stranger.goto(hub.url)).rejects.toThrow(/ERR_INVALID_AUTH_CREDENTIALS/);
+  const httpCredentials = { username: 'alice', password: tokens.issue('alice') };
+  const { page, complaints } = await visit({ httpCredentials });
+  await page.goto(hub.url);
+  expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  await expect.poll(() => page.locator('header .badge').textContent()).toBe('healthy');
+  expect(complaints).toEqual([]);
+});
+
+test.each([
+  ['light', 1100],
+  ['dark', 1100],
+  ['light', 360],
+] as const)('%s at %i pixels: nothing sticks out, and all text has enough contrast', async (colorScheme, width) => {
+  const { hub, seeded } = await seededHub();
+  const { page } = await visit({ colorScheme, viewport: { width, height: 900 } });
+  for (const path of ['?minReputation=1', `agents/${seeded.weather}`]) {
+    await page.goto(hub.url + path);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    expect(await page.evaluate(faintTexts)).toEqual([]);
+  }
+});
+
+test.each([360, 1100])(
+  'at %i pixels every label of a chart is complete, and no two labels of a scale are alike',
+  async (width) => {
+    const { hub, seeded } = await seededHub();
+    const { page } = await visit({ viewport: { width, height: 900 } });
+    for (const id of [seeded.weather, seeded.calledOnce]) {
+      await page.goto(`${hub.url}agents/${id}`);
+      expect(await page.locator('svg.chart').count()).toBe(4);
+      expect(await page.evaluate(cutLabels)).toEqual([]);
+      expect(await page.evaluate(sameLabels)).toEqual([]);
+    }
+  },
+);
+
+/** Labels that stick out of their chart or lie on another one; runs in the page. */
+const cutLabels = `[...document.querySelectorAll('svg.chart')].flatMap((chart) => {
+  const frame = chart.getBoundingClientRect();
+  const labels = [...chart.querySelectorAll('text')].map((label) => ({ text: label.textContent, box: label.getBoundingClientRect() }));
+  const isOut = ({ box }) => box.left < frame.left || box.right > frame.right || box.top < frame.top || box.bottom > frame.bottom;
+  const meet = (one, other) => one.left < other.right && other.left < one.right && one.top + 2 < other.bottom && other.top + 2 < one.bottom;
+  const touches = (one) => labels.some((other) => other !== one && meet(one.box, other.box));
+  return labels.filter((label) => isOut(label) || touches(label)).map(({ text }) => text);
+})`;
+
+/** The labels of scales on which one occurs twice; runs in the page. */
+const sameLabels = `[...document.querySelectorAll('svg.chart')]
+  .map((chart) => [...chart.querySelectorAll('text')].slice(0, 3).map((label) => label.textContent))
+  .filter((labels) => new Set(labels).size < 3)`;
+
+/** Texts whose contrast with what is behind them is less than 4.5 to 1; runs in the page. */
+const faintTexts = `(() => {
+  const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = ([r, g, b]) => {
+    const part = (value) => { const c = value / 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parse(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const faint = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!hasText || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const [one, other] = [light(parse(element instanceof SVGElement ? style.fill : style.color)), light(ground(element))];
+    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    if (contrast < 4.5) faint.push(element.textContent.slice(0, 40) + ' ' + contrast.toFixed(2));
+  }
+  return faint;
+})()`;
