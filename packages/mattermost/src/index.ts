@@ -1,8 +1,15 @@
 // The public names of `@pocket-agent/mattermost`.
-export { allows, type Capability, type Profile } from './access.ts';
-export type { Gate } from './auth.ts';
-export { type AccessLists, type AuthMode, type MattermostConfig, type OAuthConfig, readConfig } from './config.ts';
-export { isMattermostError, MattermostError, type MattermostErrorCode } from './errors.ts';
-export { createLog, type Log } from './log.ts';
-export { type RunningServer, startHttp } from './serve.ts';
-export { createMattermostServer, type MattermostServer, type MattermostServerOptions } from './server.ts';
+
+export type { Gate } from './auth/auth.ts';
+export { allows, type Capability, type Profile } from './base/access.ts';
+export { isMattermostError, MattermostError, type MattermostErrorCode } from './base/errors.ts';
+export { createLog, type Log } from './base/log.ts';
+export {
+  type AccessLists,
+  type AuthMode,
+  type MattermostConfig,
+  type OAuthConfig,
+  readConfig,
+} from './config/config.ts';
+export { type RunningServer, startHttp } from './server/serve.ts';
+export { createMattermostServer, type MattermostServer, type MattermostServerOptions } from './server/server.ts';

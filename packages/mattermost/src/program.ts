@@ -1,10 +1,10 @@
 // The program behind mcp-server-mattermost: arguments and environment in, an exit code out.
 import { outlastReaders } from '@pocket-agent/http/output';
-import { HELP, readCommand } from './command-line.ts';
-import { configFrom } from './config.ts';
-import { errorText, isMattermostError } from './errors.ts';
-import { serve } from './serve.ts';
-import { packageVersion } from './version.ts';
+import { errorText, isMattermostError } from './base/errors.ts';
+import { packageVersion } from './base/version.ts';
+import { HELP, readCommand } from './config/command-line.ts';
+import { configFrom } from './config/config.ts';
+import { serve } from './server/serve.ts';
 
 export async function runProgram(): Promise<void> {
   outlastReaders();

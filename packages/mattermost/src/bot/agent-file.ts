@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { PocketAgentOptions } from 'pocket-agent';
-import type { Capability } from '../access.ts';
-import { errorText, MattermostError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import type { Capability } from '../base/access.ts';
+import { errorText, MattermostError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
 
 const KEYS = ['$schema', 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
 

@@ -1,11 +1,11 @@
 // Agents for conversations, with the tools of Mattermost in this process. Pocket Agent is loaded with the first one.
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
-import { narrower, type Profile } from '../access.ts';
-import type { MattermostConfig } from '../config.ts';
-import { MattermostError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { createMattermostServer, type MattermostServer } from '../server.ts';
+import { narrower, type Profile } from '../base/access.ts';
+import { MattermostError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { MattermostConfig } from '../config/config.ts';
+import { createMattermostServer, type MattermostServer } from '../server/server.ts';
 import type { BotOptions, ConversationInfo } from './bot.ts';
 
 export class AgentMaker {

@@ -1,13 +1,14 @@
 // An answer that is written while it is read: its messages are edited about once a second, and the last edit arrives.
+
+import { isMattermostError, isPassing } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { MattermostApi, NewPost } from '../client/api.ts';
 import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
 import { backoff } from '../client/retry.ts';
-import { isMattermostError, isPassing } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { escapeMentions } from './escape-mentions.ts';
-import { inertLinks } from './inert-links.ts';
-import { LONGEST_MESSAGE, splitMessage } from './split-message.ts';
+import { escapeMentions } from './text/escape-mentions.ts';
+import { inertLinks } from './text/inert-links.ts';
+import { LONGEST_MESSAGE, splitMessage } from './text/split-message.ts';
 
 interface AnswerPostOptions {
   api: MattermostApi;

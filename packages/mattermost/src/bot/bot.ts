@@ -1,16 +1,16 @@
 // The bot: hears what is said in Mattermost, and lets an agent answer what is said to it.
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
-import type { Profile } from '../access.ts';
-import { Caller, type ToolContext } from '../caller.ts';
+import { Caller, type ToolContext } from '../account/caller.ts';
+import type { Profile } from '../base/access.ts';
+import { errorText, isMattermostError, isPassing, MattermostError } from '../base/errors.ts';
+import { parseObject } from '../base/json.ts';
+import { createLog, type Log } from '../base/log.ts';
 import { delay } from '../client/deadline.ts';
 import { HttpPool } from '../client/http-pool.ts';
 import type { PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
-import { type MattermostConfig, withCheckedLists } from '../config.ts';
-import { errorText, isMattermostError, isPassing, MattermostError } from '../errors.ts';
-import { parseObject } from '../json.ts';
-import { isTokenValid, MattermostSocket, type SocketEvent } from '../listener/socket.ts';
-import { createLog, type Log } from '../log.ts';
+import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/socket.ts';
+import { type MattermostConfig, withCheckedLists } from '../config/config.ts';
 import { AgentMaker } from './agent-maker.ts';
 import { Conversation } from './conversation.ts';
 import { checkLinkHosts, LinkHosts } from './link-hosts.ts';

@@ -1,10 +1,10 @@
 // The arguments of the command mattermost-bot, and the environment it runs in.
 import { parseArgs } from 'node:util';
-import { type Capability, capabilities, type Profile, profiles } from '../access.ts';
-import { readEnvFile, sentence } from '../command-line.ts';
-import { botVariables, configFrom, type Environment, type MattermostConfig } from '../config.ts';
-import { Settings } from '../config-settings.ts';
-import { errorText, MattermostError } from '../errors.ts';
+import { type Capability, capabilities, type Profile, profiles } from '../base/access.ts';
+import { errorText, MattermostError } from '../base/errors.ts';
+import { readEnvFile, sentence } from '../config/command-line.ts';
+import { botVariables, configFrom, type Environment, type MattermostConfig } from '../config/config.ts';
+import { Settings } from '../config/settings.ts';
 import { isLinkHost } from './link-hosts.ts';
 
 export const HELP = `Usage: mattermost-bot [options]

@@ -1,9 +1,9 @@
 // One conversation: an agent that remembers it, and its questions, answered one after the other.
 import { randomUUID } from 'node:crypto';
 import type { PocketAgent } from 'pocket-agent';
-import type { ToolContext } from '../caller.ts';
-import { errorText } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { errorText } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import { AnswerPost } from './answer-post.ts';
 import type { LinkHosts } from './link-hosts.ts';
 import type { Question, Questions } from './questions.ts';

@@ -1,5 +1,5 @@
 // Which hosts links in answers may lead to: those that people named themselves, and those the operator allows.
-import { MattermostError } from '../errors.ts';
+import { MattermostError } from '../base/errors.ts';
 
 const HOST = /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{1,63}|localhost/gi;
 const ALLOWED = /^(?:\*|(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*)$/i;

@@ -1,7 +1,7 @@
 // What was said while the socket was closed: the posts of all channels of the bot from a time on, in order.
 import type { MattermostApi } from '../client/api.ts';
 import type { ChannelRecord, PostRecord } from '../client/records.ts';
-import { readCreatedSince } from '../tools/post-pages.ts';
+import { readCreatedSince } from '../tools/base/post-pages.ts';
 
 /** The time of the last post the account can see, by Mattermost's clock. */
 export async function lastPostTime(api: MattermostApi): Promise<number> {

@@ -1,7 +1,7 @@
 // The program behind mattermost-bot: arguments and environment in, an exit code out.
 import { outlastReaders } from '@pocket-agent/http/output';
-import { errorText, isMattermostError } from '../errors.ts';
-import { packageVersion } from '../version.ts';
+import { errorText, isMattermostError } from '../base/errors.ts';
+import { packageVersion } from '../base/version.ts';
 import { HELP, readBotCommand } from './command-line.ts';
 
 export async function runProgram(): Promise<void> {

@@ -1,12 +1,12 @@
 // Which messages are for the bot: mentions of its name, direct messages, and replies in threads it takes part in.
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { isMattermostError } from '../base/errors.ts';
+import { Memory } from '../base/memory.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, UserRecord } from '../client/records.ts';
-import { isMattermostError } from '../errors.ts';
-import { Memory } from '../memory.ts';
-import { postsOf } from '../tools/present.ts';
+import { postsOf } from '../tools/base/present.ts';
 import { ANSWER_PROP } from './answer-post.ts';
-import { withoutCode } from './code-spans.ts';
+import { withoutCode } from './text/code-spans.ts';
 
 /** Something the bot is asked. */
 export interface Question {

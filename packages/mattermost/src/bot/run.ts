@@ -1,8 +1,8 @@
 // Runs the bot of the command until the process is told to stop.
 import { once } from 'node:events';
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
-import { errorText, MattermostError } from '../errors.ts';
-import { createLog } from '../log.ts';
+import { errorText, MattermostError } from '../base/errors.ts';
+import { createLog } from '../base/log.ts';
 import { readAgentOptions } from './agent-file.ts';
 import { loadPocketAgent, MattermostTools } from './agent-maker.ts';
 import { createMattermostBot } from './bot.ts';

@@ -1,9 +1,9 @@
 // The Mattermost API for one caller: JSON in and out, sent again where that is safe, every failure a MattermostError.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { MattermostConfig } from '../config.ts';
-import { errorText, isMattermostError, MattermostError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { MattermostConfig } from '../config/config.ts';
 import { delay } from './deadline.ts';
 import type { HttpPool, Outgoing } from './http-pool.ts';
 import { path, type Query, withQuery } from './path.ts';

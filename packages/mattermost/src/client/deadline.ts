@@ -1,5 +1,5 @@
 // Waiting that ends: one signal for a caller who may give up and for the time a request may take.
-import { MattermostError } from '../errors.ts';
+import { MattermostError } from '../base/errors.ts';
 
 export interface Deadline {
   signal: AbortSignal;

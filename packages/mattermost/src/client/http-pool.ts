@@ -4,8 +4,8 @@ import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { getCACertificates } from 'node:tls';
-import type { MattermostConfig } from '../config.ts';
-import { isMattermostError, MattermostError } from '../errors.ts';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
+import type { MattermostConfig } from '../config/config.ts';
 import { startDeadline } from './deadline.ts';
 import { Semaphore } from './semaphore.ts';
 

@@ -1,5 +1,5 @@
 // Paths and queries of the API, with every value escaped.
-import { MattermostError } from '../errors.ts';
+import { MattermostError } from '../base/errors.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -1,5 +1,5 @@
 // What an answer that is no success comes to: the classes of text that agents know, and what to do next.
-import { MattermostError } from '../errors.ts';
+import { MattermostError } from '../base/errors.ts';
 
 const LONGEST_MESSAGE = 500;
 

@@ -9,12 +9,12 @@ import {
   readRequestBody,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { hashOf } from '../auth.ts';
-import type { Caller } from '../caller.ts';
-import type { MattermostConfig } from '../config.ts';
-import { errorText } from '../errors.ts';
-import { parseObject } from '../json.ts';
-import type { Log } from '../log.ts';
+import type { Caller } from '../account/caller.ts';
+import { hashOf } from '../auth/auth.ts';
+import { errorText } from '../base/errors.ts';
+import { parseObject } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
+import type { MattermostConfig } from '../config/config.ts';
 import { channelIdOf, readChannelResource, URI_TEMPLATE } from './channel-resource.ts';
 import { ChannelFeed, type Watcher } from './feed.ts';
 import { honoredPart, LISTEN, ListenEvents, urisOf } from './listen-request.ts';

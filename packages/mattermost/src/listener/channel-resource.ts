@@ -1,9 +1,9 @@
 // A channel as an MCP resource: mattermost://channel/{id} reads as its last messages.
 import type { ReadResourceResult } from '@modelcontextprotocol/server';
-import type { ToolContext } from '../caller.ts';
-import { MattermostError } from '../errors.ts';
-import { readChannelMessages } from '../tools/channel-messages.ts';
-import { presentPosts } from '../tools/present.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { MattermostError } from '../base/errors.ts';
+import { readChannelMessages } from '../tools/base/channel-messages.ts';
+import { presentPosts } from '../tools/base/present.ts';
 
 export const URI_TEMPLATE = 'mattermost://channel/{channel_id}';
 const URI = /^mattermost:\/\/channel\/([A-Za-z0-9]{26})$/;

@@ -1,16 +1,16 @@
 // What changes in the channels somebody watches, for one Mattermost account. The socket is open while anybody watches.
-import type { Caller, ToolContext } from '../caller.ts';
+import type { Caller, ToolContext } from '../account/caller.ts';
+import { requireMember } from '../account/membership.ts';
+import { errorText, isMattermostError, isPassing, MattermostError } from '../base/errors.ts';
+import { parseObject } from '../base/json.ts';
+import type { Log } from '../base/log.ts';
 import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, PostListRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
-import type { MattermostConfig } from '../config.ts';
-import { errorText, isMattermostError, isPassing, MattermostError } from '../errors.ts';
-import { parseObject } from '../json.ts';
-import type { Log } from '../log.ts';
-import { requireMember } from '../membership.ts';
-import { newestPostTime } from '../tools/post-pages.ts';
-import { isTokenValid, MattermostSocket, type SocketEvent } from './socket.ts';
+import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/socket.ts';
+import type { MattermostConfig } from '../config/config.ts';
+import { newestPostTime } from '../tools/base/post-pages.ts';
 
 export interface Watcher {
   changed(): void;

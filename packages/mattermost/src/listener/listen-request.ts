@@ -1,6 +1,6 @@
 // A request of the 2026 era to listen: what it asks for, and the events that go to it.
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
-import { isObject } from '../json.ts';
+import { isObject } from '../base/json.ts';
 
 export const LISTEN = 'subscriptions/listen';
 const MOST_PER_REQUEST = 100;

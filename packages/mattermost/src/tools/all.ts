@@ -1,8 +1,8 @@
 // Every tool of the server.
-import type { Tool } from '../tool.ts';
+import type { Tool } from './base/tool.ts';
 import { bookmarkTools } from './bookmarks.ts';
 import { channelTools } from './channels.ts';
-import { fileTools } from './files.ts';
+import { fileTools } from './files/files.ts';
 import { inboxTools } from './inbox.ts';
 import { messageTools } from './messages.ts';
 import { postTools } from './posts.ts';

@@ -1,11 +1,11 @@
 // Bookmarks of channels, which Mattermost has from version 9.5.
 import { z } from 'zod';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { BookmarkRecord } from '../client/records.ts';
-import { compactBookmark } from '../compact.ts';
-import { isMattermostError, MattermostError } from '../errors.ts';
-import { full, id, listOf, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
+import { compactBookmark } from './base/compact.ts';
+import { full, id, listOf, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 
 const bookmark = record('id', 'channel_id', 'display_name', 'type', 'link_url', 'file_id', 'emoji', 'sort_order');
 const tags = ['bookmark', 'channel', 'entry-required'];

@@ -1,7 +1,7 @@
 // Changing a post. Mattermost refuses one that is not there with 403, as if only the permission were missing.
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
-import { isMattermostError } from '../errors.ts';
 
 export async function changePost<Result>(
   context: ToolContext,

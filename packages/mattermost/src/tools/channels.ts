@@ -1,14 +1,14 @@
 // Channels: finding, making, joining and leaving them, and who is in them.
 import { z } from 'zod';
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { requireMember } from '../account/membership.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, MemberRecord } from '../client/records.ts';
-import { tidy, time } from '../compact.ts';
-import { requireMember } from '../membership.ts';
-import { channelName, full, id, listOf, page, pageOf, perPage, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { CUT, readFromStart, readPage, readReadablePage } from './paging.ts';
-import { paged, presentChannel, presentChannels, presentMembers } from './present.ts';
+import { tidy, time } from './base/compact.ts';
+import { CUT, readFromStart, readPage, readReadablePage } from './base/paging.ts';
+import { paged, presentChannel, presentChannels, presentMembers } from './base/present.ts';
+import { channelName, full, id, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 import { readMyChannels, unreadCounts } from './unread.ts';
 
 const channel = record(

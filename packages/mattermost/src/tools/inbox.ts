@@ -1,13 +1,13 @@
 // What is new for this account, in one call: unread channels with their messages, mentions and threads.
 import { z } from 'zod';
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { errorText, isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
-import { type Compact, tidy, time } from '../compact.ts';
-import { errorText, isMattermostError } from '../errors.ts';
-import { full, id, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { LISTED_CHARACTERS, MOST_LISTED, postsOf, presentPosts } from './present.ts';
+import { type Compact, tidy, time } from './base/compact.ts';
+import { LISTED_CHARACTERS, MOST_LISTED, postsOf, presentPosts } from './base/present.ts';
+import { full, id, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 import { readMyTeams } from './teams.ts';
 import { presentThreads, readThreads } from './threads.ts';
 import { type MyChannel, readMyChannels, unreadCounts } from './unread.ts';

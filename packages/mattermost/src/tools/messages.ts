@@ -1,17 +1,17 @@
 // Messages: writing, reading a channel in one of several ways, searching, editing, deleting.
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, FileRecord, PostListRecord, PostRecord } from '../client/records.ts';
-import { tidy } from '../compact.ts';
-import { isMattermostError, MattermostError } from '../errors.ts';
-import { attachments, full, id, message, page, pageOf, perPage, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
+import { readChannelMessages } from './base/channel-messages.ts';
+import { tidy } from './base/compact.ts';
+import { readFromStart } from './base/paging.ts';
+import { paged, postsOf, presentPosts, presentWritten } from './base/present.ts';
+import { attachments, full, id, message, page, pageOf, perPage, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 import { changePost } from './change-post.ts';
-import { readChannelMessages } from './channel-messages.ts';
-import { readFromStart } from './paging.ts';
-import { paged, postsOf, presentPosts, presentWritten } from './present.ts';
 
 export const post = record(
   'id',

@@ -1,15 +1,15 @@
 // Single posts: reading, reactions, pins.
 
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ReactionRecord } from '../client/records.ts';
-import { tidy, time } from '../compact.ts';
-import { isMattermostError, MattermostError } from '../errors.ts';
-import { emojiName, full, id, listOf, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
+import { tidy, time } from './base/compact.ts';
+import { postsOf, presentPost, presentPosts } from './base/present.ts';
+import { emojiName, full, id, listOf, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 import { changePost } from './change-post.ts';
 import { post } from './messages.ts';
-import { postsOf, presentPost, presentPosts } from './present.ts';
 
 const reaction = record('emoji_name', 'user', 'user_id', 'post_id', 'time');
 

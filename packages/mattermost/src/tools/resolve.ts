@@ -1,13 +1,14 @@
 // What people write (a #channel, a @name, a link) to the ids that tools take. Never makes anything.
 import { z } from 'zod';
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { isMattermostError, MattermostError } from '../base/errors.ts';
+import { isId } from '../client/id.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, PostRecord, TeamRecord, UserRecord } from '../client/records.ts';
-import { tidy } from '../compact.ts';
-import { isMattermostError, MattermostError } from '../errors.ts';
-import { id, isId, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { presentChannel, presentPost, presentUsers } from './present.ts';
+import { tidy } from './base/compact.ts';
+import { presentChannel, presentPost, presentUsers } from './base/present.ts';
+import { id, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 import { readMyTeams } from './teams.ts';
 
 export const resolveTools = [

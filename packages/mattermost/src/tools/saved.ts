@@ -1,11 +1,11 @@
 // Messages this account has saved for later.
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
-import { full, id, page, pageOf, perPage, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { CUT, readReadablePage } from './paging.ts';
-import { paged, postsOf, presentPosts } from './present.ts';
+import { CUT, readReadablePage } from './base/paging.ts';
+import { paged, postsOf, presentPosts } from './base/present.ts';
+import { full, id, page, pageOf, perPage, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 
 export const savedTools = [
   defineTool({

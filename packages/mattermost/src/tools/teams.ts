@@ -1,13 +1,13 @@
 // Teams: those of this account, and who is in them.
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
+import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { MemberRecord, TeamRecord } from '../client/records.ts';
-import { compactTeam } from '../compact.ts';
-import { isMattermostError } from '../errors.ts';
-import { full, listOf, page, pageOf, perPage, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { readPage } from './paging.ts';
-import { paged, presentMembers } from './present.ts';
+import { compactTeam } from './base/compact.ts';
+import { readPage } from './base/paging.ts';
+import { paged, presentMembers } from './base/present.ts';
+import { full, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 
 const team = record('id', 'name', 'display_name', 'description', 'type');
 

@@ -1,13 +1,13 @@
 // Threads: one with its replies, page by page, and those this account follows.
 import { z } from 'zod';
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ThreadListRecord, ThreadRecord } from '../client/records.ts';
-import { type Compact, compactThread } from '../compact.ts';
-import { full, id, pageOf, perPage, record } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { CUT, findReadable, LARGEST_PAGE } from './paging.ts';
-import { paged, postsOf, presentPosts } from './present.ts';
+import { type Compact, compactThread } from './base/compact.ts';
+import { CUT, findReadable, LARGEST_PAGE } from './base/paging.ts';
+import { paged, postsOf, presentPosts } from './base/present.ts';
+import { full, id, pageOf, perPage, record } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 
 export const threadTools = [
   defineTool({

@@ -1,5 +1,5 @@
 // The channels of this account in a team, with what is unread in each.
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, MemberRecord } from '../client/records.ts';
 

@@ -1,12 +1,12 @@
 // People: this account, others, who is there.
 import { z } from 'zod';
-import type { ToolContext } from '../caller.ts';
+import type { ToolContext } from '../account/caller.ts';
 import { path } from '../client/path.ts';
 import type { StatusRecord, UserRecord } from '../client/records.ts';
-import { tidy, time } from '../compact.ts';
-import { full, id, pageOf, record, username } from '../schemas.ts';
-import { defineTool } from '../tool.ts';
-import { presentUsers } from './present.ts';
+import { tidy, time } from './base/compact.ts';
+import { presentUsers } from './base/present.ts';
+import { full, id, pageOf, record, username } from './base/schemas.ts';
+import { defineTool } from './base/tool.ts';
 
 /** As many as Mattermost gives unless told. */
 const MOST_FOUND = 100;

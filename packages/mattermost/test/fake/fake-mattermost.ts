@@ -1,29 +1,29 @@
 // A Mattermost server for tests: real HTTP and WebSocket, stateful, wrong on command.
 import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { bookmarkRoutes } from './bookmarks.ts';
-import { channelMemberRoutes } from './channel-members.ts';
-import { channelRoutes } from './channels.ts';
-import type { Fault, FaultHandle } from './faults.ts';
-import { fileRoutes } from './files.ts';
-import { HttpCore, type RecordedRequest } from './http-core.ts';
-import type { Channel, Post, Team, User } from './model.ts';
-import { type OAuthApp, oauthRoutes } from './oauth.ts';
+import { bookmarkRoutes } from './api/bookmarks.ts';
+import { channelMemberRoutes } from './api/channel-members.ts';
+import { channelRoutes } from './api/channels.ts';
+import { fileRoutes } from './api/files.ts';
+import { type OAuthApp, oauthRoutes } from './api/oauth.ts';
+import { postListRoutes } from './api/post-lists.ts';
+import { deletePost, postRoutes } from './api/posts.ts';
+import { preferenceRoutes } from './api/preferences.ts';
+import { reactionRoutes } from './api/reactions.ts';
+import { searchRoutes } from './api/search.ts';
+import { openSystemRoutes } from './api/system.ts';
+import { teamRoutes } from './api/teams.ts';
+import { threadRoutes } from './api/threads.ts';
+import { userRoutes } from './api/users.ts';
+import type { Fault, FaultHandle } from './http/faults.ts';
+import { HttpCore, type RecordedRequest } from './http/http-core.ts';
+import { RouteTable } from './http/routes.ts';
 import { type Names, named, plant } from './plant.ts';
-import { postListRoutes } from './post-lists.ts';
-import { deletePost, postRoutes } from './posts.ts';
-import { preferenceRoutes } from './preferences.ts';
-import { reactionRoutes } from './reactions.ts';
-import { RouteTable } from './routes.ts';
-import { searchRoutes } from './search.ts';
-import { defaultSeed, type Seed } from './seed.ts';
-import { storePost } from './store-post.ts';
-import { openSystemRoutes } from './system.ts';
-import { teamRoutes } from './teams.ts';
-import { threadRoutes } from './threads.ts';
-import { userRoutes } from './users.ts';
 import { Sockets } from './websocket.ts';
-import { World, type WorldOptions } from './world.ts';
+import type { Channel, Post, Team, User } from './world/model.ts';
+import { defaultSeed, type Seed } from './world/seed.ts';
+import { storePost } from './world/store-post.ts';
+import { World, type WorldOptions } from './world/world.ts';
 
 export interface FakeOptions extends Partial<WorldOptions> {
   /** Replaces parts of the default seed. */

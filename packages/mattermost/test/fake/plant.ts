@@ -1,14 +1,14 @@
 // Makes a world out of a seed.
-import { addMember } from './channel-members.ts';
-import { storeChannel, storeConversation } from './channels.ts';
-import { storeFile } from './files.ts';
-import type { Channel, Post, User } from './model.ts';
-import { deletePost } from './posts.ts';
-import type { Seed, SeedPost, SeedUser } from './seed.ts';
-import { storePost } from './store-post.ts';
-import { joinTeam } from './teams.ts';
-import { markViewed } from './unread.ts';
-import type { World } from './world.ts';
+import { addMember } from './api/channel-members.ts';
+import { storeChannel, storeConversation } from './api/channels.ts';
+import { storeFile } from './api/files.ts';
+import { deletePost } from './api/posts.ts';
+import { joinTeam } from './api/teams.ts';
+import type { Channel, Post, User } from './world/model.ts';
+import type { Seed, SeedPost, SeedUser } from './world/seed.ts';
+import { storePost } from './world/store-post.ts';
+import { markViewed } from './world/unread.ts';
+import type { World } from './world/world.ts';
 
 /** What tests call things by. */
 export interface Names {

@@ -2,11 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { ApiError } from './api-error.ts';
-import { type Fields, isFields, text } from './call.ts';
-import type { User } from './model.ts';
-import { publishTyping } from './users.ts';
-import type { Broadcast, World } from './world.ts';
+import { publishTyping } from './api/users.ts';
+import { type Fields, isFields, text } from './http/call.ts';
+import { ApiError } from './world/api-error.ts';
+import type { User } from './world/model.ts';
+import type { Broadcast, World } from './world/world.ts';
 
 const loginMs = 5000;
 

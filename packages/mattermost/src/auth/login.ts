@@ -1,0 +1,183 @@
+// A login from the MCP client through the browser to Mattermost and back: /authorize, the consent, the callback.
+// A request is bound to the browser that began it by a cookie, so that nobody can finish the login of another.
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { errorText, isMattermostError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { OAuthConfig } from '../config/config.ts';
+import type { Clients, RegisteredClient } from './clients.ts';
+import { type Grant, newGrant } from './grants.ts';
+import { consentPage, errorPage, show } from './pages.ts';
+import { readForm } from './request-form.ts';
+import { SingleUse } from './single-use.ts';
+import { newVerifier, type Upstream } from './upstream.ts';
+
+export const CONSENT_PATH = '/oauth/consent';
+
+/** What a code of ours is worth, to the client that can prove it asked for it. */
+export interface CodeGrant {
+  grant: Grant;
+  redirectUri: string;
+  challenge: string;
+}
+
+interface LoginRequest {
+  client: RegisteredClient;
+  redirectUri: string;
+  /** The client's own, given back as it came. */
+  state: string | undefined;
+  challenge: string;
+  /** For Mattermost. */
+  verifier: string;
+  /** In the cookie of the browser that began. */
+  secret: string;
+  isAllowed: boolean;
+}
+
+interface LoginOptions {
+  oauth: OAuthConfig;
+  clients: Clients;
+  upstream: Upstream;
+  codes: SingleUse<CodeGrant>;
+  /** The address of the MCP endpoint, the only `resource` there is. */
+  resource: string;
+  log: Log;
+}
+
+const LOGIN_S = 600;
+const MOST_LOGINS = 1000;
+
+export class Login {
+  readonly #options: LoginOptions;
+  readonly #requests = new SingleUse<LoginRequest>({ most: MOST_LOGINS, ms: LOGIN_S * 1000 });
+
+  constructor(options: LoginOptions) {
+    this.#options = options;
+  }
+
+  authorize(request: Request): Response {
+    const { oauth, clients, upstream, resource } = this.#options;
+    const query = new URL(request.url).searchParams;
+    if ([...query.keys()].some((name, index, all) => name !== 'resource' && all.indexOf(name) !== index)) {
+      return errorPage('A parameter of the request is there twice.');
+    }
+    const client = clients.find(query.get('client_id') ?? '');
+    if (!client)
+      return errorPage('This program is not registered here. Have it register again (remove its old login).');
+    const given = query.get('redirect_uri') ?? (client.redirectUris.length === 1 ? client.redirectUris[0] : undefined);
+    if (given === undefined || !clients.mayRedirect(client, given)) {
+      return errorPage('The program asks to be called back at an address that is not allowed (redirect_uri).');
+    }
+    const state = query.get('state') ?? undefined;
+    const refuse = (error: string, description: string) =>
+      this.#sendBack({ redirectUri: given, state }, { error, error_description: description });
+    if (query.get('response_type') !== 'code') {
+      return refuse('unsupported_response_type', 'Only response_type=code is supported');
+    }
+    const challenge = query.get('code_challenge') ?? '';
+    if (query.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
+      return refuse('invalid_request', 'PKCE with code_challenge_method=S256 is required');
+    }
+    if (query.getAll('resource').some((asked) => !isSameResource(asked, resource))) {
+      return refuse('invalid_target', `The only resource here is ${resource}`);
+    }
+    const secret = randomBytes(32).toString('base64url');
+    const verifier = newVerifier();
+    const isAllowed = !oauth.requireConsent;
+    const key = this.#requests.put({ client, redirectUri: given, state, challenge, verifier, secret, isAllowed });
+    const headers = { 'set-cookie': this.#cookie(key, secret) };
+    if (isAllowed) return redirect(upstream.loginUrl(key, verifier), headers);
+    const mattermost = new URL(oauth.mattermostPublicUrl).host;
+    const action = oauth.mcpPublicUrl + CONSENT_PATH;
+    return show(consentPage({ client, redirectUri: given, mattermost, action, request: key }), { headers });
+  }
+
+  /** Only the browser that was shown the page can answer it, and only from the page. */
+  async consent(request: Request): Promise<Response> {
+    const { oauth, upstream } = this.#options;
+    const form = await readForm(request);
+    const key = form.get('request') ?? '';
+    const login = this.#find(request, key);
+    const origin = request.headers.get('origin');
+    if (!login || (origin !== null && origin !== new URL(oauth.mcpPublicUrl).origin)) return unknownLogin();
+    if (form.get('choice') !== 'allow') {
+      this.#requests.take(key);
+      return this.#sendBack(login, { error: 'access_denied', error_description: 'Access was denied' });
+    }
+    login.isAllowed = true;
+    return redirect(upstream.loginUrl(key, login.verifier));
+  }
+
+  /** Mattermost sends the browser back. */
+  async callback(request: Request): Promise<Response> {
+    const { upstream, codes, log } = this.#options;
+    const query = new URL(request.url).searchParams;
+    const key = query.get('state') ?? '';
+    const login = this.#find(request, key);
+    if (!login?.isAllowed) return unknownLogin();
+    this.#requests.take(key);
+    const code = query.get('code');
+    if (!code) return this.#sendBack(login, { error: 'access_denied', error_description: 'Mattermost gave no access' });
+    try {
+      const { client, redirectUri, challenge } = login;
+      const grant = newGrant(client.id, await upstream.exchange(code, login.verifier));
+      return this.#sendBack(login, { code: codes.put({ grant, redirectUri, challenge }) });
+    } catch (error) {
+      if (!isMattermostError(error)) throw error;
+      log.warning('oauth_login_failed', { code: error.code, error: errorText(error) });
+      const isRefusal = error.status !== undefined && error.status < 500 && error.status !== 429;
+      const description = isRefusal ? 'Mattermost refused the login' : 'Mattermost cannot be reached; try again';
+      return this.#sendBack(login, {
+        error: isRefusal ? 'server_error' : 'temporarily_unavailable',
+        error_description: description,
+      });
+    }
+  }
+
+  /** The login, when the browser shows that it is its own. */
+  #find(request: Request, key: string): LoginRequest | undefined {
+    const login = this.#requests.find(key);
+    const cookies = request.headers.get('cookie')?.split(/;\s*/) ?? [];
+    const shown = cookies.find((cookie) => cookie.startsWith(`${cookieName(key)}=`))?.split('=', 2)[1];
+    return login && shown !== undefined && isSame(login.secret, shown) ? login : undefined;
+  }
+
+  #cookie(key: string, secret: string): string {
+    const secure = this.#options.oauth.mcpPublicUrl.startsWith('https:') ? '; Secure' : '';
+    return `${cookieName(key)}=${secret}; Path=/; Max-Age=${LOGIN_S}; HttpOnly; SameSite=Lax${secure}`;
+  }
+
+  #sendBack(
+    { redirectUri, state }: Pick<LoginRequest, 'redirectUri' | 'state'>,
+    answer: Record<string, string>,
+  ): Response {
+    const url = new URL(redirectUri);
+    for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
+    if (state !== undefined) url.searchParams.set('state', state);
+    url.searchParams.set('iss', this.#options.oauth.mcpPublicUrl);
+    return redirect(url.href);
+  }
+}
+
+export function isSameResource(asked: string, resource: string): boolean {
+  return URL.parse(asked)?.href.replace(/\/$/, '') === new URL(resource).href.replace(/\/$/, '');
+}
+
+function cookieName(key: string): string {
+  return `mcp_login_${key.slice(0, 8)}`;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function redirect(location: string, headers: Record<string, string> = {}): Response {
+  return new Response(null, {
+    status: 303,
+    headers: { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', ...headers },
+  });
+}
+
+function unknownLogin(): Response {
+  return errorPage('This login is over, or was begun in another browser. Start again from the program you came from.');
+}

@@ -1,0 +1,65 @@
+// The arguments of the command, and the environment it runs in.
+import { readFileSync } from 'node:fs';
+import { parseArgs, parseEnv } from 'node:util';
+import { errorText, MattermostError } from '../base/errors.ts';
+import type { Environment } from './config.ts';
+import { Settings } from './settings.ts';
+
+export const HELP = `Usage: mcp-server-mattermost [options]
+
+Mattermost as an MCP server, on stdio unless told otherwise.
+
+  --http         serve streamable HTTP at /mcp instead of stdio
+  --host <name>  address to listen on (default 127.0.0.1)
+  --port <n>     port to listen on (default 8000)
+  --version      print the version
+  --help         print this
+
+Needs MATTERMOST_URL and MATTERMOST_TOKEN, from the environment or a .env file in this folder.
+`;
+
+export type Command = { kind: 'help' } | { kind: 'version' } | { kind: 'serve'; settings: Settings };
+
+export function readCommand(args: readonly string[], environment: Environment): Command {
+  const { values } = parse(args);
+  if (values.help) return { kind: 'help' };
+  if (values.version) return { kind: 'version' };
+  const given = {
+    ...(values.http ? { MCP_TRANSPORT: 'http' } : {}),
+    ...(values.host === undefined ? {} : { MCP_HOST: values.host }),
+    ...(values.port === undefined ? {} : { MCP_PORT: values.port }),
+  };
+  const calledAs: Record<string, string> = values.port === undefined ? {} : { MCP_PORT: '--port' };
+  return { kind: 'serve', settings: new Settings({ ...readEnvFile(), ...environment, ...given }, calledAs) };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        http: { type: 'boolean' },
+        host: { type: 'string' },
+        port: { type: 'string' },
+        version: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw new MattermostError('CONFIG_INVALID', `${sentence(errorText(error))} See mcp-server-mattermost --help.`);
+  }
+}
+
+/** Node ends some of its own with a full stop, others not. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+export function readEnvFile(): Environment {
+  try {
+    return parseEnv(readFileSync('.env', 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    throw new MattermostError('CONFIG_INVALID', `The file .env cannot be read: ${errorText(error)}`);
+  }
+}

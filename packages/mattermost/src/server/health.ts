@@ -1,0 +1,56 @@
+// Two questions for whoever runs the server: is the process alive, and can calls to Mattermost succeed.
+
+import { isMattermostError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import { Memory } from '../base/memory.ts';
+import { packageVersion } from '../base/version.ts';
+import { MattermostApi } from '../client/api.ts';
+import type { HttpPool } from '../client/http-pool.ts';
+import { isTokenValid } from '../client/socket.ts';
+import type { MattermostConfig } from '../config/config.ts';
+
+const PING_TIMEOUT_MS = 5000;
+/** Anybody may ask, so Mattermost is not asked every time. */
+const PING_KEPT_MS = 1000;
+
+interface HealthOptions {
+  config: MattermostConfig;
+  pool: HttpPool;
+  log: Log;
+  signal: AbortSignal;
+}
+
+export type ReadyState = 'ready' | 'mattermost unreachable' | 'token refused';
+
+export function readinessOf({ config, pool, log, signal }: HealthOptions): () => Promise<ReadyState> {
+  const timeoutMs = Math.min(PING_TIMEOUT_MS, config.timeoutMs);
+  const parts = { config: { ...config, maxRetries: 0, timeoutMs }, pool, signal, log };
+  const api = new MattermostApi({ ...parts, token: undefined });
+  const own = config.authMode === 'static_token' ? new MattermostApi({ ...parts, token: config.token }) : undefined;
+  const ask = async (): Promise<ReadyState> => {
+    try {
+      await api.get('/system/ping');
+    } catch (error) {
+      if (isMattermostError(error) && !signal.aborted) return 'mattermost unreachable';
+      throw error;
+    }
+    return own === undefined || (await isTokenValid(() => own.get('/users/me'))) ? 'ready' : 'token refused';
+  };
+  const answers = new Memory<ReadyState>({ most: 1, ms: PING_KEPT_MS });
+  return () => answers.get('state', ask);
+}
+
+export function healthRoutes(
+  readiness: () => Promise<ReadyState>,
+): (request: Request) => Promise<Response | undefined> {
+  const service = 'mcp-server-mattermost';
+  const version = packageVersion();
+  return async (request) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
+    const { pathname } = new URL(request.url);
+    if (pathname === '/health') return Response.json({ status: 'healthy', service, version });
+    if (pathname !== '/ready') return undefined;
+    const status = await readiness();
+    return Response.json({ status, service, version }, { status: status === 'ready' ? 200 : 503 });
+  };
+}

@@ -1,0 +1,149 @@
+// A channel read by page, around a message, since a time, or what is unread, each with a true end.
+import type { ToolContext } from '../../account/caller.ts';
+import { requireMember } from '../../account/membership.ts';
+import { isMattermostError, MattermostError } from '../../base/errors.ts';
+import { path } from '../../client/path.ts';
+import type { PostListRecord, PostRecord } from '../../client/records.ts';
+import { newestPostTime, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
+import { postsOf } from './present.ts';
+
+export interface ChannelMessagesRequest {
+  channel_id: string;
+  unread_only: boolean;
+  since?: number | string | undefined;
+  /** Of the changes in the millisecond `since`, those up to this message were told already. */
+  since_post?: string | undefined;
+  before?: string | undefined;
+  after?: string | undefined;
+  page?: number | undefined;
+  per_page?: number | undefined;
+  limit_before?: number | undefined;
+  limit_after?: number | undefined;
+  collapsed_threads: boolean;
+}
+
+interface Messages extends PostPage {
+  next: Record<string, unknown>;
+}
+
+const DEFAULT_PAGE = 60;
+/** An answer to `since` has at most this many posts. */
+const SINCE_LIMIT = 1000;
+
+export async function readChannelMessages(context: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
+  if (request.unread_only && request.after === undefined) return readUnread(context, request);
+  if (request.since !== undefined) return readSince(context, request, Number(new Date(request.since)));
+  const anchor = request.before ?? request.after;
+  const isAnchorThere = anchor === undefined || (await isIn(context, anchor, request.channel_id));
+  const messages = await readAround(context, request);
+  if (!isAnchorThere && messages.posts.length === 0) throw unknownAnchor(anchor);
+  return messages;
+}
+
+/** The newest page, the page of a number, or the messages before or after one. */
+async function readAround({ api }: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
+  const { channel_id, before, after, page, per_page = DEFAULT_PAGE, collapsed_threads } = request;
+  const query = { before, after, page, per_page, collapsed_threads };
+  const { posts, isTruncated } = await readPostPage(api, channel_id, query);
+  const edge = after === undefined ? { before: posts[0]?.id } : { after: posts.at(-1)?.id };
+  const next = { ...edge, ...(page === undefined ? {} : { page: 0 }), per_page, ...threads(request) };
+  return { posts, isTruncated, next };
+}
+
+function threads({ collapsed_threads }: ChannelMessagesRequest): { collapsed_threads?: true } {
+  return collapsed_threads ? { collapsed_threads } : {};
+}
+
+/** A deleted message keeps its place in the order, but Mattermost no longer returns it. */
+async function isIn({ api }: ToolContext, postId: string, channelId: string): Promise<boolean> {
+  try {
+    const post = await api.get<PostRecord>(path`/posts/${postId}`);
+    if (post.channel_id === channelId) return true;
+  } catch (error) {
+    if (isMattermostError(error, 'NOT_FOUND')) return false;
+    throw error;
+  }
+  throw new MattermostError('ARGUMENTS_INVALID', `Message ${postId} is in another channel; give one of this channel.`);
+}
+
+function unknownAnchor(postId: string | undefined): MattermostError {
+  const text = `Resource not found: there is no message ${postId}, or it was deleted. Give the id of another message.`;
+  return new MattermostError('NOT_FOUND', text);
+}
+
+/** Changes in their order, which is also that of the pages. */
+async function readSince(context: ToolContext, request: ChannelMessagesRequest, since: number): Promise<Messages> {
+  const { per_page = DEFAULT_PAGE, since_post = '' } = request;
+  const changes = await readChanges(context, request, since);
+  const left = changes
+    .filter((post) => changedAt(post) > since || (changedAt(post) === since && post.id > since_post))
+    .sort((one, other) => changedAt(one) - changedAt(other) || (one.id < other.id ? -1 : 1));
+  const posts = left.slice(0, per_page);
+  const last = posts.at(-1);
+  const cursor = last
+    ? { since: changedAt(last), since_post: last.id }
+    : { since: Math.max(...changes.map(changedAt)) };
+  const isTruncated = left.length > per_page || changes.length >= SINCE_LIMIT;
+  return { posts, isTruncated, next: { ...cursor, per_page, ...threads(request) } };
+}
+
+/**
+ * Mattermost caches the time of the last change it told of, also when that answer was cut at its limit, and answers with
+ * nothing from that time on. So a cursor asks from the millisecond before it; and where newer messages are there all the
+ * same, because another client got an answer that was cut, these are read page by page.
+ */
+async function readChanges(
+  { api }: ToolContext,
+  { channel_id, since_post, collapsed_threads }: ChannelMessagesRequest,
+  since: number,
+): Promise<PostRecord[]> {
+  const query = { since: since_post ? since - 1 : since, collapsedThreads: collapsed_threads || undefined };
+  const changes = postsOf(await api.get<PostListRecord>(path`/channels/${channel_id}/posts`, query));
+  if (changes.length > 0 || (await newestPostTime(api, channel_id)) <= since) return changes;
+  return (await readCreatedSince(api, channel_id, since)).filter(({ root_id }) => !(collapsed_threads && root_id));
+}
+
+function changedAt({ update_at, create_at }: PostRecord): number {
+  return update_at ?? create_at ?? 0;
+}
+
+/** Mattermost finds the first unread message; the last one read before it is where reading goes on from. */
+async function readUnread({ api }: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
+  const { channel_id, limit_before = 0, limit_after = DEFAULT_PAGE, collapsed_threads } = request;
+  const query = { limit_before: Math.max(1, limit_before), limit_after: 1 };
+  const [list, { last_viewed_at }] = await Promise.all([
+    api.get<PostListRecord>(path`/users/me/channels/${channel_id}/posts/unread`, {
+      ...query,
+      collapsedThreads: collapsed_threads || undefined,
+      skipFetchThreads: true,
+    }),
+    requireMember(api, channel_id, 'only members of a channel have unread messages in it'),
+  ]);
+  const around = postsOf(list).reverse();
+  const read = around.filter(({ create_at }) => (create_at ?? 0) <= (last_viewed_at ?? 0));
+  const [first] = around.slice(read.length);
+  const shown = read.slice(read.length - Math.min(limit_before, read.length));
+  const next = { per_page: limit_after, ...threads(request) };
+  if (!first) return { posts: shown, isTruncated: false, next };
+  const after = read.at(-1)?.id;
+  const page = after
+    ? await readPostPage(api, channel_id, { after, per_page: limit_after, collapsed_threads })
+    : await readFromFirst(api, request, first);
+  return {
+    posts: [...shown, ...page.posts],
+    isTruncated: page.isTruncated,
+    next: { after: page.posts.at(-1)?.id, ...next },
+  };
+}
+
+/** Nothing is before the first message but others of its millisecond. */
+async function readFromFirst(
+  api: ToolContext['api'],
+  { channel_id, collapsed_threads, limit_after = DEFAULT_PAGE }: ChannelMessagesRequest,
+  first: PostRecord,
+): Promise<PostPage> {
+  const later = await readPostPage(api, channel_id, { after: first.id, per_page: 1, collapsed_threads });
+  const before = later.posts[0]?.id;
+  const { posts } = await readPostPage(api, channel_id, { before, per_page: limit_after, collapsed_threads });
+  return { posts, isTruncated: before !== undefined };
+}

@@ -1,0 +1,105 @@
+// Pages of a channel's posts. Mattermost's `before` and `after` leave out every post of the anchor's millisecond, so a page
+// always ends with the last post of a millisecond, even if that makes it longer than asked for.
+import type { MattermostApi } from '../../client/api.ts';
+import { path } from '../../client/path.ts';
+import type { PostListRecord, PostRecord } from '../../client/records.ts';
+import { LARGEST_PAGE } from './paging.ts';
+import { postsOf } from './present.ts';
+
+export interface PostPageRequest {
+  before?: string | undefined;
+  after?: string | undefined;
+  page?: number | undefined;
+  per_page: number;
+  collapsed_threads?: boolean;
+}
+
+export interface PostPage {
+  /** Oldest first. */
+  posts: PostRecord[];
+  isTruncated: boolean;
+}
+
+/** The newest posts, or those before or after one. */
+export async function readPostPage(
+  api: MattermostApi,
+  channelId: string,
+  { before, after, page = 0, per_page, collapsed_threads }: PostPageRequest,
+): Promise<PostPage> {
+  const collapsedThreads = collapsed_threads || undefined;
+  const anchor = { before, after, collapsedThreads, skipFetchThreads: true };
+  const read = async (page: number, per_page: number) => {
+    const list = await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { ...anchor, page, per_page });
+    return after === undefined ? postsOf(list) : postsOf(list).reverse();
+  };
+  const { posts, isTruncated } = await readWholeMoments({
+    read,
+    page,
+    perPage: per_page,
+    isForward: after !== undefined,
+  });
+  return { posts: after === undefined ? posts.reverse() : posts, isTruncated };
+}
+
+interface Reading {
+  read(page: number, perPage: number): Promise<PostRecord[]>;
+  page: number;
+  perPage: number;
+  /** Oldest first. */
+  isForward: boolean;
+}
+
+async function readWholeMoments(reading: Reading): Promise<PostPage> {
+  const { read, page, perPage } = reading;
+  if (page === 0 && perPage < LARGEST_PAGE) {
+    // one post more than asked for tells, in a single request, whether others follow
+    const posts = await read(0, perPage + 1);
+    if (posts.length <= perPage) return { posts, isTruncated: false };
+    const isSplit = posts[perPage]?.create_at === posts[perPage - 1]?.create_at;
+    if (!isSplit) return { posts: posts.slice(0, perPage), isTruncated: true };
+  }
+  return readSplitMoment(reading);
+}
+
+/** Whatever is written between two requests moves the pages, so posts may come twice, and newer ones in between. */
+async function readSplitMoment({ read, page, perPage, isForward }: Reading): Promise<PostPage> {
+  const posts = await read(page, perPage);
+  const known = new Set(posts.map(({ id }) => id));
+  const moment = posts.at(-1)?.create_at ?? 0;
+  const isLater = ({ create_at }: PostRecord) => (isForward ? 1 : -1) * ((create_at ?? 0) - moment) > 0;
+  let isFull = posts.length >= perPage;
+  for (let next = page + 1; isFull; next++) {
+    const [following] = await read(next * perPage, 1);
+    if (!following) break;
+    if (isLater(following)) return { posts, isTruncated: true };
+    const more = await read(next, perPage);
+    const same = more.filter(({ id, create_at }) => create_at === moment && !known.has(id));
+    for (const { id } of same) known.add(id);
+    posts.push(...same);
+    if (more.some(isLater)) return { posts, isTruncated: true };
+    isFull = more.length >= perPage;
+  }
+  return { posts, isTruncated: false };
+}
+
+const MOST_PAGES = 25;
+
+/** Posts created after a time, oldest first, found from the newest backwards; of very many the newest. */
+export async function readCreatedSince(api: MattermostApi, channelId: string, since: number): Promise<PostRecord[]> {
+  const pages: PostRecord[][] = [];
+  let before: string | undefined;
+  for (let number = 0; number < MOST_PAGES; number++) {
+    const { posts, isTruncated } = await readPostPage(api, channelId, { before, per_page: LARGEST_PAGE });
+    pages.unshift(posts);
+    before = posts[0]?.id;
+    if (!isTruncated || (posts[0]?.create_at ?? 0) <= since) break;
+  }
+  return pages.flat().filter(({ create_at }) => (create_at ?? 0) > since);
+}
+
+/** When the newest post was written. An answer to `since` may hide that it is there: see `readChanges`. */
+export async function newestPostTime(api: MattermostApi, channelId: string): Promise<number> {
+  const query = { per_page: 1, skipFetchThreads: true };
+  const [newest] = postsOf(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query));
+  return newest?.create_at ?? 0;
+}

@@ -1,0 +1,138 @@
+// One tool: what it is called with, what it says of itself on the wire, and what it does.
+import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { ToolContext } from '../../account/caller.ts';
+import type { Capability } from '../../base/access.ts';
+import { argumentsText } from './arguments-text.ts';
+import type { JsonSchema } from './schemas.ts';
+import { id } from './schemas.ts';
+
+/** How safe a call is: it only reads; it comes to the same when repeated; it adds; it destroys. */
+export type Effect = 'read' | 'idempotent' | 'additive' | 'destructive';
+
+const annotationsOf: Readonly<Record<Effect, ToolAnnotations>> = {
+  read: { readOnlyHint: true, idempotentHint: true },
+  idempotent: { destructiveHint: false, idempotentHint: true },
+  additive: { destructiveHint: false },
+  destructive: { destructiveHint: true },
+};
+
+interface ToolDefinition<Shape extends z.ZodRawShape> {
+  name: string;
+  title: string;
+  description: string;
+  capability: Capability;
+  effect: Effect;
+  tags: readonly string[];
+  /** False for a tool that can be called but is not listed. */
+  isListed?: boolean;
+  input: Shape;
+  /** Puts `team_id` first among the arguments; it may be left out where a default team is set. */
+  hasTeam?: boolean;
+  /** What is wrong with arguments that are right each by itself. */
+  check?(args: z.output<z.ZodObject<Shape>>): string | undefined;
+  output: JsonSchema;
+  run(args: ToolArguments<Shape>, context: ToolContext): Promise<object>;
+}
+
+type ToolArguments<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>> & { team_id?: string | undefined };
+
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  capability: Capability;
+  isListed: boolean;
+  annotations: ToolAnnotations;
+  meta: { capability: Capability; tags: readonly string[] };
+  inputSchema(hasDefaultTeam: boolean): StandardSchemaWithJSON<unknown, unknown>;
+  outputSchema: StandardSchemaWithJSON<unknown, unknown>;
+  run(args: unknown, context: ToolContext): Promise<CallToolResult>;
+}
+
+/** A result whose content is more than its JSON, such as a picture. */
+export class RichResult {
+  readonly content: CallToolResult['content'];
+  readonly structured: Record<string, unknown>;
+
+  constructor(content: CallToolResult['content'], structured: Record<string, unknown>) {
+    this.content = content;
+    this.structured = structured;
+  }
+}
+
+export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefinition<Shape>): Tool {
+  const { name, title, description, capability, effect, tags, isListed = true, hasTeam = false, check } = definition;
+  const plain = z.strictObject({ ...(hasTeam ? { team_id: id().optional() } : {}), ...definition.input });
+  const schema = plain.superRefine((args, issues) => {
+    const wrong = check?.(args as z.output<z.ZodObject<Shape>>);
+    if (wrong !== undefined) issues.addIssue({ code: 'custom', message: wrong });
+    if (hasNul(args)) issues.addIssue({ code: 'custom', message: NUL });
+  });
+  const listed = listedSchema(plain);
+  const required = Array.isArray(listed.required) ? listed.required : [];
+  const withoutDefault = hasTeam ? { ...listed, required: ['team_id', ...required] } : listed;
+  return {
+    name,
+    title,
+    description,
+    capability,
+    isListed,
+    annotations: annotationsOf[effect],
+    meta: { capability, tags: ['mattermost', ...tags] },
+    inputSchema: (hasDefaultTeam) =>
+      asStandard(hasDefaultTeam ? listed : withoutDefault, (value) =>
+        readArguments({ name, schema, listed: hasDefaultTeam ? listed : withoutDefault, value: value ?? {} }),
+      ),
+    outputSchema: asStandard(definition.output, (value) => ({ value })),
+    async run(args, context) {
+      const result = await definition.run(args as ToolArguments<Shape>, context);
+      if (result instanceof RichResult) return { content: result.content, structuredContent: result.structured };
+      return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: { ...result } };
+    },
+  };
+}
+
+const NUL = 'a text has a NUL character (U+0000), which Mattermost cannot store; leave it out';
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasNul);
+}
+
+interface Issue {
+  message: string;
+}
+
+interface GivenArguments {
+  name: string;
+  schema: z.ZodType;
+  listed: JsonSchema;
+  value: unknown;
+}
+
+function readArguments({ name, schema, listed, value }: GivenArguments): { value: unknown } | { issues: Issue[] } {
+  const { success, data, error } = schema.safeParse(value);
+  return success ? { value: data } : { issues: [{ message: argumentsText(error.issues, { name, listed, value }) }] };
+}
+
+/** As JSON Schema, made once: a server is made for every connection, and in the newer era for every request. */
+function listedSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...listed } = z.toJSONSchema(schema, { io: 'input', reused: 'inline' });
+  return listed;
+}
+
+function asStandard(
+  json: JsonSchema,
+  validate: (value: unknown) => { value: unknown } | { issues: Issue[] },
+): StandardSchemaWithJSON<unknown, unknown> {
+  const listed = { ...json };
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'mattermost',
+      validate,
+      jsonSchema: { input: () => listed, output: () => listed },
+    },
+  };
+}

@@ -1,0 +1,101 @@
+// Whole files to and from Mattermost, streamed, with progress and a size that is watched.
+import type { ToolContext } from '../../account/caller.ts';
+import { MattermostError } from '../../base/errors.ts';
+import { multipart } from '../../client/multipart.ts';
+import { path } from '../../client/path.ts';
+import type { FileRecord } from '../../client/records.ts';
+import { tidy } from '../base/compact.ts';
+import { type ConflictRule, openBelow, safeName, tooLarge, writeBelow } from './file-access.ts';
+
+interface UploadRequest {
+  channel_id: string;
+  file_path?: string | undefined;
+  content_base64?: string | undefined;
+  filename?: string | undefined;
+}
+
+export async function uploadFile(context: ToolContext, request: UploadRequest): Promise<FileRecord> {
+  const { fileRoots, maxFileBytes } = context.config;
+  if (request.file_path === undefined) {
+    const content = Buffer.from(request.content_base64 ?? '', 'base64');
+    if (content.length > maxFileBytes) throw tooLarge(`the content has ${content.length} bytes`, maxFileBytes);
+    const name = safeName(request.filename ?? '');
+    return send(context, request.channel_id, { name, size: content.length, read: () => pieces(content) });
+  }
+  await using file = await openBelow(fileRoots, request.file_path, maxFileBytes);
+  const name = safeName(request.filename ?? file.name);
+  return await send(context, request.channel_id, { name, size: file.size, read: () => file.read() });
+}
+
+interface Source {
+  name: string;
+  size: number;
+  read(): AsyncIterable<Buffer> | Iterable<Buffer>;
+}
+
+async function send(
+  { api, progress }: ToolContext,
+  channelId: string,
+  { name, size, read }: Source,
+): Promise<FileRecord> {
+  const form = multipart(
+    { channel_id: channelId },
+    { field: 'files', filename: name, size, open: () => counted(read(), (done) => progress(done, size)) },
+  );
+  const answer = await api.upload<{ file_infos?: FileRecord[] | null }>('/files', form);
+  const [uploaded] = answer.file_infos ?? [];
+  if (uploaded) return uploaded;
+  throw new MattermostError('ANSWER_INVALID', 'Mattermost took the file but did not say its id; try again.');
+}
+
+interface DownloadRequest {
+  file_id: string;
+  destination_dir: string;
+  filename?: string | undefined;
+  on_conflict: ConflictRule;
+}
+
+export async function downloadFile(context: ToolContext, request: DownloadRequest): Promise<object> {
+  const { fileRoots, maxFileBytes } = context.config;
+  const info = await context.api.get<FileRecord>(path`/files/${request.file_id}/info`);
+  const total = info.size ?? 0;
+  if (total > maxFileBytes) throw tooLarge(`"${info.name}" has ${total} bytes`, maxFileBytes);
+  const target = {
+    roots: fileRoots,
+    folder: request.destination_dir,
+    name: request.filename ?? info.name ?? request.file_id,
+    onConflict: request.on_conflict,
+  };
+  let size = 0;
+  const saved = await writeBelow(target, async (file) => {
+    await context.api.download(path`/files/${request.file_id}`, async (response) => {
+      await file.empty(); // what an attempt that broke off has left
+      size = 0;
+      for await (const chunk of response) {
+        if (size + chunk.length > maxFileBytes) throw tooLarge(`"${info.name}" is larger than it said`, maxFileBytes);
+        await file.append(chunk);
+        size += chunk.length;
+        context.progress(size, total);
+      }
+    });
+  });
+  return { path: saved, ...tidy({ name: info.name, mime_type: info.mime_type }), size };
+}
+
+const PIECE = 256 * 1024;
+
+function* pieces(content: Buffer): Generator<Buffer> {
+  for (let start = 0; start < content.length; start += PIECE) yield content.subarray(start, start + PIECE);
+}
+
+async function* counted(
+  source: AsyncIterable<Buffer> | Iterable<Buffer>,
+  tell: (done: number) => void,
+): AsyncGenerator<Buffer> {
+  let done = 0;
+  for await (const chunk of source) {
+    yield chunk;
+    done += chunk.length;
+    tell(done);
+  }
+}

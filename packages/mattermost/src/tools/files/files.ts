@@ -1,0 +1,108 @@
+// Files: sending them, looking at them, fetching them.
+import { z } from 'zod';
+import { path } from '../../client/path.ts';
+import type { FileRecord } from '../../client/records.ts';
+import { compactFile } from '../base/compact.ts';
+import { full, id, record } from '../base/schemas.ts';
+import { defineTool } from '../base/tool.ts';
+import { conflictRules } from './file-access.ts';
+import { readContent } from './file-content.ts';
+import { downloadFile, uploadFile } from './file-transfer.ts';
+
+const file = record('id', 'name', 'size', 'mime_type', 'channel_id', 'post_id');
+
+export const fileTools = [
+  defineTool({
+    name: 'upload_file',
+    title: 'Upload file',
+    description:
+      'Send a file to a channel: a path of the server machine (below its allowed folders), or content_base64 with filename. Then post_message with its id in file_ids.',
+    capability: 'write',
+    effect: 'additive',
+    tags: ['file'],
+    input: {
+      channel_id: id(),
+      file_path: z.string().min(1).max(4096).optional(),
+      content_base64: z.base64().optional(),
+      filename: z.string().min(1).max(255).optional(),
+      full: full(),
+    },
+    check({ file_path, content_base64, filename }) {
+      if ((file_path === undefined) === (content_base64 === undefined))
+        return 'give either file_path or content_base64';
+      return content_base64 !== undefined && filename === undefined ? 'content_base64 needs filename' : undefined;
+    },
+    output: file,
+    async run({ full, ...request }, context) {
+      await context.policy.requireChannel(request.channel_id, 'write');
+      const uploaded = await uploadFile(context, request);
+      return full ? uploaded : compactFile(uploaded);
+    },
+  }),
+  defineTool({
+    name: 'get_file_info',
+    title: 'Get file info',
+    description: 'Name, size and type of a file.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['file'],
+    input: { file_id: id(), full: full() },
+    output: file,
+    async run({ file_id, full }, { api, policy }) {
+      await policy.requireFile(file_id, 'read');
+      const found = await api.get<FileRecord>(path`/files/${file_id}/info`);
+      return full ? found : compactFile(found);
+    },
+  }),
+  defineTool({
+    name: 'get_file_link',
+    title: 'Get public file link',
+    description: 'A link that works without a login, where the server allows such links.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['file'],
+    input: { file_id: id() },
+    output: record('link'),
+    async run({ file_id }, { api, policy }) {
+      await policy.requireFile(file_id, 'read');
+      return api.get<{ link?: string }>(path`/files/${file_id}/link`);
+    },
+  }),
+  defineTool({
+    name: 'get_file_content',
+    title: 'Read file',
+    description: 'A file itself: pictures as a picture, text as text (in pieces). For others use download_file.',
+    capability: 'read',
+    effect: 'read',
+    tags: ['file'],
+    input: {
+      file_id: id(),
+      offset: z.int().min(0).max(100_000_000).default(0).describe('First character'),
+      max_chars: z.int().min(1).max(100_000).default(20_000),
+    },
+    output: record('id', 'name', 'mime_type', 'size', 'text', 'truncated', 'next'),
+    async run({ file_id, offset, max_chars }, context) {
+      await context.policy.requireFile(file_id, 'read');
+      return readContent(context, { fileId: file_id, offset, maxChars: max_chars });
+    },
+  }),
+  defineTool({
+    name: 'download_file',
+    title: 'Download file',
+    description: 'Save a file on the server machine, below its allowed folders.',
+    capability: 'write',
+    effect: 'destructive',
+    tags: ['file'],
+    input: {
+      file_id: id(),
+      destination_dir: z.string().max(4096).default('').describe('Default: the first allowed folder'),
+      filename: z.string().min(1).max(255).optional(),
+      on_conflict: z.enum(conflictRules).default('error').describe('When the name is taken'),
+    },
+    output: record('path', 'name', 'size', 'mime_type'),
+    async run(request, context) {
+      await context.policy.requireFile(request.file_id, 'read');
+      return downloadFile(context, request);
+    },
+  }),
+];

