@@ -1,6 +1,6 @@
 // npm run discord:demo: the bot on a local Discord, and people who talk to it. Needs no account and no key.
 import { parseArgs } from 'node:util';
-import { DiscordBotError, messageOf } from '../src/errors.ts';
+import { DiscordBotError, messageOf } from '../src/base/errors.ts';
 
 const USAGE = `Usage: npm run discord:demo [-- --fast | -- --tools DIR]
 

@@ -1,8 +1,8 @@
 // A local Discord, the bot in it, and people who talk to it.
 import { createBot, jsonLogger } from '../src/index.ts';
 import { startDiscord } from '../test/counterpart/discord.ts';
-import type { Person } from '../test/counterpart/person.ts';
-import type { StoredMessage } from '../test/counterpart/records.ts';
+import type { Person } from '../test/counterpart/people/person.ts';
+import type { StoredMessage } from '../test/counterpart/state/records.ts';
 import { showAll } from './show.ts';
 import { talkingModel } from './talking-model.ts';
 

@@ -1,6 +1,6 @@
 // What happens in the local Discord, as lines of a terminal.
 import type { LocalDiscord } from '../test/counterpart/discord.ts';
-import { messageLines } from '../test/counterpart/transcript.ts';
+import { messageLines } from '../test/counterpart/people/transcript.ts';
 
 /** Prints whatever a person would see, until it is told to stop. */
 export function showAll(discord: LocalDiscord, print: (line: string) => void): () => void {

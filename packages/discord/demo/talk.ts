@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { createBot, jsonLogger, readEnvironment } from '../src/index.ts';
 import { startDiscord } from '../test/counterpart/discord.ts';
-import type { StoredMessage } from '../test/counterpart/records.ts';
+import type { StoredMessage } from '../test/counterpart/state/records.ts';
 import { showAll } from './show.ts';
 
 const PATIENCE_MS = 600_000;

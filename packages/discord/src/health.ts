@@ -2,8 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import { type Client, Status } from 'discord.js';
 import { sql } from 'kysely';
+import { DiscordBotError, messageOf } from './base/errors.ts';
 import type { LiveRuns } from './conversation/live-runs.ts';
-import { DiscordBotError, messageOf } from './errors.ts';
 import type { BotDatabase } from './store/schema.ts';
 
 interface Health {

@@ -2,11 +2,11 @@
 import { parseArgs } from 'node:util';
 import { outlastReaders } from '@pocket-agent/http/output';
 import type { Logger } from 'pocket-agent';
-import { readEnvironment } from './environment.ts';
-import { DiscordBotError, kindOf, messageOf } from './errors.ts';
-import { FIVE_STEPS } from './five-steps.ts';
-import { jsonLogger } from './log.ts';
-import type { BotOptions } from './options.ts';
+import { DiscordBotError, kindOf, messageOf } from './base/errors.ts';
+import { jsonLogger } from './base/logger.ts';
+import { readEnvironment } from './config/environment.ts';
+import type { BotOptions } from './config/options.ts';
+import { FIVE_STEPS } from './setup-steps.ts';
 import { stopSignal, whenAborted } from './stop-signal.ts';
 
 const HELP = `Usage: pocket-discord [--shards N]

@@ -10,10 +10,10 @@ import {
   ShardingManager,
 } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { loginFailed } from './discord-error.ts';
-import { DiscordBotError } from './errors.ts';
+import { loginFailed } from './base/discord-errors.ts';
+import { DiscordBotError } from './base/errors.ts';
+import { tellWaiting } from './gateway/connect-warnings.ts';
 import { stopSignal, whenAborted } from './stop-signal.ts';
-import { tellWaiting } from './waiting.ts';
 
 interface Shards {
   token: string;

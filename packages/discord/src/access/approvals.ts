@@ -9,9 +9,9 @@ import {
   type SendableChannels,
 } from 'discord.js';
 import { type ApprovalAnswer, type ApprovalRequest, isPocketError, type Logger } from 'pocket-agent';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../base/errors.ts';
 import { buttons } from '../reply/buttons.ts';
-import { botMay } from './permissions.ts';
+import { botMay } from './bot-permissions.ts';
 
 /** Without the dot: a model reads them in a sentence of others. */
 const texts = {

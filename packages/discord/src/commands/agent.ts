@@ -2,11 +2,11 @@
 import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSelectMenuBuilder } from 'discord.js';
 import type { ProfileName } from 'pocket-agent';
 import { profileOf } from '../access/profile.ts';
-import { messageOf } from '../errors.ts';
-import type { BotParts } from '../parts.ts';
+import { messageOf } from '../base/errors.ts';
+import { within } from '../base/settles-within.ts';
+import type { BotParts } from '../conversation/parts.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
-import { isHidden, leftOut, leftOutOfFolders } from '../toolbox/left-out.ts';
-import { within } from '../within.ts';
+import { isHidden, leftOut, leftOutOfFolders } from '../toolbox/unavailable-tools.ts';
 import { type ChatCommand, type CommandAnswer, everywhere, type Here, hereOf, installed } from './command.ts';
 
 export const TOOLS_MENU = 'agent-tools';

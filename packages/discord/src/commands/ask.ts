@@ -1,12 +1,12 @@
 // /ask: a question where people cannot, or do not want to, mention the bot.
 import { type Attachment, SlashCommandBuilder } from 'discord.js';
-import { botMaySpeak } from '../access/permissions.ts';
+import { botMaySpeak } from '../access/bot-permissions.ts';
 import type { GivenFile } from '../context/attachments.ts';
-import { reasonOf } from '../conversation/failure.ts';
-import { overLimit } from '../conversation/limits.ts';
-import { QUEUED } from '../conversation/notices.ts';
+import { reasonOf } from '../conversation/failure-text.ts';
+import { QUEUED } from '../conversation/queue-notices.ts';
+import { overLimit } from '../conversation/rate-limits.ts';
 import { buttons } from '../reply/buttons.ts';
-import { shortened } from '../texts.ts';
+import { shortened } from '../reply/texts.ts';
 import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
 
 export const askCommand: ChatCommand = {

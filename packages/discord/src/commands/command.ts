@@ -10,12 +10,11 @@ import type {
   RESTPostAPIApplicationCommandsJSONBody,
 } from 'discord.js';
 import { ApplicationIntegrationType, InteractionContextType } from 'discord.js';
-import { isAllowed } from '../access/profile.ts';
-import { conversationKey } from '../conversation/key.ts';
-import type { Queue } from '../conversation/queue.ts';
-import { channelIdsOf } from '../events/address.ts';
-import type { BotParts } from '../parts.ts';
-import type { GuildSettings } from '../settings/settings.ts';
+import { channelIdsOf, isAllowed } from '../access/profile.ts';
+import type { Queue } from '../answers/question-queue.ts';
+import type { BotParts } from '../conversation/parts.ts';
+import { conversationKey } from '../store/conversation-key.ts';
+import type { GuildSettings } from '../store/guild-settings.ts';
 
 /** Undefined: the command has answered by itself. */
 export type CommandAnswer = string | InteractionEditReplyOptions | undefined;

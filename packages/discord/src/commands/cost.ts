@@ -1,6 +1,6 @@
 // /cost: what was spent today, and what may be.
 import { SlashCommandBuilder } from 'discord.js';
-import { leastOf, type Spent } from '../conversation/spending.ts';
+import { leastOf, type Spent } from '../store/spending.ts';
 import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
 
 export const costCommand: ChatCommand = {

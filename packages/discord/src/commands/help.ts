@@ -1,6 +1,6 @@
 // /help
 import { SlashCommandBuilder } from 'discord.js';
-import { help } from '../texts.ts';
+import { help } from '../reply/texts.ts';
 import { type ChatCommand, everywhere, installed } from './command.ts';
 
 export const helpCommand: ChatCommand = {

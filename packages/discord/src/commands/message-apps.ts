@@ -2,7 +2,7 @@
 import { ApplicationCommandType, ContextMenuCommandBuilder } from 'discord.js';
 import { untrusted } from '../context/untrusted.ts';
 import { everywhere, installed, type MessageApp } from './command.ts';
-import { answerOnce } from './once.ts';
+import { answerOnce } from './single-answer.ts';
 
 export const messageApps: readonly MessageApp[] = [
   messageApp('Explain this message', 'Explain the message in plain words, in its own language.'),

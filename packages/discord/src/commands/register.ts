@@ -1,8 +1,8 @@
 // The commands of the bot, registered with Discord. What it refuses is named: which command, which field, and why.
 import { type Client, DiscordAPIError } from 'discord.js';
-import { firstFault, rawError } from '../discord-error.ts';
-import { DiscordBotError } from '../errors.ts';
-import { definitions } from './all.ts';
+import { firstFault, rawError } from '../base/discord-errors.ts';
+import { DiscordBotError } from '../base/errors.ts';
+import { definitions } from './command-list.ts';
 
 export async function registerCommands({ application }: Client<true>): Promise<void> {
   try {

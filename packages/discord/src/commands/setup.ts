@@ -9,12 +9,12 @@ import {
   TextInputStyle,
 } from 'discord.js';
 import { type ProfileName, profiles } from 'pocket-agent';
-import { DiscordBotError } from '../errors.ts';
-import type { Models } from '../models.ts';
-import type { GuildSettings } from '../settings/settings.ts';
-import { readGuildServer } from '../toolbox/servers.ts';
+import { DiscordBotError } from '../base/errors.ts';
+import type { Models } from '../config/models.ts';
+import type { GuildSettings } from '../store/guild-settings.ts';
+import { readGuildServer } from '../toolbox/mcp-servers.ts';
 import { type ChatCommand, installed, onlyGuilds } from './command.ts';
-import { shownSettings } from './shown-settings.ts';
+import { shownSettings } from './settings-text.ts';
 
 const profileChoices = Object.keys(profiles).map((name) => ({ name, value: name }));
 const MCP_FORM = 'setup:mcp';

@@ -1,10 +1,10 @@
 // /summarize: what was said in a channel lately. Nothing is kept of it.
 import { type Message, PermissionFlagsBits, SlashCommandBuilder, type SlashCommandStringOption } from 'discord.js';
+import { oldestFirst } from '../base/message-order.ts';
 import { untrusted } from '../context/untrusted.ts';
-import { oldestFirst } from '../oldest-first.ts';
 import { type ChatCommand, installed, onlyGuilds } from './command.ts';
-import { answerOnce } from './once.ts';
-import { spanOf } from './span.ts';
+import { spanOf } from './date-range.ts';
+import { answerOnce } from './single-answer.ts';
 
 const TASK =
   'Sum up what people wrote in a Discord channel as a short list. Name who said what, and put the link of a message behind what you take from it.';

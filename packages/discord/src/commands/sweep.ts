@@ -1,6 +1,6 @@
 // /sweep: forgets this conversation, after asking.
 import { type BaseInteraction, type ButtonInteraction, PermissionFlagsBits, SlashCommandBuilder } from 'discord.js';
-import type { BotParts } from '../parts.ts';
+import type { BotParts } from '../conversation/parts.ts';
 import { buttons } from '../reply/buttons.ts';
 import { type ChatCommand, everywhere, type Here, hereOf, installed } from './command.ts';
 

@@ -3,7 +3,7 @@
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import type { Attachment } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { DiscordBotError, messageOf } from '../errors.ts';
+import { DiscordBotError, messageOf } from '../base/errors.ts';
 import { readPdf } from './read-pdf.ts';
 import { escaped, untrusted } from './untrusted.ts';
 

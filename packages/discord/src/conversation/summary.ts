@@ -1,15 +1,15 @@
 // Turns that no longer fit into the model's window: forgotten, or summarized where the guild wants that.
 import { textOf } from 'pocket-agent';
-import { askOnce } from '../ask-once.ts';
+import { contextTokens } from '../config/models.ts';
+import type { ModelChoice } from '../config/options.ts';
 import { escaped, UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
-import { contextTokens } from '../models.ts';
-import type { ModelChoice } from '../options.ts';
-import type { BotParts } from '../parts.ts';
-import type { GuildSettings } from '../settings/settings.ts';
-import { reasonOf } from './failure.ts';
-import type { Turn } from './history.ts';
-import type { Spender } from './spending.ts';
-import { charactersFor } from './trim.ts';
+import type { GuildSettings } from '../store/guild-settings.ts';
+import type { Turn } from '../store/history.ts';
+import type { Spender } from '../store/spending.ts';
+import { askOnce } from './ask-once.ts';
+import { charactersFor } from './context-window.ts';
+import { reasonOf } from './failure-text.ts';
+import type { BotParts } from './parts.ts';
 
 interface Leaving {
   conversation: string;

@@ -1,6 +1,6 @@
 // Writes down what a run adds to a conversation, in order, while it goes on.
 import { type Message, textOf } from 'pocket-agent';
-import type { History } from './history.ts';
+import type { History } from '../store/history.ts';
 
 export class TurnLog {
   readonly messages: Message[] = [];

@@ -10,9 +10,3 @@ export function isForBot(message: Message): boolean {
   if (mentions.users.has(me) || mentions.repliedUser?.id === me) return true;
   return channel.isThread() && channel.ownerId === me && !mentions.everyone;
 }
-
-/** The channel of a message, and the one a thread is in. */
-export function channelIdsOf(channel: { id: string; parentId?: string | null; isThread(): boolean } | null): string[] {
-  if (!channel) return [];
-  return channel.isThread() && channel.parentId ? [channel.id, channel.parentId] : [channel.id];
-}

@@ -1,10 +1,10 @@
 // Questions that came while nobody was there, looked up in one channel where people talk to the bot.
 import { type Collection, type Message, SnowflakeUtil } from 'discord.js';
-import type { Mark } from '../conversation/claims.ts';
-import type { Queue } from '../conversation/queue.ts';
-import { messageOf } from '../errors.ts';
-import { oldestFirst } from '../oldest-first.ts';
-import type { BotParts } from '../parts.ts';
+import type { Queue } from '../answers/question-queue.ts';
+import { messageOf } from '../base/errors.ts';
+import { oldestFirst } from '../base/message-order.ts';
+import type { BotParts } from '../conversation/parts.ts';
+import type { Mark } from '../store/claims.ts';
 import { onMessage } from './on-message.ts';
 
 const PAGE = 100;

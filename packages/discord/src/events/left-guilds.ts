@@ -1,6 +1,6 @@
 // Guilds that threw the bot out while it was not there: nothing tells of them, so they are missed at the start.
 import { type Client, ShardClientUtil } from 'discord.js';
-import { forgetGuild, keptGuilds } from '../store/forget-guild.ts';
+import { forgetGuild, keptGuilds } from '../store/guild-data.ts';
 import type { BotDatabase } from '../store/schema.ts';
 
 /** Each process knows only the guilds of its own shards, and each bot only those it is in: others' are kept. */

@@ -1,14 +1,14 @@
 // Stop, Regenerate, Allow, Deny, and the buttons of /sweep.
 import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import { claimOfQuestion } from '../access/approvals.ts';
+import type { Queue } from '../answers/question-queue.ts';
+import { chainOf } from '../answers/question-source.ts';
 import { isWelcome, NOT_HERE } from '../commands/command.ts';
 import { sweep } from '../commands/sweep.ts';
-import { overLimit } from '../conversation/limits.ts';
-import { QUEUED } from '../conversation/notices.ts';
-import { Purse } from '../conversation/purse.ts';
-import type { Queue } from '../conversation/queue.ts';
-import { chainOf } from '../conversation/source.ts';
-import type { BotParts } from '../parts.ts';
+import type { BotParts } from '../conversation/parts.ts';
+import { QUEUED } from '../conversation/queue-notices.ts';
+import { overLimit } from '../conversation/rate-limits.ts';
+import { Purse } from '../conversation/run-budget.ts';
 import { readButton } from '../reply/buttons.ts';
 
 export async function onButton(parts: BotParts, queue: Queue, interaction: ButtonInteraction): Promise<void> {

@@ -7,20 +7,20 @@ import {
   MessageFlags,
   RESTJSONErrorCodes,
 } from 'discord.js';
-import { isServed, NOT_SERVED } from '../access/served.ts';
+import { isServed, NOT_SERVED } from '../access/allowlist.ts';
+import type { Queue } from '../answers/question-queue.ts';
+import { isClientError, isCode, isRefusal, refusalReason } from '../base/discord-errors.ts';
+import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { tryAgain } from '../base/retry.ts';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
-import { chatCommands, messageApps } from '../commands/all.ts';
 import { type CommandAnswer, isWelcome, NOT_HERE } from '../commands/command.ts';
-import { failureText, reasonOf } from '../conversation/failure.ts';
-import type { Queue } from '../conversation/queue.ts';
-import { isClientError, isCode, isRefusal, refusalReason } from '../discord-error.ts';
-import { DiscordBotError, messageOf } from '../errors.ts';
-import type { BotParts } from '../parts.ts';
+import { chatCommands, messageApps } from '../commands/command-list.ts';
+import { failureText, reasonOf } from '../conversation/failure-text.ts';
+import type { BotParts } from '../conversation/parts.ts';
 import { refusedNote } from '../reply/answer-parts.ts';
 import { inertLinks, previewFlags } from '../reply/inert-links.ts';
 import { splitMessage } from '../reply/split.ts';
 import { onButton } from './on-button.ts';
-import { tryAgain } from './try-again.ts';
 
 /** How long the answer of a command is sent again. */
 const SHOWN_MS = 10_000;

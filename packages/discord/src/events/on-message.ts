@@ -1,17 +1,17 @@
 // A message that is for the bot gets into the queue of its conversation, or is told why not.
 import type { GuildMember, Message } from 'discord.js';
-import { botMaySpeak } from '../access/permissions.ts';
-import { isAllowed } from '../access/profile.ts';
-import { isServed } from '../access/served.ts';
+import { isServed } from '../access/allowlist.ts';
+import { botMaySpeak } from '../access/bot-permissions.ts';
+import { channelIdsOf, isAllowed } from '../access/profile.ts';
+import type { Queue } from '../answers/question-queue.ts';
+import { isRefusal } from '../base/discord-errors.ts';
+import { messageOf } from '../base/errors.ts';
 import { withoutMention } from '../context/input.ts';
-import { conversationKey } from '../conversation/key.ts';
-import { overLimit } from '../conversation/limits.ts';
-import type { Queue } from '../conversation/queue.ts';
-import { isRefusal } from '../discord-error.ts';
-import { messageOf } from '../errors.ts';
-import type { BotParts } from '../parts.ts';
-import { introduction } from '../texts.ts';
-import { channelIdsOf, isForBot } from './address.ts';
+import type { BotParts } from '../conversation/parts.ts';
+import { overLimit } from '../conversation/rate-limits.ts';
+import { introduction } from '../reply/texts.ts';
+import { conversationKey } from '../store/conversation-key.ts';
+import { isForBot } from './address.ts';
 
 const NOT_TAKEN = '-# I could not write this question down, so I cannot answer it. Ask me again in some minutes.';
 

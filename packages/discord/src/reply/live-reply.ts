@@ -4,12 +4,13 @@ import { setTimeout as passed } from 'node:timers/promises';
 import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { isClientError, isCode, isRefusal, refusalReason } from '../discord-error.ts';
-import { DiscordBotError, messageOf } from '../errors.ts';
+import { isClientError, isCode, isRefusal, refusalReason } from '../base/discord-errors.ts';
+import { DiscordBotError, messageOf } from '../base/errors.ts';
+import type { ReplyOptions } from '../config/options.ts';
 import { cutNote, finalParts, growingParts, joined, noted, type Part, refusedNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { inertLinks, previewFlags } from './inert-links.ts';
-import { strayReply } from './stray-reply.ts';
+import { strayReply } from './unrecorded-reply.ts';
 
 interface ReplyTarget {
   channel: SendableChannels;
@@ -28,13 +29,6 @@ interface ReplyTarget {
   canAttach: boolean;
   /** Links to these hosts may be previewed. */
   allowLinkHosts: readonly string[];
-}
-
-export interface ReplyOptions {
-  /** Between edits. Default 1,000. */
-  editIntervalMs?: number;
-  /** Longer answers go into a file. Default 5. */
-  maxParts?: number;
 }
 
 /** What became of an answer at Discord. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Logger } from 'pocket-agent';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../base/errors.ts';
 import type { BotDatabase } from './schema.ts';
 
 /** Process ids are cheap to look at. */

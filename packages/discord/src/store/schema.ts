@@ -1,7 +1,7 @@
 // The tables of the bot, the same in SQLite and PostgreSQL.
 import { type Migration, openStore, type Store } from '@pocket-agent/store';
 import type { Generated, Selectable } from 'kysely';
-import { DiscordBotError, messageOf, networkFault } from '../errors.ts';
+import { DiscordBotError, messageOf, networkFault } from '../base/errors.ts';
 
 interface BotSchema {
   discord_guilds: { guild_id: string; settings: string };

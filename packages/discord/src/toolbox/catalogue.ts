@@ -12,8 +12,8 @@ import {
   type ToolFolder,
   type ToolFolderOptions,
 } from 'pocket-agent/tool-folder';
-import { DiscordBotError, messageOf } from '../errors.ts';
-import { failedTool } from './failed-tool.ts';
+import { DiscordBotError, messageOf } from '../base/errors.ts';
+import { failedTool } from './tool-errors.ts';
 
 export interface ToolChoice {
   id: string;

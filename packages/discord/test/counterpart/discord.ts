@@ -1,24 +1,24 @@
 // A local Discord that an unmodified discord.js client logs in to; README.md beside it says what tests can do with it.
 import { createServer, type Server } from 'node:http';
 import { GatewayIntentBits } from 'discord-api-types/v10';
-import { type DropOptions, Gateway } from './gateway.ts';
-import { PRIVILEGED } from './intents.ts';
-import { type ChannelRef, Person } from './person.ts';
-import { RateLimiter, type RateLimits, USUAL_RATE_LIMITS, type Violation } from './rate-limits.ts';
-import { reactionRoutes } from './reactions.ts';
-import type { Channel, Guild, StoredMessage, TypingRecord } from './records.ts';
-import { type PlayedFailure, Rest, type SeenRequest } from './rest.ts';
-import { commandRoutes } from './routes-commands.ts';
-import { guildRoutes } from './routes-guilds.ts';
-import { interactionRoutes } from './routes-interactions.ts';
-import { messageRoutes } from './routes-messages.ts';
-import { userRoutes } from './routes-users.ts';
-import { addGuild, type GuildSeed, USUAL_USERS, type UserSeed } from './seed.ts';
+import { reactionRoutes } from './activity/reactions.ts';
+import { threadRoutes } from './activity/threads.ts';
+import { type DropOptions, Gateway } from './gateway/gateway.ts';
+import { PRIVILEGED } from './gateway/intents.ts';
+import { RateLimiter, type RateLimits, USUAL_RATE_LIMITS, type Violation } from './http/rate-limits.ts';
+import { type PlayedFailure, Rest, type SeenRequest } from './http/rest.ts';
+import { type ChannelRef, Person } from './people/person.ts';
+import { transcript } from './people/transcript.ts';
+import { type WaitOptions, waitFor } from './people/wait-for.ts';
+import { commandRoutes } from './routes/commands.ts';
+import { guildRoutes } from './routes/guilds.ts';
+import { interactionRoutes } from './routes/interactions.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { userRoutes } from './routes/users.ts';
 import { Stage } from './stage.ts';
-import { threadRoutes } from './threads.ts';
-import { transcript } from './transcript.ts';
-import { type WaitOptions, waitFor } from './wait-for.ts';
-import { type Sight, World } from './world.ts';
+import type { Channel, Guild, StoredMessage, TypingRecord } from './state/records.ts';
+import { addGuild, type GuildSeed, USUAL_USERS, type UserSeed } from './state/seed.ts';
+import { type Sight, World } from './state/world.ts';
 
 export interface DiscordOptions {
   token?: string;

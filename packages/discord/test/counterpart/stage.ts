@@ -1,7 +1,8 @@
 // Changes who and what is there while a bot looks on: people, guilds, channels and roles come and go.
 import { type APIUser, GatewayDispatchEvents } from 'discord-api-types/v10';
-import type { Channel, Guild } from './records.ts';
-import { removeChannel, setRoles } from './routes-guilds.ts';
+import { changeThread } from './activity/threads.ts';
+import { removeChannel, setRoles } from './routes/guilds.ts';
+import type { Channel, Guild } from './state/records.ts';
 import {
   addGuild,
   addGuildChannel,
@@ -10,10 +11,9 @@ import {
   type GuildSeed,
   roleNamed,
   type UserSeed,
-} from './seed.ts';
-import { changeThread } from './threads.ts';
-import { channelJson, memberJson } from './to-json.ts';
-import type { World } from './world.ts';
+} from './state/seed.ts';
+import { channelJson, memberJson } from './state/to-json.ts';
+import type { World } from './state/world.ts';
 
 export class Stage {
   readonly #world: World;

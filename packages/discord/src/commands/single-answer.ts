@@ -1,0 +1,35 @@
+// A question outside of any conversation, counted like all others.
+import type { CommandInteraction } from 'discord.js';
+import { contextTokens, seesImages } from '../config/models.ts';
+import { type GivenFile, readAttachments } from '../context/attachments.ts';
+import { UNTRUSTED_RULE } from '../context/untrusted.ts';
+import { askOnce } from '../conversation/ask-once.ts';
+import type { BotParts } from '../conversation/parts.ts';
+import { overLimit } from '../conversation/rate-limits.ts';
+import { hereOf } from './command.ts';
+
+export async function answerOnce(
+  parts: BotParts,
+  interaction: CommandInteraction,
+  { task, text, files = [] }: { task: string; text: string; files?: readonly GivenFile[] },
+): Promise<string> {
+  const { conversation, settings, guildId, channelId, userId } = await hereOf(parts, interaction);
+  const limit = await overLimit(parts, { guildId, channelId, userId });
+  if (limit !== undefined) return limit.reason;
+  const place = { conversation: `once:${userId}`, channel_id: channelId, guild_id: guildId, user_id: userId };
+  await parts.claims.add({ id: interaction.id, kind: 'ask', request: null, ...place }, 'done');
+  const { model: chosen } = await parts.history.preferences(conversation);
+  const model = parts.models.pick(chosen, settings);
+  const { fetch, logger, closing: signal } = parts;
+  const reading = { fetch, logger, signal, seesImages: seesImages(model), contextTokens: contextTokens(model) };
+  const { blocks, images } = await readAttachments(files, reading);
+  return askOnce(parts, {
+    model,
+    spender: { guildId, userId },
+    signal,
+    settings,
+    systemPrompt: `${task} ${UNTRUSTED_RULE}`,
+    text: [text, ...blocks].join('\n'),
+    images,
+  });
+}

@@ -1,0 +1,300 @@
+// How answers look at Discord: pieces, files, pings, and no more edits than Discord allows.
+import { DefaultRestOptions } from 'discord.js';
+import { expect, test } from 'vitest';
+import type { DiscordOptions } from '../counterpart/discord.ts';
+import { answers, PacedModel, startBot } from '../support/start-bot.ts';
+
+/** With the id of somebody who is there in every run. */
+const SHOUT = '@everyone @here <@&1> ```look``` <@4194304000000>';
+/** Where Discord would let the bot ping everybody. */
+const mayPing: DiscordOptions = { guilds: [{ bot: ['MentionEveryone'] }] };
+const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
+
+test('a long answer comes in pieces, with the button under the last', async () => {
+  const text = paragraph.repeat(20).trim();
+  const { discord } = await startBot({ model: answers(() => text) });
+  discord.user('ann').say('general', `${discord.bot.mention} tell me more`);
+  await discord.waitFor(
+    () =>
+      discord
+        .botMessages('general')
+        .map(({ content }) => content)
+        .join('\n') === text,
+  );
+  const messages = discord.botMessages('general');
+  expect(messages).toHaveLength(3);
+  expect(messages.map(({ components }) => components.length)).toEqual([0, 0, 1]);
+  expect(messages.map(({ replyTo }) => replyTo !== undefined)).toEqual([true, false, false]);
+});
+
+test('a longer one is a file with its beginning, also when it was watched in pieces; a shorter regenerated one tidies up', async () => {
+  let isLong = true;
+  const long = paragraph.repeat(60).trim();
+  const { discord } = await startBot({
+    model: answers(() => (isLong ? long : 'short')),
+    reply: { maxParts: 3, editIntervalMs: 40 },
+  });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} tell me everything`);
+  const message = await discord.waitForBotMessage('general', ({ files }) => files.length === 1);
+  expect(message.files[0]?.name).toBe('answer.md');
+  expect(message.files[0]?.bytes.toString()).toBe(long);
+  expect(message.content).toContain('is in the file');
+  await discord.waitFor(() => discord.botMessages('general').length === 1);
+  isLong = false;
+  ann.click(message, 'Regenerate');
+  await discord.waitFor(() => message.content === 'short' && message.files.length === 0);
+});
+
+test('a file keeps the question above its beginning, and the note below', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, reply: { maxParts: 2, editIntervalMs: 40 } });
+  const ann = discord.user('ann');
+  const question = '*why* '.repeat(100);
+  ann.command('ask', { channel: 'general', options: { question } });
+  await model.called(1);
+  const text = paragraph.repeat(40);
+  model.say(text);
+  const growing = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('Stop'),
+  );
+  ann.click(growing, 'Stop');
+  const { content, files } = await discord.waitForBotMessage('general', (message) => message.files.length === 1);
+  expect(files[0]?.bytes.toString()).toBe(text);
+  expect(content.length).toBeLessThanOrEqual(2_000);
+  expect(content).toMatch(/^> \\\*why[^\n]*…\nsome words that say little/);
+  expect(content).toMatch(/\n\n-# The whole answer has \d+ characters and is in the file\.\n-# Stopped\.$/);
+});
+
+test('a note stands outside of code that was cut off, and in a message of its own where there is no room', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  const stopAfter = async (text: string, call: number) => {
+    ann.say('general', `${discord.bot.mention} code`);
+    await model.called(call + 1);
+    model.say(text, call);
+    const growing = await discord.waitForBotMessage('general', ({ components }) =>
+      JSON.stringify(components).includes('Stop'),
+    );
+    ann.click(growing, 'Stop');
+    await discord.waitFor(() => discord.botMessages('general').at(-1)?.content.endsWith('-# Stopped.'));
+    return discord.botMessages('general').map(({ content }) => content);
+  };
+  expect(await stopAfter('Here:\n```js\nconst a = 1;', 0)).toEqual(['Here:\n```js\nconst a = 1;\n```\n\n-# Stopped.']);
+  const full = `\`\`\`js\n${'x'.repeat(1_990)}`;
+  expect((await stopAfter(full, 1)).slice(1)).toEqual([`${full}\n\`\`\``, '-# Stopped.']);
+});
+
+test('a piece that cannot be taken away is tried again, and the answer counts as shown once it is gone', async () => {
+  let isLong = true;
+  const { discord } = await startBot({
+    model: answers(() => (isLong ? paragraph.repeat(20) : 'short')),
+    client: { rest: { retries: 0 } },
+  });
+  const ann = discord.user('ann');
+  ann.say('general', `${discord.bot.mention} tell me more`);
+  const last = await discord.waitForBotMessage('general', ({ components }) =>
+    JSON.stringify(components).includes('Regenerate'),
+  );
+  isLong = false;
+  discord.failNext({ request: /DELETE .*messages/, status: 503, times: 2 });
+  ann.click(last, 'Regenerate');
+  await discord.waitFor(() => discord.botMessages('general').length === 1);
+  expect(discord.botMessages('general')[0]?.content).toBe('short');
+});
+
+test('where files may not be sent, all of it comes in pieces', async () => {
+  const long = paragraph.repeat(50).trim();
+  const everyone = ['ViewChannel', 'SendMessages', 'ReadMessageHistory'] as const;
+  const { discord } = await startBot({
+    model: answers(() => long),
+    reply: { maxParts: 2, editIntervalMs: 40 },
+    world: { guilds: [{ everyone: [...everyone] }] },
+  });
+  discord.user('ann').say('general', `${discord.bot.mention} tell me everything`);
+  await discord.waitFor(
+    () =>
+      discord
+        .botMessages('general')
+        .map(({ content }) => content)
+        .join('\n') === long,
+  );
+});
+
+test('whatever the model writes, nobody is pinged', async () => {
+  const { discord } = await startBot({ model: answers(() => SHOUT), world: mayPing });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  ann.say('general', `${discord.bot.mention} shout at ${bob.mention}`);
+  const message = await discord.waitForBotMessage('general', ({ content }) => content.includes('@everyone'));
+  expect(message.pinged).toEqual({ users: [], roles: [], everyone: false });
+});
+
+test('with the rate limits of Discord no bucket is ever overdrawn, and the last edit arrives', async () => {
+  const model = new PacedModel();
+  const limit = { limit: 2, perMs: 400 };
+  const { discord } = await startBot({
+    model,
+    reply: { editIntervalMs: 20 },
+    world: {
+      rateLimits: {
+        'PATCH /channels/:channel/messages/:message': limit,
+        'POST /channels/:channel/messages': limit,
+      },
+    },
+  });
+  discord.user('ann').say('general', `${discord.bot.mention} count`);
+  await model.called(1);
+  for (let count = 1; count <= 40; count++) {
+    model.say(`${count} `);
+    await new Promise((resolve) => setTimeout(resolve, 20)); // a model that takes its time
+  }
+  model.end();
+  const message = await discord.waitForBotMessage('general', ({ content }) => content.endsWith('39 40'));
+  expect(message.history.length).toBeGreaterThan(2);
+  expect(message.history.length).toBeLessThan(12);
+  expect(discord.violations).toEqual([]);
+});
+
+test('trouble at Discord does not cost the answer', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, client: { rest: { retries: 0 } } });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await model.called(1);
+  model.say('half');
+  const message = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('half'));
+  discord.failNext({ request: /PATCH .*messages/, status: 503, times: 2 });
+  model.say(' and whole');
+  model.end();
+  await discord.waitFor(() => message.content === 'half and whole');
+});
+
+test('an answer that somebody deleted while it grew is posted again when it is whole', async () => {
+  const model = new PacedModel();
+  const { discord, bot } = await startBot({ model });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await model.called(1);
+  model.say('half');
+  const message = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('half'));
+  const channel = await bot.client.channels.fetch(message.channelId);
+  if (channel?.isSendable()) await channel.messages.delete(message.id);
+  model.say(' and whole');
+  model.end();
+  await discord.waitForBotMessage('general', ({ content }) => content === 'half and whole');
+  expect(discord.botMessages('general')).toHaveLength(1);
+});
+
+test('an answer that Discord could not be given for a while is shown later, without asking the model again', async () => {
+  const model = answers(() => 'the whole answer');
+  const { discord } = await startBot({ model, leaseMs: 300, client: { rest: { retries: 0 } } });
+  discord.failNext({ request: /POST .*messages/, status: 503, times: 5 });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await discord.waitForBotMessage('general', ({ content }) => content === 'the whole answer');
+  expect(discord.botMessages('general')).toHaveLength(1);
+  expect(model.calls).toHaveLength(1);
+});
+
+test('a channel that is gone in the middle ends the edits, and holds up nobody', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model, reply: { editIntervalMs: 10 } });
+  const ann = discord.user('ann');
+  const channel = discord.channel('random');
+  ann.say('random', `${discord.bot.mention} count`);
+  await model.called(1);
+  model.say('one ');
+  await discord.waitForBotMessage('random', ({ content }) => content.startsWith('one'));
+  discord.stage.removeChannel(channel);
+  const refused = () => discord.requests.filter(({ path, status }) => path.includes(channel.id) && status === 404);
+  model.say('two ');
+  await discord.waitFor(() => refused().length > 0);
+  const before = refused().length;
+  for (let count = 0; count < 20; count++) {
+    model.say('more ');
+    await new Promise((resolve) => setTimeout(resolve, 10)); // several times as long as between edits
+  }
+  expect(refused().length).toBe(before);
+  model.end();
+  ann.say(ann.dm, 'still there?');
+  await model.called(2);
+  model.say('yes', 1);
+  model.end(1);
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'yes');
+});
+
+test('a thread that is archived in the middle is opened again for the answer', async () => {
+  const model = new PacedModel();
+  const { discord } = await startBot({ model });
+  const ann = discord.user('ann');
+  const thread = ann.thread('general', 'aside');
+  ann.say(thread, `${discord.bot.mention} count`);
+  await model.called(1);
+  model.say('one');
+  const message = await discord.waitForBotMessage(thread, ({ content }) => content.startsWith('one'));
+  discord.stage.archive(thread);
+  model.say(' two');
+  model.end();
+  await discord.waitFor(() => message.content === 'one two');
+  expect(discord.botMessages(thread)).toHaveLength(1);
+});
+
+test('nobody is pinged by notices, files, commands, buttons and what was asked', async () => {
+  const model = answers(() => `${SHOUT} ${'word '.repeat(900)}`);
+  const { discord } = await startBot({ model, reply: { maxParts: 1 }, world: mayPing });
+  const [ann, bob] = [discord.user('ann'), discord.user('bob')];
+  const question = `${bob.mention} ${SHOUT}`;
+  await ann.command('ask', { channel: 'general', options: { question } }).reply();
+  await discord.waitForBotMessage('general', ({ files }) => files.length === 1);
+  const said = ann.say('general', question);
+  const private_ = await ann.messageCommand('Explain this message', said).reply();
+  await discord.waitFor(() => ann.ephemeral().length > 1);
+  expect(private_.content).toContain('@everyone');
+  const all = discord.messages('general').filter(({ author }) => author.id === discord.bot.id);
+  expect(all.length).toBeGreaterThan(2);
+  for (const { pinged } of all) expect(pinged).toEqual({ users: [], roles: [], everyone: false });
+});
+
+/** A bot whose model fails so often, on a Discord that takes nothing before that is noticed. */
+async function startInTheDark(usesTool: boolean, failures = Number.POSITIVE_INFINITY) {
+  const state = { isDiscordAway: true };
+  let left = failures;
+  const log: string[] = [];
+  const model = answers(({ prompt }) => {
+    if (usesTool && prompt.at(-1)?.role === 'user') return { toolCalls: [{ name: 'fetch_date_time' }] };
+    if (left-- > 0) throw new Error('broken');
+    return 'here I am';
+  });
+  const { discord } = await startBot({
+    model,
+    leaseMs: 900,
+    logger: { debug() {}, info() {}, warn: (text) => void log.push(text), error() {} },
+    client: {
+      rest: {
+        retries: 0,
+        makeRequest: async (url, init) => {
+          const isCommands = url.includes('/commands');
+          if (state.isDiscordAway && init.method !== 'GET' && !isCommands) throw new Error('connect ECONNREFUSED');
+          return DefaultRestOptions.makeRequest(url, init);
+        },
+      },
+    },
+  });
+  const ann = discord.user('ann');
+  ann.say(ann.dm, 'hello');
+  await expect.poll(() => log.filter((text) => text === 'An answer could not be shown').length).toBeGreaterThan(2);
+  state.isDiscordAway = false;
+  expect(log).toContain('An answer failed');
+  return { discord, dm: ann.dm };
+}
+
+test('an answer that failed while Discord was away as well is tried again', async () => {
+  const { discord, dm } = await startInTheDark(false, 1);
+  await discord.waitForBotMessage(dm, ({ content }) => content === 'here I am');
+  expect(discord.botMessages(dm)).toHaveLength(1);
+});
+
+test('a failure that could not be told is told when Discord is back, also after tools, which are not called again', async () => {
+  const [plain, withTool] = await Promise.all([startInTheDark(false), startInTheDark(true)]);
+  await plain.discord.waitForBotMessage(plain.dm, ({ content }) => content.includes('Something went wrong'));
+  await withTool.discord.waitForBotMessage(withTool.dm, ({ content }) => content.includes('press Regenerate'));
+  for (const { discord, dm } of [plain, withTool]) expect(discord.botMessages(dm)).toHaveLength(1);
+});

@@ -1,0 +1,53 @@
+// A session of the gateway: what one shard has been told, so that it can be told again.
+import { randomUUID } from 'node:crypto';
+import { type GatewayDispatchEvents, GatewayOpcodes, type GatewayPresenceUpdateData } from 'discord-api-types/v10';
+import type { WebSocket } from 'ws';
+import { shardOf } from '../state/snowflake.ts';
+
+export type Shard = readonly [id: number, count: number];
+
+const MOST_REPLAYED = 10_000;
+
+export class Session {
+  readonly id = randomUUID();
+  readonly intents: number;
+  readonly shard: Shard;
+  presence: GatewayPresenceUpdateData | undefined;
+  /** Undefined while the client is away. */
+  socket: WebSocket | undefined;
+  sequence = 0;
+  readonly #sent: { sequence: number; frame: string }[] = [];
+
+  constructor({ intents, shard, socket }: { intents: number; shard: Shard; socket: WebSocket }) {
+    this.intents = intents;
+    this.shard = shard;
+    this.socket = socket;
+  }
+
+  /** Direct messages and what belongs to no guild come to the first shard. */
+  covers(guildId: string | undefined): boolean {
+    const [id, count] = this.shard;
+    return guildId === undefined ? id === 0 : shardOf(guildId, count) === id;
+  }
+
+  push(event: GatewayDispatchEvents, data: object): void {
+    const sequence = ++this.sequence;
+    const frame = JSON.stringify({ op: GatewayOpcodes.Dispatch, t: event, s: sequence, d: data });
+    this.#sent.push({ sequence, frame });
+    if (this.#sent.length > MOST_REPLAYED) this.#sent.shift();
+    this.socket?.send(frame);
+  }
+
+  /** Takes a new connection and tells it what came after `sequence`; how much that was. */
+  resume(socket: WebSocket, sequence: number): number {
+    this.socket?.terminate();
+    this.socket = socket;
+    const missed = this.#sent.filter((sent) => sent.sequence > sequence);
+    for (const { frame } of missed) socket.send(frame);
+    return missed.length;
+  }
+
+  remembers(sequence: number): boolean {
+    return (this.#sent[0]?.sequence ?? 1) <= sequence + 1;
+  }
+}

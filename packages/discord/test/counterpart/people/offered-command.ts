@@ -1,0 +1,37 @@
+// Which commands Discord's client would show to somebody in a channel.
+import {
+  type APIUser,
+  type ApplicationCommandType,
+  InteractionContextType,
+  PermissionFlagsBits,
+} from 'discord-api-types/v10';
+import { channelPermissions } from '../state/permissions.ts';
+import type { Channel, StoredCommand } from '../state/records.ts';
+import type { World } from '../state/world.ts';
+
+/** A command of the guild hides a global one of the same name. */
+export function offeredCommand(
+  world: World,
+  { user, name, channel, type }: { user: APIUser; name: string; channel: Channel; type: ApplicationCommandType },
+): StoredCommand {
+  const direct = channel.guildId === undefined;
+  const context = direct ? InteractionContextType.BotDM : InteractionContextType.Guild;
+  const offered = [...world.commands.values()].filter(({ guildId, json }) => {
+    const here = guildId === undefined || guildId === channel.guildId;
+    return json.name === name && json.type === type && here && (json.contexts?.includes(context) ?? true);
+  });
+  const command = offered.find(({ guildId }) => guildId !== undefined) ?? offered[0];
+  const place = direct ? 'direct messages' : `#${channel.name}`;
+  if (!command) throw new Error(`No command "${name}" is offered in ${place}.`);
+  const needed = PermissionFlagsBits.UseApplicationCommands | (direct ? 0n : demandedBy(command));
+  if ((channelPermissions(world, channel, user.id) & needed) !== needed) {
+    throw new Error(`${user.username} is not offered the command "${name}" in ${place}.`);
+  }
+  return command;
+}
+
+/** No permission at all, `0`, leaves a command to administrators. */
+function demandedBy({ json }: StoredCommand): bigint {
+  if (json.default_member_permissions === null) return 0n;
+  return BigInt(json.default_member_permissions) || PermissionFlagsBits.Administrator;
+}

@@ -1,0 +1,200 @@
+// The bot ends when it is told to, whatever Discord does; shards that cannot start end with a reason.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as passed } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { DefaultRestOptions } from 'discord.js';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createBot } from '../../src/index.ts';
+import { startDiscord } from '../counterpart/discord.ts';
+import { spawnProgram } from '../support/spawn-program.ts';
+import { botOptions, PacedModel, quiet, startBot, temporaryFolder } from '../support/start-bot.ts';
+
+const nowhere = 'http://127.0.0.1:1/api';
+
+test('shards that cannot start end with their reason, told once, and their exit code', async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const shards = (env: Record<string, string>) =>
+    spawnProgram({ DISCORD_TOKEN: discord.token, POCKET_DISCORD_DB: ':memory:', ...env }, { args: ['--shards', '2'] });
+  const unreached = shards({ DISCORD_API_URL: nowhere });
+  const keyless = shards({ DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_MODELS: 'anthropic/claude-x' });
+  const stranger = shards({ DISCORD_API_URL: discord.apiUrl, DISCORD_TOKEN: 'wrong' });
+  expect(await unreached.ended).toBe(1);
+  expect(unreached.output.stderr).toBe(
+    `Discord could not be reached at ${nowhere} (ECONNREFUSED). That address is set in DISCORD_API_URL.\n`,
+  );
+  expect(await keyless.ended).toBe(2);
+  expect(keyless.output.stderr).toMatch(/^The model "anthropic\/claude-x" cannot be used: .*ANTHROPIC_API_KEY.*\n$/);
+  expect(await stranger.ended).toBe(1);
+  expect(stranger.output.stderr).toContain('the token is wrong');
+});
+
+test('a shard that falls is started again; without a Discord SIGTERM still ends all', async () => {
+  const discord = await startDiscord();
+  const database = join(await temporaryFolder(), 'bot.db');
+  const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
+  const { child, output, ended, ready } = spawnProgram(where, { args: ['--shards', '1'] });
+  const [first] = await ready(1);
+  process.kill(first?.pid ?? 0, 'SIGKILL');
+  await ready(2);
+  expect(output.stderr).toContain('"message":"A shard has ended and is started again","shard":0');
+  await discord.close();
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
+test('SIGTERM for the npm that started it ends the bot', async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
+  // as npm does: a shell that waits for the program, and falls at the signal
+  const { child, ended, ready } = spawnProgram({ ...where, npm_lifecycle_event: 'discord' }, { shell: true });
+  const [bot] = await ready(1);
+  expect(bot?.pid).not.toBe(child.pid);
+  child.kill('SIGTERM');
+  await ended; // not before everybody has let go of its output
+  expect(discord.gateway.sessions).toEqual([]);
+});
+
+test('a log that nobody reads neither ends nor keeps the bot', async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
+  const { child, ended, ready } = spawnProgram(where);
+  await ready(1);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  discord.dropGateway(); // which is told in the log
+  await discord.waitFor(() => discord.gateway.sessions.length === 1);
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
+test('a second signal ends what cannot be waited for', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const address = silent.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const { child, ended } = spawnProgram({ DISCORD_TOKEN: 'x', DATABASE_URL: `postgres://me@127.0.0.1:${port}/bot` });
+  await once(silent, 'connection');
+  child.kill('SIGTERM');
+  await passed(400); // two at the same moment are one that npm has passed on
+  child.kill('SIGTERM');
+  expect(await ended).toBe(130);
+});
+
+test('a bot whose Discord died leaves nothing that keeps its process', async () => {
+  const discord = await startDiscord();
+  const given = { apiUrl: discord.apiUrl, token: discord.token, database: { file: ':memory:' } };
+  const program = fileURLToPath(new URL('../support/fixture-bot.ts', import.meta.url));
+  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', program, JSON.stringify(given)], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = once(child, 'exit');
+  await discord.waitFor(() => discord.commands().length > 0);
+  await discord.close();
+  await once(child.stderr, 'data'); // it has noticed
+  child.kill('SIGTERM');
+  expect((await ended)[0]).toBe(0);
+});
+
+test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is in the log', async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  const server = createHttpServer(() => {}).listen(0, '127.0.0.1'); // a model that never answers
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const { child, output, ended, ready } = spawnProgram({
+    DISCORD_TOKEN: discord.token,
+    DISCORD_API_URL: discord.apiUrl,
+    POCKET_DISCORD_DB: ':memory:',
+    POCKET_DISCORD_MODELS: 'ollama/slow',
+    OLLAMA_BASE_URL: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/v1`,
+  });
+  await ready(1);
+  const asked = once(server, 'request');
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await asked;
+  const begun = Date.now();
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(Date.now() - begun).toBeLessThan(9_500);
+  expect(output.stderr).toContain('"message":"Stopping","running":1');
+  const [answer] = discord.botMessages('general');
+  expect(answer?.content).toContain('I am being restarted');
+});
+
+test('a bot that is still on its way in can be closed', async () => {
+  const discord = await startDiscord();
+  onTestFinished(() => discord.close());
+  discord.gateway.url = 'ws://127.0.0.1:1';
+  const bot = createBot(await botOptions(discord, {}));
+  const starting = expect(bot.start()).rejects.toMatchObject({ code: 'GONE' });
+  await discord.waitFor(() => discord.requests.length > 0);
+  await bot.close();
+  await starting;
+  await expect(bot.start()).rejects.toMatchObject({ code: 'GONE' });
+});
+
+test('a start that has to wait for Discord says so, and why', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const waiting: ServerResponse[] = [];
+  const busy = createHttpServer((_request, response) => void waiting.push(response)).listen(0, '127.0.0.1');
+  await once(busy, 'listening');
+  onTestFinished(() => {
+    busy.closeAllConnections();
+    busy.close();
+  });
+  const address = busy.address();
+  const apiUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/api`;
+  const told: unknown[] = [];
+  const logger = { ...quiet, warn: (...line: unknown[]) => void told.push(line) };
+  const bot = createBot(await botOptions({ apiUrl, token: 'x' }, { logger }));
+  const starting = expect(bot.start()).rejects.toMatchObject({ code: 'GONE' });
+  await expect.poll(() => waiting.length).toBe(1);
+  vi.advanceTimersByTime(4_000);
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(10_000);
+  expect(told).toEqual([['Still waiting for Discord', { reason: 'it does not answer' }]]);
+  waiting[0]?.writeHead(429, { 'retry-after': '30', 'content-type': 'application/json' }).end('{}');
+  await expect
+    .poll(() => {
+      vi.advanceTimersByTime(5_000);
+      return told.length;
+    })
+    .toBe(2);
+  expect(told[1]).toEqual(['Still waiting for Discord', { reason: expect.stringMatching(/429.* in 30 s/) }]);
+  await bot.close();
+  await starting;
+});
+
+test('a Discord that answers nothing any more is not waited for', async () => {
+  const model = new PacedModel();
+  let isSilent = false;
+  const makeRequest: typeof DefaultRestOptions.makeRequest = (url, init) => {
+    if (!isSilent) return DefaultRestOptions.makeRequest(url, init);
+    return new Promise((_, reject) => {
+      const giveUp = () => reject(new DOMException('given up', 'AbortError'));
+      if (init.signal?.aborted) giveUp();
+      init.signal?.addEventListener('abort', giveUp);
+    });
+  };
+  const { discord, bot } = await startBot({ model, closeGraceMs: 50, client: { rest: { makeRequest } } });
+  discord.user('ann').say('general', `${discord.bot.mention} hello`);
+  await model.called(1);
+  isSilent = true;
+  const begun = Date.now();
+  await bot.close();
+  expect(Date.now() - begun).toBeLessThan(9_500);
+});

@@ -1,0 +1,38 @@
+// The command pocket-discord as a process of its own.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished } from 'vitest';
+
+const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+interface How {
+  args?: readonly string[];
+  /** Of node. */
+  options?: readonly string[];
+  /** A shell stands between the program and whoever starts it. */
+  shell?: boolean;
+}
+
+export function spawnProgram(env: Record<string, string>, { args = [], options = [], shell = false }: How = {}) {
+  const command = [process.execPath, ...options, '-C', 'pocket-agent/source', program, ...args];
+  const [file = '', ...rest] = shell ? ['/bin/sh', '-c', `"$@"; exit $?`, 'sh', ...command] : command;
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const child = spawn(file, rest, { env: { PATH, NODE_COMPILE_CACHE, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (text) => {
+    output.stdout += text;
+  });
+  child.stderr.on('data', (text) => {
+    output.stderr += text;
+  });
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => code);
+  /** The lines that say Ready, when there are so many. */
+  const ready = async (count: number) => {
+    const lines = () => output.stderr.split('\n').filter((line) => line.includes('"message":"Ready"'));
+    await expect.poll(() => lines().length, { interval: 20 }).toBe(count);
+    return lines().map((line): { guilds: number; pid: number; shards: number[] } => JSON.parse(line));
+  };
+  return { child, output, ended, ready };
+}
