@@ -12,7 +12,7 @@ import { TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, test, vi } from 'vitest';
 import { selfSigned } from '../../mattermost/test/fake/self-signed.ts';
-import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch.ts';
+import { type FetchOptions, type HttpFetch, makeFetch } from '../src/fetch/fetch.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
 
@@ -289,7 +289,7 @@ test('how long a request is the server hears with every method and body', async 
 test('a free connection does not keep the process', async () => {
   const { url } = await serve((_request, response) => response.setHeader('keep-alive', 'timeout=60').end('ok'));
   const program = `
-    import { makeFetch } from ${JSON.stringify(new URL('../src/fetch.ts', import.meta.url))};
+    import { makeFetch } from ${JSON.stringify(new URL('../src/fetch/fetch.ts', import.meta.url))};
     console.log(await (await makeFetch({ guard: 'none' })(${JSON.stringify(url)})).text());`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: 25_000 });
   expect(await text(child.stdout)).toBe('ok\n');

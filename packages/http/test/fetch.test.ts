@@ -7,7 +7,14 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type BegunFetch, beginOf, type FetchOptions, type HttpFetch, HttpResponse, makeFetch } from '../src/fetch.ts';
+import {
+  type BegunFetch,
+  beginOf,
+  type FetchOptions,
+  type HttpFetch,
+  HttpResponse,
+  makeFetch,
+} from '../src/fetch/fetch.ts';
 
 const servers: Server[] = [];
 const silentServers: ReturnType<typeof createTcpServer>[] = [];

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { afterEach, expect, test } from 'vitest';
-import { bearerTokens, type HttpServer, type McpHttpOptions, serveHttp } from '../src/mcp.ts';
+import { bearerTokens, type HttpServer, type McpHttpOptions, serveHttp } from '../src/mcp/mcp.ts';
 
 let open: HttpServer | undefined;
 

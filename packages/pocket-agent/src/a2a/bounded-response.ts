@@ -1,6 +1,5 @@
 // Answers of remote agents, bounded while they stream in: long strings are cut, events checked, values counted.
-import { withCutStrings } from '@pocket-agent/http/fetch';
-import { limitedResponse } from '../mcp/wire/limited-response.ts';
+import { limitedResponse, withCutStrings } from '@pocket-agent/http/fetch';
 import { EventCheck } from './event-check.ts';
 
 /** Of a whole answer, after long strings in it were cut. Streams may be longer: their events are read one by one. */
@@ -14,14 +13,10 @@ interface Bounds {
 export function boundedResponse(response: Response, { host, maxStringBytes }: Bounds): Response {
   const { headers } = response;
   if (headers.get('content-type')?.startsWith('text/event-stream'))
-    return withCheckedEvents(withFewValues(withCutStrings(response, { maxStringBytes })), host);
+    return withCheckedEvents(limitedResponse(withCutStrings(response, { maxStringBytes })), host);
   const length = headers.has('content-encoding') ? Number.NaN : Number(headers.get('content-length') ?? Number.NaN);
   const isShort = length <= maxStringBytes;
-  return withFewValues(isShort ? response : withCutStrings(response, { maxStringBytes, maxBytes: MOST_BYTES }));
-}
-
-function withFewValues(response: Response): Response {
-  return limitedResponse(response, () => {}, Number.POSITIVE_INFINITY);
+  return limitedResponse(isShort ? response : withCutStrings(response, { maxStringBytes, maxBytes: MOST_BYTES }));
 }
 
 function withCheckedEvents(response: Response, host: string): Response {

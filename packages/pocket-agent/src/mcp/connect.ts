@@ -19,7 +19,7 @@ import { loginFetch } from './login-fetch.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
 import { HttpTransport } from './wire/http-transport.ts';
-import { limitedFetch } from './wire/limited-response.ts';
+import { limitedFetch } from './wire/server-flood.ts';
 import { inProcessTransport, OldSseTransport } from './wire/transports.ts';
 
 export const MOST_LOGINS = 3;

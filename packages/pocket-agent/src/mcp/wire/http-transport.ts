@@ -9,11 +9,10 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
-import { beginOf, HttpResponse } from '@pocket-agent/http/fetch';
+import { beginOf, HttpResponse, isEventStream, limitedResponse } from '@pocket-agent/http/fetch';
 import { Cancellation } from './cancellation.ts';
-import { isEventStream, limitedFetch, limitedResponse } from './limited-response.ts';
-import { checkedMessage } from './message-lines.ts';
-import { reconnectSoon, UnsentAnswers } from './server-flood.ts';
+import { checkedMessage, MOST_MESSAGE_BYTES } from './message-lines.ts';
+import { limitedFetch, reconnectSoon, UnsentAnswers } from './server-flood.ts';
 
 /** The error a call gets when its server went away in the middle of it: nobody knows whether the tool ran. */
 export const STREAM_ENDED = -32_097;
@@ -204,7 +203,10 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       const response = await this.#fetch(init, ending);
       const type = response.status === 200 ? contentType(response) : '';
       if (/^application\/json\s*(;|$)/i.test(type)) {
-        const answer = await limitedResponse(response, (error) => this.#breakOff(error)).json();
+        const answer = await limitedResponse(response, {
+          mostBytes: MOST_MESSAGE_BYTES,
+          onTooLarge: (error) => this.#breakOff(error),
+        }).json();
         for (const message of Array.isArray(answer) ? answer : [answer]) this.onmessage?.(checkedMessage(message));
         return 'nothing';
       }

@@ -7,10 +7,9 @@ import type { McpServerFactory } from '@modelcontextprotocol/server';
 import spawn from 'cross-spawn';
 import { PocketError } from '../../kit/errors.ts';
 import type { InProcessServer } from '../mcp-config.ts';
-import { limitedFetch } from './limited-response.ts';
 import { Linger } from './linger.ts';
 import { MessageLines, readMessage } from './message-lines.ts';
-import { SLICE_MS, UnsentAnswers } from './server-flood.ts';
+import { limitedFetch, SLICE_MS, UnsentAnswers } from './server-flood.ts';
 
 /** The old SSE transport, closed when its stream breaks: the SDK would open another, where nobody knows our session. */
 export class OldSseTransport extends SSEClientTransport {

@@ -14,8 +14,8 @@ import {
   validateHostHeader,
   validateOriginHeader,
 } from '@modelcontextprotocol/server';
+import { requestFault } from '../json-weight.ts';
 import { answerPreflight, letOriginRead } from './cross-origin.ts';
-import { requestFault } from './json-weight.ts';
 import { HttpSessions } from './mcp-sessions.ts';
 import { refuseUnreadable } from './unreadable.ts';
 
