@@ -26,7 +26,7 @@ const rollDice = tool({
   run: ({ dice }) => Array.from({ length: dice }, () => 1 + Math.floor(Math.random() * 6)).reduce((a, b) => a + b),
 });
 
-const builtin = fileURLToPath(import.meta.resolve('../packages/pocket-agent/src/builtin-server/main.ts'));
+const builtin = fileURLToPath(import.meta.resolve('../packages/cli/src/builtin-server/main.ts'));
 
 await using agent = new PocketAgent({
   agentConfig: { llmModel: process.env.MODEL ?? 'demo', name: 'Helper' },

@@ -1,7 +1,7 @@
 // An agent as an A2A server, and a remote A2A agent as a tool: a call that needs a yes is asked for at the root.
 import assert from 'node:assert/strict';
+import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgent, tool } from 'pocket-agent';
-import { remoteAgent } from 'pocket-agent/a2a';
 import { ScriptedModel } from 'pocket-agent/testing';
 
 const files = new Set(['a.log', 'b.log']);

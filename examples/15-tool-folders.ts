@@ -1,9 +1,9 @@
 // Tools as folders: manifest.yaml says what there is, tool.ts does it. For an agent, and for any MCP host.
 import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { loadToolFolder, problemText } from '@pocket-agent/tool-folder';
 import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { loadToolFolder, problemText } from 'pocket-agent/tool-folder';
 
 const tools = loadToolFolder(`${import.meta.dirname}/tools`);
 for (const { name, humanName, problems } of await tools.load()) {

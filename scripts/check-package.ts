@@ -53,9 +53,9 @@ const bundled = `
   const { PocketAgentClient, PocketError } = await import('pocket-agent');
   const own = files.filter((url) => url.includes('/pocket-agent/dist/'));
   assert.ok(own.length <= 4, 'import loads ' + own.length + ' files: ' + own.join(', '));
-  const { loadToolFolder } = await import('pocket-agent/tool-folder');
+  const { loadToolFolder } = await import('@pocket-agent/tool-folder');
   await assert.rejects(async () => loadToolFolder('./nowhere').listTools(), PocketError);
-  const { remoteAgent } = await import('pocket-agent/a2a');
+  const { remoteAgent } = await import('@pocket-agent/a2a');
   assert.throws(() => remoteAgent('nowhere'), PocketError);
   const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/' } } };
   const client = new PocketAgentClient({ mcpConfig });

@@ -1,6 +1,6 @@
 // A server of 2025 that comes to have another tool, `grown`, in every session: some open more than one.
-import { type Host, startSessionHost } from '../../packages/pocket-agent/test/fixtures/http-hosts.ts';
-import { legacyServer } from '../../packages/pocket-agent/test/fixtures/legacy-tools.ts';
+import { type Host, startSessionHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
+import { legacyServer } from '../../packages/pocket-agent/test/fixtures/servers/legacy-tools.ts';
 
 type Server = ReturnType<typeof legacyServer>;
 

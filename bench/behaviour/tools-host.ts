@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { type Host, listen, startSessionHost } from '../../packages/pocket-agent/test/fixtures/http-hosts.ts';
+import { type Host, listen, startSessionHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { serverOf2025, serverOf2026, type Tools } from './tools-server.ts';
 
 /** So long one waits for the others. */

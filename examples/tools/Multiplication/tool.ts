@@ -1,4 +1,4 @@
-import type { ToolContext } from 'pocket-agent/tool-folder';
+import type { ToolContext } from '@pocket-agent/tool-folder';
 
 export class Tools {
   readonly #context: ToolContext;

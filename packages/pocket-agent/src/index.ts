@@ -1,4 +1,14 @@
 // The public names of pocket-agent. Importing this loads neither the MCP SDK nor a provider.
+
+export {
+  closest as closestName,
+  isPocketError,
+  type Logger,
+  PocketError,
+  type PocketErrorCode,
+  redactSecrets,
+  stderrLogger,
+} from '@pocket-agent/kit';
 export {
   type Capability,
   capabilityOf,
@@ -48,10 +58,6 @@ export {
 export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';
-export { isPocketError, PocketError, type PocketErrorCode } from './kit/errors.ts';
-export { type Logger, stderrLogger } from './kit/logger.ts';
-export { redactSecrets } from './kit/redaction.ts';
-export { closest as closestName } from './kit/suggest.ts';
 export { PocketAgentClient, type PocketAgentClientOptions } from './mcp/client.ts';
 export type { McpConfig, McpServerEntry } from './mcp/mcp-config.ts';
 export { type FileOAuthOptions, fileOAuth, type OAuthLogin } from './mcp/oauth.ts';

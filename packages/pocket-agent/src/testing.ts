@@ -10,9 +10,8 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
+import { aText, checkValue, delay, isObject, listOf, OptionSet, type Rule } from '@pocket-agent/kit';
 import type { AgentEvent } from './base/events.ts';
-import { delay } from './kit/abort.ts';
-import { aText, checkValue, isObject, listOf, OptionSet, type Rule } from './kit/options.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
 export interface ScriptedCall {

@@ -1,6 +1,6 @@
 // Somebody at a terminal: reads what is written, and types an answer when the text they wait for has come.
 import { PassThrough } from 'node:stream';
-import { TerminalQuestions } from '../src/cli/terminal-questions.ts';
+import { TerminalQuestions } from '../../cli/src/questions/terminal-questions.ts';
 
 export class Person {
   readonly input = new PassThrough();

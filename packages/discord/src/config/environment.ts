@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Capability, type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
-import { bundledFolderPath } from 'pocket-agent/tool-folder';
+import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import { DiscordBotError } from '../base/errors.ts';
 import { jsonLogger, type LogLevel, logLevels } from '../base/logger.ts';
 import { nameFault } from './models.ts';

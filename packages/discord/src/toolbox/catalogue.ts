@@ -11,7 +11,7 @@ import {
   problemText,
   type ToolFolder,
   type ToolFolderOptions,
-} from 'pocket-agent/tool-folder';
+} from '@pocket-agent/tool-folder';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
 import { failedTool } from './tool-errors.ts';
 

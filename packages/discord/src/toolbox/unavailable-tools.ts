@@ -1,6 +1,7 @@
 // Why tools that were chosen are not there: a server cannot be reached, or the user's profile leaves them out.
+
+import type { FolderState } from '@pocket-agent/tool-folder';
 import { type Capability, capabilityOf, type PocketAgentClient, type ProfileName, profiles } from 'pocket-agent';
-import type { FolderState } from 'pocket-agent/tool-folder';
 
 interface Judged {
   capability: Capability;

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pocket-agent';
 import { expect, test } from 'vitest';
-import { SEED_MANIFEST, SEED_TOOLS } from '../../../pocket-agent/test/fixtures/seed-manifest.ts';
+import { SEED_MANIFEST, SEED_TOOLS } from '../../../tool-folder/test/fixtures/seed-manifest.ts';
 import { readEnvironment } from '../../src/config/environment.ts';
 import { calls, quiet, startBot, temporaryFolder } from '../support/start-bot.ts';
 

@@ -93,7 +93,7 @@ function foldersIn({
 
 async function loadFolders(paths: readonly string[], defaultCapability: Capability | undefined) {
   if (paths.length === 0) return [];
-  const { loadToolFolder } = await import('pocket-agent/tool-folder');
+  const { loadToolFolder } = await import('@pocket-agent/tool-folder');
   return paths.map((path) => loadToolFolder(path, defaultCapability ? { defaultCapability } : {}));
 }
 

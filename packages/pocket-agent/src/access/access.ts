@@ -1,8 +1,6 @@
 // Who may call which tool: one capability for each, and profiles that are sets of them.
 import type { Tool } from '@modelcontextprotocol/client';
-import { PocketError } from '../kit/errors.ts';
-import { checkValue, isObject, OptionSet, texts } from '../kit/options.ts';
-import { closest } from '../kit/suggest.ts';
+import { checkValue, closest, isObject, OptionSet, PocketError, texts } from '@pocket-agent/kit';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];

@@ -1,10 +1,7 @@
 // Asking before a call: which calls need a yes, who is asked, and what an answer may be.
 import type { ToolAnnotations } from '@modelcontextprotocol/client';
+import { abortable, copyOf, errorText, PocketError, sha256, snapshot, startDeadline } from '@pocket-agent/kit';
 import { currentFrame } from '../base/run-frame.ts';
-import { abortable, startDeadline } from '../kit/abort.ts';
-import { errorText, PocketError } from '../kit/errors.ts';
-import { sha256 } from '../kit/late-node.ts';
-import { copyOf, snapshot } from '../kit/snapshot.ts';
 import type { Capability, JudgedTool } from './access.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';

@@ -1,9 +1,8 @@
 // A record of every call that was asked for: who, what, who decided, what came of it. Secrets are left out.
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorText, type Logger } from '@pocket-agent/kit';
 import type { RunFrame } from '../base/run-frame.ts';
-import { errorText } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
 import type { ToolCall } from '../tools/tools.ts';
 import type { Capability } from './access.ts';
 import type { Gate } from './gate.ts';

@@ -1,9 +1,8 @@
 // What tools looked like when they were first seen: one that changes afterwards is not the one that was trusted.
 import { dirname } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { dropAbsent, MOST_ABSENT_NAMES } from '../kit/absent-names.ts';
-import { PocketError } from '../kit/errors.ts';
-import { fileSystem, sha256 } from '../kit/late-node.ts';
+import { fileSystem, PocketError, sha256 } from '@pocket-agent/kit';
+import { dropAbsent, MOST_ABSENT_NAMES } from '../base/absent-names.ts';
 
 export interface SeenTools {
   readonly entries: readonly { name: string; tool: Tool }[];

@@ -1,9 +1,8 @@
 // The gate of an agent: what its calls are measured by, and the approvals that it and those above it want.
 import type { Tool } from '@modelcontextprotocol/client';
+import { aFunction, listOf, PocketError, positive, type Rules, text, yesOrNo } from '@pocket-agent/kit';
 import { checkForeign, checkHere } from '../base/foreign-schema.ts';
 import type { RunFrame } from '../base/run-frame.ts';
-import { PocketError } from '../kit/errors.ts';
-import { aFunction, listOf, positive, type Rules, text, yesOrNo } from '../kit/options.ts';
 import type { ToolCall, ToolEntry } from '../tools/tools.ts';
 import { type JudgedTool, type Profile, type ProfileName, readProfile, refusalBy } from './access.ts';
 import {

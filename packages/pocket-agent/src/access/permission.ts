@@ -1,9 +1,7 @@
 // Whether a call may be made: the rules first, then the people who must be asked. What was decided goes in its record.
 
+import { PocketError, snapshot, within } from '@pocket-agent/kit';
 import type { RunFrame } from '../base/run-frame.ts';
-import { within } from '../kit/abort.ts';
-import { PocketError } from '../kit/errors.ts';
-import { snapshot } from '../kit/snapshot.ts';
 import type { ToolEntry, ToolTable } from '../tools/tools.ts';
 import type { CallRecord } from './audit.ts';
 import { refusalIn } from './rights.ts';

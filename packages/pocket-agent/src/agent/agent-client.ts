@@ -1,10 +1,9 @@
 // The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
 import type { Tool } from '@modelcontextprotocol/client';
+import { errorText, isPocketError, type Logger, PocketError, textForOthers } from '@pocket-agent/kit';
 import { currentFrame } from '../base/run-frame.ts';
 import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import { errorText, isPocketError, PocketError, textForOthers } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
 import { PocketAgentClient, type PocketAgentClientOptions } from '../mcp/client.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../model/model.ts';

@@ -1,14 +1,11 @@
 // What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { copyOf, errorText, givenIn, isPocketError, type Logger, PocketError, snapshot } from '@pocket-agent/kit';
 import type { Approve } from '../access/approval.ts';
 import type { AccessOptions } from '../access/gate.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';
-import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
-import { givenIn } from '../kit/options.ts';
-import { copyOf, snapshot } from '../kit/snapshot.ts';
 import type { PocketAgentClient, PocketAgentClientOptions } from '../mcp/client.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';

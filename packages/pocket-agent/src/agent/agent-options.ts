@@ -1,8 +1,5 @@
 // The options of an agent, checked: each by a rule, and those in the wrong place with a hint to the right one.
 
-import { profileOptions } from '../access/access.ts';
-import { type AccessOptions, accessOptions } from '../access/gate.ts';
-import { PocketError } from '../kit/errors.ts';
 import {
   aFunction,
   aText,
@@ -15,11 +12,14 @@ import {
   listOf,
   OptionSet,
   orNull,
+  PocketError,
   positive,
   type Rules,
   text,
   yesOrNo,
-} from '../kit/options.ts';
+} from '@pocket-agent/kit';
+import { profileOptions } from '../access/access.ts';
+import { type AccessOptions, accessOptions } from '../access/gate.ts';
 import { serverRules } from '../mcp/client.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/model.ts';

@@ -1,6 +1,18 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
-import type { A2aServer } from '../a2a/server.ts';
-import type { A2aServerOptions } from '../a2a/server-options.ts';
+import {
+  abortableAfter,
+  copyOf,
+  errorText,
+  givenIn,
+  isPocketError,
+  type Logger,
+  neverAborted,
+  PocketError,
+  snapshot,
+  startDeadline,
+  stderrLogger,
+  within,
+} from '@pocket-agent/kit';
 import type { JudgedTool } from '../access/access.ts';
 import type { Approve } from '../access/approval.ts';
 import { type CallRecord, keepsRecords, recordCall } from '../access/audit.ts';
@@ -21,11 +33,6 @@ import {
 import type { RunFrame } from '../base/run-frame.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
-import { abortableAfter, neverAborted, startDeadline, within } from '../kit/abort.ts';
-import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
-import { type Logger, stderrLogger } from '../kit/logger.ts';
-import { givenIn } from '../kit/options.ts';
-import { copyOf, snapshot } from '../kit/snapshot.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import { type LanguageModel, resolveModel } from '../model/model.ts';
@@ -79,8 +86,7 @@ export class PocketAgent<Answer = string> {
   readonly #prompt = new PromptBuilder();
   readonly #turns: Turns;
   readonly #ledger: Ledger;
-  /** Those that serve this agent; one that is closed takes itself out. */
-  readonly #servers = new Set<{ close(): Promise<void> }>();
+  readonly #closedTogether = new Set<{ close(): Promise<void> }>();
   #knownCallIds: Set<string> | undefined;
   readonly #takesOtherOptions: boolean;
   #messages: Message[];
@@ -267,13 +273,7 @@ export class PocketAgent<Answer = string> {
   /** This agent as an MCP server, on stdio or HTTP. */
   async asMcpServer(options: AgentServerOptions = {}): Promise<AgentServer> {
     const { AgentServer } = await import('../serve/serve.ts');
-    return new AgentServer(this, options, this.#servers);
-  }
-
-  /** This agent as an A2A server, over HTTP. Needs the package `@a2a-js/sdk`. */
-  async asA2aServer(options: A2aServerOptions = {}): Promise<A2aServer> {
-    const { makeA2aServer } = await import('../a2a/make-server.ts');
-    return makeA2aServer(this, options, this.#servers);
+    return new AgentServer(this, options);
   }
 
   /** The tools that the model of this agent may see, its MCP servers' included. */
@@ -282,10 +282,16 @@ export class PocketAgent<Answer = string> {
     return entries.filter((tool) => this.gate.refusal(tool) === undefined);
   }
 
+  /** Closes `part` when this agent closes. Call the returned function when `part` was closed before. */
+  closeTogether(part: { close(): Promise<void> }): () => void {
+    this.#closedTogether.add(part);
+    return () => this.#closedTogether.delete(part);
+  }
+
   /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
   async close(): Promise<void> {
     this.#turns.close();
-    const closing = [...this.#servers, this.#toolbox, ...this.subAgents].map((part) => part.close());
+    const closing = [...this.#closedTogether, this.#toolbox, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
     await this.gate.close(); // what was ended just now leaves records too
     if (failed) throw failed.reason;

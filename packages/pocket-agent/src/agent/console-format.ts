@@ -1,7 +1,8 @@
 // Events as lines for a console, for developers who want to watch an agent.
+
+import { bounded, printable, printableJson, printableText } from '@pocket-agent/kit';
 import type { AgentEvent } from '../base/events.ts';
 import type { Message } from '../base/messages.ts';
-import { bounded, printable, printableJson, printableText } from '../kit/printable.ts';
 
 const MAX_CHARACTERS = 2_000;
 const MAX_ARGUMENT_CHARACTERS = 500;

@@ -1,8 +1,7 @@
 // Hooks change a run: they are awaited, may replace or deny, and what they throw stops the step.
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import { aFunction, closest, OptionSet } from '@pocket-agent/kit';
 import type { AgentEvent } from '../base/events.ts';
-import { aFunction, OptionSet } from '../kit/options.ts';
-import { closest } from '../kit/suggest.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { ToolCall, ToolResult } from '../tools/tools.ts';
 import type { PocketAgent } from './agent.ts';

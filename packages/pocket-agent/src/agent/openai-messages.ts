@@ -1,7 +1,7 @@
 // A conversation in the form of OpenAI's chat completions, converted into a history.
 
+import { PocketError } from '@pocket-agent/kit';
 import { type AssistantMessage, type Message, toolMessage, userMessage } from '../base/messages.ts';
-import { PocketError } from '../kit/errors.ts';
 import { readArguments } from '../tools/tool-calls.ts';
 
 type OpenAiContent = string | readonly object[] | null;

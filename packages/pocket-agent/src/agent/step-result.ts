@@ -1,8 +1,8 @@
 // What one step of an agent came to.
 
+import { PocketError } from '@pocket-agent/kit';
 import { type AssistantMessage, textOf } from '../base/messages.ts';
 import type { Usage } from '../cost/usage.ts';
-import { PocketError } from '../kit/errors.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { ToolCall, ToolResult } from '../tools/tools.ts';
 

@@ -1,7 +1,7 @@
 // Other agents as tools: `{name}-message` with one `message`, called in process.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { PocketError } from '@pocket-agent/kit';
 import { validToolName } from '../base/tool-names.ts';
-import { PocketError } from '../kit/errors.ts';
 import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from '../tools/function-tool.ts';
 import type { ToolCallContext, ToolSource } from '../tools/tools.ts';
 

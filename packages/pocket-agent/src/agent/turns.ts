@@ -1,5 +1,19 @@
 // Whose turn it is: one agent has one history, so its runs wait for each other; and who hears of what happens in them.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  abortable,
+  aFunction,
+  aText,
+  errorText,
+  type Logger,
+  OptionSet,
+  orNull,
+  PocketError,
+  positive,
+  snapshot,
+  startDeadline,
+  yesOrNo,
+} from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
 import type { Approve } from '../access/approval.ts';
 import type { Gate } from '../access/gate.ts';
@@ -9,11 +23,6 @@ import { insideOf, withAllInside } from '../base/inside-run.ts';
 import { currentFrame, inFrame, lastFrame, type RunFrame } from '../base/run-frame.ts';
 import { Budget, type BudgetLimits } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
-import { abortable, startDeadline } from '../kit/abort.ts';
-import { errorText, PocketError } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
-import { aFunction, aText, OptionSet, orNull, positive, yesOrNo } from '../kit/options.ts';
-import { snapshot } from '../kit/snapshot.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 
 export interface RunOptions {

@@ -1,7 +1,6 @@
 // Checks values against schemas from outside (MCP servers, agent cards) in child processes: a pattern can backtrack
 // for years and defaults can grow exponentially, and neither may block or end the program.
-import { onAbort } from '../kit/abort.ts';
-import { errorText } from '../kit/errors.ts';
+import { errorText, onAbort } from '@pocket-agent/kit';
 import type { SchemaValidator } from './json-schema.ts';
 import type { CheckTask, Verdict } from './schema-checker.ts';
 import { SchemaProcess } from './schema-process.ts';

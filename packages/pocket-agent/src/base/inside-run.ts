@@ -1,6 +1,6 @@
 // What an agent does inside of its own run: the run ends after the last of it, also of what nobody waits for. Until then
 // the history is not the next run's.
-import { abortable } from '../kit/abort.ts';
+import { abortable } from '@pocket-agent/kit';
 import type { RunFrame } from './run-frame.ts';
 
 type Work<Value> = (frame: RunFrame) => Promise<Value>;

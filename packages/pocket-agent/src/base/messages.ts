@@ -5,8 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { PocketError } from '../kit/errors.ts';
-import { isObject, OptionSet, orNull } from '../kit/options.ts';
+import { isObject, OptionSet, orNull, PocketError } from '@pocket-agent/kit';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;

@@ -1,7 +1,7 @@
 // One child process that checks values against schemas: a schema that uses up its memory or never ends takes down
 // nothing else. (A worker thread that runs out of memory can abort the whole program.)
 import type { ChildProcess } from 'node:child_process';
-import { compileCacheEnv } from '../kit/late-node.ts';
+import { compileCacheEnv } from '@pocket-agent/kit';
 import { asPartOf } from './run-frame.ts';
 import type { CheckTask, Verdict } from './schema-checker.ts';
 

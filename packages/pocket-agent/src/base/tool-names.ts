@@ -1,5 +1,5 @@
 // Names of tools that every provider takes.
-import { sha256 } from '../kit/late-node.ts';
+import { sha256 } from '@pocket-agent/kit';
 
 const LONGEST = 64;
 

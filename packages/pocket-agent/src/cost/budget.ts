@@ -1,5 +1,5 @@
 // One budget for a run and everything in it: a sub-agent spends its own and that of all agents above it.
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 import { addUsage, noUsage, type ToolUsage, totalTokens, type Usage } from './usage.ts';
 
 export interface BudgetLimits {

@@ -1,7 +1,7 @@
 // The books of one agent: what each model call and each tool result cost, entered in every budget it counts for.
 import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
+import { PocketError } from '@pocket-agent/kit';
 import type { RunFrame } from '../base/run-frame.ts';
-import { PocketError } from '../kit/errors.ts';
 import type { ToolResult } from '../tools/tools.ts';
 import { Budget, type RunTotals } from './budget.ts';
 import { costOf, isPriced, type ModelPrice, noPrices, type Prices } from './prices.ts';

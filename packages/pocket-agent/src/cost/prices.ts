@@ -1,7 +1,7 @@
 // What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
+import { checkValue, isObject, OptionSet, type Rule } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
-import { checkValue, isObject, OptionSet, type Rule } from '../kit/options.ts';
 import { count } from './usage.ts';
 
 /** In USD for a million tokens. */

@@ -10,8 +10,7 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { abortable } from '../kit/abort.ts';
-import { PocketError } from '../kit/errors.ts';
+import { abortable, PocketError } from '@pocket-agent/kit';
 import type { OAuthLogin } from './oauth.ts';
 
 interface Challenge {

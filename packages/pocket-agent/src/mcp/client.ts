@@ -8,26 +8,29 @@ import type {
   ResourceTemplateType,
   Tool,
 } from '@modelcontextprotocol/client';
-import { expectedCapability, isCapability, type Judgement, judge } from '../access/access.ts';
-import type { ServerStatus } from '../base/events.ts';
-import { currentFrame } from '../base/run-frame.ts';
-import { abortable, neverAborted } from '../kit/abort.ts';
-import { errorText, PocketError } from '../kit/errors.ts';
-import { type Logger, stderrLogger } from '../kit/logger.ts';
 import {
+  abortable,
   aFunction,
   can,
   checkValue,
+  errorText,
   isObject,
   isText,
+  type Logger,
+  neverAborted,
   OptionSet,
   oneOf,
   orNull,
+  PocketError,
   positive,
+  stderrLogger,
   text,
-} from '../kit/options.ts';
-import { whatThereIs } from '../kit/suggest.ts';
-import { packageVersion } from '../kit/version.ts';
+  whatThereIs,
+} from '@pocket-agent/kit';
+import { expectedCapability, isCapability, type Judgement, judge } from '../access/access.ts';
+import type { ServerStatus } from '../base/events.ts';
+import { currentFrame } from '../base/run-frame.ts';
+import { packageVersion } from '../base/version.ts';
 import {
   inputFormatOf,
   type ListWait,

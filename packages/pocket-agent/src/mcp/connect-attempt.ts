@@ -1,7 +1,6 @@
 // What is asked of a connection, one attempt at it, and the time that attempts have.
 import type { ClientOptions, ConnectOptions, Transport } from '@modelcontextprotocol/client';
-import { abortable, LONGEST_TIMER_MS, startDeadline } from '../kit/abort.ts';
-import { isPocketError, PocketError } from '../kit/errors.ts';
+import { abortable, isPocketError, LONGEST_TIMER_MS, PocketError, startDeadline } from '@pocket-agent/kit';
 import type { McpServerEntry } from './mcp-config.ts';
 import type { CallingClient } from './wire/calling-client.ts';
 import type { ChildTransport } from './wire/transports.ts';

@@ -8,7 +8,7 @@ import {
   SdkError,
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
-import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
+import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
 import { attempt, type Connected, type ConnectRequest } from './connect-attempt.ts';
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
 import { type ChildCommand, ChildTransport } from './wire/transports.ts';

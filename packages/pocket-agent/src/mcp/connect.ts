@@ -10,8 +10,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { abortable } from '../kit/abort.ts';
-import { errorText, PocketError, refusalReason } from '../kit/errors.ts';
+import { abortable, errorText, PocketError, refusalReason } from '@pocket-agent/kit';
 import { authorizationOf } from './authorization.ts';
 import { attempt, type Connected, type ConnectRequest, inTime } from './connect-attempt.ts';
 import { connectChild } from './connect-child.ts';

@@ -1,9 +1,16 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
 import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
+import {
+  abortable,
+  delay,
+  errorText,
+  isPocketError,
+  LONGEST_TIMER_MS,
+  type Logger,
+  PocketError,
+  startDeadline,
+} from '@pocket-agent/kit';
 import type { ServerStatus } from '../base/events.ts';
-import { abortable, delay, LONGEST_TIMER_MS, startDeadline } from '../kit/abort.ts';
-import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
 import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tools.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import { brokenOff, type Connected } from './connect-attempt.ts';

@@ -7,8 +7,7 @@ import type {
   jsonSchemaValidator,
   Transport,
 } from '@modelcontextprotocol/client';
-import { errorText } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
+import { errorText, type Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from '../tools/tools.ts';
 import type { PendingCalls } from './pending-calls.ts';
 import {

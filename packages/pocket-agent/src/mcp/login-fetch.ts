@@ -1,7 +1,7 @@
 // Requests of a login, whose addresses the MCP server names: one on the internet cannot send us to inner addresses.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { isPublicHost } from '@pocket-agent/http/fetch';
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 
 /** `fetchOwn` is for the origin of the server, `fetch` for all others. */
 export function loginFetch(server: URL, fetchOwn: FetchLike, fetch: FetchLike): FetchLike {

@@ -2,20 +2,21 @@
 
 import type { AuthProvider, FetchLike, OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
-import { capabilities, isCapability, type ServerTrust } from '../access/access.ts';
-import { PocketError } from '../kit/errors.ts';
 import {
+  addressInstead,
   checkValue,
+  didYouMean,
   isObject,
   OptionSet,
+  PocketError,
   positive,
   type Rule,
   secretTexts,
   text,
   textsByName,
   trueOrFalse,
-} from '../kit/options.ts';
-import { addressInstead, didYouMean } from '../kit/suggest.ts';
+} from '@pocket-agent/kit';
+import { capabilities, isCapability, type ServerTrust } from '../access/access.ts';
 import type { OAuthLogin } from './oauth.ts';
 
 /**

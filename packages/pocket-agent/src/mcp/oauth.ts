@@ -9,7 +9,7 @@ import type {
   OAuthTokens,
   StoredOAuthClientInformation,
 } from '@modelcontextprotocol/client';
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 
 /** A provider together with the way to get a person through the login page. */
 export interface OAuthLogin {

@@ -1,11 +1,9 @@
 // Tool calls on their way to one server: given up when nothing is heard of them for too long, kept alive by progress,
 // and found again when the server asks something.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { LONGEST_TIMER_MS, Numbered, onAbort, PocketError } from '@pocket-agent/kit';
 import type { Turns } from '../agent/turns.ts';
 import { asPartOf, currentFrame, type RunFrame } from '../base/run-frame.ts';
-import { LONGEST_TIMER_MS, onAbort } from '../kit/abort.ts';
-import { PocketError } from '../kit/errors.ts';
-import { Numbered } from '../kit/numbered.ts';
 import type { ToolProgress } from '../tools/tools.ts';
 import { Cancellation } from './wire/cancellation.ts';
 

@@ -1,6 +1,6 @@
 // After a failed request: was the connection lost, and may the same call be sent again?
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client';
-import { errorText, isPocketError } from '../kit/errors.ts';
+import { errorText, isPocketError } from '@pocket-agent/kit';
 import { BegunCallError } from './wire/calling-client.ts';
 import { STREAM_ENDED } from './wire/http-transport.ts';
 

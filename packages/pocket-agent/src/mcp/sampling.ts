@@ -1,7 +1,7 @@
 // A server that asks for a model gets an answer from the agent's own one, when the agent's owner allows it.
 import type { LanguageModelV4, LanguageModelV4Message } from '@ai-sdk/provider';
 import type { CreateMessageRequest, CreateMessageResult } from '@modelcontextprotocol/client';
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 import { callModel, type ModelResponse } from '../model/model-call.ts';
 
 type SamplingParams = CreateMessageRequest['params'];

@@ -9,8 +9,7 @@ import type {
   LoggingLevel,
   Root,
 } from '@modelcontextprotocol/client';
-import { errorText } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
+import { errorText, type Logger } from '@pocket-agent/kit';
 import type { ToolProgress } from '../tools/tools.ts';
 
 interface From {

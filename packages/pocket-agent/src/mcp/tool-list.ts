@@ -7,9 +7,15 @@ import {
   SdkErrorCode,
   type Tool,
 } from '@modelcontextprotocol/client';
-import { abortable, LONGEST_TIMER_MS, startDeadline } from '../kit/abort.ts';
-import { errorText, issuesText, PocketError } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
+import {
+  abortable,
+  errorText,
+  issuesText,
+  LONGEST_TIMER_MS,
+  type Logger,
+  PocketError,
+  startDeadline,
+} from '@pocket-agent/kit';
 import { sharedTool } from '../tools/shared-tools.ts';
 import { retrySafety } from './retry-safety.ts';
 import { HttpTransport } from './wire/http-transport.ts';

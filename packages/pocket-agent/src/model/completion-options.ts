@@ -1,6 +1,6 @@
 // Options of a model call, checked before the first one: a provider would refuse every call with a wrong value.
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
-import { isObject, isText, type Rule, type Rules } from '../kit/options.ts';
+import { isObject, isText, type Rule, type Rules } from '@pocket-agent/kit';
 
 type ModelOptions = Omit<
   LanguageModelV4CallOptions,

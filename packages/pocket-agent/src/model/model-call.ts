@@ -1,8 +1,6 @@
 // One call of a model, whole or streamed, with the same answer either way; retries what is worth retrying.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
-import { abortable, delay } from '../kit/abort.ts';
-import { errorText, PocketError } from '../kit/errors.ts';
-import { redactError } from '../kit/redaction.ts';
+import { abortable, delay, errorText, PocketError, redactError } from '@pocket-agent/kit';
 import { nameOf, wayOutOf } from './model.ts';
 import { learnFrom, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';

@@ -1,6 +1,6 @@
 // A request as the provider of a model takes it, and what its refusal teaches for the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { errorText } from '../kit/errors.ts';
+import { errorText } from '@pocket-agent/kit';
 import { promptFor } from './prompt.ts';
 import { imagesIn } from './prompt-repair.ts';
 import { providerText, statusOf } from './provider-errors.ts';

@@ -1,6 +1,6 @@
 // Logs what a provider's package leaves out of a request, once per model.
 import type { LanguageModelV4, SharedV4Warning } from '@ai-sdk/provider';
-import type { Logger } from '../kit/logger.ts';
+import type { Logger } from '@pocket-agent/kit';
 
 const logged = new WeakMap<LanguageModelV4, Set<string>>();
 

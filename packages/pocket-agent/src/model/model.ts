@@ -1,8 +1,15 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import { errorText, PocketError } from '../kit/errors.ts';
-import { aText, OptionSet, orNull, textsByName } from '../kit/options.ts';
-import { addressInstead, closest } from '../kit/suggest.ts';
+import {
+  addressInstead,
+  aText,
+  closest,
+  errorText,
+  OptionSet,
+  orNull,
+  PocketError,
+  textsByName,
+} from '@pocket-agent/kit';
 import { modelFetch } from './model-fetch.ts';
 import { omitFields } from './model-request.ts';
 

@@ -5,10 +5,10 @@ import type {
   LanguageModelV4TextPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
+import { sha256 } from '@pocket-agent/kit';
 import { imageTypeOf, isBase64, standardBase64 } from '../base/image-data.ts';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { validToolName } from '../base/tool-names.ts';
-import { sha256 } from '../kit/late-node.ts';
 import { isOwn, isOwnProvider, withoutItems } from './part-origin.ts';
 import type { ProviderRules } from './provider-rules.ts';
 

@@ -5,8 +5,8 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from '@ai-sdk/provider';
+import { snapshot } from '@pocket-agent/kit';
 import type { Message, ToolMessage } from '../base/messages.ts';
-import { snapshot } from '../kit/snapshot.ts';
 import { originOf } from './part-origin.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';

@@ -1,6 +1,5 @@
 // What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
-import { errorText } from '../kit/errors.ts';
-import { redactSecrets } from '../kit/redaction.ts';
+import { errorText, redactSecrets } from '@pocket-agent/kit';
 
 /** The response headers that an error carries, with names in small letters. */
 export function headersOf(error: unknown): Record<string, string> {

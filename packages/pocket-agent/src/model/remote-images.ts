@@ -6,7 +6,7 @@ import type {
   LanguageModelV4TextPart,
 } from '@ai-sdk/provider';
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import { errorText } from '../kit/errors.ts';
+import { errorText } from '@pocket-agent/kit';
 
 interface InlineOptions {
   signal: AbortSignal;

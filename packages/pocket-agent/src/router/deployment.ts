@@ -1,8 +1,8 @@
 // One deployment of a model: where it is, how it does, and whether it may be called just now.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
+import { PocketError } from '@pocket-agent/kit';
 import { listPrice, type ModelPrice } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
-import { PocketError } from '../kit/errors.ts';
 import { checkModelName, type LanguageModel, type ModelSettings, resolveModel } from '../model/model.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from './failure.ts';
 import type { RateLimits, WindowUse } from './rate-window.ts';

@@ -1,5 +1,5 @@
 // Why a call of a deployment failed, as far as the router must know.
-import { isPocketError } from '../kit/errors.ts';
+import { isPocketError } from '@pocket-agent/kit';
 import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from '../model/provider-errors.ts';
 
 export type FailureKind =

@@ -1,5 +1,5 @@
 // The line before the deployments of one model: calls wait their turn in order until one has room.
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 import type { Deployment } from './deployment.ts';
 import type { RateStore, Reservation } from './rate-window.ts';
 import { choose, type StrategyName } from './strategy.ts';

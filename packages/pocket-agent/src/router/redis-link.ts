@@ -1,5 +1,5 @@
 // One connection to Redis that answers soon or counts as lost; it never mends itself.
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 import type { Piece, PieceClock } from './local-share.ts';
 import type { ProviderCount, RateLimits, WindowUse } from './rate-window.ts';
 import { type ScriptName, scripts } from './redis-script.ts';

@@ -1,6 +1,5 @@
 // The windows of several processes in one Redis; without it, each process goes on with its share of the limits.
-import { errorText, isPocketError } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
+import { errorText, isPocketError, type Logger } from '@pocket-agent/kit';
 import { LocalShare, type Piece, PieceClock } from './local-share.ts';
 import type {
   ProviderCount,

@@ -1,7 +1,6 @@
 // A stream of a deployment, held back until its first part is worth showing: up to there another one can take over.
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
-import { abortable, type Deadline } from '../kit/abort.ts';
-import { PocketError } from '../kit/errors.ts';
+import { abortable, type Deadline, PocketError } from '@pocket-agent/kit';
 import { refuseHtml, streamError } from '../model/provider-errors.ts';
 
 /** Node fires a timer at once that is set for longer. */

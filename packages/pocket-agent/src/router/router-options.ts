@@ -1,10 +1,17 @@
 // What a router is made from, what it tells, and the check of its options.
 
+import {
+  didYouMean,
+  isObject,
+  type Logger,
+  OptionSet,
+  PocketError,
+  type Rule,
+  text,
+  textsByName,
+  trueOrFalse,
+} from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
-import { PocketError } from '../kit/errors.ts';
-import type { Logger } from '../kit/logger.ts';
-import { isObject, OptionSet, type Rule, text, textsByName, trueOrFalse } from '../kit/options.ts';
-import { didYouMean } from '../kit/suggest.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { FailureKind } from './failure.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';

@@ -5,9 +5,17 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
-import { abortable, type Deadline, delay, startDeadline } from '../kit/abort.ts';
-import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
-import { type Logger, stderrLogger } from '../kit/logger.ts';
+import {
+  abortable,
+  type Deadline,
+  delay,
+  errorText,
+  isPocketError,
+  type Logger,
+  PocketError,
+  startDeadline,
+  stderrLogger,
+} from '@pocket-agent/kit';
 import { learnFrom, requestFor } from '../model/model-request.ts';
 import { markPart } from '../model/part-origin.ts';
 import { headersOf, providerErrorText, wasSilent } from '../model/provider-errors.ts';

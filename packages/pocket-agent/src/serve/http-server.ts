@@ -7,9 +7,8 @@ import {
   type McpHttpOptions,
   serveHttp as serveMcp,
 } from '@pocket-agent/http/mcp';
+import { errorText, OptionSet, PocketError } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
-import { errorText, PocketError } from '../kit/errors.ts';
-import { OptionSet } from '../kit/options.ts';
 
 export type { HttpServer };
 

@@ -9,14 +9,12 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
+import { errorText, isPublic, OptionSet, PocketError, redactSecrets, textForOthers } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
 import { checkServedApprovals, type ServedApprovals, servedApproval } from '../access/approval.ts';
 import type { PocketAgent } from '../agent/agent.ts';
 import { agentResult, messageTool } from '../agent/sub-agents.ts';
 import type { AgentEvent } from '../base/events.ts';
-import { errorText, isPublic, PocketError, textForOthers } from '../kit/errors.ts';
-import { OptionSet } from '../kit/options.ts';
-import { redactSecrets } from '../kit/redaction.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
 import { RunLimit } from './run-limit.ts';
 import { type ConversationKey, Conversations } from './served-conversations.ts';
@@ -93,16 +91,16 @@ export class AgentServer {
   readonly #limit: RunLimit;
   readonly #listening = new Set<HttpServer>();
 
-  readonly #open: Set<unknown>;
+  #leaveAgent: () => void;
 
-  /** It is in `open` until it is closed. */
-  constructor(agent: Agent, options: AgentServerOptions, open: Set<{ close(): Promise<void> }>) {
+  /** The server closes with its agent. */
+  constructor(agent: Agent, options: AgentServerOptions) {
     serverOptions.check(options);
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
     checkConversation(options.conversation);
     this.#agent = agent;
-    this.#open = open.add(this);
+    this.#leaveAgent = agent.closeTogether(this);
     this.#options = { ...options };
     this.#conversations = this.#makeConversations();
     const { maxRuns: most, maxRunsPerCaller: mostPerCaller } = options;
@@ -223,13 +221,13 @@ export class AgentServer {
       },
     };
     this.#listening.add(listening);
-    this.#open.add(this);
+    this.#leaveAgent = this.#agent.closeTogether(this);
     return listening;
   }
 
   /** Ends all listening; the agent itself stays. */
   async close(): Promise<void> {
-    this.#open.delete(this);
+    this.#leaveAgent();
     this.#runs.close();
     await Promise.all([...this.#listening].map((server) => server.close()));
   }

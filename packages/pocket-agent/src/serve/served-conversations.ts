@@ -1,6 +1,7 @@
 // The conversations of those who talk to a served agent: an agent of their own each, forgotten when it is long unused.
+
+import { oldestOfLargest } from '@pocket-agent/kit';
 import type { PocketAgent } from '../agent/agent.ts';
-import { oldestOfLargest } from '../kit/fair-share.ts';
 
 type Agent = PocketAgent<unknown>;
 

@@ -10,11 +10,9 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { errorText, LONGEST_TIMER_MS, oldestOfLargest, PocketError } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../access/approval.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../access/remote-approval.ts';
-import { LONGEST_TIMER_MS } from '../kit/abort.ts';
-import { errorText, PocketError } from '../kit/errors.ts';
-import { oldestOfLargest } from '../kit/fair-share.ts';
 
 interface Question {
   id: string;

@@ -8,10 +8,8 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/client';
+import { errorText, issuesText, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/access.ts';
-import { errorText, issuesText, PocketError } from '../kit/errors.ts';
-import { OptionSet } from '../kit/options.ts';
-import { snapshot } from '../kit/snapshot.ts';
 import { frozen } from './shared-tools.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';

@@ -1,5 +1,6 @@
 // The tool calls in an answer of a model, read with care: models write broken JSON, and some repeat or forget ids.
 
+import { PocketError, snapshot } from '@pocket-agent/kit';
 import {
   type AssistantMessage,
   generatedPart,
@@ -7,8 +8,6 @@ import {
   providerResultPart,
   toolCallPart,
 } from '../base/messages.ts';
-import { PocketError } from '../kit/errors.ts';
-import { snapshot } from '../kit/snapshot.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { RequestedCall } from './tool-runner.ts';
 

@@ -1,8 +1,7 @@
 // What a tool returned, turned into what a model may read: every MCP content type, bounded in size, never empty.
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
-import { PocketError } from '../kit/errors.ts';
-import { redactError, redactSecrets } from '../kit/redaction.ts';
+import { PocketError, redactError, redactSecrets } from '@pocket-agent/kit';
 import { base64Bytes, capped, leftOut } from './result-size.ts';
 import { addedByStructure } from './structured-content.ts';
 import type { ToolCall, ToolContentPart, ToolResult } from './tools.ts';

@@ -1,14 +1,20 @@
 // The tool calls of one step: all at once, each through its hooks, each with exactly one result.
 import type { CallToolResult } from '@modelcontextprotocol/client';
+import {
+  abortable,
+  copyOf,
+  errorText,
+  isPocketError,
+  PocketError,
+  snapshot,
+  whatThereIs,
+  within,
+} from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
 import { type CallPlace, enter, refusalByPeople, refusalByRules } from '../access/permission.ts';
 import type { AgentHooks, HookContext } from '../agent/hooks.ts';
 import type { UnsignedEvent } from '../base/events.ts';
 import { asPartOf } from '../base/run-frame.ts';
-import { abortable, within } from '../kit/abort.ts';
-import { errorText, isPocketError, PocketError } from '../kit/errors.ts';
-import { copyOf, snapshot } from '../kit/snapshot.ts';
-import { whatThereIs } from '../kit/suggest.ts';
 import { checkedResult, errorToolResult, resultText, type ToolResultOptions, toToolResult } from './tool-result.ts';
 import type { ToolCall, ToolEntry, ToolResult, ToolTable } from './tools.ts';
 

@@ -1,6 +1,6 @@
 // Warns of more tools than models take well, since all of them go out with every model call, and of a filter that
 // hides all.
-import type { Logger } from '../kit/logger.ts';
+import type { Logger } from '@pocket-agent/kit';
 import type { ToolTable } from './tools.ts';
 
 /** OpenAI refuses more. */

@@ -1,5 +1,5 @@
 // Everything an agent can call, from all its sources, gathered once and again only when a source has changed.
-import { PocketError } from '../kit/errors.ts';
+import { PocketError } from '@pocket-agent/kit';
 import { type FunctionTool, functionTools, isFunctionTool } from './function-tool.ts';
 import { collectTools, type ListWait, type RenamedTool, ToolNames, type ToolSource, type ToolTable } from './tools.ts';
 

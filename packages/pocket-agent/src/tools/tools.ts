@@ -1,10 +1,10 @@
 // Tools as the agent sees them: sources that list and call MCP tools, gathered into one table with safe names.
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { sha256 } from '@pocket-agent/kit';
 import { type JudgedTool, type Judgement, judge } from '../access/access.ts';
+import { dropAbsent } from '../base/absent-names.ts';
 import { shortToolName, validToolName } from '../base/tool-names.ts';
-import { dropAbsent } from '../kit/absent-names.ts';
-import { sha256 } from '../kit/late-node.ts';
 import { ownArguments, repairSchema } from './tool-schema.ts';
 
 export interface ToolCall {

@@ -1,5 +1,5 @@
 // A poll in the channel.
-import type { ToolContext } from 'pocket-agent/tool-folder';
+import type { ToolContext } from '@pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 
 interface Poll {

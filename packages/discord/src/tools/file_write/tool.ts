@@ -1,6 +1,7 @@
 // A text as an attachment; nothing is written to a disk.
+
+import type { ToolContext } from '@pocket-agent/tool-folder';
 import { AttachmentBuilder } from 'discord.js';
-import type { ToolContext } from 'pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 
 export class Tools {

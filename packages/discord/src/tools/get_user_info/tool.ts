@@ -1,5 +1,5 @@
 // Who is asking.
-import type { ToolContext } from 'pocket-agent/tool-folder';
+import type { ToolContext } from '@pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 
 export class Tools {

@@ -1,8 +1,8 @@
 // Pages of one directory; only names that are listed there can be read.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ToolContext } from '@pocket-agent/tool-folder';
 import { PocketError } from 'pocket-agent';
-import type { ToolContext } from 'pocket-agent/tool-folder';
 
 export class Tools {
   async tool_pull_knowledge_base({ kb_name }: { kb_name: string }, { env, folder }: ToolContext) {

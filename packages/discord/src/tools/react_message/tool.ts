@@ -1,6 +1,7 @@
 // A reaction. What Discord refuses is told, not hidden.
+
+import type { ToolContext } from '@pocket-agent/tool-folder';
 import { PocketError } from 'pocket-agent';
-import type { ToolContext } from 'pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 
 export class Tools {

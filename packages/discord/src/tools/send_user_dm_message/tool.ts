@@ -1,5 +1,5 @@
 // A direct message to the person who is asking, in pieces that Discord takes.
-import type { ToolContext } from 'pocket-agent/tool-folder';
+import type { ToolContext } from '@pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 import { inertLinks, previewFlags } from '../../reply/inert-links.ts';
 import { splitMessage } from '../../reply/split.ts';

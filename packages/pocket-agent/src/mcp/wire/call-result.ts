@@ -6,8 +6,7 @@ import {
   SERVER_INFO_META_KEY,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { issuesText } from '../../kit/errors.ts';
-import { isObject } from '../../kit/options.ts';
+import { isObject, issuesText } from '@pocket-agent/kit';
 
 /** Results of other requests, which must not pass for that of a tool that said nothing. */
 const foreign = ['task', 'inputRequests', 'requestState'];

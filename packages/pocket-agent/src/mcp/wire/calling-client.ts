@@ -15,8 +15,7 @@ import {
   type StandardSchemaV1,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { errorText } from '../../kit/errors.ts';
-import { Numbered } from '../../kit/numbered.ts';
+import { errorText, Numbered } from '@pocket-agent/kit';
 import { checkedToolResult, refuseManyBlocks, textResultOf } from './call-result.ts';
 import { Cancellation } from './cancellation.ts';
 

@@ -1,7 +1,7 @@
 // One tools/call, and its result checked against the output schema of the tool.
 import { type CallToolResult, ProtocolError, type Tool } from '@modelcontextprotocol/client';
+import { PocketError } from '@pocket-agent/kit';
 import { checkForeign, type Verdict } from '../../base/foreign-schema.ts';
-import { PocketError } from '../../kit/errors.ts';
 import type { CallingClient, CallOptions } from './calling-client.ts';
 
 /** The server has not run the call: since the tool was listed, some of its arguments must travel as headers too. */

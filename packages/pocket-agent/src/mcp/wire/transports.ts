@@ -4,8 +4,8 @@ import type { FetchLike, JSONRPCMessage, SSEClientTransportOptions, Transport } 
 import { InMemoryTransport, SSEClientTransport, SseError, serializeMessage } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import type { McpServerFactory } from '@modelcontextprotocol/server';
+import { PocketError } from '@pocket-agent/kit';
 import spawn from 'cross-spawn';
-import { PocketError } from '../../kit/errors.ts';
 import type { InProcessServer } from '../mcp-config.ts';
 import { Linger } from './linger.ts';
 import { MessageLines, readMessage } from './message-lines.ts';

@@ -1,0 +1,95 @@
+// The card of a served agent: what it is, what it takes and where it is reached.
+
+import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
+import { readProfile, refusalBy } from 'pocket-agent/internal';
+import type { A2aServerOptions } from './server-options.ts';
+import type { AgentCard, AgentSkill } from './wire.ts';
+
+export const RPC_PATH = '/a2a/jsonrpc';
+export const REST_PATH = '/a2a/rest';
+
+interface CardSource extends Pick<A2aServerOptions, 'card' | 'skills' | 'profile' | 'pushNotifications'> {
+  agent: PocketAgent<unknown>;
+  /** The address of the server, without a slash at its end. */
+  base: string;
+  /** Whether callers must send a bearer token. */
+  hasTokens: boolean;
+}
+
+export async function makeCard(source: CardSource): Promise<AgentCard> {
+  const { agent, base, hasTokens, card = {}, pushNotifications } = source;
+  const { name, roleDescription, allowImages } = agent;
+  return {
+    name,
+    description: roleDescription ?? `The agent ${name}.`,
+    version: '1.0.0',
+    supportedInterfaces: [
+      { url: base + RPC_PATH, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: base + REST_PATH, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      { url: base + RPC_PATH, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    ],
+    capabilities: { streaming: true, pushNotifications: pushNotifications !== false },
+    defaultInputModes: ['text/plain', 'application/json', ...(allowImages ? ['image/png', 'image/jpeg'] : [])],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    ...(hasTokens ? bearer : {}),
+    ...card,
+    skills: card.skills ?? (await skillsOf(source)),
+  };
+}
+
+const bearer: Pick<AgentCard, 'securitySchemes' | 'securityRequirements'> = {
+  securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+  securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+};
+
+async function skillsOf({ agent, skills, profile }: CardSource): Promise<AgentSkill[]> {
+  const { name, roleDescription } = agent;
+  const talk = { id: 'message', name, description: roleDescription ?? `Talks to ${name}.`, tags: ['agent'] };
+  if (skills !== 'tools') return [talk];
+  const isAllowed = profile === undefined ? () => true : allowedBy(profile);
+  return (await agent.listTools()).filter(isAllowed).map(({ name: id, capability, tool }) => ({
+    id,
+    name: tool.title ?? id,
+    description: tool.description ?? id,
+    tags: [capability],
+  }));
+}
+
+function allowedBy(profile: ProfileName | Profile) {
+  const read = readProfile(profile);
+  return (tool: Parameters<typeof refusalBy>[1]) => refusalBy(read, tool) === undefined;
+}
+
+/** The card with what peers of version 0.3 look for beside what is there: an address, and the older kind of schemes. */
+export function withLegacyFields(card: AgentCard): object {
+  const { url } = card.supportedInterfaces.find(({ protocolVersion }) => protocolVersion === '0.3') ?? {};
+  if (url === undefined) return card;
+  const schemes = Object.entries(card.securitySchemes ?? {}).map(([name, scheme]) => [name, legacyScheme(scheme)]);
+  return {
+    ...card,
+    url,
+    preferredTransport: 'JSONRPC',
+    protocolVersion: '0.3.0',
+    ...(card.securitySchemes ? { securitySchemes: Object.fromEntries(schemes) } : {}),
+    ...(card.securityRequirements ? { security: card.securityRequirements.map(legacyRequirement) } : {}),
+  };
+}
+
+const legacyTypes: Record<string, string> = {
+  httpAuthSecurityScheme: 'http',
+  apiKeySecurityScheme: 'apiKey',
+  oauth2SecurityScheme: 'oauth2',
+  openIdConnectSecurityScheme: 'openIdConnect',
+  mtlsSecurityScheme: 'mutualTLS',
+};
+
+function legacyScheme(scheme: Record<string, unknown>): object {
+  const [kind = '', value] = Object.entries(scheme)[0] ?? [];
+  if (typeof value !== 'object' || value === null) return scheme;
+  const { location, ...rest } = value as Record<string, unknown>;
+  return { ...scheme, type: legacyTypes[kind], ...rest, ...(location === undefined ? {} : { in: location }) };
+}
+
+function legacyRequirement({ schemes }: { schemes: Record<string, { list?: string[] }> }): object {
+  return Object.fromEntries(Object.entries(schemes).map(([name, { list = [] }]) => [name, list]));
+}

@@ -1,0 +1,205 @@
+// A2A over HTTP as a web-standard handler: the card, JSON-RPC and REST, with a guard before all of them.
+import { createHash } from 'node:crypto';
+import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
+import {
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import { requestFault } from '@pocket-agent/http/json-weight';
+import { PocketError } from '@pocket-agent/kit';
+import { readProfile } from 'pocket-agent/internal';
+import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
+import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
+import { eventStream } from './event-stream.ts';
+import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
+import { restCall } from './rest.ts';
+import type { A2aAccessOptions, A2aCaller, Call } from './server-options.ts';
+import { type AgentCard, CARD_PATH, VERSION_HEADER } from './wire.ts';
+
+const CARD_SECONDS = 300;
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+interface HandlerOptions extends A2aAccessOptions {
+  host: string;
+  protocol: A2aProtocol;
+  maxBodyBytes: number;
+  /** The card of a server with this address. */
+  card(base: string): Promise<AgentCard>;
+}
+
+type Authenticate = (request: Request) => Promise<Pick<Call, 'caller' | 'isAuthenticated' | 'isOneOfMany'> | Response>;
+
+export function makeHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
+  const { protocol, maxBodyBytes, url: base } = options;
+  const guard = makeGuard(options);
+  const authenticate = makeAuthenticate(options);
+  const prefix = base ? new URL(base).pathname.replace(/\/$/, '') : '';
+
+  const answer = async (body: Record<string, unknown>, call: Call) =>
+    versionRefusal(body.method, call.version) ?? protocol.handle(body, call);
+
+  const serve = async (request: Request, url: URL, path: string): Promise<Response> => {
+    const isRest = path.startsWith(`${REST_PATH}/`);
+    if (!isRest && (path !== RPC_PATH || request.method !== 'POST')) return notFound();
+    const known = await authenticate(request);
+    if (known instanceof Response) return known;
+    const version = minor(request.headers.get(VERSION_HEADER) || versionIn(url) || '0.3');
+    const call: Call = { ...known, tenant: '', version, signal: request.signal };
+    const read = await readBody(request, maxBodyBytes, isRest);
+    if ('error' in read) return refused(isRest, read.error, read.status);
+    if (!isRest) return rpcResponse(await answer(read.body, call), read.body.id);
+    const operation = restCall(request.method, path.slice(REST_PATH.length), url.searchParams, read.body);
+    if (!operation) return notFound();
+    const { method, params, status = 200 } = operation;
+    return restResponse(await answer({ jsonrpc: '2.0', id: 1, method, params }, call), status);
+  };
+
+  return async (request) => {
+    const stopped = guard(request);
+    if (stopped) return stopped;
+    const url = new URL(request.url);
+    const path = routePath(url.pathname, prefix);
+    if (path !== `/${CARD_PATH}`) return serve(request, url, path);
+    return cardResponse(request, await options.card(base?.replace(/\/$/, '') ?? url.origin));
+  };
+}
+
+/** Without the prefix, which a proxy may have removed already, and without the trailing slash that some clients add. */
+function routePath(pathname: string, prefix: string): string {
+  const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  return path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function makeGuard({ host, url, allowedHosts, allowedOrigins }: HandlerOptions) {
+  const own = url ? [host, new URL(url).hostname] : [host];
+  const hosts = [...(allowedHosts ?? [...localhostAllowedHostnames(), ...own])];
+  const origins = [...(allowedOrigins ?? localhostAllowedOrigins())];
+  return (request: Request) => {
+    // a request that was made in this process has no such header
+    const hasHost = request.headers.has('host');
+    const named = hasHost ? request : new Request(request.url, { headers: { host: new URL(request.url).host } });
+    return hostHeaderValidationResponse(named, hosts) ?? originValidationResponse(request, origins);
+  };
+}
+
+function makeAuthenticate(options: HandlerOptions): Authenticate {
+  const { authenticate, token, tokens } = options;
+  if (authenticate && (token !== undefined || tokens !== undefined))
+    throw new PocketError('CONFIG_INVALID', 'An A2A server takes "authenticate", or "token" and "tokens", not both.');
+  if (authenticate) {
+    return async (request) => {
+      const caller = await authenticate(request);
+      return caller ? { caller: withProfile(caller), isAuthenticated: true, isOneOfMany: true } : unauthorized();
+    };
+  }
+  const gate = bearerGate(options);
+  if (!gate) return async () => ({ caller: { id: 'anybody' }, isAuthenticated: false, isOneOfMany: false });
+  const isOneOfMany = hasSeveralCallers(options);
+  return async (request) => {
+    const auth = await gate(request);
+    if (auth instanceof Response) return auth;
+    const profile = auth.extra?.profile as A2aCaller['profile'];
+    return { caller: { id: auth.clientId, ...(profile ? { profile } : {}) }, isAuthenticated: true, isOneOfMany };
+  };
+}
+
+function withProfile({ id, profile }: A2aCaller): A2aCaller {
+  return { id, ...(profile === undefined ? {} : { profile: readProfile(profile) }) };
+}
+
+function cardResponse(request: Request, card: AgentCard): Response {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return notFound();
+  const isModern = request.headers.get(VERSION_HEADER)?.startsWith('1.');
+  const body = JSON.stringify(isModern ? card : withLegacyFields(card));
+  const etag = `"${createHash('sha256').update(body).digest('hex').slice(0, 32)}"`;
+  const headers = { etag, 'cache-control': `public, max-age=${CARD_SECONDS}`, vary: 'A2A-Version' };
+  const known = request.headers
+    .get('if-none-match')
+    ?.split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''));
+  if (known?.some((tag) => tag === etag || tag === '*')) return new Response(null, { status: 304, headers });
+  return new Response(request.method === 'HEAD' ? null : body, {
+    headers: { ...headers, 'content-type': 'application/json' },
+  });
+}
+
+type Body = { body: Record<string, unknown> } | { error: NonNullable<RpcAnswer['error']>; status?: number };
+
+async function readBody(request: Request, maxBytes: number, isRest: boolean): Promise<Body> {
+  if (request.method === 'GET' || request.method === 'DELETE') return { body: {} };
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  const isJson = type === 'application/json' || (isRest && (type === 'application/a2a+json' || type === undefined));
+  if (!isJson) return { error: rpcError(new ContentTypeNotSupportedError('The body must be application/json.')) };
+  const bytes = await readBytes(request, maxBytes);
+  const fault = bytes ? requestFault(bytes) : `The body is larger than ${maxBytes} bytes`;
+  if (!bytes || fault) return { error: { code: INVALID_REQUEST, message: `${fault}.` }, status: 413 };
+  const text = bytes.toString();
+  if (isRest && (text === '' || text === 'null')) return { body: {} };
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return { body: { ...body } };
+    return { error: { code: INVALID_REQUEST, message: 'The body must be one JSON object.' } };
+  } catch {
+    return { error: { code: PARSE_ERROR, message: 'The body is not JSON.' } };
+  }
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function rpcResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, id: unknown = null): Promise<Response> {
+  const envelope = ({ result, error }: RpcAnswer) => ({ jsonrpc: '2.0', id, ...(error ? { error } : { result }) });
+  if (!(Symbol.asyncIterator in answer)) return Response.json(envelope(answer));
+  return eventStream(answer, envelope, (error) => Response.json(envelope({ error: rpcError(error) })));
+}
+
+async function restResponse(answer: RpcAnswer | AsyncGenerator<RpcAnswer>, status: number): Promise<Response> {
+  const fail = (error: NonNullable<RpcAnswer['error']>) => refused(true, error);
+  if (Symbol.asyncIterator in answer)
+    return eventStream(
+      answer,
+      ({ result }) => result,
+      (error) => fail(rpcError(error)),
+    );
+  if (answer.error) return fail(answer.error);
+  if (status === 204) return new Response(null, { status });
+  return Response.json(answer.result, { status, headers: { 'content-type': 'application/a2a+json' } });
+}
+
+function refused(isRest: boolean, error: NonNullable<RpcAnswer['error']>, status?: number): Response {
+  if (!isRest) return Response.json({ jsonrpc: '2.0', id: null, error }, { status: status ?? 200 });
+  const told = restError(error);
+  return Response.json(told.body, {
+    status: status ?? told.status,
+    headers: { 'content-type': 'application/a2a+json' },
+  });
+}
+
+/** The specification allows it there as well. */
+function versionIn({ searchParams }: URL): string | undefined {
+  return [...searchParams].find(([name]) => name.toLowerCase() === VERSION_HEADER)?.[1];
+}
+
+/** Patches do not count. */
+function minor(version: string): string {
+  return version.split('.').slice(0, 2).join('.');
+}
+
+function unauthorized(): Response {
+  return Response.json({ error: 'unauthorized' }, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function notFound(): Response {
+  return Response.json({ error: 'not found' }, { status: 404 });
+}

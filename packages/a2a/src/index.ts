@@ -1,0 +1,12 @@
+// The public names of `@pocket-agent/a2a`. Importing it adds `asA2aServer()` to agents; the A2A SDK is loaded with its first use.
+export { type RemoteAgentOptions, remoteAgent } from './remote-agent.ts';
+export { A2aServer } from './server.ts';
+export type {
+  A2aAccessOptions,
+  A2aCaller,
+  A2aListening,
+  A2aListenOptions,
+  A2aServerOptions,
+  PushOptions,
+} from './server-options.ts';
+export type { AgentCard, AgentSkill } from './wire.ts';

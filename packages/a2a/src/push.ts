@@ -1,0 +1,176 @@
+// Webhooks that hear of the tasks of their owner: guarded, authenticated, tried again a few times.
+import { randomUUID } from 'node:crypto';
+import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
+import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
+import { delay, errorText, type Logger, oldestOfLargest } from '@pocket-agent/kit';
+import { type Call, type PushOptions, scopeOf } from './server-options.ts';
+import type { PushConfig, Task } from './wire.ts';
+
+const MOST_PER_TASK = 10;
+const TIMEOUT_MS = 10_000;
+
+export interface Notification {
+  body: string;
+  contentType: string;
+}
+
+interface PushNotificationsOptions extends PushOptions {
+  logger: Logger;
+  /** Tasks that are over and whose webhooks are still kept. */
+  maxTasks: number;
+  /** Whether a webhook of the task with this key, its scope and id, may have something to hear. */
+  isRunning(key: string): boolean;
+  /** What a webhook is sent, in the version of the protocol in which it was named. */
+  serialize(task: Task, version: string): Notification;
+}
+
+interface Webhook {
+  config: PushConfig;
+  owner: string;
+  version: string;
+}
+
+export class PushNotifications {
+  readonly #options: PushNotificationsOptions;
+  readonly #fetch: HttpFetch;
+  readonly #webhooks = new Map<string, Webhook[]>();
+  /** What a webhook hears comes in order, one after the other. */
+  readonly #lines = new Map<Webhook, Promise<void>>();
+  readonly #closing = new AbortController();
+
+  constructor(options: PushNotificationsOptions) {
+    const { allowHosts = [] } = options;
+    this.#options = options;
+    this.#fetch = makeFetch({
+      guard: 'public',
+      allowHosts,
+      redirects: 'refuse',
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: 65_536,
+    });
+  }
+
+  /** Throws for an address that can never be called. Where it leads to is looked at when it is called. */
+  check({ url: text }: PushConfig): void {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const isKnown = url && this.#options.allowHosts?.some((host) => isHost(host, url));
+    const isSafe = url?.protocol === 'https:' || (isKnown && url.protocol === 'http:');
+    if (!isSafe || url?.username || url?.password)
+      throw new RequestMalformedError('The url of a webhook must be an https address without credentials in it.');
+  }
+
+  /** One without an id is the one with the same address and token, if there is such. */
+  add(call: Call, taskId: string, given: PushConfig): PushConfig {
+    this.check(given);
+    const key = scopeOf(call) + taskId;
+    const webhooks = this.#webhooks.get(key) ?? [];
+    const known = webhooks.find(({ config }) => isSame(config, given));
+    const config = { ...given, taskId, id: given.id || known?.config.id || randomUUID() };
+    if (known) {
+      // the same object, so that what it hears from now on comes after what is on its way
+      known.config = config;
+      known.version = call.version;
+      return config;
+    }
+    if (webhooks.length >= MOST_PER_TASK)
+      throw new RequestMalformedError(`A task has at most ${MOST_PER_TASK} webhooks.`);
+    this.#webhooks.set(key, [...webhooks, { config, owner: call.caller.id, version: call.version }]);
+    this.#makeRoom();
+    return config;
+  }
+
+  list(call: Call, taskId: string): PushConfig[] {
+    return (this.#webhooks.get(scopeOf(call) + taskId) ?? []).map(({ config }) => config);
+  }
+
+  get(call: Call, taskId: string, id: string): PushConfig {
+    const found = this.list(call, taskId).find((config) => config.id === id);
+    if (!found) throw new TaskNotFoundError(`Task ${taskId} has no webhook ${id}.`);
+    return found;
+  }
+
+  remove(call: Call, taskId: string, id: string): void {
+    const key = scopeOf(call) + taskId;
+    const left = (this.#webhooks.get(key) ?? []).filter(({ config }) => config.id !== id);
+    if (left.length > 0) this.#webhooks.set(key, left);
+    else this.#webhooks.delete(key);
+  }
+
+  notify(call: Call, task: Task): void {
+    for (const webhook of this.#webhooks.get(scopeOf(call) + task.id) ?? []) {
+      const before = this.#lines.get(webhook) ?? Promise.resolve();
+      const line = before
+        .then(() => this.#deliver(webhook, task))
+        .catch((error) => this.#logFailure(webhook, task, error))
+        .finally(() => {
+          if (this.#lines.get(webhook) === line) this.#lines.delete(webhook);
+        });
+      this.#lines.set(webhook, line);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the server was closed'));
+    await Promise.all(this.#lines.values());
+    this.#fetch.close();
+  }
+
+  /** Only among tasks that are over: others must be heard of to their end, and are bounded where they are begun. */
+  #makeRoom(): void {
+    const { maxTasks, isRunning } = this.#options;
+    if (this.#webhooks.size <= maxTasks) return;
+    const over = [...this.#webhooks].filter(([key]) => !isRunning(key));
+    if (over.length <= maxTasks) return;
+    const oldest = oldestOfLargest(over.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
+    if (oldest !== undefined) this.#webhooks.delete(oldest);
+  }
+
+  async #deliver({ config, version }: Webhook, task: Task): Promise<void> {
+    const { maxTries = 3, retryDelayMs = 1_000 } = this.#options;
+    const { signal } = this.#closing;
+    const { body, contentType } = this.#options.serialize(task, version);
+    const headers = { 'content-type': contentType, ...credentials(config) };
+    for (let tries = 1; ; tries++) {
+      const problem = await this.#post(config.url, { method: 'POST', headers, body, signal });
+      if (problem === undefined) return;
+      if (tries >= maxTries) throw new Error(problem);
+      await delay(retryDelayMs * 2 ** (tries - 1), signal);
+    }
+  }
+
+  /** Undefined when it was taken, else why it may be tried again; throws when it makes no sense to. */
+  async #post(url: string, init: RequestInit): Promise<string | undefined> {
+    let response: Response;
+    try {
+      response = await this.#fetch(url, init);
+    } catch (error) {
+      init.signal?.throwIfAborted();
+      if (error instanceof FetchError && error.code !== 'TIMEOUT') throw error;
+      return errorText(error);
+    }
+    await response.body?.cancel();
+    if (response.ok) return undefined;
+    const problem = `it answered ${response.status}`;
+    if (response.status === 429 || response.status >= 500) return problem;
+    throw new Error(problem);
+  }
+
+  /** Only the host: what stands behind it may be a secret. */
+  #logFailure({ config }: Webhook, task: Task, error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    const reason = error instanceof FetchError ? error.code : errorText(error);
+    const { host } = new URL(config.url);
+    this.#options.logger.warn(`The webhook at ${host} did not hear of task ${task.id}: ${reason}`);
+  }
+}
+
+function isSame(known: PushConfig, { id, url, token }: PushConfig): boolean {
+  return id ? known.id === id : known.url === url && known.token === token;
+}
+
+function credentials({ token, authentication }: PushConfig): Record<string, string> {
+  return {
+    ...(token ? { 'x-a2a-notification-token': token } : {}),
+    ...(authentication?.credentials ? { authorization: `${authentication.scheme} ${authentication.credentials}` } : {}),
+  };
+}

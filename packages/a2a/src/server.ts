@@ -1,0 +1,61 @@
+// An agent as an A2A server: on a port of its own, or as a handler inside another server.
+import { PocketAgent } from 'pocket-agent';
+import { checkServedApprovals, readProfile } from 'pocket-agent/internal';
+import {
+  type A2aListening,
+  type A2aListenOptions,
+  type A2aServerOptions,
+  listenOptions,
+  serverOptions,
+} from './server-options.ts';
+import type { A2aService } from './service.ts';
+
+export class A2aServer {
+  readonly #agent: PocketAgent<unknown>;
+  readonly #options: A2aServerOptions;
+  #leaveAgent: () => void;
+  #service: Promise<A2aService> | undefined;
+
+  /** The server closes with its agent. */
+  constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
+    serverOptions.check(options);
+    if (options.profile !== undefined) readProfile(options.profile);
+    checkServedApprovals(options.approvals);
+    this.#agent = agent;
+    this.#options = options;
+    this.#leaveAgent = agent.closeTogether(this);
+  }
+
+  /** Handles one request, for an HTTP server that has other routes too. Set `url` to its address. */
+  readonly fetch = async (request: Request): Promise<Response> => (await this.#load()).fetch(request);
+
+  /** Serves HTTP until `close()`. These options take precedence over those of the server. */
+  async listen(options: A2aListenOptions = {}): Promise<A2aListening> {
+    listenOptions.check(options);
+    this.#leaveAgent = this.#agent.closeTogether(this);
+    return (await this.#load()).listen(options);
+  }
+
+  /** Stops listening and ends all tasks; the agent stays open. */
+  async close(): Promise<void> {
+    this.#leaveAgent();
+    await (await this.#service)?.close();
+  }
+
+  /** The A2A SDK takes 200 ms to load, so it is loaded with the first request. */
+  #load(): Promise<A2aService> {
+    this.#service ??= import('./service.ts').then(({ A2aService }) => new A2aService(this.#agent, this.#options));
+    return this.#service;
+  }
+}
+
+declare module 'pocket-agent' {
+  interface PocketAgent<Answer> {
+    /** This agent as an A2A server. Importing `@pocket-agent/a2a` adds this method. */
+    asA2aServer(options?: A2aServerOptions): A2aServer;
+  }
+}
+
+PocketAgent.prototype.asA2aServer = function asA2aServer(this: PocketAgent<unknown>, options = {}): A2aServer {
+  return new A2aServer(this, options);
+};

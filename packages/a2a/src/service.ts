@@ -1,0 +1,112 @@
+// The A2A service of one agent: its tasks, conversations and webhooks, and the servers it listens with.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
+import { errorText } from '@pocket-agent/kit';
+import type { PocketAgent } from 'pocket-agent';
+import { Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { makeCard } from './card.ts';
+import { makeHandler } from './http-handler.ts';
+import { PushNotifications } from './push.ts';
+import { A2aProtocol, keepIn, serializeNotification } from './request-handler.ts';
+import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions } from './server-options.ts';
+import { TaskMemory } from './task-memory.ts';
+import { Tasks } from './tasks.ts';
+import { type AgentCard, CARD_PATH } from './wire.ts';
+
+export class A2aService {
+  readonly fetch = async (request: Request): Promise<Response> => {
+    this.#fetch ??= this.#makeHandler('localhost', this.#options);
+    return this.#fetch(request);
+  };
+  readonly #agent: PocketAgent<unknown>;
+  readonly #options: A2aServerOptions;
+  readonly #conversations: Conversations;
+  readonly #push: PushNotifications | undefined;
+  readonly #tasks: Tasks;
+  readonly #protocol: A2aProtocol;
+  readonly #listening = new Set<A2aListening>();
+  #fetch: ((request: Request) => Promise<Response>) | undefined;
+
+  constructor(agent: PocketAgent<unknown>, options: A2aServerOptions) {
+    const { logger } = agent;
+    const { taskStore, pushNotifications = {}, maxTasks = 1_000, maxConversations = 1_000 } = options;
+    this.#agent = agent;
+    this.#options = { ...options };
+    const keeper = taskStore ? keepIn(taskStore) : new TaskMemory(maxTasks);
+    const onError = (error: unknown) => logger.error(`${agent.name} as an A2A server: ${errorText(error)}`);
+    this.#conversations = new Conversations({
+      most: maxConversations,
+      make: () => options.createAgent?.() ?? agent.fork(),
+      onError,
+    });
+    this.#push = pushNotifications
+      ? new PushNotifications({
+          ...pushNotifications,
+          logger,
+          maxTasks,
+          isRunning: (key) => this.#tasks.isRunning(key),
+          serialize: serializeNotification,
+        })
+      : undefined;
+    this.#tasks = new Tasks({ ...options, agent, keeper, conversations: this.#conversations, push: this.#push });
+    const card = () => this.#card('http://localhost', options);
+    this.#protocol = new A2aProtocol({ tasks: this.#tasks, keeper, push: this.#push, card, onError });
+  }
+
+  /** Serves HTTP until `close()`. What is given here goes before what the server was made with. */
+  async listen(given: A2aListenOptions = {}): Promise<A2aListening> {
+    const { host = '127.0.0.1', port = 0, ...access } = given;
+    const options = { ...this.#options, ...access };
+    if (!isLocal(host) && !hasCallers(options))
+      this.#agent.logger.warn(`${this.#agent.name} listens on ${host} without a token: whoever gets there may use it.`);
+    const shownHost = host.includes(':') ? `[${host}]` : host;
+    const fetch = this.#makeHandler(shownHost, options);
+    const onerror = (error: Error) => this.#agent.logger.debug(`A2A over HTTP: ${errorText(error)}`);
+    const handle = toNodeHandler({ fetch }, { onerror, maxRequestBodySize: options.maxBodyBytes ?? 4_194_304 });
+    const server = createServer((request, response) => {
+      if (!refuseUnreadable(request, response)) void handle(request, response);
+    });
+    await startListening(server, host, port).catch((error) => {
+      throw cannotListen(error);
+    });
+    server.on('error', onerror);
+    const url = options.url?.replace(/\/$/, '') ?? `http://${shownHost}:${(server.address() as AddressInfo).port}`;
+    const listening: A2aListening = {
+      url,
+      cardUrl: `${url}/${CARD_PATH}`,
+      close: async () => {
+        this.#listening.delete(listening);
+        const closed = new Promise((resolve) => server.close(resolve));
+        server.closeAllConnections();
+        await closed;
+      },
+    };
+    this.#listening.add(listening);
+    return listening;
+  }
+
+  /** Ends all listening and all tasks; the agent itself stays. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#listening].map((server) => server.close()));
+    await this.#tasks.close();
+    await this.#push?.close();
+    this.#conversations.close();
+  }
+
+  #makeHandler(host: string, options: A2aServerOptions): (request: Request) => Promise<Response> {
+    const { maxBodyBytes = 4_194_304 } = options;
+    const card = (base: string) => this.#card(base, options);
+    return makeHandler({ ...options, host, protocol: this.#protocol, maxBodyBytes, card });
+  }
+
+  #card(base: string, options: A2aServerOptions): Promise<AgentCard> {
+    const hasTokens = options.token !== undefined || options.tokens !== undefined;
+    return makeCard({ ...options, agent: this.#agent, base, hasTokens });
+  }
+}
+
+function hasCallers({ token, tokens, authenticate }: A2aAccessOptions): boolean {
+  return token !== undefined || tokens !== undefined || authenticate !== undefined;
+}

@@ -1,0 +1,76 @@
+// Tasks that are over, in memory: the latest of them, each for its owner only.
+import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import { oldestOfLargest } from '@pocket-agent/kit';
+import { type Call, scopeOf } from './server-options.ts';
+import type { Task } from './wire.ts';
+
+export interface TaskFilter {
+  contextId?: string;
+  status?: string;
+  statusTimestampAfter?: string;
+  pageSize?: number;
+  pageToken?: string;
+  historyLength?: number;
+  includeArtifacts?: boolean;
+}
+
+export interface TaskPage {
+  tasks: Task[];
+  nextPageToken: string;
+  pageSize: number;
+  totalSize: number;
+}
+
+export interface TaskKeeper {
+  save(call: Call, task: Task): Promise<void>;
+  load(call: Call, id: string): Promise<Task | undefined>;
+  list(call: Call, filter: TaskFilter): Promise<TaskPage>;
+}
+
+export class TaskMemory implements TaskKeeper {
+  readonly #most: number;
+  readonly #tasks = new Map<string, { task: Task; scope: string; owner: string }>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  async save(call: Call, task: Task): Promise<void> {
+    const scope = scopeOf(call);
+    this.#tasks.delete(scope + task.id);
+    this.#tasks.set(scope + task.id, { task, scope, owner: call.caller.id });
+    if (this.#tasks.size <= this.#most) return;
+    const oldest = oldestOfLargest([...this.#tasks].map(([key, { owner }]) => [key, owner] as const));
+    if (oldest !== undefined) this.#tasks.delete(oldest);
+  }
+
+  async load(call: Call, id: string): Promise<Task | undefined> {
+    const found = this.#tasks.get(scopeOf(call) + id);
+    return found && structuredClone(found.task);
+  }
+
+  /** Newest first. */
+  async list(call: Call, filter: TaskFilter): Promise<TaskPage> {
+    const { contextId, status, statusTimestampAfter, pageSize = 50, pageToken, includeArtifacts } = filter;
+    const scope = scopeOf(call);
+    const after = statusTimestampAfter ? Date.parse(statusTimestampAfter) : Number.NEGATIVE_INFINITY;
+    const all = [...this.#tasks.values()]
+      .filter((entry) => entry.scope === scope)
+      .map(({ task }) => task)
+      .filter((task) => !contextId || task.contextId === contextId)
+      .filter((task) => !status || task.status.state === status)
+      .filter((task) => timeOf(task) > after)
+      .sort((left, right) => timeOf(right) - timeOf(left) || (left.id < right.id ? 1 : -1));
+    const from = pageToken ? all.findIndex(({ id }) => id === pageToken) : 0;
+    if (from < 0) throw new RequestMalformedError('pageToken is not one of this list, or no longer.');
+    const tasks = all.slice(from, from + pageSize).map((task) => {
+      const { artifacts, ...rest } = structuredClone(task);
+      return includeArtifacts && artifacts ? { ...rest, artifacts } : rest;
+    });
+    return { tasks, nextPageToken: all[from + pageSize]?.id ?? '', pageSize, totalSize: all.length };
+  }
+}
+
+function timeOf({ status: { timestamp } }: Task): number {
+  return timestamp ? Date.parse(timestamp) : 0;
+}

@@ -1,0 +1,116 @@
+// What a person types in a chat: one message at a time, with editing, completion, history, and pastes kept whole.
+import { createInterface } from 'node:readline';
+import { canMoveCursor } from '../terminal/style.ts';
+import type { ChatHistory } from './chat-history.ts';
+import { asOneLine, fromOneLine, leavePastes, markPastes, PasteFilter } from './paste-filter.ts';
+
+export type Completer = (line: string) => [matches: string[], completed: string];
+
+export interface ChatInputOptions {
+  input: NodeJS.ReadStream;
+  output: NodeJS.WriteStream;
+  history: ChatHistory;
+  complete: Completer;
+}
+
+export type Typed = { kind: 'message'; text: string } | { kind: 'interrupt'; hadText: boolean } | { kind: 'end' };
+
+interface Line {
+  kind: 'line' | 'interrupt' | 'end';
+  text: string;
+}
+
+const nothing: Completer = (line) => [[], line];
+
+export class ChatInput {
+  readonly #options: ChatInputOptions;
+  /** Whole lines that came before they were asked for, and the beginning of one. */
+  readonly #ahead: string[] = [];
+  #begun = '';
+
+  constructor(options: ChatInputOptions) {
+    this.#options = options;
+  }
+
+  /** A message; a line that ends with a backslash goes on in the next. */
+  async read(prompt: string, signal: AbortSignal): Promise<Typed> {
+    const parts: string[] = [];
+    for (;;) {
+      const { kind, text } = await this.#line(parts.length === 0 ? prompt : '… ', signal, true);
+      if (kind === 'interrupt') return { kind, hadText: text !== '' || parts.length > 0 };
+      if (kind === 'end') return { kind };
+      const goesOn = /(?<!\\)(?:\\\\)*\\$/.test(text);
+      parts.push(goesOn ? text.slice(0, -1) : text);
+      if (goesOn) continue;
+      const message = fromOneLine(parts.join('\n')).trim();
+      if (message === '') {
+        parts.length = 0;
+        continue;
+      }
+      await this.#options.history.add(message);
+      return { kind: 'message', text: message };
+    }
+  }
+
+  /** Undefined when there was no answer. */
+  async confirm(question: string, signal: AbortSignal): Promise<boolean | undefined> {
+    for (;;) {
+      const { kind, text } = await this.#line(`${question} y(es) / n(o)? `, signal, false);
+      if (kind !== 'line') return undefined;
+      if (/^y(es)?$/i.test(text.trim())) return true;
+      if (/^no?$/i.test(text.trim())) return false;
+    }
+  }
+
+  async #line(prompt: string, signal: AbortSignal, isMessage: boolean): Promise<Line> {
+    const { input, output, history, complete } = this.#options;
+    const early = this.#ahead.shift();
+    if (early !== undefined) {
+      output.write(`${prompt}${early}\n`);
+      return { kind: 'line', text: early };
+    }
+    const hasKeys = canMoveCursor(output);
+    const keys = new PasteFilter(input);
+    const lines = createInterface({
+      input: hasKeys ? keys : input,
+      output,
+      terminal: hasKeys,
+      prompt,
+      history: isMessage ? history.entries.map(asOneLine).reverse() : [],
+      historySize: isMessage ? history.entries.length + 1 : 0,
+      completer: isMessage ? complete : nothing,
+      removeHistoryDuplicates: true,
+    });
+    const typed = Promise.withResolvers<Line>();
+    let isAnswered = false;
+    lines.on('line', (text) => {
+      if (isAnswered) this.#ahead.push(text);
+      else typed.resolve({ kind: 'line', text });
+      isAnswered = true;
+    });
+    lines.on('SIGINT', () => typed.resolve({ kind: 'interrupt', text: lines.line }));
+    lines.on('close', () => typed.resolve({ kind: 'end', text: '' }));
+    const aborted = () => typed.resolve({ kind: 'interrupt', text: '' });
+    signal.addEventListener('abort', aborted, { once: true });
+    if (signal.aborted) aborted();
+    try {
+      if (hasKeys) {
+        input.pipe(keys);
+        output.write(markPastes);
+      }
+      lines.prompt();
+      if (hasKeys && this.#begun) lines.write(this.#begun);
+      this.#begun = '';
+      const line = await typed.promise;
+      if (line.kind === 'line') this.#begun = lines.line;
+      else output.write('\n');
+      return line;
+    } finally {
+      signal.removeEventListener('abort', aborted);
+      lines.close();
+      input.unpipe(keys);
+      input.pause();
+      if (hasKeys) output.write(leavePastes);
+    }
+  }
+}

@@ -1,0 +1,219 @@
+// A conversation in the terminal: messages and commands, until /exit, Ctrl-D, or Ctrl-C twice.
+
+import { didYouMean, errorText, printable, printableText } from '@pocket-agent/kit';
+import type { ToolFolder } from '@pocket-agent/tool-folder';
+import { type PocketAgent, type Profile, type ProfileName, resolveModel } from 'pocket-agent';
+import { exitCodes } from '../command-line/exit-codes.ts';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import { commandText } from '../command-line/report-error.ts';
+import { countedMessages, Session } from '../files/sessions.ts';
+import { type Approver, makeApprover } from '../questions/approver.ts';
+import type { AgentRequest } from '../setup/agent-options.ts';
+import { chooseModel } from '../setup/choose-model.ts';
+import { offerFoundConfigs } from '../setup/found-configs.ts';
+import { makeAgent } from '../setup/make-agent.ts';
+import { settingsFor } from '../setup/model-settings.ts';
+import { SwitchableModel } from '../setup/switchable-model.ts';
+import { loadFolders } from '../setup/tool-sources.ts';
+import { whileConnecting } from '../terminal/activity.ts';
+import { RunDisplay } from '../terminal/run-display.ts';
+import { Screen } from '../terminal/screen.ts';
+import { screenLogger } from '../terminal/screen-logger.ts';
+import { hasColour, makeStyle, type Style } from '../terminal/style.ts';
+import { difference, usageLine } from '../terminal/usage-line.ts';
+import { packageVersion } from '../version.ts';
+import { type ChatCommand, chatCommands, completeCommand } from './chat-commands.ts';
+import { ChatHistory } from './chat-history.ts';
+import { ChatInput } from './chat-input.ts';
+
+const PROMPT = '> ';
+const HOW_TO_LEAVE = 'Ctrl-C again leaves, and so do /exit and Ctrl-D.';
+
+export interface ChatOptions {
+  request: AgentRequest;
+  images: readonly Uint8Array[];
+  yes: boolean;
+  quiet: boolean;
+  session?: string;
+}
+
+/** What the commands of a chat work with. */
+export interface ChatState {
+  readonly agent: PocketAgent;
+  readonly request: AgentRequest;
+  readonly model: SwitchableModel;
+  readonly folders: readonly ToolFolder[];
+  readonly approver: Approver;
+  readonly signal: AbortSignal;
+  modelName: string;
+  profile: ProfileName | Profile | undefined;
+  session: Session | undefined;
+  images: Uint8Array[];
+  /** Lines of a command's answer. */
+  print(...lines: string[]): void;
+  /** Shows which servers `work` is waiting for. */
+  connecting<Value>(work: Promise<Value>): Promise<Value>;
+}
+
+export async function chat(options: ChatOptions, interrupts: Interrupts): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr);
+  const style = makeStyle(hasColour(process.stdout));
+  const input = new ChatInput({
+    input: process.stdin,
+    output: process.stdout,
+    history: await ChatHistory.load(),
+    complete: (line) => completeCommand(line, state),
+  });
+  let state: ChatState | undefined;
+  const session = options.session === undefined ? undefined : await Session.open(options.session);
+  try {
+    const request = await offerFoundConfigs(options.request, {
+      ask: (question) => input.confirm(question, interrupts.signal),
+      tell: (line) => screen.answer(`${line}\n`),
+    });
+    const chosen = await chooseModel(request.model);
+    const model = new SwitchableModel(await resolveModel(chosen.model, settingsFor(request, chosen.model)));
+    const logger = screenLogger((line) => screen.line(line));
+    const loading = { ...request.folderOptions, logger, signal: interrupts.signal };
+    const { folders, problems, warnings } = await loadFolders(request.toolFolders, loading);
+    for (const line of [...problems, ...warnings]) screen.line(printable(line));
+    const approver = makeApprover({ screen, interrupts, yes: options.yes });
+    const { profile, ...access } = request.access;
+    await using agent = makeAgent(
+      { ...request, access },
+      {
+        model,
+        folders,
+        allowImages: request.config.allowImages ?? true,
+        ...(session ? { messages: session.messages } : {}),
+        approver,
+        logger,
+      },
+    );
+    const made: ChatState = {
+      agent,
+      request,
+      model,
+      folders,
+      approver,
+      get signal() {
+        return interrupts.signal;
+      },
+      modelName: chosen.model,
+      profile,
+      session,
+      images: [...options.images],
+      print: (...lines) => screen.answer(lines.map((line) => `${screen.wrapped(printableText(line))}\n`).join('')),
+      connecting: (work) => whileConnecting(screen, () => agent.mcpClient.status, work),
+    };
+    state = made;
+    if (!options.quiet) greet(made, chosen.because);
+    return await new Conversation(made, { screen, style, input, interrupts, quiet: options.quiet }).talk();
+  } finally {
+    screen.close();
+    (state?.session ?? session)?.close();
+  }
+}
+
+function greet({ print, modelName, session }: ChatState, because: string): void {
+  print(`Pocket Agent ${packageVersion()} · ${modelName} (${because})`);
+  if (session) print(`session ${session.name}: ${countedMessages(session)} so far`);
+  print('/help lists the commands.');
+}
+
+interface ConversationParts {
+  screen: Screen;
+  style: Style;
+  input: ChatInput;
+  interrupts: Interrupts;
+  quiet: boolean;
+}
+
+class Conversation {
+  readonly #state: ChatState;
+  readonly #parts: ConversationParts;
+  /** By server, what was last shown to be wrong with it. */
+  readonly #shownTroubles = new Map<string, string>();
+
+  constructor(state: ChatState, parts: ConversationParts) {
+    this.#state = state;
+    this.#parts = parts;
+  }
+
+  async talk(): Promise<number> {
+    const { input, interrupts, style, quiet } = this.#parts;
+    const { agent, print } = this.#state;
+    // Ctrl-C stops an answer or clears a line; the next one leaves
+    let isLeaving = false;
+    for (;;) {
+      const typed = await input.read(style.bold(PROMPT), interrupts.signal);
+      if (interrupts.exitCode !== undefined && !interrupts.renew()) return interrupts.exitCode;
+      if (typed.kind === 'end') break;
+      if (typed.kind === 'interrupt') {
+        if (isLeaving && !typed.hadText) {
+          interrupts.interrupt();
+          return exitCodes.interrupted;
+        }
+        isLeaving = !typed.hadText;
+        if (isLeaving) print(HOW_TO_LEAVE);
+        continue;
+      }
+      if ((await this.#answer(typed.text)) === 'leave') break;
+      isLeaving = interrupts.signal.aborted;
+      if (interrupts.exitCode !== undefined && !interrupts.renew()) return interrupts.exitCode;
+    }
+    if (!quiet && agent.totals.usage.modelCalls > 0) print(usageLine(agent.totals.usage));
+    return exitCodes.answered;
+  }
+
+  async #answer(text: string): Promise<'leave' | undefined> {
+    const [, name] = /^\/([a-z-]*)(?=\s|$)/i.exec(text) ?? [];
+    if (name === undefined) {
+      await this.#run(text);
+      return undefined;
+    }
+    const command = chatCommands.find((each) => each.name === name || each.also === name);
+    if (command) return this.#command(command, text.slice(name.length + 1).trim());
+    const known = chatCommands.map((each) => `/${each.name}`);
+    this.#state.print(`There is no command /${name}.${didYouMean(`/${name}`, known)} /help lists them.`);
+    return undefined;
+  }
+
+  async #command(command: ChatCommand, argument: string): Promise<'leave' | undefined> {
+    try {
+      await command.run(this.#state, argument);
+    } catch (error) {
+      this.#state.print(commandText(error));
+    }
+    return command.leaves ? 'leave' : undefined;
+  }
+
+  async #run(text: string): Promise<void> {
+    const { agent, profile, session } = this.#state;
+    const { screen, interrupts, style, quiet } = this.#parts;
+    const colours = { out: hasColour(process.stdout), err: hasColour(process.stderr) };
+    const display = new RunDisplay({
+      screen,
+      quiet,
+      isLive: true,
+      hasColour: colours,
+      shownTroubles: this.#shownTroubles,
+    });
+    const images = this.#state.images.splice(0);
+    const { signal } = interrupts;
+    const before = structuredClone(agent.totals.usage);
+    try {
+      for await (const event of agent.stream({ text, images }, { signal, ...(profile ? { profile } : {}) })) {
+        display.show(event);
+      }
+    } catch (error) {
+      display.end();
+      screen.line(signal.aborted ? 'stopped; Ctrl-C again leaves' : style.red(printable(commandText(error))));
+    } finally {
+      display.end();
+      await session?.save(agent.messages).catch((error) => screen.line(style.red(printable(errorText(error)))));
+    }
+    const used = difference(agent.totals.usage, before);
+    if (!quiet && used.modelCalls > 0) screen.line(makeStyle(colours.err).dim(usageLine(used)));
+  }
+}

@@ -1,0 +1,37 @@
+// The arguments of a command, read by Node's own parser; what is wrong with them is said in one sentence.
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** Values and positionals of a command, or an error that says how it is called. */
+export function readArguments<const Known extends Options>(args: readonly string[], options: Known) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', explain(error, Object.keys(options)), { cause: error });
+  }
+}
+
+function explain(error: unknown, known: readonly string[]): string {
+  const [unknown, name = ''] = /^Unknown option '(-[^']+)'/.exec(errorText(error)) ?? [];
+  if (!unknown) return errorText(error);
+  const meant = didYouMean(
+    name,
+    known.map((each) => `--${each}`),
+  );
+  return `Unknown option '${name}'.${meant} What starts with a dash but is no option goes after --.`;
+}
+
+export function positiveNumber(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (value.trim() !== '' && Number.isFinite(number) && number > 0) return number;
+  throw new PocketError('CONFIG_INVALID', `--${name} must be a number greater than 0, not "${value}".`);
+}
+
+export function wholeNumber(name: string, value: string | undefined): number | undefined {
+  const number = positiveNumber(name, value);
+  if (number === undefined || Number.isInteger(number)) return number;
+  throw new PocketError('CONFIG_INVALID', `--${name} must be a whole number, not "${value}".`);
+}

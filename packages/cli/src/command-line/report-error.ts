@@ -1,0 +1,27 @@
+// An error as one line on stderr, with the usage where the command was called wrongly.
+import { errorText, isPocketError, printableText } from '@pocket-agent/kit';
+import { exitCodeOf } from './exit-codes.ts';
+import { usageOf } from './help.ts';
+
+/** The text of an error, with options of the command line for those of a program. */
+export function commandText(error: unknown): string {
+  return errorText(error)
+    .replace('(limits.maxSteps)', '(--max-steps)')
+    .replace('(limits.maxCostUsd)', '(--max-cost)')
+    .replace(/, "demo", or pass an AI SDK model object\..*/, ' or "demo".')
+    .replace(
+      / with the base URL (\S+?)(?:, or pass a model object [^.]*)?\.$/,
+      ' and set OPENAI_COMPATIBLE_BASE_URL=$1.',
+    )
+    .replace(
+      /Pass a model object of the package \S+$/,
+      'The command line cannot use it; a program can, with an AI SDK model.',
+    );
+}
+
+export function reportError(error: unknown, command: string): number {
+  const cause = isPocketError(error, 'CONFIG_INVALID') ? error.cause : undefined;
+  const isUsage = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`pocket-agent: ${printableText(commandText(error))}\n${isUsage ? `\n${usageOf(command)}` : ''}`);
+  return exitCodeOf(error);
+}

@@ -1,0 +1,130 @@
+// One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
+import { didYouMean, PocketError, printable } from '@pocket-agent/kit';
+import { readArguments } from '../command-line/arguments.ts';
+import { exitCodeOf, exitCodes } from '../command-line/exit-codes.ts';
+import { commandNames, program, usageOf } from '../command-line/help.ts';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import { joinPrompt, readPipedInput } from '../command-line/piped-input.ts';
+import { readImage } from '../files/images.ts';
+import { countedMessages, Session } from '../files/sessions.ts';
+import { makeApprover } from '../questions/approver.ts';
+import { type AgentRequest, agentOptions, readAgentRequest } from '../setup/agent-options.ts';
+import { chooseModel } from '../setup/choose-model.ts';
+import { makeAgent } from '../setup/make-agent.ts';
+import { loadFolders } from '../setup/tool-sources.ts';
+import { JsonEvents } from '../terminal/json-events.ts';
+import { type Display, RunDisplay } from '../terminal/run-display.ts';
+import { Screen } from '../terminal/screen.ts';
+import { screenLogger } from '../terminal/screen-logger.ts';
+import { hasColour } from '../terminal/style.ts';
+import { usageLine } from '../terminal/usage-line.ts';
+
+export const askOptions = {
+  ...agentOptions,
+  yes: { type: 'boolean', default: false },
+  quiet: { type: 'boolean', short: 'q', default: false },
+  json: { type: 'boolean', default: false },
+  session: { type: 'string' },
+  image: { type: 'string', multiple: true },
+} as const;
+
+type AskValues = ReturnType<typeof readArguments<typeof askOptions>>['values'];
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals, tokens } = readArguments(args, askOptions);
+  const { signal } = interrupts.listen();
+  const json = values.json ? new JsonEvents((line) => process.stdout.write(line)) : undefined;
+  try {
+    const first = tokens.find(({ kind }) => kind !== 'option');
+    if (first?.kind === 'positional') refuseCommand(first.value, args.toSpliced(first.index, 1));
+    const request = await readAgentRequest(values);
+    const words = positionals.filter((word) => word !== '-').join(' ');
+    const isNeeded = words === '' || positionals.includes('-');
+    const prompt = joinPrompt(words, await readPipedInput({ isNeeded, signal }));
+    const images = await Promise.all((values.image ?? []).map(readImage));
+    if (prompt === '' && process.stdin.isTTY && process.stdout.isTTY && !json) {
+      const { chat } = await import('../chat/chat.ts');
+      return await chat({ ...values, request, images }, interrupts);
+    }
+    if (prompt === '') {
+      json?.error(new PocketError('CONFIG_INVALID', 'There is no question.'), exitCodes.mistake);
+      process.stderr.write(`There is no question.\n\n${usageOf('ask')}`);
+      return exitCodes.mistake;
+    }
+    const word = first?.kind === 'positional' ? first.value : undefined;
+    await answer({ values, request, word, prompt, images, json, interrupts });
+    return exitCodes.answered;
+  } catch (error) {
+    json?.error(error, interrupts.exitCode ?? exitCodeOf(error));
+    throw error;
+  }
+}
+
+/** A command after options would be a prompt, and cost money. */
+function refuseCommand(word: string, others: readonly string[]): void {
+  if (!commandNames.includes(word)) return;
+  const line = [word, ...others].map((each) => (/\s/.test(each) ? JSON.stringify(each) : each)).join(' ');
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `"${word}" is a command, which comes before its options: ${program} ${line}\nA prompt that begins with it goes after --.`,
+  );
+}
+
+interface Question {
+  values: AskValues;
+  request: AgentRequest;
+  /** The first argument, which may be a misspelt command; undefined after `--`. */
+  word: string | undefined;
+  prompt: string;
+  images: readonly Uint8Array[];
+  json: JsonEvents | undefined;
+  interrupts: Interrupts;
+}
+
+async function answer({ values, request, word, prompt, images, json, interrupts }: Question): Promise<void> {
+  const { quiet, yes } = values;
+  const { signal } = interrupts;
+  const { isTTY } = process.stdout;
+  const screen = new Screen(process.stdout, process.stderr);
+  const colours = { out: isTTY && hasColour(process.stdout), err: hasColour(process.stderr) };
+  const display: Display = json ?? new RunDisplay({ screen, quiet, isLive: isTTY, hasColour: colours });
+  const tell = (line: string) => void (quiet || screen.line(printable(line)));
+  const logger = screenLogger(tell);
+  const session = values.session === undefined ? undefined : await Session.open(values.session);
+  try {
+    const chosen = await chooseModel(request.model);
+    const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+      ...request.folderOptions,
+      logger,
+      signal,
+    });
+    for (const line of [...problems, ...warnings]) tell(line);
+    const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
+    if (meant) tell(`"${word}" is no command, so the model is asked.${meant}`);
+    tell(`model: ${chosen.model} (${chosen.because})`);
+    if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);
+    if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)} so far`);
+    await using agent = makeAgent(request, {
+      model: chosen.model,
+      folders,
+      ...(images.length > 0 ? { allowImages: true } : {}),
+      ...(session ? { messages: session.messages } : {}),
+      approver: makeApprover({ screen, interrupts, yes }),
+      logger,
+    });
+    json?.start({ model: chosen.model, ...(session ? { session: session.name } : {}) });
+    try {
+      const run = agent.stream({ text: prompt, images }, { signal });
+      let next = await run.next();
+      for (; !next.done; next = await run.next()) display.show(next.value);
+      json?.answer(next.value, agent.totals);
+    } finally {
+      display.end();
+      await session?.save(agent.messages);
+      if (agent.totals.usage.modelCalls > 0) tell(usageLine(agent.totals.usage));
+    }
+  } finally {
+    screen.close();
+    session?.close();
+  }
+}

@@ -1,0 +1,223 @@
+// The command `pocket-agent call`: one tool, called once, through the same gate as in a run.
+import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
+import {
+  didYouMean,
+  errorText,
+  type Logger,
+  PocketError,
+  printable,
+  printableJson,
+  printableText,
+} from '@pocket-agent/kit';
+import { type Approve, PocketAgent, PocketAgentClient, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
+import { NOBODY_TO_ASK, returnedIn } from 'pocket-agent/internal';
+import { type ScriptedCall, ScriptedModel } from 'pocket-agent/testing';
+import { readArguments } from '../command-line/arguments.ts';
+import { exitCodes } from '../command-line/exit-codes.ts';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import { isObject } from '../files/json-file.ts';
+import { type Approver, makeApprover } from '../questions/approver.ts';
+import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
+import { builtinServer } from '../setup/servers.ts';
+import { loadFolders } from '../setup/tool-sources.ts';
+import { tellSlowServer, whileConnecting } from '../terminal/activity.ts';
+import { ProgressBars } from '../terminal/progress-bars.ts';
+import { Screen } from '../terminal/screen.ts';
+import { screenLogger } from '../terminal/screen-logger.ts';
+
+const callOptions = {
+  ...sourceOptions,
+  ...accessOptions,
+  yes: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const;
+
+/** In the words of the command line. */
+const nobody: Approve = () => ({ deny: `${NOBODY_TO_ASK}; --yes allows it`, by: 'nobody' });
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, callOptions);
+  const [server, toolName, ...words] = positionals;
+  if (server === undefined || toolName === undefined) {
+    throw new PocketError('CONFIG_INVALID', 'Which tool? pocket-agent call SERVER TOOL [ARGS]');
+  }
+  const { signal } = interrupts.listen();
+  const request = await readAgentRequest(values);
+  const screen = new Screen(process.stdout, process.stderr);
+  const approver = makeApprover({ screen, interrupts, yes: values.yes });
+  const tell = (line: string) => screen.line(printable(line));
+  const logger = screenLogger(tell);
+  const source = await findSource(server, { request, approver, signal, logger, tell });
+  try {
+    const states = () => (source instanceof PocketAgentClient ? source.status : new Map());
+    const tools = await whileConnecting(screen, states, Promise.resolve(source.listTools(signal)));
+    assertReached(source);
+    const tool = tools.find((each) => ownName(source, each) === toolName);
+    if (!tool)
+      throw unknown(
+        'tool',
+        toolName,
+        tools.map((each) => ownName(source, each)),
+      );
+    const bars = new ProgressBars();
+    const called = { name: tool.name, arguments: readToolArguments(words, tool) };
+    const result = await callOnce(called, signal, {
+      tools: [source],
+      access: request.access,
+      approve: approver.approve ?? nobody,
+      hooks: {
+        onEvent(event) {
+          if (event.type !== 'tool_progress') return;
+          bars.update(event.data);
+          screen.status(bars.lines());
+        },
+      },
+      logger,
+    });
+    screen.status([]);
+    show(result, values.json, screen);
+    return result.isError ? exitCodes.failed : exitCodes.answered;
+  } finally {
+    screen.close();
+    await source.close?.();
+  }
+}
+
+/** By an agent whose model asks for this call and no other: rules, questions and records are those of a run. */
+async function callOnce(
+  call: ScriptedCall,
+  signal: AbortSignal,
+  options: Omit<PocketAgentOptions, 'agentConfig'>,
+): Promise<CallToolResult> {
+  const llmModel = new ScriptedModel([{ toolCalls: [call] }]);
+  await using agent = new PocketAgent({ ...options, agentConfig: { name: 'pocket-agent', llmModel } });
+  const { toolExecutionResults } = await agent.step({ signal });
+  const [result] = toolExecutionResults ?? [];
+  const returned = result && returnedIn(result);
+  if (returned) return returned;
+  throw result?.extra.error ?? new PocketError('TOOL_FAILED', `"${call.name}" has no result.`);
+}
+
+/** The name that a tool has where it comes from, whatever it is called beside those of other servers. */
+function ownName(source: ToolSource, tool: Tool): string {
+  return source.judge?.(tool).ownName ?? tool.name;
+}
+
+/** A server that is away has no tools, which is not what is wrong. */
+function assertReached(source: ToolSource): void {
+  if (!(source instanceof PocketAgentClient)) return;
+  for (const [name, { status, reason }] of source.status) {
+    if (status !== 'connected') throw new PocketError('MCP_CONNECT_FAILED', reason ?? `${name} is ${status}.`);
+  }
+}
+
+interface Search {
+  request: AgentRequest;
+  approver: Approver;
+  signal: AbortSignal;
+  logger: Logger;
+  tell(line: string): void;
+}
+
+/** One server alone: the others need not be there. Its tools have the names that they have in a run. */
+async function findSource(name: string, { request, approver, signal, logger, tell }: Search): Promise<ToolSource> {
+  const servers = new Map([['builtin', builtinServer()], ...request.servers]);
+  const entry = servers.get(name);
+  const elicit = approver.elicit ? { elicitationHandler: approver.elicit } : {};
+  const toolPrefix = request.servers.size > 1 ? 'always' : 'never';
+  if (entry) {
+    const mcpConfig = { mcpServers: { [name]: entry } };
+    const onServerStatus = tellSlowServer(tell);
+    return new PocketAgentClient({ mcpConfig, toolPrefix, ...elicit, logger, onServerStatus });
+  }
+  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+    ...request.folderOptions,
+    logger,
+    signal,
+  });
+  for (const line of [...problems, ...warnings]) tell(line);
+  const names = folders.map((folder) => folder.folders.map((state) => state.name));
+  const found = folders.find((_folder, index) => names[index]?.includes(name));
+  await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));
+  if (!found) {
+    const hint = folders.length === 0 ? ' A tool folder needs --tools DIR.' : '';
+    throw unknown('server or tool folder', name, [...servers.keys(), ...names.flat()], hint);
+  }
+  await found.activate([name]);
+  return found;
+}
+
+function unknown(what: string, name: string, known: readonly string[], hint = ''): PocketError {
+  return new PocketError(
+    'CONFIG_INVALID',
+    `There is no ${what} "${name}".${didYouMean(name, known)} There are: ${known.join(', ') || 'none'}.${hint}`,
+  );
+}
+
+/** A JSON object, or `key=value` pairs, read as the schema of the tool wants them. */
+export function readToolArguments(words: readonly string[], tool: Pick<Tool, 'inputSchema'>): Record<string, unknown> {
+  const [first = ''] = words;
+  if (first.trimStart().startsWith('{')) {
+    if (words.length > 1) throw wrongArguments('the JSON object must be one argument: put it in quotes');
+    return parseObject(first);
+  }
+  return Object.fromEntries(
+    words.map((word) => {
+      const equals = word.indexOf('=');
+      if (equals < 1) throw wrongArguments(`"${word}" is neither a JSON object nor key=value`);
+      const key = word.slice(0, equals);
+      return [key, readValue(word.slice(equals + 1), tool.inputSchema.properties?.[key])];
+    }),
+  );
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw wrongArguments(errorText(error));
+  }
+  if (isObject(value)) return value;
+  throw wrongArguments('they must be a JSON object');
+}
+
+function wrongArguments(reason: string): PocketError {
+  return new PocketError('CONFIG_INVALID', `The arguments cannot be read: ${reason}.`);
+}
+
+function readValue(text: string, schema: unknown): unknown {
+  if (isObject(schema) && schema.type === 'string') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function show(result: CallToolResult, isJson: boolean, screen: Screen): void {
+  if (isJson) {
+    screen.answer(`${printableJson(result)}\n`);
+    return;
+  }
+  const blocks = (result.content ?? []).map(describe);
+  if (result.structuredContent !== undefined && blocks.length === 0)
+    blocks.push(printableJson(result.structuredContent));
+  const text = blocks.join('\n') || '(the tool returned no content)';
+  if (result.isError) screen.line(printableText(text));
+  else screen.answer(`${process.stdout.isTTY ? printableText(text) : text}\n`);
+}
+
+function describe(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+    case 'audio':
+      return `[${block.mimeType}, ${Buffer.from(block.data, 'base64').length} bytes]`;
+    case 'resource_link':
+      return `[${block.name}: ${block.uri}]`;
+    case 'resource':
+      return 'text' in block.resource ? block.resource.text : `[${block.resource.uri}]`;
+  }
+}

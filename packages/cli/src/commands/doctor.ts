@@ -1,0 +1,234 @@
+// The command `pocket-agent doctor`: what works, what does not, and how to mend it. Secrets are never shown.
+import { accessSync, constants } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorText, printable } from '@pocket-agent/kit';
+import { dataFolder, makePrivateFolder } from '@pocket-agent/kit/private-files';
+import { PocketAgentClient, resolveModel } from 'pocket-agent';
+import { readArguments } from '../command-line/arguments.ts';
+import { exitCodes } from '../command-line/exit-codes.ts';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import { type AgentRequest, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
+import { chooseModel } from '../setup/choose-model.ts';
+import { findConfigs } from '../setup/found-configs.ts';
+import { settingsFor } from '../setup/model-settings.ts';
+import { closeFolders, loadFolders, toolFolderPath } from '../setup/tool-sources.ts';
+import { tellSlowServer, whileConnecting } from '../terminal/activity.ts';
+import { Screen } from '../terminal/screen.ts';
+import { screenLogger } from '../terminal/screen-logger.ts';
+import { canMoveCursor, hasColour, makeStyle } from '../terminal/style.ts';
+import { plural } from '../terminal/usage-line.ts';
+import { packageVersion } from '../version.ts';
+
+interface Finding {
+  state: 'ok' | 'note' | 'broken';
+  text: string;
+  /** How to mend it. */
+  mend?: string;
+}
+
+const OLDEST_NODE = [22, 18] as const;
+
+const keys = [
+  'ANTHROPIC_API_KEY',
+  'OPENAI_API_KEY',
+  'GEMINI_API_KEY',
+  'GOOGLE_GENERATIVE_AI_API_KEY',
+  'AZURE_API_KEY',
+  'OPENAI_COMPATIBLE_API_KEY',
+];
+
+const providerPackages = [
+  '@ai-sdk/anthropic',
+  '@ai-sdk/openai',
+  '@ai-sdk/google',
+  '@ai-sdk/azure',
+  '@ai-sdk/openai-compatible',
+];
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values } = readArguments(args, { ...sourceOptions, model: { type: 'string', short: 'm' } });
+  const { signal } = interrupts.listen();
+  const style = makeStyle(hasColour(process.stdout));
+  const marks = { ok: style.green('ok    '), note: style.yellow('note  '), broken: style.red('broken') };
+  let isBroken = false;
+  const report = ({ state, text, mend }: Finding) => {
+    isBroken ||= state === 'broken';
+    process.stdout.write(`${marks[state]}  ${printable(text)}\n${mend ? `        ${printable(mend)}\n` : ''}`);
+  };
+  report({ state: 'ok', text: `pocket-agent ${packageVersion()}` });
+  report(checkNode(process.versions.node));
+  for (const finding of checkKeys(process.env)) report(finding);
+  for (const finding of checkPackages()) report(finding);
+  const request = await readAgentRequest(values).catch((error) => {
+    report({ state: 'broken', text: errorText(error), mend: 'Fix the file or option it names.' });
+    return undefined;
+  });
+  if (request) {
+    report(await checkModel(request));
+    for (const finding of await checkServers(request, signal)) report(finding);
+    for (const name of request.toolFolders)
+      for (const finding of await checkFolder(name, request, signal)) report(finding);
+  }
+  report(await checkDataFolder());
+  report(checkTerminal());
+  for (const { program, file } of await findConfigs()) {
+    report({ state: 'note', text: `${file} (${program}) may have MCP servers`, mend: `Use it with --mcp ${file}` });
+  }
+  return isBroken ? exitCodes.failed : exitCodes.answered;
+}
+
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_NODE;
+  const isNew = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+  if (isNew) return { state: 'ok', text: `Node ${version}` };
+  return {
+    state: 'broken',
+    text: `Node ${version} is too old`,
+    mend: `Install Node ${OLDEST_NODE.join('.')} or newer from https://nodejs.org`,
+  };
+}
+
+/** Only whether they are there. */
+function checkKeys(env: NodeJS.ProcessEnv): Finding[] {
+  const set = keys.filter((key) => env[key]);
+  if (set.length > 0) return set.map((key) => ({ state: 'ok', text: `${key} is set` }));
+  return [
+    {
+      state: 'note',
+      text: 'no key of a model provider is set',
+      mend: `Set ${keys.slice(0, 3).join(', ')}, or run Ollama; until then the demo model answers, which is no LLM.`,
+    },
+  ];
+}
+
+function checkPackages(): Finding[] {
+  const missing = providerPackages.filter((name) => !isInstalled(name));
+  const there = providerPackages.filter((name) => !missing.includes(name));
+  return [
+    ...(there.length > 0 ? [{ state: 'ok' as const, text: `provider packages: ${there.join(', ')}` }] : []),
+    ...(missing.length > 0
+      ? [
+          {
+            state: 'note' as const,
+            text: `provider packages that are not installed: ${missing.join(', ')}`,
+            mend: `For their models: npm install ${missing[0]}`,
+          },
+        ]
+      : []),
+  ];
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function checkModel(request: AgentRequest): Promise<Finding> {
+  const chosen = await chooseModel(request.model);
+  try {
+    await resolveModel(chosen.model, settingsFor(request, chosen.model));
+    return { state: 'ok', text: `model ${chosen.model}: ${chosen.because}` };
+  } catch (error) {
+    return {
+      state: 'broken',
+      text: `model ${chosen.model}: ${errorText(error)}`,
+      mend: 'Or name another with --model.',
+    };
+  }
+}
+
+async function checkServers({ servers }: AgentRequest, signal: AbortSignal): Promise<Finding[]> {
+  const logger = screenLogger(() => {});
+  const screen = new Screen(process.stdout, process.stderr);
+  const onServerStatus = tellSlowServer((line) => screen.line(printable(line)));
+  const clients: PocketAgentClient[] = [];
+  const states = () => new Map(clients.flatMap(({ status }) => [...status]));
+  const checks = Promise.all(
+    [...servers].map(async ([name, entry]): Promise<Finding> => {
+      const client = new PocketAgentClient({ mcpConfig: { mcpServers: { [name]: entry } }, logger, onServerStatus });
+      clients.push(client);
+      try {
+        const tools = await client.listTools(signal);
+        const { status, reason } = client.status.get(name) ?? {};
+        if (status === 'connected') return { state: 'ok', text: `server ${name}: ${plural(tools.length, 'tool')}` };
+        return brokenServer(name, reason ?? String(status));
+      } catch (error) {
+        return brokenServer(name, errorText(error));
+      } finally {
+        await client.close();
+      }
+    }),
+  );
+  return whileConnecting(screen, states, checks).finally(() => screen.close());
+}
+
+function brokenServer(name: string, reason: string): Finding {
+  return {
+    state: 'broken',
+    text: `server ${name}: ${reason}`,
+    mend: 'Check its "command" or "url", and the variables it needs; "disabled": true leaves it out.',
+  };
+}
+
+async function checkFolder(name: string, { folderOptions }: AgentRequest, signal: AbortSignal): Promise<Finding[]> {
+  try {
+    toolFolderPath(name);
+    const { folders, problems, warnings } = await loadFolders([name], {
+      ...folderOptions,
+      logger: screenLogger(() => {}),
+      signal,
+    });
+    const states = folders.flatMap((folder) => folder.folders);
+    await closeFolders(folders);
+    return [
+      ...states
+        .filter((state) => state.problems.length === 0)
+        .map(
+          (state): Finding => ({
+            state: 'ok',
+            text: `tool folder ${state.name}: ${plural(state.tools.length, 'tool')}`,
+          }),
+        ),
+      ...warnings.map((text): Finding => ({ state: 'note', text })),
+      ...problems.map((text): Finding => ({ state: 'broken', text, mend: 'Fix that line, and run doctor again.' })),
+    ];
+  } catch (error) {
+    return [
+      { state: 'broken', text: errorText(error), mend: 'pocket-agent new-tool NAME writes a folder that works.' },
+    ];
+  }
+}
+
+async function checkDataFolder(): Promise<Finding> {
+  const folder = dataFolder();
+  const probe = join(folder, `.doctor-${process.pid}`);
+  try {
+    await makePrivateFolder(folder);
+    accessSync(folder, constants.W_OK);
+    await writeFile(probe, '', { mode: 0o600 });
+    await rm(probe);
+    return { state: 'ok', text: `data folder ${folder}` };
+  } catch (error) {
+    return {
+      state: 'broken',
+      text: `data folder ${folder}: ${errorText(error)}`,
+      mend: 'Sessions and history cannot be kept: make it yours, or set XDG_DATA_HOME to a folder that is.',
+    };
+  }
+}
+
+function checkTerminal(): Finding {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY) {
+    return { state: 'note', text: 'no terminal: nobody can be asked about calls, and there is no chat' };
+  }
+  const colour = hasColour(stdout) ? 'colours' : 'no colours';
+  if (canMoveCursor(stdout)) return { state: 'ok', text: `terminal: ${stdout.columns} columns, ${colour}` };
+  return { state: 'note', text: `terminal ${process.env.TERM}: no progress bars, no history`, mend: 'Set TERM.' };
+}

@@ -1,0 +1,31 @@
+// The command `pocket-agent new-tool`: a tool folder that works, to start from.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { PocketError } from '@pocket-agent/kit';
+import { readArguments } from '../command-line/arguments.ts';
+import { program } from '../command-line/help.ts';
+
+const DEFAULT_DIRECTORY = 'tools';
+
+export async function command(args: readonly string[]): Promise<number> {
+  const { values, positionals } = readArguments(args, { dir: { type: 'string' } });
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) {
+    throw new PocketError('CONFIG_INVALID', 'Which name? pocket-agent new-tool NAME takes one.');
+  }
+  const { writeNewTool } = await import('@pocket-agent/tool-folder');
+  const directory = values.dir ?? DEFAULT_DIRECTORY;
+  const { path } = await writeNewTool(directory, name);
+  process.stdout.write(`${path}\n`);
+  process.stderr.write(`Try it: ${program} tools --tools ${directory}\n`);
+  if (!hasPackage(path)) {
+    process.stderr.write('Its test and its types need the package in that project: npm install pocket-agent\n');
+  }
+  return 0;
+}
+
+function hasPackage(folder: string): boolean {
+  const places = createRequire(join(folder, 'tool.ts')).resolve.paths('pocket-agent') ?? [];
+  return places.some((place) => existsSync(join(place, 'pocket-agent')));
+}

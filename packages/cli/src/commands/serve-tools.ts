@@ -1,0 +1,56 @@
+// The command `pocket-agent serve-tools`: tool folders as an MCP server for any other host.
+
+import { PocketError, printable } from '@pocket-agent/kit';
+import type { ProfileName } from 'pocket-agent';
+import { readProfile } from 'pocket-agent/internal';
+import { readArguments } from '../command-line/arguments.ts';
+import { exitCodes } from '../command-line/exit-codes.ts';
+import { httpOptions, listenUntilStopped, readAddress, tellStdio } from '../command-line/http-options.ts';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import { accessOptions, readFolderOptions, sourceOptions } from '../setup/agent-options.ts';
+import { reportEdits } from '../setup/report-edits.ts';
+import { loadFolders } from '../setup/tool-sources.ts';
+import { screenLogger } from '../terminal/screen-logger.ts';
+
+const serveToolsOptions = {
+  ...httpOptions,
+  profile: accessOptions.profile,
+  'default-capability': sourceOptions['default-capability'],
+  watch: { type: 'boolean', default: false },
+} as const;
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { values, positionals } = readArguments(args, serveToolsOptions);
+  if (positionals.length === 0) {
+    throw new PocketError('CONFIG_INVALID', 'Which tools? pocket-agent serve-tools DIR...');
+  }
+  const address = readAddress(values);
+  // stdout belongs to the protocol
+  const tell = (line: string) => void process.stderr.write(`${line}\n`);
+  const options = { ...readFolderOptions(values), logger: screenLogger(tell), watch: values.watch };
+  const profile = values.profile === undefined ? undefined : readProfile(values.profile as ProfileName);
+  const { folders, problems, warnings } = await loadFolders(positionals, { ...options, signal: interrupts.signal });
+  for (const line of [...problems, ...warnings]) tell(printable(line));
+  const { JoinedFolders } = await import('../setup/joined-folders.ts');
+  const [only, ...others] = folders;
+  const served = only && others.length === 0 ? only : new JoinedFolders(folders, options);
+  const states = served.folders;
+  const broken = states.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
+  try {
+    // a watched folder may be repaired while it is served
+    if (broken.length === states.length && !values.watch) {
+      tell(printable(`There is nothing to serve: fix what is named above in ${broken.join(', ')}.`));
+      return exitCodes.failed;
+    }
+    if (broken.length > 0) tell(printable(`Serving without ${broken.join(', ')}.`));
+    await served.listTools();
+    if (values.watch) reportEdits(served, (line) => tell(printable(line)));
+    const server = await served.asMcpServer(profile ? { profile } : {});
+    if (address) return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
+    tellStdio();
+    await server.serveStdio();
+    return 0;
+  } finally {
+    await served.close();
+  }
+}

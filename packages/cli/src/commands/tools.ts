@@ -1,0 +1,73 @@
+// The command `pocket-agent tools`: every tool of servers and folders, what it can do, and whether it is allowed.
+
+import { printable, printableJson } from '@pocket-agent/kit';
+import { PocketAgentClient } from 'pocket-agent';
+import { readProfile } from 'pocket-agent/internal';
+import { readArguments } from '../command-line/arguments.ts';
+import { exitCodes } from '../command-line/exit-codes.ts';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
+import { closeFolders, loadFolders } from '../setup/tool-sources.ts';
+import { tellSlowServer, whileConnecting } from '../terminal/activity.ts';
+import { Screen } from '../terminal/screen.ts';
+import { screenLogger } from '../terminal/screen-logger.ts';
+import { toolDetails, toolRows, toolTable } from '../terminal/tool-table.ts';
+
+function nobody({ servers, toolFolders }: AgentRequest): string {
+  const asked = [...servers.keys(), ...toolFolders].join(', ');
+  return asked ? `Nothing here has a tool that works: ${asked}.` : 'There are no servers and no tool folders.';
+}
+
+export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { profile } = accessOptions;
+  const { values, positionals } = readArguments(args, {
+    ...sourceOptions,
+    profile,
+    json: { type: 'boolean', default: false },
+  });
+  const { signal } = interrupts.listen();
+  const request = await readAgentRequest(values);
+  const screen = new Screen(process.stdout, process.stderr);
+  const tell = (line: string) => screen.line(printable(line));
+  const logger = screenLogger(tell);
+  const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
+    ...request.folderOptions,
+    logger,
+    signal,
+  });
+  for (const line of [...problems, ...warnings]) tell(line);
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
+    logger,
+    onServerStatus: tellSlowServer(tell),
+    onToolRenamed: ({ source, tool, name, reason }) =>
+      tell(`tool "${tool}" of ${source} is called "${name}" here: ${reason}`),
+  });
+  try {
+    const allowed = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
+    const sources = [client, ...folders];
+    const listing = toolRows(sources, allowed, signal);
+    const rows = (await whileConnecting(screen, () => client.status, listing)).filter(
+      ({ tool }) => positionals.length === 0 || positionals.includes(tool),
+    );
+    const states = [...client.status];
+    for (const [server, { status, reason }] of states) {
+      if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
+    }
+    const works = folders.flatMap((folder) => folder.folders).some((folder) => folder.problems.length === 0);
+    const isThere = states.some(([, { status }]) => status === 'connected') || works;
+    const hasAnswer = rows.length > 0 || (isThere && positionals.length === 0);
+    if (!hasAnswer && isThere) tell(`There is no tool ${positionals.map((name) => `"${name}"`).join(' or ')}.`);
+    else if (!hasAnswer) tell(nobody(request));
+    else {
+      const lines = values.json ? rows.map(printableJson) : toolTable(rows);
+      const details = positionals.length > 0 && !values.json ? await toolDetails(sources, positionals, signal) : [];
+      process.stdout.write([...lines, ...details].map((line) => `${line}\n`).join(''));
+    }
+    return hasAnswer && problems.length === 0 ? exitCodes.answered : exitCodes.failed;
+  } finally {
+    screen.close();
+    await client.close();
+    await closeFolders(folders);
+  }
+}

@@ -1,0 +1,28 @@
+// Pictures for the model, read from files; what a file is shows its content, not its name.
+import { readFile, stat } from 'node:fs/promises';
+import { errorText, PocketError } from '@pocket-agent/kit';
+
+const LARGEST_BYTES = 20 * 1024 * 1024;
+
+const signatures: readonly ((bytes: Buffer) => boolean)[] = [
+  (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')),
+  (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')),
+  (bytes) => /^GIF8[79]a$/.test(bytes.toString('latin1', 0, 6)),
+  (bytes) => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP',
+];
+
+export async function readImage(file: string): Promise<Uint8Array> {
+  const bytes = await readBytes(file);
+  if (signatures.some((matches) => matches(bytes))) return bytes;
+  throw new PocketError('CONFIG_INVALID', `${file} is no picture that models read: PNG, JPEG, GIF or WebP.`);
+}
+
+async function readBytes(file: string): Promise<Buffer> {
+  try {
+    const { size } = await stat(file);
+    if (size <= LARGEST_BYTES) return await readFile(file);
+  } catch (error) {
+    throw new PocketError('CONFIG_INVALID', `Cannot read ${file}: ${errorText(error)}`, { cause: error });
+  }
+  throw new PocketError('CONFIG_INVALID', `${file} is too large for a picture: at most 20 MB.`);
+}

@@ -1,0 +1,36 @@
+// Who answers for a run: the person at the terminal; --yes, to calls; or nobody.
+import type { Approve, ServerHandlers } from 'pocket-agent';
+import type { Interrupts } from '../command-line/interrupts.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { TerminalApproval } from './terminal-approval.ts';
+import { terminalForm } from './terminal-form.ts';
+import { TerminalQuestions } from './terminal-questions.ts';
+
+export interface Approver {
+  /** Undefined when there is nobody to ask. */
+  approve: Approve | undefined;
+  /** Answers what MCP servers want to know. */
+  elicit: ServerHandlers['elicitationHandler'];
+  /** A conversation that begins anew has no yes from before. */
+  forget(): void;
+}
+
+export interface ApproverOptions {
+  screen: Screen;
+  interrupts: Interrupts;
+  yes: boolean;
+}
+
+export function makeApprover({ screen, interrupts, yes }: ApproverOptions): Approver {
+  const approve = yes ? () => 'allow' as const : undefined;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return { approve, elicit: undefined, forget: () => {} };
+  const { stdin: input, stderr: output } = process;
+  const questions = new TerminalQuestions({ input, output, interrupt: interrupts.interrupt });
+  const terminal = new TerminalApproval(questions);
+  const form = terminalForm(questions, () => interrupts.signal);
+  return {
+    approve: approve ?? ((request) => screen.question(() => terminal.approve(request))),
+    elicit: (params, from) => screen.question(async () => form(params, from)),
+    forget: () => terminal.forget(),
+  };
+}

@@ -1,0 +1,117 @@
+// The options that say which agent a command works with: shared by all commands that need one.
+
+import { didYouMean, PocketError } from '@pocket-agent/kit';
+import type { AccessOptions, AgentConfig, AgentLimits, Capability, McpServerEntry, ProfileName } from 'pocket-agent';
+import { checkCapability, readProfile } from 'pocket-agent/internal';
+import { positiveNumber, wholeNumber } from '../command-line/arguments.ts';
+import { type AgentFile, readAgentFile } from './agent-file.ts';
+import { builtinServer, readServerFiles } from './servers.ts';
+
+/** Where servers and tools come from. */
+export const sourceOptions = {
+  agent: { type: 'string' },
+  mcp: { type: 'string', multiple: true },
+  config: { type: 'string', multiple: true },
+  tools: { type: 'string', multiple: true },
+  'default-capability': { type: 'string' },
+} as const;
+
+/** What calls are allowed. */
+export const accessOptions = {
+  profile: { type: 'string' },
+  confirm: { type: 'string' },
+} as const;
+
+export const agentOptions = {
+  ...sourceOptions,
+  ...accessOptions,
+  model: { type: 'string', short: 'm' },
+  'max-cost': { type: 'string' },
+  'max-steps': { type: 'string' },
+} as const;
+
+const confirmPolicies = ['never', 'destructive', 'write', 'always'] as const;
+
+export interface AgentValues {
+  agent?: string;
+  mcp?: string[];
+  config?: string[];
+  tools?: string[];
+  'default-capability'?: string;
+  profile?: string;
+  confirm?: string;
+  model?: string;
+  'max-cost'?: string;
+  'max-steps'?: string;
+}
+
+/** What an agent of the command line is made from, whoever said it: the file, or an option, which goes before it. */
+export interface AgentRequest {
+  /** The agent file, when there is one. */
+  file: string | undefined;
+  config: Partial<AgentConfig>;
+  /** As it was named; undefined: the command chooses. */
+  model: string | undefined;
+  servers: ReadonlyMap<string, McpServerEntry>;
+  /** Nothing was named that brings tools, so the built-in server is used. */
+  isBuiltIn: boolean;
+  toolFolders: readonly string[];
+  /** Of tools in them whose manifest names none. */
+  folderOptions: { defaultCapability?: Capability };
+  access: AccessOptions;
+  limits: AgentLimits;
+}
+
+export async function readAgentRequest(values: AgentValues): Promise<AgentRequest> {
+  const file: AgentFile = values.agent === undefined ? emptyFile : await readAgentFile(values.agent);
+  const access = readAccess(values, file.access);
+  const maxCostUsd = positiveNumber('max-cost', values['max-cost']);
+  const maxSteps = wholeNumber('max-steps', values['max-steps']);
+  const files = [...(values.mcp ?? []), ...(values.config ?? [])];
+  const servers = await readServerFiles(files, file.servers.size > 0 ? { [String(values.agent)]: file.servers } : {});
+  const toolFolders = [...file.tools, ...(values.tools ?? [])];
+  const isBuiltIn = values.agent === undefined && files.length === 0 && toolFolders.length === 0;
+  return {
+    file: values.agent,
+    config: file.agentConfig,
+    model: values.model ?? (typeof file.agentConfig.llmModel === 'string' ? file.agentConfig.llmModel : undefined),
+    servers: isBuiltIn ? new Map([['builtin', builtinServer()]]) : servers,
+    isBuiltIn,
+    toolFolders,
+    folderOptions: readFolderOptions(values),
+    access,
+    limits: {
+      ...file.limits,
+      ...(maxCostUsd === undefined ? {} : { maxCostUsd }),
+      ...(maxSteps === undefined ? {} : { maxSteps }),
+    },
+  };
+}
+
+/** What tools of folders can do that do not say so. */
+export function readFolderOptions(values: { 'default-capability'?: string }): { defaultCapability?: Capability } {
+  const capability = values['default-capability'];
+  if (capability === undefined) return {};
+  checkCapability('--default-capability', capability);
+  return { defaultCapability: capability };
+}
+
+const emptyFile: AgentFile = { agentConfig: {}, servers: new Map(), tools: [], access: {}, limits: {} };
+
+function readAccess({ profile, confirm }: AgentValues, fromFile: AccessOptions): AccessOptions {
+  return {
+    confirm: 'destructive',
+    ...fromFile,
+    ...(confirm === undefined ? {} : { confirm: readConfirm(confirm) }),
+    ...(profile === undefined ? {} : { profile: readProfile(profile as ProfileName) }),
+  };
+}
+
+export function readConfirm(confirm: string): (typeof confirmPolicies)[number] {
+  const policy = confirmPolicies.find((name) => name === confirm);
+  if (policy) return policy;
+  throw new PocketError(
+    'CONFIG_INVALID',
+    `--confirm must be one of ${confirmPolicies.join(', ')}, not "${confirm}".${didYouMean(confirm, confirmPolicies)}`,
+  );
+}

@@ -1,0 +1,102 @@
+// Files in which other programs keep their MCP servers: found and offered, never parsed before a yes.
+import type { Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { printable, sha256 } from '@pocket-agent/kit';
+import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
+import { isObject, parseJson } from '../files/json-file.ts';
+import type { AgentRequest } from './agent-options.ts';
+import { readServerFiles, readServers } from './servers.ts';
+
+export interface FoundConfig {
+  program: string;
+  file: string;
+  /** A yes is good for what was there when it was asked for. */
+  content: string;
+}
+
+const LARGEST_BYTES = 1_000_000;
+
+/** Where the programs keep them, on this system and in this folder. */
+export function configPlaces(
+  env: NodeJS.ProcessEnv = process.env,
+  platform: NodeJS.Platform = process.platform,
+): { program: string; file: string }[] {
+  const home = homedir();
+  const applications =
+    platform === 'darwin'
+      ? join(home, 'Library', 'Application Support')
+      : platform === 'win32'
+        ? (env.APPDATA ?? join(home, 'AppData', 'Roaming'))
+        : (env.XDG_CONFIG_HOME ?? join(home, '.config'));
+  return [
+    { program: 'Claude Desktop', file: join(applications, 'Claude', 'claude_desktop_config.json') },
+    { program: 'Cursor', file: join(home, '.cursor', 'mcp.json') },
+    { program: 'VS Code', file: join(applications, 'Code', 'User', 'mcp.json') },
+    { program: 'Cursor, in this folder', file: join('.cursor', 'mcp.json') },
+    { program: 'VS Code, in this folder', file: join('.vscode', 'mcp.json') },
+    { program: 'this folder', file: '.mcp.json' },
+  ];
+}
+
+export async function findConfigs(): Promise<FoundConfig[]> {
+  const found = await Promise.all(
+    configPlaces().map(async ({ program, file }) => {
+      // a pipe would keep us waiting, and what is large is no list of servers
+      const { size } = await stat(file).then(onlyFiles, () => ({ size: 0 }));
+      const content = size > 0 && size <= LARGEST_BYTES ? await readFile(file, 'utf8').catch(() => '') : '';
+      return content === '' ? [] : [{ program, file, content }];
+    }),
+  );
+  return found.flat();
+}
+
+function onlyFiles(stats: Stats): { size: number } {
+  return stats.isFile() ? stats : { size: 0 };
+}
+
+export interface OfferOptions {
+  /** Undefined: no answer, so nothing is remembered. */
+  ask(question: string): Promise<boolean | undefined>;
+  tell(line: string): void;
+}
+
+/** Asks once about each file that was found; only when nothing else was named that brings tools. */
+export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: OfferOptions): Promise<AgentRequest> {
+  if (!request.isBuiltIn) return request;
+  const answers = await readAnswers();
+  const accepted: Record<string, ReturnType<typeof readServers>> = {};
+  for (const { program, file, content } of await findConfigs()) {
+    const key = sha256(`${resolve(file)}\0${sha256(content)}`);
+    let answer = answers[key];
+    if (answer === undefined) {
+      answer = await ask(`${printable(file)} (${program}) has MCP servers, which are programs to start. Use them?`);
+      if (answer === undefined) continue;
+      answers[key] = answer;
+      await writePrivately(answersFile(), `${JSON.stringify(answers)}\n`);
+      if (!answer) tell(`Not used, and not asked about again until it changes. --mcp ${printable(file)} uses it.`);
+    }
+    if (answer) accepted[file] = readServers(file, parseJson(file, content));
+  }
+  const files = Object.keys(accepted);
+  if (files.length === 0) return request;
+  tell(`servers from ${printable(files.join(', '))}`);
+  return { ...request, isBuiltIn: false, servers: await readServerFiles([], accepted) };
+}
+
+function answersFile(): string {
+  return join(dataFolder(), 'offered-configs.json');
+}
+
+async function readAnswers(): Promise<Record<string, boolean>> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(answersFile(), 'utf8'));
+    if (!isObject(kept)) return {};
+    return Object.fromEntries(
+      Object.entries(kept).filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean'),
+    );
+  } catch {
+    return {}; // nobody was asked before
+  }
+}

@@ -1,0 +1,54 @@
+// The agent of the command line, made from what the options and the agent file say.
+
+import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
+import { type LanguageModel, type Message, PocketAgent, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
+import type { Approver } from '../questions/approver.ts';
+import type { AgentRequest } from './agent-options.ts';
+import { settingsFor } from './model-settings.ts';
+
+export interface AgentParts {
+  model: string | LanguageModel;
+  /** Closed with the agent. */
+  folders: readonly ToolSource[];
+  allowImages?: boolean;
+  messages?: readonly Message[];
+  approver?: Pick<Approver, 'approve' | 'elicit'>;
+  logger: Logger;
+}
+
+const systemPrompt =
+  'You are a helpful assistant in a terminal. Use the tools you have whenever they give a more certain answer than you could. Answer briefly.';
+
+export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
+  const { config, servers, access, limits } = request;
+  const { model, folders, messages, approver, logger } = parts;
+  const { modelSettings: _ofTheFile, allowImages: mayHaveImages, ...rest } = config;
+  const allowImages = parts.allowImages ?? mayHaveImages;
+  const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
+  const options: PocketAgentOptions = {
+    agentConfig: {
+      name: 'Pocket',
+      systemPrompt,
+      ...rest,
+      llmModel: model,
+      ...(modelSettings ? { modelSettings } : {}),
+      ...(allowImages === undefined ? {} : { allowImages }),
+      ...(messages && messages.length > 0 ? { messages } : {}),
+    },
+    ...(servers.size > 0 ? { mcpConfig: { mcpServers: Object.fromEntries(servers) } } : {}),
+    tools: folders,
+    access,
+    limits,
+    ...(approver?.approve ? { approve: approver.approve } : {}),
+    ...(approver?.elicit ? { elicitationHandler: approver.elicit } : {}),
+    logger,
+    logHandler: () => {}, // shown as events
+  };
+  try {
+    return new PocketAgent(options);
+  } catch (error) {
+    // options were checked as they were read, so it is the file that is wrong
+    if (request.file === undefined || !isPocketError(error, 'CONFIG_INVALID')) throw error;
+    throw new PocketError('CONFIG_INVALID', `${request.file}: ${error.message}`, { cause: error });
+  }
+}

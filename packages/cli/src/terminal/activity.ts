@@ -1,0 +1,126 @@
+// What a run is doing while nothing else can be seen: one line that moves, below everything.
+
+import { printable } from '@pocket-agent/kit';
+import type { AgentEvent, ServerStatus } from 'pocket-agent';
+import type { Screen } from './screen.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 100;
+/** From here on the seconds are shown too. */
+const SHOW_SECONDS_MS = 2_000;
+const MAX_NAMES = 3;
+
+export class Activity {
+  readonly #changed: () => void;
+  readonly #connecting = new Set<string>();
+  readonly #tools = new Map<string, string>();
+  #isThinking = false;
+  #since = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `changed` is called whenever the line is another one. */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** Undefined when there is nothing to wait for. */
+  get line(): string | undefined {
+    const doing = this.#doing();
+    if (doing === undefined) return undefined;
+    return activityLine(doing, this.#since);
+  }
+
+  see(event: AgentEvent): void {
+    const before = this.#doing();
+    this.#note(event);
+    const now = this.#doing();
+    if (now === before) return;
+    this.#since = performance.now();
+    if (now === undefined) this.#stop();
+    else this.#timer ??= setInterval(this.#changed, FRAME_MS).unref();
+    this.#changed();
+  }
+
+  end(): void {
+    this.#isThinking = false;
+    this.#connecting.clear();
+    this.#tools.clear();
+    this.#stop();
+  }
+
+  #note(event: AgentEvent): void {
+    switch (event.type) {
+      case 'server_status':
+        if (event.data.status === 'connecting') this.#connecting.add(event.data.server);
+        else this.#connecting.delete(event.data.server);
+        break;
+      case 'tool_call':
+        this.#tools.set(event.data.toolCallId, event.data.toolName);
+        break;
+      case 'tool_result':
+        this.#tools.delete(event.data.toolCallId);
+        break;
+      case 'step_started':
+        this.#isThinking = true;
+        break;
+      case 'text_delta':
+      case 'new_message':
+      case 'step_finished':
+        this.#isThinking = false;
+        break;
+    }
+  }
+
+  /** A server that takes long may still be connecting when the model is asked without it. */
+  #doing(): string | undefined {
+    if (this.#tools.size > 0) return `running ${listed(this.#tools.values())}`;
+    if (!this.#isThinking) return undefined;
+    return this.#connecting.size > 0 ? `thinking · connecting to ${listed(this.#connecting)}` : 'thinking';
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+type ServerStates = ReadonlyMap<string, { status: ServerStatus }>;
+
+/** For commands without a run: shows which servers they are waiting for. */
+export async function whileConnecting<Value>(
+  screen: Screen,
+  servers: () => ServerStates,
+  work: Promise<Value>,
+): Promise<Value> {
+  const since = performance.now();
+  const show = () => {
+    const names = [...servers()].flatMap(([name, { status }]) => (status === 'connecting' ? [name] : []));
+    screen.status(names.length > 0 ? [activityLine(`connecting to ${listed(names)}`, since)] : []);
+  };
+  const timer = setInterval(show, FRAME_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    screen.status([]);
+  }
+}
+
+/** A listener that names servers which take long, before it is known whether they will answer. */
+export function tellSlowServer(tell: (line: string) => void) {
+  return (server: string, status: ServerStatus, reason?: string) => {
+    if (status === 'connecting' && reason !== undefined) tell(`server ${server}: ${reason}`);
+  };
+}
+
+function activityLine(doing: string, since: number): string {
+  const elapsed = performance.now() - since;
+  const frame = FRAMES[Math.floor(elapsed / FRAME_MS) % FRAMES.length];
+  return `${frame} ${doing}${elapsed < SHOW_SECONDS_MS ? '' : ` · ${Math.floor(elapsed / 1_000)} s`}`;
+}
+
+function listed(names: Iterable<string>): string {
+  const all = [...new Set(names)].map((name) => printable(name, 40));
+  const more = all.length > MAX_NAMES ? ` and ${all.length - MAX_NAMES} more` : '';
+  return `${all.slice(0, MAX_NAMES).join(', ')}${more}`;
+}

@@ -1,0 +1,57 @@
+// A run as JSON lines on stdout, for programs. The shape is documented in docs/command-line.md and stays as it is.
+
+import { errorText, isPocketError, printableJson } from '@pocket-agent/kit';
+import type { AgentEvent, RunTotals, ToolResult } from 'pocket-agent';
+import type { Display } from './run-display.ts';
+
+/** Grows when something that was there is changed or goes. */
+const FORMAT = 1;
+
+/** `start`, `answer` and `error` tell of the run; a message is what other events showed, as the history keeps it. */
+const repeated = new Set<string>(['new_message', 'run_started', 'run_finished', 'run_failed']);
+
+export class JsonEvents implements Display {
+  readonly #write: (line: string) => void;
+
+  constructor(write: (line: string) => void) {
+    this.#write = write;
+  }
+
+  start(data: { model: string; session?: string | undefined }): void {
+    this.#line({ type: 'run_started', data: { format: FORMAT, ...data } });
+  }
+
+  show({ type, data, meta }: AgentEvent): void {
+    if (repeated.has(type)) return;
+    const { path, time, runId } = meta;
+    this.#line({
+      type,
+      path,
+      time,
+      ...(runId ? { runId } : {}),
+      data: type === 'tool_result' ? withoutExtra(data) : data,
+    });
+  }
+
+  answer(text: string, totals: RunTotals): void {
+    this.#line({ type: 'answer', data: { text, usage: totals.usage }, exitCode: 0 });
+  }
+
+  error(error: unknown, exitCode: number): void {
+    const code = isPocketError(error) ? error.code : 'FAILED';
+    this.#line({ type: 'error', data: { code, message: errorText(error) }, exitCode });
+  }
+
+  end(): void {}
+
+  /** A program reads events; what is meant for people is not among them. */
+  tell(): void {}
+
+  #line(value: object): void {
+    this.#write(`${printableJson(value)}\n`);
+  }
+}
+
+function withoutExtra({ extra: _raw, isError = false, ...data }: ToolResult): object {
+  return { ...data, isError };
+}

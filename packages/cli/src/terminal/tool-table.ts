@@ -1,0 +1,67 @@
+// Tools as rows: what each can do, who says so, and whether a profile allows it.
+
+import { printable, printableText } from '@pocket-agent/kit';
+import { type Judgement, judge, type ListWait, type Profile, type ToolSource } from 'pocket-agent';
+import { refusalBy } from 'pocket-agent/internal';
+import { columnWidths } from './markdown-table.ts';
+import { padded } from './text-width.ts';
+
+export interface ToolRow extends Judgement {
+  tool: string;
+  allowed: boolean;
+  reason?: string;
+}
+
+export async function toolRows(
+  sources: readonly ToolSource[],
+  profile: Profile | undefined,
+  signal: AbortSignal,
+  wait: ListWait = 'all',
+): Promise<ToolRow[]> {
+  const lists = await Promise.all(
+    sources.map(async (source) => ({ source, tools: await source.listTools(signal, wait) })),
+  );
+  return lists.flatMap(({ source, tools }) =>
+    tools.map((tool): ToolRow => {
+      const judgement = source.judge?.(tool) ?? judge(tool);
+      const reason = profile && refusalBy(profile, { name: tool.name, ...judgement });
+      return { tool: tool.name, ...judgement, allowed: reason === undefined, ...(reason ? { reason } : {}) };
+    }),
+  );
+}
+
+export function toolTable(rows: readonly ToolRow[]): string[] {
+  return columns([
+    ['tool', 'capability', 'from', 'allowed'],
+    ...rows.map(({ tool, capability, from, allowed, reason }) => [
+      printable(tool),
+      capability,
+      from,
+      allowed ? 'yes' : `no: ${reason}`,
+    ]),
+  ]);
+}
+
+/** What each of the named tools says of itself: its text, and the schema of its arguments. */
+export async function toolDetails(
+  sources: readonly ToolSource[],
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const lists = await Promise.all(sources.map((source) => source.listTools(signal)));
+  return lists
+    .flat()
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ name, description = 'It does not say what it does.', inputSchema }) => [
+      '',
+      printable(name),
+      printableText(description),
+      printableText(JSON.stringify(inputSchema, null, 2)),
+    ]);
+}
+
+/** Rows of cells as lines in which columns stand below each other. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = columnWidths(rows.map((row) => row.slice(0, -1)));
+  return rows.map((row) => row.map((cell, index) => padded(cell, widths[index] ?? 0)).join('  '));
+}

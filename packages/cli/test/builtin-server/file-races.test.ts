@@ -1,0 +1,26 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { folder } from '../../../pocket-agent/test/fixtures/world.ts';
+import { readText } from '../../src/builtin-server/file-access.ts';
+
+test('a folder that becomes a link while a file is opened leads nowhere else', async () => {
+  const outer = folder();
+  const [root, inside, outside] = [join(outer, 'root'), join(outer, 'root', 'sub'), join(outer, 'outside')];
+  for (const path of [root, inside, outside]) mkdirSync(path);
+  writeFileSync(join(inside, 'note.txt'), 'inside');
+  writeFileSync(join(outside, 'note.txt'), 'outside');
+  const swapper = new Worker(new URL('./swap-folders.ts', import.meta.url), {
+    workerData: { inside, outside },
+  });
+  const read = new Set<string>();
+  for (let count = 0; count < 3_000; count++) {
+    await readText(root, 'sub/note.txt').then(
+      (text) => read.add(text),
+      () => {},
+    );
+  }
+  await swapper.terminate();
+  expect([...read]).toEqual(['inside']);
+});

@@ -1,0 +1,241 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FakeAnswer } from '../../pocket-agent/test/fixtures/providers/fake-dialect.ts';
+import { FakeProviders, PIXEL } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { CommandFolder, commandLine, SCRIPTED, scriptedBy, started, stdioServer } from './fixtures/command.ts';
+
+type Script = readonly (string | FakeAnswer)[];
+
+const folder = new CommandFolder();
+const command = folder.command.bind(folder);
+
+let providers: FakeProviders;
+beforeAll(async () => {
+  providers = await FakeProviders.start();
+});
+afterAll(() => providers.close());
+
+/** Asks the scripted model, and gives what it was last sent. */
+async function scripted(script: Script, ...args: string[]) {
+  return scriptedWith('', script, ...args);
+}
+
+async function scriptedWith(input: string, script: Script, ...args: string[]) {
+  providers.script(...script);
+  const hasServers = args.includes('--mcp') || args.includes('--config');
+  const servers = hasServers ? [] : ['--mcp', await folder.servers('none.json', {})]; // to start none is quicker
+  const outcome = await command([...SCRIPTED, ...servers, ...args], { env: scriptedBy(providers), input });
+  const sent = providers.lastBody;
+  expect(providers.refused).toEqual([]);
+  providers.reset();
+  return { ...outcome, sent };
+}
+
+describe('pocket-agent "prompt"', () => {
+  test('answers with real MCP tools and without a key, and says that it is no LLM', async () => {
+    const { code, stdout, stderr } = await command(['What is 17% of 2380, and what time is it in Tokyo?']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/not an LLM.*404\.6.*Asia\/Tokyo/s);
+    expect(stderr).toMatch(/model: demo \(no key is set.*→ calculate.*← .*404\.6/s);
+    expect(stderr).toMatch(/2 model calls, 2 tool calls · \d+ tokens in, \d+ out · \$0\.0000\n$/);
+  });
+
+  test('--quiet prints the answer only, and a prompt may come on stdin', async () => {
+    const { stdout, stderr } = await command(['--quiet'], { input: 'What is 6 * 7?\n' });
+    expect(stdout).toContain('42');
+    expect(stderr).toBe('');
+  });
+
+  test('what is piped in comes after the prompt, a blank line between them', async () => {
+    const { sent } = await scriptedWith('line one\nline two\n', ['Done.'], 'Summarize', 'this');
+    expect(sent.at('messages', 1, 'content').text).toBe('Summarize this\n\nline one\nline two');
+  });
+
+  test('in a pipe stdout has the answer alone, as it was given: what was said on the way goes to stderr', async () => {
+    const file = await folder.servers('one.json', { one: started(stdioServer) });
+    const script = [{ text: 'Let me look.', toolCalls: [{ name: 'pid', arguments: {} }] }, '# It is **done**.\n\n- a'];
+    const { stdout, stderr } = await scripted(script, '--mcp', file, 'Go');
+    expect(stdout).toBe('# It is **done**.\n\n- a\n');
+    expect(stderr).toMatch(/Let me look\.\n→ pid/);
+  });
+
+  test('a word that is nearly a command is asked, with a hint', async () => {
+    const { stdout, stderr } = await scripted(['Yes?'], 'docter');
+    expect(stdout).toBe('Yes?\n');
+    expect(stderr).toContain('"docter" is no command, so the model is asked. Did you mean "doctor"?');
+    const withFile = await scripted(['No.'], 'serv', 'agent.json');
+    expect(withFile.stderr).toContain('"serv" is no command, so the model is asked. Did you mean "serve"?');
+    for (const prompt of [['--', 'tools'], ['--', 'docter'], ['serv as an example']]) {
+      const meant = await scripted(['Which?'], ...prompt);
+      expect(meant.stdout).toBe('Which?\n');
+      expect(meant.stderr).not.toContain('is no command');
+    }
+  });
+
+  test('a key that is set chooses the model, --model goes before it', async () => {
+    const unreachable = { ANTHROPIC_API_KEY: 'x', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' };
+    const asked = await command(['--model', 'demo', 'What is 1 + 1?'], { env: unreachable });
+    expect(asked.stderr).toContain('model: demo (you asked for it)');
+    const unknown = await command(['--model', 'wishful', 'Hi'], { env: unreachable });
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('Unknown model "wishful"');
+  });
+
+  test('a local Ollama is used when there is one', async () => {
+    const server = createServer((request, response) => {
+      response.setHeader('content-type', 'application/json');
+      if (request.url === '/api/tags') return response.end(JSON.stringify({ models: [{ name: 'tiny:1b' }] }));
+      response.setHeader('content-type', 'text/event-stream');
+      const chunk = (delta: object, finish_reason: string | null) =>
+        `data: ${JSON.stringify({ id: '1', created: 1, model: 'tiny:1b', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      return response.end(
+        `${chunk({ role: 'assistant', content: 'I am tiny.' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`,
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const { stdout, stderr } = await command(['Who are you?'], {
+        env: { OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1` },
+      });
+      expect(stderr).toContain('model: ollama/tiny:1b (Ollama runs on this machine)');
+      expect(stdout).toBe('I am tiny.\n');
+    } finally {
+      server.close();
+    }
+  });
+
+  test('--image sends pictures by what they are, whatever they are called', async () => {
+    const file = await folder.file('cat.txt', Buffer.from(PIXEL, 'base64'));
+    const { sent } = await scripted(['A cat.'], '--image', file, '--image', file, 'What is this?');
+    const parts = sent.at('messages', 1, 'content').list;
+    expect(parts.map((part) => part.at('image_url', 'url').text.slice(0, 22))).toEqual([
+      '',
+      'data:image/png;base64,',
+      'data:image/png;base64,',
+    ]);
+    const text = await folder.file('dog.png', 'not a picture');
+    expect(await command(['--image', text, 'Hi'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('dog.png is no picture'),
+    });
+  });
+
+  test('text of models and tools can draw nothing on the screen: on stderr it is made visible', async () => {
+    const file = await folder.servers('one.json', { one: started(stdioServer) });
+    const evil = '\u001b[2J\u001b]0;owned\u0007\u202e';
+    const script = [{ text: evil, toolCalls: [{ name: 'echo', arguments: { text: evil } }] }, 'ok'];
+    const { stderr } = await scripted(script, '--mcp', file, 'Go');
+    expect(stderr.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(stderr).toContain('← �[2J�]0;owned��');
+  });
+});
+
+describe('exit codes (more for 2: cli-help.test.ts)', () => {
+  test.each([
+    ['a limit that is none', ['--max-cost', 'free', 'Hi'], '--max-cost must be a number greater than 0'],
+    ['half a step', ['--max-steps', '1.5', 'Hi'], '--max-steps must be a whole number'],
+    ['a price that nobody knows', [...SCRIPTED, '--max-cost', '1', 'Hi'], 'price'],
+  ])('2: %s', async (_what, args, message) => {
+    const { code, stdout, stderr } = await command(args, { env: scriptedBy(providers) });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test.each([
+    [{ status: 401, message: 'Wrong key.' }, 'Check the key: OPENAI_COMPATIBLE_API_KEY or modelSettings.apiKey.'],
+    [{ status: 404, message: 'No such model.' }, 'The provider does not know "x"'],
+  ])('2: a key or a model that the provider refuses: %j', async (answer, message) => {
+    const { code, stdout, stderr } = await scripted([answer], 'Hi');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test('1: a model that fails', async () => {
+    const { code, stdout, stderr } = await scripted(
+      [{ status: 400, message: 'Your question is \u001b[31mwrong' }],
+      'Hi',
+    );
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/pocket-agent: .*wrong/);
+    expect(stderr).not.toContain('\u001b');
+  });
+
+  test('3: a limit that was reached', async () => {
+    const file = await folder.servers('one.json', { one: started(stdioServer) });
+    const { code, stderr } = await scripted(
+      [{ toolCalls: [{ name: 'pid', arguments: {} }] }],
+      '--mcp',
+      file,
+      '--max-steps',
+      '1',
+      'Hi',
+    );
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/stopped after 1 step without .*\(--max-steps\)/);
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends it at once with %i', async (signal, code) => {
+    providers.script({ hang: 'at-once' });
+    const [node = '', ...args] = [...commandLine, ...SCRIPTED, 'Hi'];
+    const child = spawn(node, args, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    await providers.arrived;
+    child.kill(signal);
+    expect(await ended).toBe(code);
+    providers.reset();
+  });
+
+  test('141: whoever read the answer has gone', async () => {
+    const [node = '', ...args] = [...commandLine, 'dump'];
+    const child = spawn(node, args, { env: folder.env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    child.stdout.once('data', () => child.stdout.destroy());
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    expect(await ended).toBe(141);
+    expect(stderr).toBe('');
+  });
+});
+
+describe('calls that need a yes, without a terminal', () => {
+  const asked = async (...args: string[]) => {
+    const file = await folder.servers('erase.json', {
+      one: { ...started(stdioServer), capabilities: { echo: 'delete', pid: 'read' } },
+    });
+    const script = [{ toolCalls: [{ name: 'echo', arguments: { text: 'gone' } }] }, 'Done.'];
+    const { sent, ...outcome } = await scripted(script, '--config', file, ...args, 'Erase it');
+    const shown = sent.at('tools').list.map((tool) => tool.at('function', 'name').text);
+    return { ...outcome, shown, sent: JSON.stringify(sent.value) };
+  };
+
+  test('are refused, the model reads why, and the way out is told', async () => {
+    const { code, stderr, sent } = await asked();
+    expect(code).toBe(0);
+    expect(sent).toContain('nobody to ask');
+    expect(stderr).toMatch(/✗ .*nobody to ask/);
+    expect(stderr).toContain('--yes allows every call');
+  });
+
+  test('--yes allows them', async () => {
+    expect((await asked('--yes')).stderr).toContain('← gone');
+  });
+
+  test('--confirm never asks for nothing', async () => {
+    expect((await asked('--confirm', 'never')).stderr).toContain('← gone');
+  });
+
+  test('--profile hides what it does not allow, whatever --yes says', async () => {
+    const { shown, stderr } = await asked('--profile', 'reader', '--yes');
+    expect(shown).toContain('pid');
+    expect(shown).not.toContain('echo');
+    expect(stderr).toMatch(/✗ .*may not be called here/);
+  });
+});

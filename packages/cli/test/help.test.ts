@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { helpOf } from '../src/command-line/help.ts';
+import { CommandFolder, commandLine } from './fixtures/command.ts';
+
+const folder = new CommandFolder();
+const golden = (name: string) => `fixtures/cli-golden/${name}.txt`;
+
+describe('--help', () => {
+  test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'sessions', 'dump', 'doctor'])(
+    'of %s is as it is documented',
+    async (name) => {
+      expect(
+        helpOf(name)
+          .split('\n')
+          .filter((line) => line.length > 120),
+      ).toEqual([]);
+      await expect(helpOf(name)).toMatchFileSnapshot(golden(`help-${name}`));
+    },
+  );
+
+  test.each([
+    ['ask', '--help'],
+    ['ask', '--quiet', '-h', 'prompt'],
+    ['call', 'call', '-h'],
+  ])('is printed: of %s by %s', async (name, ...args) => {
+    expect(await folder.command(args)).toEqual({ code: 0, stdout: helpOf(name), stderr: '' });
+  });
+
+  test('is not asked for by a prompt', async () => {
+    const { stdout } = await folder.command(['-q', '-m', 'demo', '--', '--help', 'What is 6 * 7?']);
+    expect(stdout).toContain('42');
+  });
+});
+
+test('--version is the version alone', async () => {
+  expect(await folder.command(['--version'])).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: '',
+  });
+});
+
+describe('errors', () => {
+  test.each([
+    ['no-prompt', []],
+    ['unknown-option', ['--modle', 'x', 'Hi']],
+    ['unknown-option-of-a-command', ['tools', '--jsn']],
+    ['option-without-value', ['--model']],
+    ['absent-file', ['--mcp', 'absent.json', 'Hi']],
+    ['command-after-options', ['--quiet', '--tools', 'my tools', 'tools']],
+    ['unknown-model', ['--model', 'wishful', 'Hi']],
+    ['missing-key', ['--model', 'anthropic/x', 'Hi']],
+    ['unknown-profile', ['--profile', 'king', 'Hi']],
+    ['unknown-confirm', ['--confirm', 'maybe', 'Hi']],
+    ['bad-session', ['--session', '../up', 'Hi']],
+    ['call-what', ['call', 'builtin']],
+    ['dump-nothing', ['dump', '--docs-only', '--source-only']],
+    ['serve-what', ['serve']],
+    ['no-tool-folder', ['serve-tools', './absent']],
+    ['new-tool-name', ['new-tool', '../up']],
+  ])('%s', async (name, args) => {
+    const { code, stdout, stderr } = await folder.command(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    await expect(stderr).toMatchFileSnapshot(golden(`error-${name}`));
+  });
+});
+
+test('an example that does not exist is refused, and those there are are named', () => {
+  const script = fileURLToPath(new URL('../../../scripts/run-examples.ts', import.meta.url));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script, '01', '99'], { encoding: 'utf8' });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toMatch(/^There is no example "99"\. There are:\n01-hello\.ts\n/);
+});
+
+describe('cold start', () => {
+  const [node = '', ...start] = commandLine;
+  // time on a processor, which other programs on the machine do not change much; by the clock: the benchmark
+  const report = `process.on('exit', () => {
+    const { user, system } = process.cpuUsage();
+    process.stderr.write(String((user + system) / 1_000));
+  });`;
+  const cpuMs = (args: readonly string[]) => {
+    const preload = `data:text/javascript,${encodeURIComponent(report)}`;
+    return Number(spawnSync(node, ['--import', preload, ...args], { env: folder.env, encoding: 'utf8' }).stderr);
+  };
+
+  test('--version and --help take at most 120 ms more than `node -e 0`', () => {
+    const least = { bare: Infinity, version: Infinity, help: Infinity };
+    const isQuick = () => Math.max(least.version, least.help) - least.bare < 120;
+    // the least of a few; where others take the machine, of more
+    for (let round = 0; round < 5 || (round < 30 && !isQuick()); round++) {
+      least.bare = Math.min(least.bare, cpuMs(['-e', '0']));
+      least.version = Math.min(least.version, cpuMs([...start, '--version']));
+      least.help = Math.min(least.help, cpuMs([...start, '--help']));
+    }
+    expect(least.bare).toBeGreaterThan(1);
+    expect(least.version - least.bare).toBeLessThan(120);
+    expect(least.help - least.bare).toBeLessThan(120);
+  });
+
+  test.each(['--version', '--help'])('%s loads its own few files and no package', (flag) => {
+    const spy = `import { registerHooks } from 'node:module';
+      registerHooks({ resolve(specifier, context, next) {
+        const found = next(specifier, context);
+        if (!found.url.startsWith('node:')) process.stderr.write(found.url + '\\n');
+        return found;
+      } });`;
+    const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
+    const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env: folder.env, encoding: 'utf8' });
+    const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
+    expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
+      flag === '--help' ? ['cli/help.ts', 'cli/main.ts'] : ['cli/main.ts', 'kit/late-node.ts', 'kit/version.ts'],
+    );
+  });
+});

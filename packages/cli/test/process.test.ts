@@ -1,0 +1,102 @@
+// The process around a command: what tools print, leave open or forget, and readers that go away.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test } from 'vitest';
+import { manifestOf, writeFiles } from '../../tool-folder/test/files.ts';
+import { CommandFolder, commandLine, toolsFolder } from './fixtures/command.ts';
+
+const folder = new CommandFolder();
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+function start(...more: string[]) {
+  const [node = '', ...args] = [...commandLine, ...more];
+  const child: ChildProcessByStdio<null, Readable, Readable> = spawn(node, args, {
+    env: folder.env,
+    cwd: folder.path,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  ends.push(() => child.kill('SIGKILL'));
+  return { child, ended: new Promise<number | null>((resolve) => child.once('exit', resolve)) };
+}
+
+/** With a capability, so that no warning of a missing one precedes the output. */
+const declared = (name: string) => `${manifestOf(name)}    capability: write\n`;
+
+const RUDE = `console.log('at import');
+export class Tools {
+  constructor() {
+    console.info('made');
+    setInterval(() => {}, 1_000);
+  }
+  async rude() {
+    console.log('in a call');
+    Promise.reject(new Error('forgotten \u001b[2J'));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return 'done';
+  }
+}`;
+
+test('a tool that prints, forgets a promise and leaves a timer behind spoils neither the output nor the end', async () => {
+  const tools = writeFiles({ 'Rude/manifest.yaml': declared('rude'), 'Rude/tool.mjs': RUDE });
+  const { code, stdout, stderr } = await folder.command(['call', '--yes', '--tools', tools, 'Rude', 'rude']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
+  expect(stderr).toMatch(/^at import\nmade\nin a call\npocket-agent: uncaught error: Error: forgotten \ufffd\[2J\n/);
+  expect(await folder.command(['serve-tools', tools])).toMatchObject({ code: 0, stdout: '' });
+});
+
+test('an error that is thrown outside of all calls is one text, harmless, and the code 1', async () => {
+  const code = `export class Tools { async late() { setTimeout(() => { throw new Error('late \u001b[2J'); }); await new Promise(() => {}); } }`;
+  const tools = writeFiles({ 'Late/manifest.yaml': declared('late'), 'Late/tool.mjs': code });
+  const outcome = await folder.command(['call', '--yes', '--tools', tools, 'Late', 'late']);
+  expect(outcome).toMatchObject({ code: 1, stdout: '' });
+  expect(outcome.stderr).toMatch(/^pocket-agent: uncaught error: Error: late \ufffd\[2J\n/);
+});
+
+test('Ctrl-C ends it also while a tool folder is being loaded', async () => {
+  const hanging = `console.error('importing'); await new Promise(() => {}); export class Tools { async hang() {} }`;
+  const tools = writeFiles({ 'Hang/manifest.yaml': manifestOf('hang'), 'Hang/tool.mjs': hanging });
+  const { child, ended } = start('tools', '--tools', tools);
+  child.stderr.once('data', () => child.kill('SIGINT'));
+  expect(await ended).toBe(130);
+});
+
+test('the answer comes also when nobody reads what is told on the way', async () => {
+  const { child, ended } = start('-m', 'demo', 'What is 6 * 7?');
+  child.stderr.destroy();
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    stdout += chunk;
+  });
+  expect(await ended).toBe(0);
+  expect(stdout).toContain('42');
+});
+
+test.each([
+  ['the one answer there is', ['call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada']],
+  ['the help', ['--help']],
+  ['the version', ['--version']],
+])('141 also when %s comes too late, and nothing else', async (_what, args) => {
+  const { child, ended } = start(...args);
+  child.stdout.destroy();
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  expect(await ended).toBe(141);
+  expect(stderr).not.toContain('Error');
+});
+
+test.runIf(existsSync('/dev/full'))('an answer that cannot be written is told, with the code 1', async () => {
+  const full = openSync('/dev/full', 'w');
+  const [node = '', ...args] = [...commandLine, '-m', 'demo', 'What is 6 * 7?'];
+  const child = spawn(node, args, { env: folder.env, cwd: folder.path, stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const [stderr, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('pocket-agent: the output cannot be written: ENOSPC')]);
+});

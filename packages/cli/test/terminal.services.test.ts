@@ -1,0 +1,437 @@
+import { mkdir, mkdtemp, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { FakeProviders, PIXEL } from '../../pocket-agent/test/fixtures/providers/fake-providers.ts';
+import { isAlive } from '../../pocket-agent/test/fixtures/world.ts';
+import {
+  CommandFolder,
+  SCRIPTED,
+  scriptedBy,
+  started,
+  stdioServer,
+  stubbornServer,
+  toolsFolder,
+} from './fixtures/command.ts';
+import { keys, paste, type Step, typing } from './fixtures/terminal.ts';
+
+const QUESTION = 'e(dit)? ';
+const PROMPT = '> ';
+
+const folder = new CommandFolder();
+let providers: FakeProviders;
+let servers: string;
+beforeAll(async () => {
+  providers = await FakeProviders.start();
+  servers = await folder.servers('mcp.json', {
+    one: { ...started(stdioServer), capabilities: { echo: 'delete', progress: 'read' } },
+  });
+});
+afterAll(() => providers.close());
+afterEach(() => providers.reset());
+
+const call = (text: string) => ({ name: 'echo', arguments: { text } });
+const scripted = (steps: readonly Step[], ...args: string[]) =>
+  typing(folder, steps, { args: [...SCRIPTED, '--mcp', servers, ...args], env: scriptedBy(providers) });
+
+/** What the model was sent last, by role. */
+const sent = (role: string) =>
+  providers.lastBody
+    .at('messages')
+    .list.flatMap((message) => (message.at('role').text === role ? [message.at('content').text] : []));
+
+describe('one prompt in a terminal', () => {
+  test('a person says no, edits and says yes; what was typed too early counts for nothing', async () => {
+    providers.script({ toolCalls: [call('first'), call('second'), call('third')] }, 'All done.');
+    const { code, screen } = await scripted(
+      [
+        ['', 'y\ny\ny\n'],
+        ['text: "first"', ''],
+        [QUESTION, 'n\r'],
+        ['text: "second"', ''],
+        [QUESTION, 'e\r'],
+        ['{"text":"second"}', `${keys.left}${keys.left}${keys.backspace.repeat(6)}mended\r`],
+        ['text: "third"', ''],
+        [QUESTION, 'y\r'],
+      ],
+      'Echo',
+    );
+    expect(code).toBe(0);
+    expect(screen).toContain('All done.');
+    const results = sent('tool');
+    expect(results[0]).toContain('said no');
+    expect(results[1]).toMatch(/changed its arguments.*mended/s);
+    expect(results[2]).toBe('third');
+  });
+
+  test('Ctrl-C while a question is open ends everything with 130', async () => {
+    providers.script({ toolCalls: [call('first'), call('second')] });
+    const { code, screen } = await scripted([[QUESTION, keys.ctrlC]], 'Echo');
+    expect(code).toBe(130);
+    expect(screen).not.toContain('text: "second"');
+  });
+
+  test('Ctrl-C stops the run with 130', async () => {
+    providers.script({ text: 'Once upon a time', hang: 'midway' });
+    expect((await scripted([['Once', keys.ctrlC]], 'Tell')).code).toBe(130);
+    await providers.left;
+  });
+
+  test('a second Ctrl-C ends the program at once, and a server that would stay with it', async () => {
+    const file = await folder.servers('stubborn.json', { stubborn: started(stubbornServer) });
+    providers.script({ toolCalls: [{ name: 'pid', arguments: {} }] }, { text: 'Once upon', hang: 'midway' });
+    const steps: Step[] = [
+      ['Once', keys.ctrlC],
+      // now it waits for its server, which has two seconds
+      ['1 model call, 1 tool call', keys.ctrlC],
+    ];
+    const args = [...SCRIPTED, '--mcp', file, '--confirm', 'never', 'Wait'];
+    const { code, screen, endMs } = await typing(folder, steps, { args, env: scriptedBy(providers) });
+    expect(code).toBe(130);
+    expect(endMs).toBeLessThan(1_900);
+    const [, pid] = /pid=(\d+)/.exec(screen) ?? [];
+    await expect.poll(() => isAlive(Number(pid))).toBe(false);
+  });
+
+  test('Markdown is rendered, and nothing that a model says can draw on the screen', async () => {
+    const evil = '\u001b[2J\u001b]0;owned\u0007\u009b2K\u202e';
+    providers.script(`# Title\n**bold** and ${evil} 東京 👩‍👩‍👧\n`);
+    const { screen } = await scripted([], 'Go');
+    expect(screen).toContain('\u001b[1m\u001b[4mTitle\u001b[24m\u001b[22m');
+    expect(screen).toContain('\u001b[1mbold\u001b[22m and �[2J�]0;owned��2K� 東京 👩‍👩‍👧');
+    const plain = stripVTControlCharacters(screen).replaceAll(/[\r\n]|\u200d/g, '');
+    expect(plain).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(plain).toContain('�[2J�]0;owned');
+  });
+
+  test.each<Record<string, string>>([{ NO_COLOR: '1' }, { TERM: 'dumb' }])(
+    'with %j there is no escape sequence at all',
+    async (env) => {
+      providers.script({ toolCalls: [{ name: 'pid', arguments: {} }] }, '# Title\n**bold**');
+      const args = [...SCRIPTED, '--mcp', servers, '--confirm', 'never', 'Go'];
+      const { screen } = await typing(folder, [], { args, env: { ...scriptedBy(providers), ...env } });
+      expect(screen).not.toContain('\u001b');
+      expect(screen).toContain('# Title\r\n**bold**');
+    },
+  );
+
+  test('progress is a bar that fits the window, also after the window changed', async () => {
+    providers.script({ toolCalls: [{ name: 'progress', arguments: { everyMs: 60, count: 200 } }] });
+    const steps: Step[] = [
+      ['part 2', { columns: 30 }],
+      ['…', keys.ctrlC],
+    ];
+    const { code, screen } = await scripted(steps, 'Go');
+    expect(code).toBe(130);
+    const drawn = screen.split('\r\u001b[J').filter((text) => text.startsWith('  progress'));
+    expect(drawn[0]).toMatch(/^ {2}progress ░{20} [01] % part \d$/);
+    expect(drawn.at(-1)).toMatch(/^ {2}progress ░{17}…(?:\^C)?$/);
+  });
+});
+
+test.each([
+  ['serve-tools', () => toolsFolder],
+  ['serve', () => folder.file('served.json', { agentConfig: { llmModel: 'demo' } })],
+])('%s says in a terminal what it waits for', async (command, what) => {
+  const steps: Step[] = [['Serving MCP on stdin and stdout', keys.ctrlC]];
+  const { screen } = await typing(folder, steps, { args: [command, await what()] });
+  expect(screen).toContain('--http serves over HTTP.');
+});
+
+test('call asks before it calls, and sends what was edited', async () => {
+  const args = ['call', '--mcp', servers, 'one', 'echo', 'text=first'];
+  const steps: Step[] = [
+    [QUESTION, 'e\r'],
+    ['{"text":"first"}', `${keys.left}${keys.left}${keys.backspace.repeat(5)}mended\r`],
+  ];
+  const { code, screen } = await typing(folder, steps, { args });
+  expect(code).toBe(0);
+  expect(screen).toMatch(/\r\nmended\r\n$/);
+  expect((await typing(folder, [[QUESTION, 'n\r']], { args })).code).toBe(4);
+});
+
+test('what a server wants to know is asked in the terminal, in a call and in a chat', async () => {
+  const answers: Step[] = [
+    ['one asks: Your name?', ''],
+    ['answer? y(es) / n(o) ', 'y\r'],
+    ['name [string]: ', 'Ada\r'],
+  ];
+  const called = await typing(folder, answers, { args: ['call', '--yes', '--mcp', servers, 'one', 'ask'] });
+  expect(called).toMatchObject({ code: 0, screen: expect.stringMatching(/\r\nhello Ada\r\n$/) });
+  providers.script({ toolCalls: [{ name: 'ask', arguments: {} }] }, 'Done.');
+  const steps: Step[] = [[PROMPT, 'Ask me\r'], ...answers, ['Done.', ''], [PROMPT, keys.ctrlD]];
+  expect((await scripted(steps, '--confirm', 'never')).code).toBe(0);
+  expect(sent('tool')).toEqual(['hello Ada']);
+});
+
+describe('a chat', () => {
+  const chat = (steps: readonly Step[], ...args: string[]) => scripted(steps, ...args);
+
+  test('goes on with what was said, shows what it cost, and ends with Ctrl-D', async () => {
+    providers.script('Hello Ada.', 'You are Ada.');
+    const { code, screen } = await chat([
+      [PROMPT, 'I am Ada\r'],
+      ['Hello Ada.', ''],
+      [PROMPT, 'Who am I?\r'],
+      ['You are Ada.', ''],
+      [PROMPT, '/cost\r'],
+      ['2 model calls', ''],
+      [PROMPT, keys.ctrlD],
+    ]);
+    expect(code).toBe(0);
+    expect(sent('user')).toEqual(['I am Ada', 'Who am I?']);
+    expect(screen).toContain('1 model call · 12 tokens in, 7 out · cost unknown');
+    expect(screen).toContain('2 model calls · 24 tokens in, 14 out · cost unknown');
+  });
+
+  test('Ctrl-C stops an answer and leads back to the prompt, with a history that every model accepts', async () => {
+    providers.script({ toolCalls: [{ name: 'wait', arguments: {} }] }, { text: 'Once upon', hang: 'midway' }, 'Yes?');
+    const { code, screen } = await chat(
+      [
+        [PROMPT, 'Wait\r'],
+        ['→', keys.ctrlC],
+        ['stopped', ''],
+        [PROMPT, 'Tell\r'],
+        ['Once', keys.ctrlC],
+        ['stopped', ''],
+        [PROMPT, 'Still there?\r'],
+        ['Yes?', ''],
+        [PROMPT, '/exit\r'],
+      ],
+      '--confirm',
+      'never',
+    );
+    expect(providers.refused).toEqual([]);
+    expect(sent('user')).toEqual(['Wait', 'Tell', 'Still there?']);
+    expect(sent('tool')).toHaveLength(1);
+    expect(code).toBe(0);
+    expect(screen).toContain('stopped');
+  });
+
+  test('Ctrl-C at the prompt clears the line; twice on an empty line it leaves with 130', async () => {
+    const { code } = await chat([
+      [PROMPT, 'half a thought'],
+      ['thought', keys.ctrlC],
+      [PROMPT, keys.ctrlC],
+      ['again leaves', ''],
+      [PROMPT, keys.ctrlC],
+    ]);
+    expect(code).toBe(130);
+    expect(providers.requests).toEqual([]);
+  });
+
+  test('Ctrl-C stops an answer, a second one the chat', async () => {
+    providers.script({ text: 'Once upon', hang: 'midway' });
+    const { code } = await chat([
+      [PROMPT, 'Tell\r'],
+      ['Once', keys.ctrlC],
+      ['stopped', ''],
+      [PROMPT, keys.ctrlC],
+    ]);
+    expect(code).toBe(130);
+  });
+
+  test('the tab key completes commands and what belongs to them; an unknown one is guessed', async () => {
+    const { screen } = await chat(
+      [
+        [PROMPT, '/pro'],
+        ['/pro', keys.tab],
+        ['file ', 're'],
+        ['re', keys.tab],
+        ['ader', keys.enter],
+        ['From here on: reader', ''],
+        [PROMPT, '/agent Gr'],
+        ['Gr', keys.tab],
+        ['eeter', keys.enter],
+        ['● ', ''],
+        [PROMPT, '/modle\r'],
+        ['Did you mean "/model"?', ''],
+        [PROMPT, '/exit\r'],
+      ],
+      '--tools',
+      toolsFolder,
+    );
+    expect(stripVTControlCharacters(screen)).toMatch(/○ {2}Counter +1 tool {2}Counts\r\n● {2}Greeter/);
+  });
+
+  test('what was typed in one chat is there in the next, in a file that nobody else may read', async () => {
+    providers.script('One.', 'Two.');
+    await chat([
+      [PROMPT, paste('first line\n\tsecond line')],
+      ['␤', keys.enter],
+      ['One.', ''],
+      [PROMPT, '/exit\r'],
+    ]);
+    expect(sent('user')).toEqual(['first line\n\tsecond line']);
+    await chat([
+      [PROMPT, keys.up],
+      ['/exit', keys.up],
+      ['first line␤␉second line', keys.enter],
+      ['Two.', ''],
+      [PROMPT, '/exit\r'],
+    ]);
+    expect(sent('user')).toEqual(['first line\n\tsecond line']);
+    const file = join(folder.path, 'data', 'pocket-agent', 'chat-history.jsonl');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await readFile(file, 'utf8')).split('\n')).toContain('"first line\\n\\tsecond line"');
+  });
+
+  test('a line that ends with a backslash goes on in the next', async () => {
+    providers.script('Both.');
+    await chat([
+      [PROMPT, 'one \\\r'],
+      ['… ', 'two\r'],
+      ['Both.', ''],
+      [PROMPT, '/exit\r'],
+    ]);
+    expect(sent('user')).toEqual(['one \ntwo']);
+  });
+
+  test('/tools, /profile and /agent: what is not allowed or not active is not shown to the model', async () => {
+    providers.script('One.', 'Two.', 'Three.');
+    const { screen } = await chat(
+      [
+        [PROMPT, 'Hi\r'],
+        ['One.', ''],
+        [PROMPT, '/profile reader\r'],
+        [PROMPT, '/agent Counter\r'],
+        ['Greeter', ''],
+        [PROMPT, 'Hi again\r'],
+        ['Two.', ''],
+        [PROMPT, '/tools\r'],
+        ['only read is allowed', ''],
+        [PROMPT, '/profile boss\r'],
+        ['There is no profile', ''],
+        [PROMPT, '/profile none\r'],
+        [PROMPT, '/agent none\r'],
+        ['Greeter', ''],
+        [PROMPT, 'And now?\r'],
+        ['Three.', ''],
+        [PROMPT, '/exit\r'],
+      ],
+      '--tools',
+      toolsFolder,
+    );
+    const shown = providers.requests.map(({ body }) =>
+      body.at('tools').list.map((tool) => tool.at('function', 'name').text),
+    );
+    const has = (...wanted: string[]) => wanted.map((name) => shown.map((list) => list.includes(name)));
+    expect(has('echo', 'pid', 'greet', 'count')).toEqual([
+      [true, false, true],
+      [true, true, true],
+      [true, false, false],
+      [true, true, false],
+    ]);
+    expect(sent('user')).toEqual(['Hi', 'Hi again', 'And now?']);
+    expect(screen).toMatch(/count +read +meta +yes/);
+    expect(screen).toMatch(/"boss"\. There are: reader, writer, manager, admin, none\./);
+  });
+
+  test('/model takes another model for the same conversation; one that cannot work is not taken', async () => {
+    providers.script('One.', 'Two.');
+    const { screen } = await chat([
+      [PROMPT, 'Hi\r'],
+      ['One.', ''],
+      [PROMPT, '/model wishful\r'],
+      ['Unknown model', ''],
+      [PROMPT, '/model openai/gpt-5.1\r'],
+      ['set OPENAI_API_KEY, and start again.', ''],
+      [PROMPT, '/model openai-compatible/y\r'],
+      ['From here on', ''],
+      [PROMPT, 'Hi again\r'],
+      ['Two.', ''],
+      [PROMPT, '/model\r'],
+      ['openai-compatible/y', ''],
+      [PROMPT, '/exit\r'],
+    ]);
+    expect(providers.requests.map(({ body }) => body.at('model').text)).toEqual(['x', 'y']);
+    expect(sent('user')).toEqual(['Hi', 'Hi again']);
+    expect(screen).toContain('2 model calls');
+    expect(screen).not.toMatch(/AI SDK|router/);
+  });
+
+  test('/image, /reset and /save: a picture goes with the next message, and what is kept can be gone on with', async () => {
+    await folder.file('cat.png', Buffer.from(PIXEL, 'base64'));
+    providers.script('A cat.', 'Who?', 'Bob.');
+    await chat([
+      [PROMPT, '/image cat'],
+      ['cat', keys.tab],
+      ['.png', keys.enter],
+      ['1 picture will go', ''],
+      [PROMPT, 'What is this?\r'],
+      ['A cat.', ''],
+      [PROMPT, '/reset\r'],
+      ['begins anew', ''],
+      [PROMPT, '/save kept\r'],
+      ['--session kept', ''],
+      [PROMPT, 'I am Bob\r'],
+      ['Who?', ''],
+      [PROMPT, '/save ../up\r'],
+      ['cannot be the name', ''],
+      [PROMPT, '/exit\r'],
+    ]);
+    expect(JSON.stringify(providers.requests[0]?.body.value)).toContain('data:image/png;base64,');
+    expect(sent('user')).toEqual(['I am Bob']);
+    const args = [...SCRIPTED, '--mcp', servers, '--session', 'kept', 'Who am I?'];
+    const { stdout } = await folder.command(args, { env: scriptedBy(providers) });
+    expect(stdout).toBe('Bob.\n');
+    expect(sent('user')).toEqual(['I am Bob', 'Who am I?']);
+  });
+
+  test('an mcp.json of another program is offered once, and used only after a yes', async () => {
+    const home = await mkdtemp(join(folder.path, 'home-'));
+    await mkdir(join(home, '.cursor'));
+    const relative = home.slice(folder.path.length + 1);
+    await folder.file(join(relative, '.cursor', 'mcp.json'), { mcpServers: { one: started(stdioServer) } });
+    await folder.file(join(relative, '.mcp.json'), '{ not even JSON');
+    const options = { args: ['-m', 'demo'], cwd: home };
+    const first = await typing(
+      folder,
+      [
+        ['.cursor/mcp.json (Cursor, in this folder)', ''],
+        ['y(es) / n(o)? ', 'y\r'],
+        ['.mcp.json (this folder)', ''],
+        ['y(es) / n(o)? ', 'n\r'],
+        [PROMPT, '/tools\r'],
+        ['echo', ''],
+        [PROMPT, '/exit\r'],
+      ],
+      options,
+    );
+    expect(first.screen).toContain('servers from .cursor/mcp.json');
+    const second = await typing(folder, [[PROMPT, '/exit\r']], options);
+    expect(second.screen).not.toContain('y(es)');
+    expect(second.screen).toContain('servers from .cursor/mcp.json');
+    await folder.file(join(relative, '.mcp.json'), { mcpServers: {} });
+    const third = await typing(
+      folder,
+      [
+        ['.mcp.json (this folder)', keys.ctrlD],
+        [PROMPT, '/exit\r'],
+      ],
+      options,
+    );
+    expect(third.code).toBe(0);
+  });
+
+  test('approval works as in one prompt, and Ctrl-C at a question leads back to the prompt', async () => {
+    providers.script({ toolCalls: [call('first')] }, 'Done.', { toolCalls: [call('second')] });
+    const { code } = await chat([
+      [PROMPT, 'Go\r'],
+      [QUESTION, 'y\r'],
+      ['Done.', ''],
+      [PROMPT, 'Again\r'],
+      [QUESTION, keys.ctrlC],
+      ['stopped', ''],
+      [PROMPT, keys.ctrlD],
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test('SIGTERM at the prompt ends it with 143, and the session can be had by others', async () => {
+    const { code } = await chat([[PROMPT, { signal: 'SIGTERM' }]], '--session', 'terminated');
+    expect(code).toBe(143);
+    const kept = await readdir(join(folder.path, 'data', 'pocket-agent', 'sessions')).catch(() => []);
+    expect(kept.filter((name) => name.endsWith('.lock'))).toEqual([]);
+  });
+});

@@ -1,0 +1,33 @@
+// Names that the other packages of this repository share with the library. Not public: they may change in any release.
+export {
+  capabilities,
+  checkCapability,
+  expectedCapability,
+  isCapability,
+  readProfile,
+  refusalBy,
+} from './access/access.ts';
+export { checkServedApprovals, NOBODY_TO_ASK, type ServedApprovals, servedApproval } from './access/approval.ts';
+export {
+  APPROVAL_META_KEY,
+  approvalText,
+  askRoot,
+  describeApproval,
+  nobody,
+  notPassedOn,
+  notPassedOnText,
+  remoteRefusal,
+} from './access/remote-approval.ts';
+export { readHistory } from './agent/agent-config.ts';
+export { EventQueue } from './agent/event-queue.ts';
+export { agentResult } from './agent/sub-agents.ts';
+export { type ArgumentCheck, compileSchema, isSchema, resolveReference, type Schema } from './base/json-schema.ts';
+export { currentFrame, type RunFrame } from './base/run-frame.ts';
+export { validToolName } from './base/tool-names.ts';
+export { packageVersion } from './base/version.ts';
+export { readMcpConfig } from './mcp/mcp-config.ts';
+export { providerOf } from './model/model.ts';
+export { retryAfterHeader } from './model/provider-errors.ts';
+export { toCallToolResult } from './tools/function-tool.ts';
+export { isContentBlock, returnedIn } from './tools/tool-result.ts';
+export { DEFAULT_WAIT_MS } from './tools/tools.ts';

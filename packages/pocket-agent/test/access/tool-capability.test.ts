@@ -1,0 +1,44 @@
+// tool({ capability }): said once, checked at once; what servers say in other words is warned of.
+import { judge, PocketAgentClient, tool } from 'pocket-agent';
+import { scriptedServer } from 'pocket-agent/testing';
+import { expect, onTestFinished, test } from 'vitest';
+import { recordLog } from '../../../tool-folder/test/files.ts';
+
+const weather = { name: 'get_weather', description: 'Weather', run: () => 'sunny' };
+
+test('a tool says what it can do, beside or instead of its meta and annotations', () => {
+  expect(judge(tool({ ...weather, capability: 'read' }).definition)).toEqual({ capability: 'read', from: 'meta' });
+  const { definition } = tool({
+    ...weather,
+    capability: 'write',
+    meta: { team: 'sky' },
+    annotations: { readOnlyHint: true },
+  });
+  expect(definition._meta).toEqual({ team: 'sky', capability: 'write' });
+  expect(judge(definition).capability).toBe('write');
+});
+
+test('a capability that is none is refused where the tool is made, with the one that was meant', () => {
+  const message =
+    'The capability of tool "get_weather" is "raed"; it must be one of read, write, create, delete (did you mean "read"?).';
+  // @ts-expect-error the compiler knows the words too
+  expect(() => tool({ ...weather, capability: 'raed' })).toThrow(message);
+  expect(() => tool({ ...weather, meta: { capability: 'raed' } })).toThrow(message);
+});
+
+test('a word of a server that is no capability counts as delete, and is warned of once', async () => {
+  const own = tool({ ...weather, annotations: { readOnlyHint: true } });
+  const looking = { ...own, definition: { ...own.definition, _meta: { capability: 'raed' } } };
+  const { logger, lines } = recordLog();
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: { sky: { server: await scriptedServer([looking]) } } },
+    logger,
+  });
+  onTestFinished(() => client.close());
+  const [listed] = await client.listTools();
+  await client.listTools();
+  expect(listed && client.judge(listed)).toEqual({ capability: 'delete', from: 'nothing' });
+  expect(lines).toEqual([
+    'warn: MCP server "sky": the capability "raed" of its tool "get_weather" is not one of read, write, create, delete (did you mean "read"?), so the tool counts as delete.',
+  ]);
+});

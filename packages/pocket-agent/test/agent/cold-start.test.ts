@@ -1,0 +1,88 @@
+// Importing the package must load nothing but the package: SDKs, providers and zod come at first use.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test, vi } from 'vitest';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+/** The modules that a program loads, as Node resolves them. */
+function modulesOf(program: string): string[] {
+  const spy = `import { registerHooks } from 'node:module';
+    const urls = new Set();
+    registerHooks({ resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      urls.add(found.url);
+      return found;
+    } });
+    process.on('exit', () => console.log(JSON.stringify([...urls])));`;
+  const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['-C', 'pocket-agent/source', '--import', preload, '--input-type=module', '--eval', program],
+    { cwd: here, encoding: 'utf8' },
+  );
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+  const urls: unknown = JSON.parse(stdout.trim());
+  if (!Array.isArray(urls)) throw new Error(`Not a list: ${stdout}`);
+  return urls.map(String).filter((url) => !url.startsWith('data:'));
+}
+
+const isOurs = (url: string) => url.includes('/packages/pocket-agent/src/');
+
+test('import "pocket-agent" loads no other package', () => {
+  const urls = modulesOf(`await import('pocket-agent');`);
+  expect(urls.some((url) => url.endsWith('/src/index.ts'))).toBe(true);
+  expect(urls.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
+  const lazy = ['demo-model/model', 'sampling', 'serve', 'http-server', 'testing'];
+  expect(urls.filter((url) => lazy.some((name) => url.endsWith(`/src/${name}.ts`)))).toEqual([]);
+});
+
+test('making an agent with a model, tools and MCP servers loads no other package', () => {
+  const urls = modulesOf(`
+    const { PocketAgent, tool } = await import('pocket-agent');
+    new PocketAgent({
+      agentConfig: { llmModel: 'anthropic/claude-sonnet-5', systemPrompt: 'Hi' },
+      mcpConfig: { mcpServers: { files: { command: 'nothing' }, web: { url: 'http://127.0.0.1:9/mcp' } } },
+      tools: [tool({ name: 'look', description: 'Looks', run: () => 'a cat' })],
+    });`);
+  expect(urls.filter((url) => !isOurs(url) && url.startsWith('file:'))).toEqual([]);
+});
+
+test('calling a tool of a server that speaks stdio loads no HTTP client of Node', () => {
+  const urls = modulesOf(`
+    for (const name of ['Response', 'Headers']) {
+      Object.defineProperty(globalThis, name, { get: () => { throw new Error(name + ' was loaded'); } });
+    }
+    const { PocketAgentClient } = await import('pocket-agent');
+    const args = ['-C', 'pocket-agent/source', '../fixtures/servers/stdio-server.ts'];
+    const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { command: process.execPath, args, waitMs: 60_000 } } } });
+    await client.callTool('echo', { text: 'hi' });
+    await client.close();`);
+  expect(urls.some((url) => url.includes('/@modelcontextprotocol/client/'))).toBe(true);
+  expect(urls.filter((url) => ['node:http', 'node:https'].includes(url))).toEqual([]);
+});
+
+test('a run loads the package of its own provider and no other', () => {
+  const urls = modulesOf(`
+    const { PocketAgent } = await import('pocket-agent');
+    const modelSettings = { apiKey: 'none', baseUrl: 'http://127.0.0.1:9/v1' };
+    const agentConfig = { llmModel: 'openai-compatible/none', modelSettings };
+    await new PocketAgent({ agentConfig, limits: { modelRetries: 0 } }).run('Hello').catch(() => {});`);
+  const packages = urls.map((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1]);
+  expect(packages).toContain('@ai-sdk/openai-compatible');
+  for (const other of ['@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@modelcontextprotocol/client']) {
+    expect(packages).not.toContain(other);
+  }
+});
+
+test('on a Node that is too old the import says so', async () => {
+  const { versions } = process;
+  vi.resetModules();
+  onTestFinished(() => {
+    Object.defineProperty(process, 'versions', { value: versions });
+    vi.resetModules();
+  });
+  Object.defineProperty(process, 'versions', { value: { ...versions, node: '22.17.1' } });
+  await expect(import('pocket-agent')).rejects.toThrow('pocket-agent needs Node 22.18 or newer');
+});

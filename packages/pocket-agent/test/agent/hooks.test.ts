@@ -1,0 +1,351 @@
+import { AgentHooks, type HookContext, PocketAgent, PocketError, tool } from 'pocket-agent';
+import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
+import { describe, expect, test } from 'vitest';
+import { add, expectValidHistory, fail, resultText, scriptedAgent, silent } from '../helpers.ts';
+
+const callAdd = { toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
+
+describe('hooks', () => {
+  test('run in their order, with events between, and share one context per step', async () => {
+    const order: string[] = [];
+    const contexts = new Set<HookContext>();
+    class Recording extends AgentHooks {
+      #note(name: string, context: HookContext) {
+        order.push(name);
+        contexts.add(context);
+        context.metadata[name] = true;
+      }
+      override async preStep(context: HookContext) {
+        this.#note('preStep', context);
+      }
+      override async postStep(context: HookContext) {
+        this.#note('postStep', context);
+      }
+      override async preToolCall(context: HookContext) {
+        this.#note('preToolCall', context);
+      }
+      override async postToolCall(context: HookContext) {
+        this.#note('postToolCall', context);
+      }
+      override async onLlmResponse(context: HookContext) {
+        this.#note('onLlmResponse', context);
+      }
+      override onEvent(event: { type: string }) {
+        order.push(`event:${event.type}`);
+      }
+    }
+    const { agent } = scriptedAgent([callAdd], { tools: [add], hooks: new Recording() });
+    agent.addUserMessage('hi');
+    await agent.step();
+    expect(order).toEqual([
+      'event:new_message',
+      'event:step_started',
+      'preStep',
+      'onLlmResponse',
+      'event:new_message',
+      'event:tool_call',
+      'preToolCall',
+      'postToolCall',
+      'event:tool_result',
+      'event:audit',
+      'event:new_message',
+      'event:step_finished',
+      'postStep',
+    ]);
+    expect(contexts.size).toBe(1);
+    expect([...contexts][0]?.agent).toBe(agent);
+  });
+
+  test('createHookContext can be overridden', async () => {
+    const seen: unknown[] = [];
+    class Tagged extends PocketAgent {
+      protected override createHookContext() {
+        return { agent: this, metadata: { tenant: 'a' } };
+      }
+    }
+    const agent = new Tagged({
+      agentConfig: { llmModel: new ScriptedModel(['x']) },
+      hooks: { preStep: ({ metadata }) => void seen.push(metadata.tenant) },
+    });
+    await agent.run('hi');
+    expect(seen).toEqual(['a']);
+  });
+
+  test('preToolCall may change the arguments, but not the id the model knows', async () => {
+    const { agent } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add],
+      hooks: { preToolCall: (_context, call) => ({ ...call, id: 'other', arguments: { a: 10, b: 20 } }) },
+    });
+    await agent.run('hi');
+    expect(resultText(agent)).toBe('30');
+    expectValidHistory(agent);
+  });
+
+  test('preToolCall may deny, and the model reads why', async () => {
+    const { agent } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add],
+      hooks: { preToolCall: () => ({ deny: 'not on Sundays' }) },
+    });
+    expect(await agent.run('hi')).toBe('ok');
+    expect(resultText(agent)).toContain('not on Sundays');
+  });
+
+  test('postToolCall may change the result', async () => {
+    const { agent } = scriptedAgent([callAdd, 'ok'], {
+      tools: [add],
+      hooks: {
+        postToolCall: (_context, _call, result) => ({
+          ...result,
+          toolResultContent: [{ type: 'text', text: 'three' }],
+        }),
+      },
+    });
+    await agent.run('hi');
+    expect(resultText(agent)).toBe('three');
+  });
+
+  test('onToolResult replaces the conversion', async () => {
+    const data = tool({ name: 'data', description: '', run: () => ({ celsius: 21, noise: 'x' }) });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'data' }] }, 'ok'], {
+      tools: [data],
+      hooks: {
+        onToolResult: async (_context, call, result) => ({
+          toolCallId: call.id,
+          toolCallName: call.name,
+          toolResultContent: [
+            { type: 'text', text: `only ${JSON.stringify(result.structuredContent).length} characters` },
+          ],
+          extra: {},
+        }),
+      },
+    });
+    await agent.run('hi');
+    expect(resultText(agent)).toBe('only 26 characters');
+  });
+
+  test('a hook that throws stops the step after postStep, with every call answered', async () => {
+    const order: string[] = [];
+    const { agent } = scriptedAgent([{ toolCalls: [...callAdd.toolCalls, ...callAdd.toolCalls] }], {
+      tools: [add],
+      hooks: {
+        preToolCall: () => {
+          throw new Error('hook broke');
+        },
+        postStep: () => void order.push('postStep'),
+      },
+    });
+    await expect(agent.run('hi')).rejects.toThrow('hook broke');
+    expect(order).toEqual(['postStep']);
+    expectValidHistory(agent);
+  });
+
+  test.each(['preStep', 'onLlmResponse'] as const)(
+    'an error in %s comes out of step() after postStep',
+    async (name) => {
+      const order: string[] = [];
+      const { agent } = scriptedAgent(['x'], {
+        hooks: {
+          [name]: () => {
+            throw new Error(`${name} broke`);
+          },
+          postStep: () => void order.push('postStep'),
+        },
+      });
+      await expect(agent.run('hi')).rejects.toThrow(`${name} broke`);
+      expect(order).toEqual(['postStep']);
+      expectValidHistory(agent);
+    },
+  );
+
+  test('an error of the model comes out of step() after postStep, even when postStep fails too', async () => {
+    const { agent } = scriptedAgent([{ error: new Error('no credit') }], {
+      hooks: {
+        postStep: () => {
+          throw new Error('second');
+        },
+      },
+    });
+    await expect(agent.run('hi')).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: expect.stringContaining('no credit'),
+    });
+  });
+
+  test('an error in postStep of a good step is thrown', async () => {
+    const { agent } = scriptedAgent(['x'], {
+      hooks: {
+        postStep: () => {
+          throw new Error('post broke');
+        },
+      },
+    });
+    await expect(agent.run('hi')).rejects.toThrow('post broke');
+  });
+
+  test('a listener that throws, or rejects, changes nothing, and is waited for', async () => {
+    const errors: string[] = [];
+    let finished = 0;
+    const { agent } = scriptedAgent(['x'], {
+      logger: { ...silent, error: (text) => void errors.push(text) },
+      hooks: {
+        onEvent: async (event) => {
+          await new Promise(setImmediate);
+          finished++;
+          throw new Error(event.type);
+        },
+      },
+    });
+    expect(await agent.run('hi')).toBe('x');
+    expect(finished).toBeGreaterThanOrEqual(3);
+    expect(errors[0]).toContain('listener to events failed');
+    const sync = scriptedAgent(['x'], {
+      hooks: {
+        onEvent: () => {
+          throw new Error('x');
+        },
+      },
+    });
+    expect(await sync.agent.run('hi')).toBe('x');
+  });
+});
+
+describe('onToolError', () => {
+  test('sees every kind of failure', async () => {
+    const codes: string[] = [];
+    const { agent } = scriptedAgent(
+      [
+        {
+          toolCalls: [
+            { name: 'fail' },
+            { name: 'nobody' },
+            { name: 'add', arguments: '{' },
+            { name: 'add', arguments: {} },
+          ],
+        },
+        'ok',
+      ],
+      {
+        tools: [add, fail],
+        hooks: {
+          onToolError: (_context, call, error) => {
+            codes.push(`${call.name} ${error instanceof PocketError ? error.code : error.message}`);
+          },
+        },
+      },
+    );
+    expect(await agent.run('go')).toBe('ok');
+    expect(codes.sort()).toEqual([
+      'add TOOL_ARGUMENTS_INVALID',
+      'add TOOL_ARGUMENTS_INVALID',
+      'fail the disk is full',
+      'nobody TOOL_UNKNOWN',
+    ]);
+  });
+
+  test('a string becomes the result', async () => {
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'fail' }] }, 'ok'], {
+      tools: [fail],
+      hooks: { onToolError: () => 'use the other disk' },
+    });
+    await agent.run('go');
+    expect(resultText(agent)).toBe('use the other disk');
+  });
+
+  test('false stops the run with a typed error, after all calls are answered', async () => {
+    const { agent, model } = scriptedAgent([{ toolCalls: [{ name: 'fail' }, ...callAdd.toolCalls] }, 'never'], {
+      tools: [add, fail],
+      hooks: { onToolError: () => false },
+    });
+    await expect(agent.run('go')).rejects.toMatchObject({
+      code: 'TOOL_FAILED',
+      cause: { message: 'the disk is full' },
+    });
+    expectValidHistory(agent);
+    expect(resultText(agent, 1)).toBe('3');
+    expect(model.calls).toHaveLength(1);
+  });
+});
+
+describe('events', () => {
+  test('every message of the history is an event, and nothing else is', async () => {
+    const recorder = recordEvents();
+    const { agent } = scriptedAgent([callAdd, 'ok'], { tools: [add], hooks: recorder });
+    await agent.run('hi');
+    agent.addMessage({ role: 'user', content: [{ type: 'text', text: 'more' }] }, { source: 'chat' });
+    const messages = recorder.events.flatMap((event) => (event.type === 'new_message' ? [event.data] : []));
+    expect(messages).toEqual(agent.messages);
+    expect(recorder.events.at(-1)?.meta).toMatchObject({
+      source: 'chat',
+      agentName: 'Tester',
+      isSubAgent: false,
+      path: ['Tester'],
+    });
+  });
+
+  test('own events are named custom:…', async () => {
+    const recorder = recordEvents();
+    const { agent } = scriptedAgent(['ok'], { hooks: recorder });
+    agent.emit({ type: 'custom:hello', data: { n: 1 } }, { agentName: 'cannot be faked' });
+    expect(recorder.events[0]).toMatchObject({ type: 'custom:hello', data: { n: 1 }, meta: { agentName: 'Tester' } });
+  });
+
+  test('carry the time and the id of their run, and those of a sub-agent the id of the run that called it', async () => {
+    const sub = scriptedAgent(['from below'], { agentConfig: { name: 'Sub', roleDescription: 'helps' } }).agent;
+    const recorder = recordEvents();
+    const script = [{ toolCalls: [{ name: 'Sub-message', arguments: { message: 'hi' } }] }, 'one', 'two'];
+    const { agent } = scriptedAgent(script, { subAgents: [sub], hooks: recorder });
+    const before = Date.now();
+    await agent.run('first');
+    const first = recorder.events.splice(0);
+    await agent.run('second');
+    const times = [before, ...first.map(({ meta }) => meta.time), Date.now()];
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const own = first.filter(({ meta }) => !meta.isSubAgent);
+    const ofSub = first.filter(({ meta }) => meta.isSubAgent);
+    const [runId] = new Set(own.map(({ meta }) => meta.runId));
+    expect(runId).toEqual(expect.any(String));
+    expect(own.every(({ meta }) => meta.runId === runId && meta.parentRunId === undefined)).toBe(true);
+    expect(ofSub.length).toBeGreaterThan(0);
+    expect(ofSub.every(({ meta }) => meta.parentRunId === runId && meta.runId !== runId)).toBe(true);
+    const [secondRunId] = new Set(recorder.events.map(({ meta }) => meta.runId));
+    expect(secondRunId).not.toBe(runId);
+    agent.addUserMessage('between runs');
+    expect(recorder.events.at(-1)?.meta.runId).toBeUndefined();
+  });
+
+  test('tell when a run and each of its steps begin and end', async () => {
+    const recorder = recordEvents();
+    const { agent } = scriptedAgent([callAdd, 'ok', { error: new Error('no model') }], {
+      tools: [add],
+      hooks: recorder,
+      limits: { modelRetries: 0 },
+    });
+    await agent.run('1 + 2?');
+    await agent.run({ text: 'again' }).catch(() => {});
+    const progress = recorder.events.flatMap(({ type, data }) => (/^(run|step)_/.test(type) ? [{ type, data }] : []));
+    expect(progress).toMatchObject([
+      { type: 'run_started', data: { input: '1 + 2?' } },
+      { type: 'step_started', data: { step: 1 } },
+      { type: 'step_finished', data: { step: 1, finishReason: 'tool-calls' } },
+      { type: 'step_started', data: { step: 2 } },
+      { type: 'step_finished', data: { step: 2, finishReason: 'stop' } },
+      { type: 'run_finished', data: { answer: 'ok' } },
+      { type: 'run_started', data: { input: 'again' } },
+      { type: 'step_started', data: { step: 1 } },
+      { type: 'run_failed', data: { code: 'MODEL_FAILED', message: expect.stringContaining('no model') } },
+    ]);
+  });
+
+  test('name a tool and its call by the same keys in call, progress and result', async () => {
+    const recorder = recordEvents();
+    const counting = tool({ name: 'count', description: '', run: (_args, { progress }) => progress({ progress: 1 }) });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'count', id: 'c1' }] }, 'ok'], {
+      tools: [counting],
+      hooks: recorder,
+    });
+    await agent.run('go');
+    const ofTool = recorder.events.filter(({ type }) => type.startsWith('tool_'));
+    expect(ofTool.map(({ type }) => type)).toEqual(['tool_call', 'tool_progress', 'tool_result']);
+    for (const { data } of ofTool) expect(data).toMatchObject({ toolName: 'count', toolCallId: 'c1' });
+  });
+});

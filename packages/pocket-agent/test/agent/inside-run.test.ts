@@ -1,0 +1,166 @@
+// What an agent does inside of its own run, and what a run leaves behind when it ends.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type PocketAgent, type ToolSource, tool } from 'pocket-agent';
+import type { ScriptedAnswer, ScriptedModel } from 'pocket-agent/testing';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { expectValidHistory, scriptedAgent } from '../helpers.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+const call = (name: string): ScriptedAnswer => ({ toolCalls: [{ name }] });
+const textsOf = (model: ScriptedModel) => model.calls.map(({ prompt }) => JSON.stringify(prompt));
+
+describe('a run that nobody waits for, inside of a run', () => {
+  test('keeps the next one waiting, so that two never share the history', async () => {
+    const holder: { agent?: PocketAgent; follow?: Promise<string> } = {};
+    const { agent, model } = scriptedAgent(['one done', { text: 'follow done', delayMs: 10 }, 'two done'], {
+      hooks: {
+        onEvent({ type }) {
+          if (type === 'run_finished') holder.follow ??= holder.agent?.run('follow');
+        },
+      },
+    });
+    holder.agent = agent;
+    expect(await Promise.all([agent.run('one'), agent.run('two')])).toEqual(['one done', 'two done']);
+    expect(await holder.follow).toBe('follow done');
+    expect(textsOf(model)[2]).toMatch(/one done.*follow done.*"two"/);
+  });
+
+  test('does not outlive an abort', async () => {
+    const holder: { agent?: PocketAgent; follow?: Promise<unknown> } = {};
+    const stop = new AbortController();
+    const { agent } = scriptedAgent(['one done', { text: 'late', delayMs: 60_000 }, 'two done'], {
+      hooks: {
+        onEvent({ type }) {
+          if (type !== 'run_finished' || holder.follow) return;
+          holder.follow = holder.agent?.run('follow').catch((error) => error.code);
+          setImmediate(() => stop.abort());
+        },
+      },
+    });
+    holder.agent = agent;
+    expect(await agent.run('one', { signal: stop.signal })).toBe('one done');
+    expect(await holder.follow).toBe('ABORTED');
+    expect(await agent.run('two')).toBe('two done');
+  });
+
+  test('leaves prompts whole, whichever of their tools ends first', async () => {
+    const holder: { agent?: PocketAgent; side?: Promise<string> } = {};
+    const fastIsDone = Promise.withResolvers<string>();
+    const slow = tool({ name: 'slow', description: '', run: () => fastIsDone.promise });
+    const fast = tool({ name: 'fast', description: '', run: () => 'quick' });
+    const endSlow = () => {
+      fastIsDone.resolve('at last');
+      return 'side done';
+    };
+    const { agent, model } = scriptedAgent([call('slow'), call('fast'), endSlow, 'main done'], {
+      tools: [slow, fast],
+      hooks: {
+        onLlmResponse() {
+          holder.side ??= holder.agent?.run('side');
+        },
+      },
+    });
+    holder.agent = agent;
+    expect(await agent.run('main')).toBe('main done');
+    expect(await holder.side).toBe('side done');
+    expectValidHistory(agent);
+    const roles = model.calls[3]?.prompt.map(({ role }) => role);
+    expect(roles).toEqual(['user', 'user', 'assistant', 'tool', 'assistant', 'tool', 'assistant']);
+  });
+});
+
+describe('what a run has left behind', () => {
+  /** An agent whose tool keeps the place it was called from, to start runs from there. */
+  function leaving(options: Parameters<typeof scriptedAgent>[1] = {}) {
+    let place: ReturnType<typeof AsyncLocalStorage.snapshot> = (work, ...args) => work(...args);
+    const keep = tool({
+      name: 'keep',
+      description: '',
+      meta: { capability: 'read' },
+      run: () => {
+        place = AsyncLocalStorage.snapshot();
+      },
+    });
+    const made = scriptedAgent([call('keep'), 'one', call('keep'), 'two', call('keep'), 'three'], {
+      ...options,
+      tools: [keep, ...(options.tools ?? [])],
+    });
+    return { ...made, fromThere: (work: () => Promise<string>) => place(work) };
+  }
+
+  test('starts runs that are counted once, and have limits of their own', async () => {
+    const { agent, fromThere } = leaving({ limits: { maxToolCalls: 1 } });
+    expect(await agent.run('x')).toBe('one');
+    expect(await fromThere(() => agent.run('again'))).toBe('two');
+    expect(await fromThere(() => agent.run('again'))).toBe('three');
+    expect(agent.totals.usage).toMatchObject({ modelCalls: 6, toolCalls: 3 });
+  });
+
+  test('starts runs that neither its end nor its listeners reach', async () => {
+    const stop = new AbortController();
+    const heard: string[] = [];
+    const { agent, fromThere } = leaving();
+    const onEvent = ({ type }: { type: string }) => {
+      heard.push(type);
+      if (type === 'tool_result') stop.abort();
+    };
+    await expect(agent.run('x', { signal: stop.signal, onEvent })).rejects.toMatchObject({ code: 'ABORTED' });
+    heard.length = 0;
+    expect(await fromThere(() => agent.run('again'))).toBe('one');
+    expect(heard).toEqual([]);
+  });
+
+  test('starts runs that are narrowed as it was, however many there were between', async () => {
+    const erase = tool({ name: 'erase', description: '', meta: { capability: 'delete' }, run: () => {} });
+    const { agent, model, fromThere } = leaving({ tools: [erase] });
+    await agent.run('x', { profile: 'reader' });
+    await fromThere(() => agent.run('again'));
+    await fromThere(() => agent.run('again'));
+    const offered = model.calls.map(({ tools = [] }) => tools.map(({ name }) => name).join());
+    expect(new Set(offered)).toEqual(new Set(['keep']));
+  });
+});
+
+test('a run that is refused for its profile leaves no timer behind', async () => {
+  vi.useFakeTimers();
+  const { agent } = scriptedAgent(['x'], { limits: { timeoutMs: 50 } });
+  await expect(agent.run('x', { profile: 'reeder' as 'reader' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  ['lists its tools', { listTools: () => new Promise<never>(() => {}) }],
+  ['lists them again', { listTools: listsOnce() }],
+])('a source that never %s does not hold a run beyond its time', async (_what, { listTools }) => {
+  let revision = 0;
+  const source: ToolSource = {
+    name: 'stuck',
+    get revision() {
+      return revision++;
+    },
+    listTools,
+    callTool: async () => ({ content: [] }),
+  };
+  const { agent } = scriptedAgent([call('there'), 'x'], { tools: [source], limits: { timeoutMs: 30 } });
+  await expect(agent.run('x')).rejects.toMatchObject({ code: 'TIMEOUT' });
+});
+
+function listsOnce(): ToolSource['listTools'] {
+  let lists = 0;
+  const there = { name: 'there', inputSchema: { type: 'object' as const } };
+  return () => (lists++ === 0 ? [there] : new Promise<never>(() => {}));
+}
+
+test('of a conversation that was forgotten while the model answers no answer is left', async () => {
+  const holder: { agent?: PocketAgent } = {};
+  const { agent } = scriptedAgent([
+    () => {
+      holder.agent?.resetMessages();
+      return 'too late';
+    },
+  ]);
+  holder.agent = agent;
+  expect(await agent.run('hi')).toBe('too late');
+  expect(agent.messages).toEqual([]);
+});

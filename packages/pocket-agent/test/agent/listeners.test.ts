@@ -1,0 +1,110 @@
+// Listeners that run the agent they listen to.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { AgentEvent, PocketAgent } from 'pocket-agent';
+import { describe, expect, test } from 'vitest';
+import { add, expectValidHistory, scriptedAgent } from '../helpers.ts';
+
+/** An agent whose listener does something once, at the first event of a type, and waits for it. */
+function listeningAgent(type: AgentEvent['type'], work: (agent: PocketAgent) => Promise<unknown>) {
+  const outcome: { value?: unknown } = {};
+  let isFirst = true;
+  const made = scriptedAgent(['One.', 'Two.', 'Three.'], {
+    tools: [add],
+    hooks: {
+      async onEvent(event) {
+        if (event.type !== type || !isFirst) return;
+        isFirst = false;
+        outcome.value = await work(made.agent).catch((error) => error.code);
+      },
+    },
+  });
+  return { ...made, outcome };
+}
+
+describe('a listener that waits for', () => {
+  test.each(['new_message', 'step_finished', 'run_finished'] as const)('a run at %s gets its answer', async (type) => {
+    const { agent, outcome } = listeningAgent(type, (own) => own.run('More'));
+    const answers = [await agent.run('Hi')];
+    await expect.poll(() => outcome.value).toEqual(expect.any(String));
+    answers.push(String(outcome.value));
+    expect(answers.sort()).toEqual(['One.', 'Two.']);
+    expect(await agent.run('And now?')).toBe('Three.');
+    expectValidHistory(agent);
+  });
+
+  test.each(['step_finished', 'run_finished'] as const)('a step at %s gets its result', async (type) => {
+    const { agent, outcome } = listeningAgent(type, async (own) => (await own.step()).finishReason);
+    await agent.run('Hi');
+    await expect.poll(() => outcome.value).toBe('stop');
+    expect(await agent.run('And now?')).toBe('Three.');
+  });
+
+  test('a run with options of its own gets its answer', async () => {
+    const { agent, outcome } = listeningAgent('step_finished', (own) => own.run('More', { timeoutMs: 60_000 }));
+    expect(await agent.run('Hi')).toBe('One.');
+    expect(outcome.value).toBe('Two.');
+  });
+});
+
+test('a listener that runs its agent while a tool runs is refused at once', async () => {
+  const outcome: { value?: unknown } = {};
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }, 'Done.'], {
+    tools: [add],
+    hooks: {
+      async onEvent({ type }) {
+        if (type === 'tool_call') outcome.value = await agent.run('More').catch((error) => error.code);
+      },
+    },
+  });
+  expect(await agent.run('Hi')).toBe('Done.');
+  expect(outcome.value).toBe('AGENT_CYCLE');
+});
+
+test('a step still waits for other listeners', async () => {
+  const order: string[] = [];
+  const { agent } = scriptedAgent(['One.'], {
+    hooks: {
+      async onEvent({ type }) {
+        if (type !== 'step_finished') return;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        order.push('heard');
+      },
+    },
+  });
+  await agent.step();
+  order.push('step over');
+  expect(order).toEqual(['heard', 'step over']);
+});
+
+test('a postStep that never settles does not hold a run beyond its deadline', async () => {
+  const { agent } = scriptedAgent([{ text: 'late', delayMs: 600_000 }], {
+    hooks: { postStep: () => new Promise(() => {}) },
+  });
+  const begun = performance.now();
+  await expect(agent.run('Hi', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'TIMEOUT' });
+  expect(performance.now() - begun).toBeLessThan(4_000);
+});
+
+test('a listener that leads to its next call over and over leaves nothing behind', async () => {
+  const CALLS = 20_000;
+  const over = Promise.withResolvers<void>();
+  const heap: number[] = [];
+  let calls = 0;
+  const next = () => {
+    if (++calls % CALLS === 0) heap.push(heapInUse());
+    if (calls < 2 * CALLS) agent.emit({ type: 'custom:next', data: undefined });
+    else over.resolve();
+  };
+  const { agent } = scriptedAgent([], { hooks: { onEvent: () => void setImmediate(next) } });
+  next();
+  await over.promise;
+  const [before = 0, after = 0] = heap;
+  expect((after - before) / CALLS).toBeLessThan(16); // bytes for each call
+});
+
+function heapInUse(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}

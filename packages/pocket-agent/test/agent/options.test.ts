@@ -1,0 +1,347 @@
+// An option that does not exist would be ignored in silence, so it is refused, with the one that was meant; and one that
+// is not what it must be would fail late, or open what it should close.
+import {
+  AgentHooks,
+  PocketAgent,
+  PocketAgentClient,
+  type PocketAgentOptions,
+  type RunOptions,
+  tool,
+  toolsFor,
+} from 'pocket-agent';
+import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
+import { describe, expect, test } from 'vitest';
+import { add, scriptedAgent, silent } from '../helpers.ts';
+
+const agentConfig = { llmModel: new ScriptedModel([]), name: 'Tester' };
+const ofModel = (modelSettings: object) => ({ agentConfig: { ...agentConfig, modelSettings } });
+const completing = (completionOptions: object) => ({ agentConfig: { ...agentConfig, completionOptions } });
+class Misspelt extends AgentHooks {
+  preToolcall() {}
+}
+const make = (options: object) => new PocketAgent({ agentConfig, logger: silent, ...options } as PocketAgentOptions);
+
+describe('an option that does not exist', () => {
+  test.each([
+    [{ acess: {} }, 'An agent has no option "acess". Did you mean "access"?'],
+    [{ access: { approve: () => 'allow' } }, 'access has no option "approve". It stands beside access, not in it.'],
+    [{ access: { profil: 'reader' } }, 'access has no option "profil". Did you mean "profile"?'],
+    [{ confirm: 'always' }, 'An agent has no option "confirm". It belongs in access.'],
+    [{ limits: { maxStep: 3 } }, 'limits has no option "maxStep". Did you mean "maxSteps"?'],
+    [{ agentConfig: { ...agentConfig, system_prompt: '' } }, 'Did you mean "systemPrompt"?'],
+    [{ limits: { budget: 3 } }, 'limits has no option "budget". There are: maxSteps, '],
+    [{ limits: { constructor: 3 } }, 'limits has no option "constructor". There are: maxSteps, '],
+    [{ access: 'reader' }, 'access must be an object, got "reader".'],
+    [{ access: null }, 'access must be an object, got null.'],
+    [{ access: { capabilities: ['read'] } }, 'access has no option "capabilities". It belongs in access.profile.'],
+    [{ mcpServers: {} }, 'It belongs inside mcpConfig: mcpConfig: { mcpServers: { … } }.'],
+    [{ agentConfig: { ...agentConfig, mcpServers: {} } }, 'It belongs inside mcpConfig, beside agentConfig'],
+    [{ agentConfig: { model: 'gpt-5' } }, 'agentConfig has no option "model". Did you mean "llmModel"?'],
+    [{ model: 'gpt-5' }, 'An agent has no option "model". Did you mean "agentConfig.llmModel"?'],
+    [{ agentConfig: { ...agentConfig, apiKey: 'x' } }, 'It belongs in agentConfig.modelSettings.'],
+    [ofModel({ baseURL: 'http://x' }), 'agentConfig.modelSettings has no option "baseURL". Did you mean "baseUrl"?'],
+    [ofModel({ apikey: 'x' }), 'agentConfig.modelSettings has no option "apikey". Did you mean "apiKey"?'],
+    [
+      ofModel({ tools: [] }),
+      'agentConfig.modelSettings has no option "tools". It stands beside agentConfig, not in it.',
+    ],
+    [completing({ temprature: 1 }), 'completionOptions has no option "temprature". Did you mean "temperature"?'],
+    [completing({ maxTokens: 9 }), 'completionOptions has no option "maxTokens". Did you mean "maxOutputTokens"?'],
+    [completing({ abortSignal: 1 }), 'completionOptions has no option "abortSignal". There are: maxOutputTokens, '],
+    [
+      { access: { profile: { capabilities: ['read'], alow: ['n_*'] } } },
+      'profile has no option "alow". Did you mean "allow"?',
+    ],
+    [{ hooks: { onevent: () => {} } }, 'hooks has no option "onevent". Did you mean "onEvent"?'],
+    [{ hooks: new Misspelt() }, 'hooks has no option "preToolcall". Did you mean "preToolCall"?'],
+  ])('%j is refused', (options, message) => {
+    expect(() => make(options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test('is named before what is missing because of it', () => {
+    const misspelt = { agentconfig: agentConfig } as unknown as PocketAgentOptions;
+    expect(() => new PocketAgent(misspelt)).toThrow(/Did you mean "agentConfig"\?/);
+  });
+});
+
+describe('an option that is not what it must be', () => {
+  test.each<[object, string]>([
+    [
+      { access: { redact: ['ssn'] } },
+      'access.redact must be a list of regular expressions such as [/ssn/i], got ["ssn"].',
+    ],
+    [{ access: { redact: /ssn/ } }, 'got a RegExp.'],
+    [{ access: { filter: 'x' } }, 'access.filter must be a function, got "x".'],
+    [{ access: { independent: 'no' } }, 'access.independent must be true or false, got "no".'],
+    [{ access: { auditFile: 5 } }, 'access.auditFile must be a string, got 5.'],
+    [{ access: { profile: { capabilities: 'read' } } }, 'profile.capabilities must be a list of strings, got "read".'],
+    [
+      { access: { profile: { capabilities: ['read'], allow: 'n_*' } } },
+      'profile.allow must be a list of strings, got "n_*".',
+    ],
+    [
+      { access: { profile: { capabilities: ['read'], deny: 'zap' } } },
+      'profile.deny must be a list of strings, got "zap".',
+    ],
+    [
+      { access: { profile: { capabilities: [], deny: [/zap/] } } },
+      'profile.deny must be a list of strings, got [a RegExp].',
+    ],
+    [{ access: { profile: {} } }, 'A profile needs capabilities out of read, write, create, delete'],
+    [{ access: { profile: ['read'] } }, 'A profile must be one of reader, writer, manager, admin, or { capabilities, '],
+    [{ access: { profile: null } }, 'A profile must be one of reader, '],
+    [
+      { prices: { script: { input: 3 } } },
+      'prices["script"].output must be a number, in USD for a million tokens, got undefined.',
+    ],
+    [{ prices: { inputt: 3 } }, 'prices["inputt"] must be { input, output }, in USD for a million tokens, got 3.'],
+    [
+      { prices: { script: { inputt: 3, output: 1 } } },
+      'prices["script"] has no option "inputt". Did you mean "input"?',
+    ],
+    [{ prices: { script: { input: Number.NaN, output: 1 } } }, 'prices["script"].input must be a number'],
+    [{ prices: { script: { input: 1, output: -1 } } }, 'got -1.'],
+    [
+      { prices: { script: { input: 1, output: 1, cachedInput: '1' } } },
+      'prices["script"].cachedInput must be a number',
+    ],
+    [{ prices: [3] }, 'prices must be an object such as'],
+    [ofModel({ baseUrl: new URL('http://x') }), 'agentConfig.modelSettings.baseUrl must be a string, got a URL.'],
+    [{ agentConfig: { ...agentConfig, modelSettings: 'x' } }, 'agentConfig.modelSettings must be an object, got "x".'],
+    [{ approve: true }, 'approve must be a function, got true.'],
+    [
+      { subAgents: [{}] },
+      'subAgents must be a list of agents, also of one: subAgents: [agent]; tools belong in tools, got [an object].',
+    ],
+    [{ subAgents: [add] }, 'subAgents must be a list of agents'],
+    [{ subAgents: make({}) }, 'subAgents must be a list of agents, also of one: subAgents: [agent]'],
+    [{ tools: [make({})] }, 'an agent belongs in subAgents, or goes in as agent.asMcpTool(), got [a PocketAgent].'],
+    [{ hooks: () => {} }, 'hooks must be an object with hooks, got a function.'],
+    [{ hooks: { onEvent: 'x' } }, 'hooks.onEvent must be a function, got "x".'],
+    [{ toolPrefix: null }, 'toolPrefix must be one of auto, always, never, got null.'],
+    [{ agentConfig: { ...agentConfig, name: null } }, 'agentConfig.name must be a string, got null.'],
+    [{ access: { auditFile: null } }, 'access.auditFile must be a string, got null.'],
+    [{ access: { fingerprintFile: null } }, 'access.fingerprintFile must be a string, got null.'],
+    [ofModel({ headers: { a: 1 } }), 'agentConfig.modelSettings.headers.a must be a string, got a number.'],
+    [{ toolPrefix: 'allways' }, 'toolPrefix must be one of auto, always, never, got "allways".'],
+    [{ samplingHandler: 'agent' }, `samplingHandler must be a function or 'agent-model', got "agent".`],
+    [{ elicitationHandler: 5 }, 'elicitationHandler must be a function, got 5.'],
+    [
+      { roots: '/tmp' },
+      `roots must be a list such as [{ uri: 'file:///work' }], or a function that returns one, got "/tmp".`,
+    ],
+    [{ roots: ['/tmp'] }, 'got ["/tmp"].'],
+    [{ toolTimeoutMs: -5 }, 'toolTimeoutMs must be a number greater than 0, got -5.'],
+    [{ limits: { timeoutMs: Number.NaN } }, 'limits.timeoutMs must be a number greater than 0, got NaN.'],
+    [{ limits: { modelRetries: -1 } }, 'limits.modelRetries must be a whole number, 0 or more, got -1.'],
+    [{ router: {} }, 'router must be an object with languageModel(name), got an object.'],
+    [{ logger: () => {} }, 'logger must be an object with debug, info, warn and error, got a function.'],
+    [{ mcpClient: {} }, 'mcpClient must be a PocketAgentClient, got an object.'],
+  ])('is refused: %o', (options, message) => {
+    expect(() => make(options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test.each([
+    ['modelSettings', ofModel],
+    ['completionOptions', completing],
+  ])('is not shown where it may be a secret: %s.headers', (group, made) => {
+    const headers = made({ headers: 'Bearer abcdef' });
+    const message = `agentConfig.${group}.headers must be an object of strings, got a string.`;
+    expect(() => make(headers)).toThrow(expect.objectContaining({ message }));
+  });
+
+  test.each([
+    ['demo', '"demo"'],
+    [() => {}, '"demo"'],
+  ])('in place of all options is refused with how an agent is made: %s', (given, model) => {
+    const message = `A PocketAgent is made from an object of options: new PocketAgent({ agentConfig: { llmModel: ${model} } }).`;
+    expect(() => new PocketAgent(given as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message }));
+  });
+
+  test('of a run is refused before anything is added to the history', async () => {
+    const agent = make({});
+    const run = (options: object) => agent.run('hi', options);
+    const code = 'CONFIG_INVALID';
+    await expect(run({ timeoutMs: true })).rejects.toMatchObject({
+      code,
+      message: 'A run: timeoutMs must be a number greater than 0, got true.',
+    });
+    await expect(run({ signal: new AbortController() })).rejects.toMatchObject({
+      code,
+      message: 'A run: signal must be an AbortSignal, such as controller.signal, got an AbortController.',
+    });
+    await expect(run({ approve: true })).rejects.toMatchObject({ code });
+    await expect(run({ profile: { capabilities: ['read'], alow: [] } })).rejects.toMatchObject({ code });
+    expect(agent.messages).toEqual([]);
+  });
+
+  test('of a step reaches no model', async () => {
+    const { agent, model } = scriptedAgent(['fine']);
+    agent.addUserMessage('hi');
+    const step = (options: object) => agent.step(options);
+    await expect(step({ temprature: 1 })).rejects.toThrow(
+      'A step has no option "temprature". Did you mean "temperature"?',
+    );
+    await expect(step({ timeout: 1 })).rejects.toThrow('A step has no option "timeout". Did you mean "timeoutMs"?');
+    await expect(step({ maxTokens: 1 })).rejects.toThrow('Did you mean "maxOutputTokens"?');
+    await expect(step({ temperature: 'hot' })).rejects.toThrow('A step: temperature must be a number, got "hot".');
+    await expect(step({ signal: new AbortController() })).rejects.toThrow('A step: signal must be an AbortSignal');
+    await expect(step({ timeoutMs: '5' })).rejects.toThrow('A step: timeoutMs must be a number greater than 0');
+    expect(model.calls).toEqual([]);
+    await step({ temperature: 1 });
+    expect(model.calls).toMatchObject([{ temperature: 1 }]);
+  });
+
+  test('of a profile is refused wherever one is read', () => {
+    const opened = { capabilities: ['read'], alow: ['n_*'] } as object;
+    expect(() => toolsFor(opened as never, [])).toThrow('Did you mean "allow"?');
+  });
+});
+
+test('hooks may have more in them than hooks, and what only listens may be null', () => {
+  class Counting extends AgentHooks {
+    count = 0;
+    onEvents: string[] = [];
+    override onEvent() {
+      this.count++;
+    }
+    onEvent2() {}
+    get preSteps() {
+      throw new Error('nobody asked');
+    }
+  }
+  expect(make({ hooks: new Counting() }).name).toBe('Tester');
+  expect(make({ hooks: recordEvents() }).fork().name).toBe('Tester');
+  expect(
+    make({
+      hooks: null,
+      approve: null,
+      roots: null,
+      tools: null,
+      agentConfig: { ...agentConfig, roleDescription: null, modelSettings: { headers: null } },
+    }).name,
+  ).toBe('Tester');
+});
+
+describe('a script', () => {
+  const answer = 'Answer 2 of a ScriptedModel';
+  test.each<[object, string]>([
+    [{ txt: 'x' }, `${answer} has no option "txt". Did you mean "text"?`],
+    [
+      { usage: { inputTokens: 1, outputTokens: 2 } },
+      `${answer}: usage has no option "inputTokens". There are: input, output.`,
+    ],
+    [{ usage: 5 }, `${answer}: usage must be { input, output }, in tokens, got 5.`],
+    [{ usage: { input: '5' } }, `${answer}: usage: input must be a number, got "5".`],
+    [
+      { toolCalls: [{ name: 'r', args: {} }] },
+      `${answer}: a tool call has no option "args". There are: name, arguments, id.`,
+    ],
+    [{ toolCalls: ['r'] }, `${answer}: toolCalls must be a list such as [{ name, arguments }], got ["r"].`],
+    [{ toolCalls: [{}] }, `${answer}: the name of a tool call must be a string, got undefined.`],
+    [{ text: 5 }, `${answer}: text must be a string, got 5.`],
+    [['x'], `${answer} must be a string, a function or { text, toolCalls, … }, got ["x"].`],
+  ])('with %j in it is refused when it is made, and when a function gives that', async (wrong, message) => {
+    const refused = expect.objectContaining({ code: 'CONFIG_INVALID', message });
+    expect(() => new ScriptedModel(['fine', wrong as never])).toThrow(refused);
+    const { agent } = scriptedAgent(['fine', () => wrong as never]);
+    await agent.run('x');
+    await expect(agent.run('x')).rejects.toThrow(message);
+  });
+
+  test('must be a list', () => {
+    expect(() => new ScriptedModel('fine' as never)).toThrow(
+      'The script of a ScriptedModel must be a list of answers, got "fine".',
+    );
+  });
+});
+
+describe('an option that does not exist is refused', () => {
+  const wrong = (options: object) => options as never;
+
+  test('of a tool', () => {
+    const made = (options: object) => () => tool(wrong({ name: 'x', description: '', run: () => 1, ...options }));
+    expect(made({ inputShema: {} })).toThrow('Tool "x" has no option "inputShema". Did you mean "inputSchema"?');
+    expect(made({ parameters: {} })).toThrow('Tool "x" has no option "parameters". Did you mean "inputSchema"?');
+    expect(made({ run: undefined, execute: () => 1 })).toThrow('Tool "x" needs a function "run".');
+  });
+
+  test('but not what is only handed on with the rest', async () => {
+    const listed = { name: 'x', description: '', inputSchema: {}, outputSchema: {}, _meta: {}, icons: [] };
+    expect(tool(wrong({ ...listed, run: () => 1 })).definition.name).toBe('x');
+    const context = { toolCallId: '1', signal: new AbortController().signal, progress: () => {}, meta: {} };
+    const agent = make({ agentConfig: { llmModel: new ScriptedModel(['fine']) } });
+    expect(await agent.run('hi', wrong(context))).toBe('fine');
+  });
+
+  test('nor is a signal an object of options', async () => {
+    const { signal } = new AbortController();
+    await expect(make({}).run('hi', wrong(signal))).rejects.toThrow('as an object, such as { signal }');
+    await expect(make({}).stream('hi', wrong(signal)).next()).rejects.toThrow('as an object, such as { signal }');
+    const controller = wrong({ signal: new AbortController() });
+    await expect(make({}).stream('hi', controller).next()).rejects.toThrow('A run: signal must be an AbortSignal');
+  });
+
+  test('of a run, which adds nothing to the history', async () => {
+    const agent = make({});
+    const refused = { code: 'CONFIG_INVALID', message: 'A run has no option "timeout". Did you mean "timeoutMs"?' };
+    await expect(agent.run('hi', wrong({ timeout: 5 }))).rejects.toMatchObject(refused);
+    await expect(agent.stream('hi', wrong({ timeout: 5 })).next()).rejects.toMatchObject(refused);
+    expect(agent.messages).toEqual([]);
+  });
+
+  test('of a client, nor is one taken that is not what it must be', () => {
+    const made = (options: object) => () => new PocketAgentClient(wrong(options));
+    expect(made({ mcpServers: {} })).toThrow('A PocketAgentClient has no option "mcpServers". It belongs inside mcp');
+    expect(made({ servers: {} })).toThrow('It belongs inside mcpConfig: mcpConfig: { servers: { … } }.');
+    expect(made({ timeoutMs: 5 })).toThrow(
+      'A PocketAgentClient has no option "timeoutMs". Did you mean "toolTimeoutMs"?',
+    );
+    expect(made({ onServerState: () => {} })).toThrow('Did you mean "onServerStatus"?');
+    expect(made({ toolPrefix: null })).toThrow('A PocketAgentClient: toolPrefix must be one of auto, always, never');
+    expect(made({ elicitationHandler: null, logger: silent, toolTimeoutMs: undefined })).not.toThrow();
+  });
+
+  test('of a server, and of where it listens', async () => {
+    const agent = make({});
+    await expect(agent.asMcpServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
+    const server = await agent.asMcpServer();
+    await expect(server.listen(wrong({ socket: 5 }))).rejects.toThrow(
+      'listen() has no option "socket". There are: host,',
+    );
+  });
+
+  test('but a run() of your own may take others', async () => {
+    class Styled extends PocketAgent {
+      override async run(_input: string, options: RunOptions & { style?: string } = {}) {
+        return options.style ?? 'plain';
+      }
+    }
+    const options: RunOptions & { style?: string } = { style: 'loud' };
+    expect(await new Styled({ agentConfig, logger: silent }).run('hi', options)).toBe('loud');
+  });
+});
+
+test('what is undefined was left out', () => {
+  expect(make({ access: undefined, limits: { maxSteps: undefined }, acess: undefined }).name).toBe('Tester');
+});
+
+test('a subclass may have options of its own, which its forks get too, and misspells no others', () => {
+  class Clerk extends PocketAgent {
+    readonly desk: number;
+    constructor(options: PocketAgentOptions & { desk: number }) {
+      super(options);
+      this.desk = options.desk;
+    }
+  }
+  const clerk = new Clerk({ agentConfig, desk: 7, logger: silent });
+  expect(clerk.fork()).toMatchObject({ desk: 7 });
+  const odd = { agentConfig, desk: 7, constructor: 'inherited by every object', logger: silent };
+  expect(new Clerk(odd)).toMatchObject({ desk: 7 });
+  const access = { profil: 'reader' } as object;
+  expect(() => new Clerk({ agentConfig, desk: 7, access })).toThrow(/Did you mean "profile"/);
+});

@@ -1,0 +1,200 @@
+import { PocketAgent, tool } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { describe, expect, test } from 'vitest';
+import { expectValidHistory, resultText, scriptedAgent, silent } from '../helpers.ts';
+
+function child(name: string, script: ConstructorParameters<typeof ScriptedModel>[0], roleDescription?: string) {
+  return new PocketAgent({
+    agentConfig: { llmModel: new ScriptedModel(script), name, ...(roleDescription ? { roleDescription } : {}) },
+    logger: silent,
+  });
+}
+
+const ask = (name: string, message = 'hello') => ({ name: `${name}-message`, arguments: { message } });
+
+describe('sub-agents', () => {
+  test('are tools called {name}-message with one message', async () => {
+    const { agent, model } = scriptedAgent([{ toolCalls: [ask('Math', '1 + 1?')] }, 'ok'], {
+      subAgents: [child('Math', ['2'], 'Does sums')],
+    });
+    await agent.run('x');
+    expect(model.calls[0]?.tools?.[0]).toMatchObject({
+      name: 'Math-message',
+      description: 'Send a message to the Math agent. Purpose of the Math agent: Does sums',
+      inputSchema: { type: 'object', required: ['message'], properties: { message: { type: 'string' } } },
+    });
+    expect(resultText(agent)).toBe('2');
+  });
+
+  test('keep their own history between calls', async () => {
+    const sub = child('Sub', ['one', 'two']);
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }, { toolCalls: [ask('Sub', 'again')] }, 'ok'], {
+      subAgents: [sub],
+    });
+    await agent.run('x');
+    expect(sub.messages.map((message) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    expect(agent.messages).toHaveLength(6);
+  });
+
+  test('run one call at a time, in order', async () => {
+    const sub = child('Sub', [{ text: 'one', delayMs: 15 }, 'two']);
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub', 'a'), ask('Sub', 'b')] }, 'ok'], { subAgents: [sub] });
+    await agent.run('x');
+    expect([resultText(agent, 0), resultText(agent, 1)]).toEqual(['one', 'two']);
+    expectValidHistory(sub);
+  });
+
+  test.each([
+    ['text', 'plain', 'plain'],
+    ['an object', { a: 1 }, '{"a":1}'],
+    ['nothing', undefined, 'No result returned'],
+    ['null', null, 'No result returned'],
+    ['a tool result', { content: [{ type: 'text', text: 'raw' }] }, 'raw'],
+    ['a number', 7, 'must return a text'],
+  ])('may return %s from an overridden run()', async (_what, value, text) => {
+    class Custom extends PocketAgent<unknown> {
+      override async run() {
+        return value;
+      }
+    }
+    const sub = new Custom({ agentConfig: { llmModel: new ScriptedModel([]), name: 'Sub' } });
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }, 'ok'], { subAgents: [sub] });
+    expect(await agent.run('x')).toBe('ok');
+    expect(resultText(agent)).toContain(text);
+  });
+
+  test('names are made valid for every model, and a clash is refused', async () => {
+    const { agent, model } = scriptedAgent(['ok'], {
+      subAgents: [child('Dr. Sum / Ü', []), child('x'.repeat(80), [])],
+    });
+    await agent.run('x');
+    for (const { name } of model.calls[0]?.tools ?? []) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(() => scriptedAgent([], { subAgents: [child('A', []), child('A', [])] })).toThrow(
+      /Two tools are called "A-message"/,
+    );
+  });
+
+  test('a failing sub-agent is an answer for the parent, not its end', async () => {
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }, 'ok'], {
+      subAgents: [child('Sub', [{ error: new Error('no model today') }])],
+    });
+    expect(await agent.run('x')).toBe('ok');
+    expect(resultText(agent)).toContain('no model today');
+  });
+
+  test('a cycle is refused with an error the model reads, not a deadlock', async () => {
+    const tools: ReturnType<PocketAgent['asMcpTool']>[] = [];
+    const b = new PocketAgent({
+      agentConfig: { llmModel: new ScriptedModel([{ toolCalls: [ask('A')] }, 'b says no']), name: 'B' },
+      tools: [
+        tool({
+          name: 'A-message',
+          description: '',
+          inputSchema: { type: 'object' },
+          run: (args, context) => tools[0]?.call(args, context),
+        }),
+      ],
+      logger: silent,
+    });
+    const a = new PocketAgent({
+      agentConfig: { llmModel: new ScriptedModel([{ toolCalls: [ask('B')] }, 'done']), name: 'A' },
+      subAgents: [b],
+      logger: silent,
+    });
+    tools.push(a.asMcpTool());
+    expect(await a.run('x')).toBe('done');
+    expect(resultText(b)).toContain('A → B → A');
+  });
+
+  test('a tool that runs its own agent is refused too', async () => {
+    const holder: { agent?: PocketAgent } = {};
+    const self = tool({ name: 'self', description: '', run: () => holder.agent?.run('again') });
+    const { agent } = scriptedAgent([{ toolCalls: [{ name: 'self' }] }, 'ok'], { tools: [self] });
+    holder.agent = agent;
+    expect(await agent.run('x')).toBe('ok');
+    expect(resultText(agent)).toContain('Tester → Tester');
+    expectValidHistory(agent);
+  });
+
+  test('an abort of the parent reaches the model of the sub-agent', async () => {
+    const model = new ScriptedModel([{ text: 'late', delayMs: 60_000 }]);
+    const sub = new PocketAgent({ agentConfig: { llmModel: model, name: 'Sub' }, logger: silent });
+    const controller = new AbortController();
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }], {
+      subAgents: [sub],
+      hooks: {
+        onEvent: ({ meta, type }) => {
+          if (meta.isSubAgent && type === 'new_message') setImmediate(() => controller.abort());
+        },
+      },
+    });
+    await expect(agent.run('x', { signal: controller.signal })).rejects.toMatchObject({ code: 'ABORTED' });
+    expect(model.calls[0]?.abortSignal?.aborted).toBe(true);
+    expectValidHistory(agent);
+    expectValidHistory(sub);
+  });
+
+  test('the deadline of the parent holds for the sub-agent, through an overridden run() as well', async () => {
+    class Stubborn extends PocketAgent {
+      override async run(input: string) {
+        this.addUserMessage(input);
+        await this.step();
+        return 'unreachable';
+      }
+    }
+    const sub = new Stubborn({
+      agentConfig: { llmModel: new ScriptedModel([{ text: 'late', delayMs: 60_000 }]), name: 'Sub' },
+      logger: silent,
+    });
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }], { subAgents: [sub], limits: { timeoutMs: 40 } });
+    await expect(agent.run('x')).rejects.toMatchObject({ code: 'TIMEOUT' });
+    expectValidHistory(agent);
+  });
+
+  test('limits.maxSteps of a sub-agent ends it, not the parent', async () => {
+    const noop = tool({ name: 'noop', description: '', run: () => 'ok' });
+    const again = { toolCalls: [{ name: 'noop' }] };
+    const sub = new PocketAgent({
+      agentConfig: { llmModel: new ScriptedModel([again, again, again]), name: 'Sub' },
+      tools: [noop],
+      limits: { maxSteps: 2 },
+      logger: silent,
+    });
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }, 'ok'], { subAgents: [sub] });
+    expect(await agent.run('x')).toBe('ok');
+    expect(resultText(agent)).toContain('stopped after 2 steps');
+  });
+
+  test('asMcpTool gives the same tool to agents that are not its parent', async () => {
+    const { agent } = scriptedAgent([{ toolCalls: [ask('Sub')] }, 'ok'], {
+      tools: [child('Sub', ['from sub']).asMcpTool()],
+    });
+    await agent.run('x');
+    expect(resultText(agent)).toBe('from sub');
+  });
+
+  test('a fork has its own conversation and the same making', async () => {
+    const { agent } = scriptedAgent(['a', 'b'], { agentConfig: { systemPrompt: 'S' } });
+    await agent.run('one');
+    const fork = agent.fork();
+    expect(fork.messages).toEqual([]);
+    expect(fork.name).toBe(agent.name);
+    expect(fork.agentId).not.toBe(agent.agentId);
+    expect(await fork.run('two')).toBe('b');
+    expect(agent.messages).toHaveLength(2);
+  });
+});
+
+test('a served agent is the mcpConfig of another agent of the same process', async () => {
+  const { agent: inner } = scriptedAgent(['42'], { agentConfig: { name: 'Inner' } });
+  const served = await inner.asMcpServer();
+  const call = { toolCalls: [{ name: 'Inner-message', arguments: { message: '6 x 7?' } }] };
+  const { agent } = scriptedAgent([call, 'done'], { mcpConfig: served });
+  const { agent: other, model } = scriptedAgent(['done'], { mcpConfig: { mcpServers: { a: { server: served } } } });
+  await agent.run('x');
+  await other.run('x');
+  expect(resultText(agent)).toBe('42');
+  expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(['Inner-message']);
+  await Promise.all([agent.close(), other.close()]);
+  await inner.close();
+});

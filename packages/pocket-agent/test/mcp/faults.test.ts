@@ -1,0 +1,254 @@
+// Servers that break the rules, and calls that break off: each ends, says why, and leaves nothing behind.
+import type { ServerResponse } from 'node:http';
+import { McpServer } from '@modelcontextprotocol/server';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { refuse, startUntoldHost } from '../fixtures/servers/http-hosts.ts';
+import { modernServer } from '../fixtures/servers/modern-tools.ts';
+import { type Answer, json, listing, plainHost, streamed } from '../fixtures/servers/plain-host.ts';
+import { eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
+
+afterEach(() => vi.useRealTimers());
+
+const readOnly = listing({ annotations: { readOnlyHint: true } });
+
+async function clientOf(answers: Record<string, Answer>, entry: object = {}) {
+  const host = await open(plainHost(answers));
+  return { host, ...testClient({ mcpConfig: { mcpServers: { it: { url: host.url, ...entry } } } }) };
+}
+
+describe('an answer over HTTP', () => {
+  test('that speaks of a refused connection is still an answer: the tool is not run again', async () => {
+    let runs = 0;
+    const answer = json({ error: { code: -32_603, message: 'connect ECONNREFUSED 10.0.0.7:5432' } });
+    const { client, statuses } = await clientOf({
+      'tools/call': (response, id) => {
+        runs++;
+        return answer(response, id);
+      },
+    });
+    await expect(client.callTool('it', {})).rejects.toThrow('ECONNREFUSED 10.0.0.7');
+    expect([runs, statuses]).toEqual([1, ['it: connected']]);
+  });
+
+  test.each<[string, Answer]>([
+    ['is only a status', (response) => response.writeHead(202).end()],
+    ['is an empty list', (response) => response.setHeader('content-type', 'application/json').end('[]')],
+    ['is for another call', json({ id: 99, result: { content: [] } })],
+  ])('that %s ends the call, however long it may take', async (_what, answer) => {
+    const { client } = await clientOf({ 'tools/call': answer }, { timeoutMs: Infinity, maxTimeoutMs: Infinity });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+  });
+
+  test('that never comes leaves no connection open once the call is given up', async () => {
+    let open = 0;
+    const never: Answer = (response) => {
+      open++;
+      response.on('close', () => open--);
+    };
+    const { client } = await clientOf({ 'tools/call': never }, { timeoutMs: 50 });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_TIMEOUT' });
+    await eventually(() => expect(open).toBe(0));
+  });
+
+  test('that is followed by more is not asked for again', async () => {
+    const talkingOn: Answer = (response, id) => {
+      response.setHeader('content-type', 'text/event-stream');
+      response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
+      const log = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'by the way' } };
+      setTimeout(() => response.end(`retry: 1\nid: 5\ndata: ${JSON.stringify(log)}\n\n`), 20);
+    };
+    const { client, lines, host } = await clientOf({ 'tools/call': talkingOn });
+    expect(await client.callTool('it', {})).toEqual({ content: [] });
+    await eventually(() => expect(lines).toContain('[it] by the way'));
+    await new Promise((resolve) => setTimeout(resolve, 200)); // longer than the server asks to wait
+    expect(host.seen.filter(({ headers }) => 'last-event-id' in headers)).toEqual([]);
+  });
+
+  test.each([502, 503, 504, 520, 524, 527])('that is the %i of a proxy leaves the outcome unknown', async (status) => {
+    const { client, statuses } = await clientOf({ 'tools/call': (response) => refuse(response, status, 'no answer') });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(statuses).toEqual(['it: connected', 'it: lost']);
+  });
+
+  test('that is cut off twice is an error that names the server', async () => {
+    const cut: Answer = (response) => response.destroy();
+    const { client } = await clientOf({ 'tools/list': readOnly, 'tools/call': cut });
+    await expect(client.callTool('it', {})).rejects.toMatchObject({
+      code: 'MCP_REQUEST_FAILED',
+      message: expect.stringMatching(/^The connection to MCP server "it" was lost: fetch failed/),
+    });
+  });
+});
+
+test('the longest time of a call is that of all its attempts together', async () => {
+  let runs = 0;
+  const cutLate: Answer = (response) => void (++runs === 1 && setTimeout(() => response.destroy(), 900));
+  const { client } = await clientOf({ 'tools/list': readOnly, 'tools/call': cutLate }, { maxTimeoutMs: 1_500 });
+  await client.listTools();
+  const begun = performance.now();
+  await expect(client.callTool('it', {})).rejects.toThrow('ran longer than 1500 ms');
+  expect([runs, performance.now() - begun < 2_300]).toEqual([2, true]);
+});
+
+test('a message that is too long for stdio is said to be', async () => {
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'huge') } } });
+  const reason = 'it wrote a message of more than 10 MB, the most that is read over stdio';
+  await expect(client.callTool('huge', {})).rejects.toThrow(`The connection to MCP server "it" was lost: ${reason}`);
+  await expect(client.callTool('huge_write', {})).rejects.toMatchObject({
+    code: 'TOOL_OUTCOME_UNKNOWN',
+    cause: { message: reason },
+  });
+});
+
+test('a call that looks for its tool can be aborted', async () => {
+  let isMute = false;
+  const initialize: Answer = (response) => isMute || refuse(response, 500, 'not yet');
+  const { client } = await clientOf({ initialize });
+  expect(await client.listTools()).toEqual([]);
+  isMute = true;
+  await expect(client.callTool('it', {}, { signal: AbortSignal.timeout(50) })).rejects.toThrow(/timeout/);
+});
+
+describe('the list of tools', () => {
+  test('is the newest that was asked for, also when an older one arrives after it', async () => {
+    const lists: (() => void)[] = [];
+    let version = 0;
+    const list: Answer = (response, id) => {
+      const answer = listing({ inputSchema: { type: 'object', title: `v${++version}` } });
+      lists.push(() => answer(response, id));
+      if (version !== 2) lists.at(-1)?.();
+    };
+    const changed = { method: 'notifications/tools/list_changed' };
+    const { client } = await clientOf({ 'tools/list': list, 'tools/call': streamed({ content: [] }, changed) });
+    await client.callTool('it', {});
+    const older = client.listTools();
+    await eventually(() => expect(version).toBe(2));
+    await client.callTool('it', {});
+    expect(await client.listTools()).toMatchObject([{ inputSchema: { title: 'v3' } }]);
+    lists[1]?.();
+    await older;
+    expect(await client.getToolInputFormat('it')).toMatchObject({ title: 'v3' });
+  });
+
+  test('is read again after its time, where the server tells of no changes', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const host = await open(startUntoldHost());
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url } } } });
+    const names = async () => {
+      return (await client.listTools()).map(({ name }) => name);
+    };
+    expect(await names()).toEqual(['first']);
+    host.grow();
+    expect(await names()).toEqual(['first']);
+    vi.setSystemTime(Date.now() + 10_001);
+    expect(await names()).toEqual(['first', 'grown']);
+    host.refuseLists();
+    vi.setSystemTime(Date.now() + 10_001);
+    expect(await names()).toEqual(['first', 'grown']);
+    expect([host.lists(), statuses]).toEqual([3, ['it: connected']]);
+  });
+
+  describe('that does not end', () => {
+    const page = (response: ServerResponse, id: number, nextCursor: string) =>
+      json({ result: { tools: [{ name: `t${nextCursor}`, inputSchema: { type: 'object' } }], nextCursor } })(
+        response,
+        id,
+      );
+
+    test.each<[string, Answer]>([
+      ['never begins', () => {}],
+      ['always has one more page', (response, id) => setTimeout(() => page(response, id, `${id}`), 100)],
+    ])('as it %s fails its server after connectTimeoutMs; the tools of others are there', async (_what, list) => {
+      const host = await open(plainHost({ 'tools/list': list }));
+      const mcpServers = { mute: { url: host.url, connectTimeoutMs: 1_500 }, here: { server: modernServer() } };
+      const { client, statuses, reasons } = testClient({ mcpConfig: { mcpServers } });
+      const [tools] = await Promise.all([client.listTools(), client.listTools()]);
+      expect(tools.map(({ name }) => name)).toContain('here_echo');
+      expect(statuses.filter((status) => status.startsWith('mute'))).toEqual(['mute: connected', 'mute: failed']);
+      expect(reasons.at(-1)).toBe('Listing the tools of MCP server "mute" did not end within 1500 ms.');
+      expect(host.seen.filter(({ method }) => method === 'tools/list').length).toBeLessThan(64);
+    });
+
+    test('within 64 pages is said to be too long', async () => {
+      const { client, reasons } = await clientOf({ 'tools/list': (response, id) => page(response, id, `${id}`) });
+      expect(await client.listTools()).toEqual([]);
+      expect(reasons.at(-1)).toBe('MCP server "it" lists its tools on more than 64 pages, the most that are read.');
+    });
+  });
+
+  test('that failed is read again without holding up a step', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let answer: Answer = json({ error: { code: -32_603, message: 'not yet' } });
+    const { client, statuses } = await clientOf({ 'tools/list': (response, id) => answer(response, id) });
+    expect(await client.listTools()).toEqual([]);
+    const lists: (() => void)[] = [];
+    answer = (response, id) => void lists.push(() => listing({})(response, id));
+    vi.setSystemTime(Date.now() + 1_001);
+    expect(await client.listTools()).toEqual([]);
+    await eventually(() => expect(lists).toHaveLength(1));
+    expect(await client.listTools()).toEqual([]);
+    const { revision } = client;
+    lists[0]?.();
+    await eventually(() => expect(client.revision).toBeGreaterThan(revision));
+    expect(await client.listTools()).toMatchObject([{ name: 'it' }]);
+    expect([lists.length, statuses]).toEqual([1, ['it: connected', 'it: failed', 'it: connected']]);
+  });
+
+  test('is read anew when it failed after the only one who waited for it had gone', async () => {
+    const server = new McpServer({ name: 'slow', version: '1' });
+    server.registerTool('it', {}, () => ({ content: [{ type: 'text', text: 'done' }] }));
+    const { client, statuses } = testClient({ mcpConfig: server });
+    const [tool] = await client.listTools();
+    const begun = Promise.withResolvers<void>();
+    const failing = Promise.withResolvers<never>();
+    server.server.setRequestHandler('tools/list', () => {
+      begun.resolve();
+      return failing.promise;
+    });
+    const { revision } = client;
+    server.sendToolListChanged();
+    await eventually(() => expect(client.revision).toBeGreaterThan(revision));
+    const leaving = new AbortController();
+    const left = client.listTools(leaving.signal);
+    await begun.promise;
+    leaving.abort(new Error('no longer wanted'));
+    await expect(left).rejects.toThrow('no longer wanted');
+    failing.reject(new Error('not now'));
+    expect(textOfResult(await client.callTool('it', {}))).toBe('done'); // which is heard after the failure
+    server.server.setRequestHandler('tools/list', () => ({ tools: [tool ?? expect.fail('no tool was listed')] }));
+    expect(await client.listTools()).toEqual([tool]);
+    expect(statuses).toEqual(['local: connected']);
+  });
+
+  test('comes whoever fails to hear of a tool that was renamed', async () => {
+    const mcpServers = { a: { server: modernServer() }, b: { server: modernServer() } };
+    const { client, lines } = testClient({
+      mcpConfig: { mcpServers },
+      toolPrefix: 'never',
+      onToolRenamed: () => {
+        throw new Error('no room in the log');
+      },
+    });
+    expect((await client.listTools()).filter(({ name }) => name.startsWith('echo'))).toHaveLength(2);
+    expect(lines.join()).toContain('no room in the log');
+  });
+});
+
+test('progress without a word in it breaks nothing', async () => {
+  const server = new McpServer({ name: 'mumbling', version: '1' });
+  server.registerTool('it', { inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
+    await mcpReq.notify({ method: 'notifications/progress' } as never);
+    return { content: [{ type: 'text', text: 'done' }] };
+  });
+  const { client } = testClient({ mcpConfig: server });
+  expect(textOfResult(await client.callTool('it', {}))).toBe('done');
+});
+
+test('a client that is closed leaves no timer that would keep its last run', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { client } = testClient({ mcpConfig: modernServer() });
+  await client.callTool('echo', { text: 'a' });
+  await client.close();
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,191 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how variables are written
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type McpServerEntry, PocketAgent, PocketAgentClient } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { silent } from '../helpers.ts';
+
+// What went wrong must be said where somebody looks for it.
+
+afterEach(() => vi.unstubAllEnvs());
+
+test('a child that never answers is reported with what it wrote to stderr', async () => {
+  const args = ['-e', 'console.error("no licence found"); setInterval(() => {}, 1000)'];
+  const mcpConfig = { mcpServers: { mute: { command: process.execPath, args, connectTimeoutMs: 1_500 } } };
+  const client = new PocketAgentClient({ mcpConfig, logger: silent });
+  expect(await client.listTools()).toEqual([]);
+  expect(client.status.get('mute')?.reason).toMatch(/1500 ms.*no licence found/);
+  await client.close();
+});
+
+test('calling a tool of a server that is away tells why the server is away', async () => {
+  const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/mcp' } } };
+  const client = new PocketAgentClient({ mcpConfig, logger: silent });
+  await expect(client.callTool('anything', {})).rejects.toThrow(/"gone" is away: .*127\.0\.0\.1:9/);
+  await client.close();
+});
+
+test('a child knows the way to the network, and nothing else of our environment', async () => {
+  vi.stubEnv('HTTPS_PROXY', 'http://proxy.test:8080');
+  vi.stubEnv('NODE_EXTRA_CA_CERTS', '/etc/ssl/own.pem');
+  vi.stubEnv('OPENAI_API_KEY', 'sk-secret');
+  const show = 'console.error(process.env.HTTPS_PROXY, process.env.NODE_EXTRA_CA_CERTS, process.env.OPENAI_API_KEY)';
+  const mcpConfig = { mcpServers: { env: { command: process.execPath, args: ['-e', show] } } };
+  const client = new PocketAgentClient({ mcpConfig, logger: silent });
+  await client.listTools();
+  expect(client.status.get('env')?.reason).toContain('http://proxy.test:8080 /etc/ssl/own.pem undefined');
+  await client.close();
+});
+
+test('a port that is taken is said in our words', async () => {
+  await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
+  const server = await agent.asMcpServer();
+  const { port } = new URL((await server.listen()).url);
+  await expect(server.listen({ port: Number(port) })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: `Cannot listen on 127.0.0.1 port ${port}: another program has it (EADDRINUSE). Choose another port; 0 takes one that is free.`,
+  });
+});
+
+describe('a server that refuses a request without the right token', () => {
+  const refusalOf = async (entry: object) => {
+    await using agent = new PocketAgent({ agentConfig: { llmModel: new ScriptedModel([]) } });
+    const { url } = await (await agent.asMcpServer()).listen({ token: 'right' });
+    const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { url, ...entry } } }, logger: silent });
+    await client.listTools();
+    await client.close();
+    return client.status.get('it')?.reason;
+  };
+
+  test('wants one where none was sent', async () => {
+    expect(await refusalOf({})).toMatch(/wants a login: give its entry "auth" .* or an Authorization header\.$/);
+  });
+
+  test('has refused that of a provider', async () => {
+    expect(await refusalOf({ auth: { token: async () => 'wrong' } })).toMatch(/refused the login that "auth"/);
+  });
+
+  test('has refused the one that was sent, in its own words, also where those hold a token of two letters', async () => {
+    const reason = await refusalOf({ headers: { authorization: 'Bearer no' } });
+    expect(reason).toBe(
+      'MCP server "it" refused the Authorization header of its entry. It says: This token is not the one of this server.',
+    );
+  });
+});
+
+test('what a server says of a token it refused does not hold the token', async () => {
+  const server = createServer((_request, response) => {
+    const body = { error: 'invalid_token', error_description: 'I do not know my-secret.' };
+    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const headers = { Authorization: 'Bearer my-secret' };
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: { url, headers } } }, logger: silent });
+  await client.listTools();
+  expect(client.status.get('it')?.reason).toMatch(/It says: I do not know \[redacted\]\.$/);
+  await client.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Why a server with this entry is away. */
+async function reasonOf(entry: McpServerEntry): Promise<string> {
+  const client = new PocketAgentClient({ mcpConfig: { mcpServers: { it: entry } }, logger: silent });
+  await client.listTools();
+  await client.close();
+  return client.status.get('it')?.reason ?? 'it is not away';
+}
+
+describe('a program', () => {
+  const node = process.execPath;
+
+  test('that cannot find a file is reported by the line that says so', async () => {
+    const reason = await reasonOf({ command: node, args: ['/no/such/nope.js'] });
+    expect(reason).toMatch(/It said: Error: Cannot find module '\/no\/such\/nope\.js'$/);
+  });
+
+  test('that names its error and then the way out is reported with both', async () => {
+    const program =
+      'console.error("loading\\nConfigError: no licence\\n    at load\\nSet LICENCE.\\n"); process.exit(1)';
+    const reason = await reasonOf({ command: node, args: ['-e', program] });
+    expect(reason).toMatch(/It said: ConfigError: no licence \/ Set LICENCE\.$/);
+  });
+
+  test('that names no error is reported with its last lines', async () => {
+    const program = 'console.error("one\\ntwo\\n\\nthree\\nfour\\n"); process.exit(1)';
+    expect(await reasonOf({ command: node, args: ['-e', program] })).toMatch(/It said: two \/ three \/ four$/);
+  });
+
+  test('with its arguments in "command" is told where those belong', async () => {
+    expect(await reasonOf({ command: 'node server.js --port 1' })).toMatch(
+      /no program of the name "node server\.js --port 1" .* "command": "node", "args": \["server\.js","--port","1"\]\.$/,
+    );
+  });
+
+  test('whose folder does not exist is reported with the folder', async () => {
+    expect(await reasonOf({ command: node, cwd: '/no/such/folder' })).toMatch(
+      /its "cwd" \/no\/such\/folder is not a folder/,
+    );
+  });
+
+  test('that prints text and never answers is reported with the option for it, and what stdout is for', async () => {
+    const program = 'console.log("Listening on port 3000"); setInterval(() => {}, 1000)';
+    const reason = await reasonOf({ command: node, args: ['-e', program], connectTimeoutMs: 500 });
+    expect(reason).toMatch(
+      /did not end within 500 ms \("connectTimeoutMs" of its entry\)\. .*stdout; other text there/,
+    );
+    expect(reason).not.toContain('..');
+  });
+});
+
+describe('an address', () => {
+  /** Something that listens and is no MCP server. */
+  async function listening(answer: RequestListener): Promise<string> {
+    const server = createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test.each([undefined, 'http', 'sse'])('with a wrong path is reported with its 404 (type %s)', async (type) => {
+    const url = await listening((_request, response) => void response.writeHead(404).end('nothing here'));
+    const reason = await reasonOf({ url: `${url}/`, ...(type ? { type } : {}) });
+    expect(reason).toContain(`at ${url}/: it answered 404. Is "/" the path of its MCP endpoint?`);
+    expect(reason).not.toContain('SSE');
+  });
+
+  test('that shows a page to browsers and takes no messages is reported with what it said to ours', async () => {
+    const url = await listening((request, response) => {
+      if (request.method === 'POST') response.writeHead(405).end('Read only');
+      else response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>It works!</h1>');
+    });
+    expect(await reasonOf({ url })).toMatch(/: it answered 405 \(Read only\)\. .* Most servers have it at \/mcp\.$/);
+  });
+
+  test('where nothing listens is reported without what we were about to ask', async () => {
+    const reason = await reasonOf({ url: 'http://127.0.0.1:9/mcp' });
+    expect(reason).toBe(
+      'Could not reach MCP server "it" at http://127.0.0.1:9/mcp: fetch failed: connect ECONNREFUSED 127.0.0.1:9',
+    );
+  });
+
+  test('that never answers is reported with the option for it', async () => {
+    const url = await listening(() => {});
+    expect(await reasonOf({ url, connectTimeoutMs: 300 })).toMatch(
+      /did not end within 300 ms\. If it needs longer, raise "connectTimeoutMs" of its entry\.$/,
+    );
+  });
+
+  test('that a variable makes whole is checked when it is', async () => {
+    vi.stubEnv('POCKET_TEST_HOST', 'localhost:3000');
+    const reason = await reasonOf({ url: '${POCKET_TEST_HOST}/mcp' });
+    expect(reason).toBe(
+      'MCP server "it": url must be a whole address, got "${POCKET_TEST_HOST}/mcp". It must begin with http:// or https://.',
+    );
+  });
+});

@@ -1,0 +1,151 @@
+// What servers ask of us and tell us, in both protocol eras: elicitation, sampling, roots, log lines, any message.
+import { type McpServerEntry, PocketAgent, type ServerLog } from 'pocket-agent';
+import { recordEvents, ScriptedModel } from 'pocket-agent/testing';
+import { describe, expect, test } from 'vitest';
+import { startLegacyHost, startModernHost } from '../fixtures/servers/http-hosts.ts';
+import { modernServer } from '../fixtures/servers/modern-tools.ts';
+import { eventually, open, stdio, testClient, textOfResult } from '../fixtures/world.ts';
+import { silent } from '../helpers.ts';
+
+type Place = [string, () => Promise<McpServerEntry>];
+
+const places: Place[] = [
+  ['2025 over HTTP (SDK v1)', async () => ({ url: (await open(startLegacyHost())).url })],
+  ['2025 over stdio (SDK v1)', async () => stdio('stdio-legacy.ts')],
+  ['2025 in process', async () => ({ server: modernServer() })],
+  ['2026 over HTTP', async () => ({ url: (await open(startModernHost())).url })],
+  ['2026 over stdio', async () => stdio('stdio-server.ts')],
+  ['2026 in process', async () => ({ server: () => modernServer() })],
+];
+
+describe.each(places)('a server of %s', (_name, place) => {
+  test('gets answers of the user, of a model, of the roots, and is heard', async () => {
+    const asked: unknown[] = [];
+    const logs: ServerLog[] = [];
+    const messages: string[] = [];
+    const { client } = testClient({
+      mcpConfig: { mcpServers: { it: await place() } },
+      elicitationHandler: (params, { server }) => {
+        asked.push(['elicitation', params.message, server]);
+        return { action: 'accept', content: { name: 'Ada' } };
+      },
+      samplingHandler: (params, { server, signal }) => {
+        asked.push(['sampling', params.systemPrompt, params.maxTokens, server, signal.aborted]);
+        return { model: 'mine', role: 'assistant', content: { type: 'text', text: 'Roses are red' } };
+      },
+      roots: [{ uri: 'file:///work', name: 'work' }],
+      logHandler: (log) => logs.push(log),
+      messageHandler: ({ method }, { server }) => messages.push(`${server}: ${method}`),
+    });
+    expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+    expect(textOfResult(await client.callTool('sample', {}))).toContain('Roses are red');
+    expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///work');
+    expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
+    expect(asked).toEqual([
+      ['elicitation', 'Your name?', 'it'],
+      ['sampling', 'Be brief', 50, 'it', false],
+    ]);
+    await eventually(() => expect(logs).toHaveLength(1));
+    expect(logs).toMatchObject([{ server: 'it', level: 'warning', data: 'the disk is nearly full', logger: 'disk' }]);
+    const wanted = ['elicitation/create', 'sampling/createMessage', 'roots/list', 'notifications/message'];
+    expect(messages.filter((message) => wanted.includes(message.slice(4)))).toEqual(
+      wanted.map((method) => `it: ${method}`),
+    );
+  });
+
+  test('is told when nobody can be asked', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: await place() } } });
+    for (const tool of ['ask', 'sample', 'roots']) {
+      const outcome = await client.callTool(tool, {}).catch((error: Error) => ({ isError: true, error }));
+      expect(outcome.isError, tool).toBe(true);
+    }
+    expect(textOfResult(await client.callTool('echo', { text: 'still fine' }))).toBe('still fine');
+  });
+
+  test('gets the answer of a user who declines', async () => {
+    const { client } = testClient({
+      mcpConfig: { mcpServers: { it: await place() } },
+      elicitationHandler: async () => ({ action: 'decline' }),
+    });
+    expect(textOfResult(await client.callTool('ask', {}))).toBe('nobody there');
+  });
+});
+
+test.each(places)("sampling by a server of %s is answered by the agent's own model when allowed", async (_n, place) => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'sample' }] },
+    (options) => `${options.prompt.map((message) => message.role).join('+')} at most ${options.maxOutputTokens}`,
+    'done',
+  ]);
+  const agent = new PocketAgent({
+    agentConfig: { llmModel: model, systemPrompt: 'The agent has its own prompt' },
+    mcpConfig: { mcpServers: { it: await place() } },
+    samplingHandler: 'agent-model',
+    logger: silent,
+  });
+  expect(await agent.run('go')).toBe('done');
+  model.assertDone();
+  const [sampled] = model.calls.slice(1);
+  expect(sampled?.prompt[0]).toMatchObject({ role: 'system', content: 'Be brief' });
+  expect(JSON.stringify(agent.messages)).toContain('system+user at most 50');
+  await agent.close();
+});
+
+test('roots may be a function, asked each time', async () => {
+  let calls = 0;
+  const { client } = testClient({
+    mcpConfig: () => modernServer(),
+    roots: async () => [{ uri: `file:///project/${++calls}` }],
+  });
+  expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///project/1');
+  expect(textOfResult(await client.callTool('roots', {}))).toBe('file:///project/2');
+});
+
+test('log lines go to the logger by default, by level, and become events', async () => {
+  const warnings: string[] = [];
+  const hooks = recordEvents();
+  const agent = new PocketAgent({
+    agentConfig: { llmModel: new ScriptedModel([{ toolCalls: [{ name: 'log' }] }, 'done']) },
+    mcpConfig: () => modernServer(),
+    logger: { ...silent, warn: (message) => warnings.push(message) },
+    hooks,
+  });
+  await agent.run('go');
+  expect(warnings).toEqual(['[local] the disk is nearly full']);
+  const logs = hooks.events.flatMap((event) => (event.type === 'server_log' ? [event.data] : []));
+  expect(logs).toEqual([
+    expect.objectContaining({ server: 'local', level: 'warning', data: 'the disk is nearly full', logger: 'disk' }),
+  ]);
+  await agent.close();
+});
+
+test.each([
+  [
+    'throw',
+    () => {
+      throw new Error('no ears');
+    },
+  ],
+  ['reject', () => Promise.reject(new Error('no ears'))],
+])('handlers that %s trouble nobody, and are logged', async (_how, broken) => {
+  const { client, lines } = testClient({
+    mcpConfig: { mcpServers: { it: { server: () => modernServer() } } },
+    progressHandler: broken,
+    messageHandler: broken,
+    logHandler: broken,
+    onServerStatus: broken,
+    elicitationHandler: () => ({ action: 'accept', content: { name: 'Ada' } }),
+  });
+  expect(textOfResult(await client.callTool('ask', {}))).toBe('hello Ada');
+  expect(textOfResult(await client.callTool('log', {}))).toBe('logged');
+  await client.callTool('progress', { everyMs: 1, count: 1 }, { progress: broken });
+  for (const listener of [
+    'progressHandler',
+    'messageHandler',
+    'logHandler',
+    'onServerStatus',
+    'The progress of a call',
+  ]) {
+    await eventually(() => expect(lines).toContain(`${listener} failed: no ears`));
+  }
+});

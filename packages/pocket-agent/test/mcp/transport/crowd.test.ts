@@ -1,0 +1,35 @@
+// Many calls under way at the same time.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, onTestFinished, test } from 'vitest';
+import { stdio, testClient, textOfResult } from '../../fixtures/world.ts';
+
+setFlagsFromString('--expose-gc');
+const collect: (options?: { type: 'minor' }) => void = runInNewContext('gc');
+
+test('keeps nothing of calls that are over, though others are always under way', async () => {
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+  const callInTurn = async (count: number) => {
+    for (let turn = 0; turn < count; turn++) await client.callTool('echo', { text: `${turn}`.padEnd(1_000) });
+  };
+  const calls = (each: number) => Promise.all(Array.from({ length: 32 }, () => callInTurn(each)));
+  await calls(20);
+  const underWay = calls(100);
+  collect(); // what is there now is old from here on, and not searched again before all of the heap is
+  const before = process.memoryUsage().heapUsed;
+  await underWay;
+  collect({ type: 'minor' });
+  expect((process.memoryUsage().heapUsed - before) / 3_200).toBeLessThan(250);
+});
+
+test('sends more at once than a pipe holds, without a warning', async () => {
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => void warnings.push(warning);
+  process.on('warning', warned);
+  onTestFinished(() => void process.off('warning', warned));
+  const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+  const texts = Array.from({ length: 32 }, (_, index) => `${index}`.padEnd(100_000));
+  const answers = await Promise.all(texts.map((text) => client.callTool('echo', { text })));
+  expect(answers.map(textOfResult)).toEqual(texts);
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,138 @@
+// What a server may send at most over HTTP, however it is packed.
+import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { fileOAuth, type McpServerEntry } from 'pocket-agent';
+import { describe, expect, test } from 'vitest';
+import { listen, startOldSseHost } from '../../fixtures/servers/http-hosts.ts';
+import { type Answer, json, listing, plainHost } from '../../fixtures/servers/plain-host.ts';
+import { eventually, folder, open, testClient, textOfResult } from '../../fixtures/world.ts';
+
+const LIMIT = 'it sent a message of more than 10 MB, the most that is read';
+const SIZE = 12 * 1_024 * 1_024;
+
+const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+const large = 'x'.repeat(SIZE);
+const answerOf = (id: number) =>
+  JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: large }] } });
+
+function packed(response: ServerResponse, type: string, body: string): void {
+  response.setHeader('mcp-session-id', 'the-session');
+  response.setHeader('content-type', type);
+  response.setHeader('content-encoding', 'br');
+  response.end(brotliCompressSync(body, quality));
+}
+
+const asJson: Answer = (response, id) => packed(response, 'application/json', answerOf(id));
+const asEvent: Answer = (response, id) => packed(response, 'text/event-stream', `data: ${answerOf(id)}\n\n`);
+/** With an id, from which a client would take the stream up again. */
+const asResumable: Answer = (response, id) =>
+  packed(response, 'text/event-stream', `id: 1\ndata:\n\nid: 2\ndata: ${answerOf(id)}\n\n`);
+
+const harmless = listing({ annotations: { readOnlyHint: true } });
+
+async function clientOf(answers: Record<string, Answer>, entry: Partial<McpServerEntry> = {}) {
+  const host = await open(plainHost(answers));
+  return { host, ...testClient({ mcpConfig: { mcpServers: { it: { url: host.url, ...entry } as McpServerEntry } } }) };
+}
+
+const foreign = { fetch: (url: string | URL, init?: RequestInit) => globalThis.fetch(url, init) };
+
+describe.each<[string, Partial<McpServerEntry>]>([
+  ['our own fetch', {}],
+  ['a fetch of the entry', foreign],
+])('with %s an answer of more than 10 MB after decompression', (_what, entry) => {
+  test.each<[string, Answer]>([
+    ['JSON', asJson],
+    ['an event', asEvent],
+    ['an event of a stream that can be resumed', asResumable],
+  ])('as %s fails the call and names the server and the limit', async (_form, answer) => {
+    const { client, host } = await clientOf({ 'tools/list': harmless, 'tools/call': answer }, entry);
+    await expect(client.callTool('it', {})).rejects.toMatchObject({
+      code: 'MCP_REQUEST_FAILED',
+      message: `The connection to MCP server "it" was lost: ${LIMIT}`,
+    });
+    // once more, since the tool is harmless
+    expect(host.seen.filter(({ method }) => method === 'tools/call')).toHaveLength(2);
+  });
+
+  test('leaves the outcome of a call unknown that may have done something', async () => {
+    const { client } = await clientOf({ 'tools/call': asJson }, entry);
+    await expect(client.callTool('it', {})).rejects.toMatchObject({
+      code: 'TOOL_OUTCOME_UNKNOWN',
+      cause: { message: LIMIT },
+    });
+  });
+
+  test('as the list of tools leaves the server out', async () => {
+    const { client, reasons } = await clientOf({ 'tools/list': asJson }, entry);
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.at(-1)).toBe(`MCP server "it" did not list its tools: ${LIMIT}`);
+  });
+
+  test('to the first request leaves the server out', async () => {
+    const { client, reasons } = await clientOf({ initialize: asJson }, entry);
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.at(-1)).toMatch(/^Could not reach MCP server "it" at .*more than 10 MB/);
+  });
+});
+
+test.each(['\n', '\r\n', '\r'])('a stream may be longer than a message, with lines that end with %j', async (end) => {
+  const log = { method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(4 * 1_024 * 1_024) } };
+  const answer: Answer = (response, id) => {
+    const messages = [log, log, log, log, { id, result: { content: [{ type: 'text', text: 'done' }] } }];
+    response.setHeader('content-type', 'text/event-stream');
+    const events = messages.map((each) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...each })}${end}${end}`);
+    response.end(`${events.join('')}: end${end}`); // the SDK reads a CR when another line has come
+  };
+  const { client } = await clientOf({ 'tools/call': answer });
+  expect(textOfResult(await client.callTool('it', {}))).toBe('done');
+});
+
+test('an event of the old SSE transport is bounded as well', async () => {
+  const host = await open(startOldSseHost());
+  const proxy = await open(
+    listen(undefined, async (request, response, body) => {
+      if (request.method === 'POST') {
+        const sent = await fetch(`http://127.0.0.1:${host.port}${request.url}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        return response.writeHead(sent.status).end(await sent.text());
+      }
+      const stream = await fetch(`http://127.0.0.1:${host.port}${request.url}`);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write((await stream.body?.getReader().read())?.value);
+      return response.write(`data: ${large}`);
+    }),
+  );
+  const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: proxy.url, type: 'sse' } } } });
+  expect(await client.listTools()).toEqual([]);
+  expect(reasons.join()).toContain('more than 10 MB');
+});
+
+test('metadata for a login is bounded as well', async () => {
+  const host = await open(
+    listen(undefined, (request, response) => {
+      if (request.method === 'POST') return response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+      return packed(response, 'application/json', JSON.stringify({ resource: large }));
+    }),
+  );
+  const auth = fileOAuth({
+    file: `${folder()}/tokens.json`,
+    redirectUrl: 'http://localhost:1/callback',
+    authorize: () => new Promise(() => {}),
+  });
+  const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { url: host.url, auth } } } });
+  await client.listTools();
+  await eventually(() => expect(reasons.join()).toContain('more than 10 MB'));
+});
+
+test('a server that said too much is used again', async () => {
+  let calls = 0;
+  const answer: Answer = (response, id) =>
+    ++calls < 3 ? asJson(response, id) : json({ result: { content: [] } })(response, id);
+  const { client } = await clientOf({ 'tools/list': harmless, 'tools/call': answer });
+  await expect(client.callTool('it', {})).rejects.toThrow(LIMIT);
+  expect(await client.callTool('it', {})).toEqual({ content: [] });
+});

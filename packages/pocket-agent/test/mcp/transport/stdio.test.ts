@@ -1,0 +1,164 @@
+// Servers on stdio, also those that misbehave.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { eventually, folder, isAlive, stdio, testClient, textOfResult } from '../../fixtures/world.ts';
+
+describe('a stdio server', () => {
+  test('that prints garbage to stdout works all the same', async () => {
+    const { client, lines } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'garbage') } } });
+    expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
+    expect(lines.join('\n')).not.toContain('lost');
+  });
+
+  test('that ends at once is reported with what it wrote to stderr', async () => {
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'exits') } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons).toHaveLength(1);
+    expect(reasons[0]).toMatch(
+      /^Could not start MCP server "it" \(node\): it ended or closed its output before it answered/,
+    );
+    expect(reasons[0]).toContain('It said: API_TOKEN is wrong');
+  });
+
+  test.each([
+    ['no-such-program', 'in the PATH'],
+    ['/no/such/folder/no-such-program', 'at this path'],
+  ])('whose program %s does not exist is reported with where it was looked for', async (command, place) => {
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: { command } } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons).toEqual([
+      `Could not start MCP server "it" (no-such-program): there is no program "${command}" ${place} (ENOENT). Install it, or set "command" to its full path.`,
+    ]);
+  });
+
+  test('that reads takes many large calls at once', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    const text = 'x'.repeat(1_000_000);
+    const calls = Array.from({ length: 20 }, async () => textOfResult(await client.callTool('echo', { text })));
+    for (const answer of await Promise.all(calls)) expect(answer.length).toBe(text.length);
+  });
+
+  test('that stops reading is sent no more than 64 MB; calls beyond that fail at once', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-odd.ts', 'stops-reading') } } });
+    const pid = Number(textOfResult(await client.callTool('pid', {})));
+    await client.callTool('stop_reading', {});
+    const text = 'x'.repeat(4 * 1_024 * 1_024);
+    const given = new AbortController();
+    const calls = Array.from({ length: 20 }, () =>
+      client.callTool('echo', { text }, { signal: given.signal }).then(
+        () => 'answered',
+        (error: Error) => error.message,
+      ),
+    );
+    for (const outcome of await Promise.all(calls.slice(17)))
+      expect(outcome).toMatch(/node" has stopped reading its stdin: more than 64 MB wait there/);
+    given.abort();
+    await Promise.all(calls);
+    process.kill(pid, 'SIGKILL');
+  });
+
+  test('whose folder does not exist is reported, not thrown', async () => {
+    const entry = { ...stdio('stdio-server.ts'), cwd: '/no/such/folder' };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    expect(await client.listTools()).toEqual([]);
+    expect(reasons.join()).toContain('ENOENT');
+  });
+
+  test('of 2025 that ends when it is asked something before initialize is reached in its own era', async () => {
+    const { client, statuses } = testClient({
+      mcpConfig: { mcpServers: { it: stdio('stdio-legacy.ts', 'strict') } },
+    });
+    expect(textOfResult(await client.callTool('echo', { text: 'fine' }))).toBe('fine');
+    expect(statuses).toEqual(['it: connected']);
+  });
+
+  test('that dies while nobody uses it is started again at the next call', async () => {
+    const { client, statuses } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    process.kill(Number(textOfResult(await client.callTool('pid', {}))), 'SIGKILL');
+    await eventually(() => expect(statuses).toEqual(['it: connected', 'it: lost']));
+    expect(textOfResult(await client.callTool('echo', { text: 'again' }))).toBe('again');
+  });
+
+  test('gets nothing of our environment but what every program needs', async () => {
+    const program = 'console.error(Object.keys(process.env).sort().join()); process.exit(1)';
+    const entry = { command: process.execPath, args: ['-e', program], env: { MINE: '1' } };
+    const { client, reasons } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    await client.listTools();
+    expect(reasons[0]).toContain('MINE');
+    expect(reasons[0]).toContain('PATH');
+    expect(reasons[0]).not.toContain('VITEST');
+  });
+});
+
+describe('close', () => {
+  test('ends a child and what it started, also what ignores the end of stdin and SIGTERM', async () => {
+    const file = join(folder(), 'pids');
+    const entry = stdio('stdio-odd.ts', 'family', file);
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: entry } } });
+    await client.listTools();
+    const pids: number[] = JSON.parse(readFileSync(file, 'utf8'));
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await client.close();
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+
+  test('ends a child that listens to nobody', async () => {
+    const file = join(folder(), 'pid');
+    const { client } = testClient({ mcpConfig: { mcpServers: { deaf: stdio('stdio-odd.ts', 'deaf', file) } } });
+    const listing = client.listTools();
+    await eventually(() => expect(existsSync(file)).toBe(true));
+    await client.close();
+    expect(await listing).toEqual([]);
+    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+  });
+
+  test('cuts off a call under way', async () => {
+    const { client } = testClient({ mcpConfig: { mcpServers: { it: stdio('stdio-server.ts') } } });
+    await client.listTools();
+    const outcome = client.callTool('wait', {}).catch((error: unknown) => error);
+    await client.close();
+    expect(await outcome).toMatchObject({ code: 'AGENT_CLOSED' });
+  });
+});
+
+describe('a program that is ended by a signal', () => {
+  /** A program with a client of a server that has a child of its own and listens to nobody. */
+  async function start(...args: string[]): Promise<{ program: ChildProcess; pids: number[] }> {
+    const file = join(folder(), 'pids');
+    const { command, args: own } = stdio('signalled.ts', file, ...args);
+    const program = spawn(command, own, { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void program.kill('SIGKILL'));
+    await once(program.stdout, 'data');
+    return { program, pids: JSON.parse(readFileSync(file, 'utf8')) };
+  }
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('takes its servers along and dies of %s', async (signal) => {
+    const { program, pids } = await start();
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    program.kill(signal);
+    expect(await once(program, 'exit')).toEqual([null, signal]);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+
+  test('dies also when another package waits for others to let it die', async () => {
+    const { program, pids } = await start('polite');
+    program.kill('SIGTERM');
+    expect(await once(program, 'exit')).toEqual([null, 'SIGTERM']);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+
+  test('decides itself when it handles the signal, once or always', async () => {
+    const { program, pids } = await start('handles');
+    program.kill('SIGTERM');
+    expect(String(await once(program.stdout ?? program, 'data'))).toBe('handled\n');
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    program.kill('SIGINT');
+    expect(String(await once(program.stdout ?? program, 'data'))).toBe('still works\n');
+    program.kill('SIGINT');
+    expect(await once(program, 'exit')).toEqual([7, null]);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
+  });
+});

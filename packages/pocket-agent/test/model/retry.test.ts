@@ -1,0 +1,180 @@
+// What is tried again, how often, after what time, and what is not.
+import { type AgentEvent, type PocketAgent, PocketError } from 'pocket-agent';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { FakeProviders, models } from '../fixtures/providers/fake-providers.ts';
+
+let fake: FakeProviders;
+beforeAll(async () => {
+  fake = await FakeProviders.start();
+});
+afterAll(() => fake.close());
+afterEach(() => fake.reset());
+
+const soon = { 'retry-after-ms': '1' };
+const oncePerDialect = models.filter(({ model }) => model !== 'gpt-5.1' && !model.startsWith('azure/'));
+
+async function failureOf(run: Promise<unknown>): Promise<PocketError> {
+  const error = await run.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof PocketError)) throw new Error(`Expected a PocketError, got ${String(error)}`);
+  return error;
+}
+
+type Retry = Extract<AgentEvent, { type: 'model_retry' }>['data'];
+
+/** An agent and the retries it tells of. */
+function watched(model: string, modelRetries?: number, server = fake): { agent: PocketAgent; retries: Retry[] } {
+  const retries: Retry[] = [];
+  const onEvent = (event: AgentEvent) => {
+    if (event.type === 'model_retry') retries.push(event.data);
+  };
+  const limits = modelRetries === undefined ? {} : { modelRetries };
+  return { agent: server.agent(model, { hooks: { onEvent }, limits }), retries };
+}
+
+async function streamed(agent: PocketAgent): Promise<{ answer: string; text: string }> {
+  let text = '';
+  const events = agent.stream('Hello');
+  for (;;) {
+    const { value, done } = await events.next();
+    if (done) return { answer: value, text };
+    if (value.type === 'text_delta') text += value.data.delta;
+  }
+}
+
+describe.each(oncePerDialect)('$model', ({ model }) => {
+  test.each([429, 500, 503, 529])('HTTP %i is tried again after the time the provider asks for', async (status) => {
+    fake.script({ status, headers: soon, message: 'Too busy.' }, { status, headers: soon }, 'At last.');
+    const { agent, retries } = watched(model);
+    expect(await agent.run('Hello')).toBe('At last.');
+    expect(retries).toMatchObject([
+      { attempt: 1, delayMs: 1, reason: expect.stringContaining('Too busy.') },
+      { attempt: 2, delayMs: 1 },
+    ]);
+    expect(agent.messages).toHaveLength(2);
+  });
+
+  test('a stream that fails after its first delta is not: what was shown cannot be taken back', async () => {
+    fake.script({ text: 'Half an answer.', streamError: { after: 'delta', message: 'Overloaded' } });
+    const { agent, retries } = watched(model);
+    const error = await failureOf(streamed(agent));
+    expect(error).toMatchObject({ code: 'MODEL_FAILED', details: { text: 'Half ', attempts: 1 } });
+    expect(error.message).toContain('Overloaded');
+    expect(retries).toEqual([]);
+    fake.script('All is well.');
+    expect(await agent.run('Again?')).toBe('All is well.');
+    expect(fake.refused).toEqual([]);
+  });
+
+  test('a stream that just ends after its first delta is an answer cut off', async () => {
+    fake.script({ text: 'Half an answer.', endEarly: 'midway' });
+    const error = await failureOf(streamed(watched(model).agent));
+    expect(error).toMatchObject({ code: 'ANSWER_CUT_OFF', details: { text: 'Half ' } });
+  });
+
+  test('a bad request is not tried again and shows what the provider says', async () => {
+    fake.script({ status: 400, message: 'max_tokens is too large: 9999999.' });
+    const { agent, retries } = watched(model);
+    const error = await failureOf(agent.run('Hello'));
+    expect(error).toMatchObject({ code: 'MODEL_FAILED', details: { attempts: 1, statusCode: 400 } });
+    expect(error.message).toContain('max_tokens is too large: 9999999.');
+    expect(retries).toEqual([]);
+    expect(fake.requests).toHaveLength(1);
+  });
+});
+
+// each waits out a real backoff, so they do it side by side, with a server each
+test.concurrent.each(oncePerDialect)(
+  '$model: a stream that fails before its first delta is tried again',
+  async (each) => {
+    const own = await FakeProviders.start();
+    own.script(
+      { text: 'Never.', streamError: { after: 'nothing', message: 'Overloaded' } },
+      { status: 503, headers: soon },
+      'At last, an answer.',
+    );
+    const { agent, retries } = watched(each.model, undefined, own);
+    expect(await streamed(agent)).toEqual({ answer: 'At last, an answer.', text: 'At last, an answer.' });
+    expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect(retries[0]?.reason).toContain('Overloaded');
+    await own.close();
+  },
+);
+
+test.concurrent.each(oncePerDialect)(
+  '$model: a stream that ends before its first delta is tried again',
+  async (each) => {
+    const own = await FakeProviders.start();
+    own.script({ text: 'Never.', endEarly: 'at-once' }, 'An answer.');
+    const { agent, retries } = watched(each.model, undefined, own);
+    expect((await streamed(agent)).answer).toBe('An answer.');
+    expect(retries).toHaveLength(1);
+    await own.close();
+  },
+);
+
+test.each(['at-once', 'midway'] as const)('a connection cut %s is tried again with backoff', async (cut) => {
+  fake.script({ text: 'Never heard.', cut }, 'At last.');
+  const { agent, retries } = watched('openai/gpt-5.1');
+  expect(await agent.run('Hello')).toBe('At last.');
+  expect(retries).toHaveLength(1);
+  expect(retries[0]?.delayMs).toBeGreaterThan(300);
+  expect(retries[0]?.delayMs).toBeLessThan(700);
+});
+
+test('a stream whose connection is cut is tried again before its first delta, and not after', async () => {
+  fake.script({ text: 'Never.', cut: 'at-once' }, { text: 'Half an answer.', cut: 'midway' });
+  const { agent, retries } = watched('anthropic/claude-sonnet-4-5');
+  expect(await failureOf(streamed(agent))).toMatchObject({ code: 'MODEL_FAILED', details: { text: 'Half ' } });
+  expect(retries).toHaveLength(1);
+});
+
+test('a server that is not there is an error that says so, after the retries', async () => {
+  const gone = await FakeProviders.start();
+  const baseUrl = gone.baseUrl('openai-compatible');
+  await gone.close();
+  const config = { modelSettings: { baseUrl, apiKey: 'none' } };
+  const agent = fake.agent('openai-compatible/local-model', { config, limits: { modelRetries: 1 } });
+  const error = await failureOf(agent.run('Hello'));
+  expect(error).toMatchObject({ code: 'MODEL_FAILED', details: { attempts: 2 } });
+  expect(error.message).toMatch(/after 2 attempts.*(ECONNREFUSED|connect)/);
+});
+
+test('limits.modelRetries bounds the tries', async () => {
+  const busy = { status: 500, headers: soon, message: 'Still busy.' };
+  fake.script(busy, busy, busy);
+  const { agent, retries } = watched('openai/gpt-5.1', 2);
+  const error = await failureOf(agent.run('Hello'));
+  expect(error).toMatchObject({ code: 'MODEL_FAILED', details: { attempts: 3, statusCode: 500 } });
+  expect(error.message).toContain('after 3 attempts: Still busy.');
+  expect(retries).toHaveLength(2);
+  fake.script(busy);
+  expect((await failureOf(watched('openai/gpt-5.1', 0).agent.run('Hello'))).details.attempts).toBe(1);
+});
+
+test('retry-after in seconds and as a date is honoured', async () => {
+  fake.script(
+    { status: 429, headers: { 'retry-after': '0.002' } },
+    { status: 429, headers: { 'retry-after': new Date(Date.now() - 1000).toUTCString() } },
+    'At last.',
+  );
+  const { agent, retries } = watched('anthropic/claude-sonnet-4-5');
+  expect(await agent.run('Hello')).toBe('At last.');
+  expect(retries.map(({ delayMs }) => delayMs)).toEqual([2, 0]);
+});
+
+test('a provider that asks for a very long wait is believed, and the run ends at once', async () => {
+  fake.script({ status: 429, headers: { 'retry-after': '3600' }, message: 'Come back in an hour.' });
+  const { agent, retries } = watched('google/gemini-3-pro-preview');
+  expect((await failureOf(agent.run('Hello'))).message).toContain('Come back in an hour.');
+  expect(retries).toEqual([]);
+});
+
+test('an empty account is not asked again, though its status is the one for too many requests', async () => {
+  fake.script({ status: 429, headers: soon, message: 'You exceeded your quota.', errorCode: 'insufficient_quota' });
+  const { agent, retries } = watched('openai/gpt-5.1');
+  expect((await failureOf(agent.run('Hello'))).message).toContain('You exceeded your quota.');
+  expect(retries).toEqual([]);
+});

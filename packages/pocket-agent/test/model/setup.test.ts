@@ -1,0 +1,248 @@
+// What people meet before the first answer: a missing package, key, address, or a name that is no model's.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isPocketError, type LanguageModel, PocketAgent, Router, resolveModel } from 'pocket-agent';
+import { ScriptedModel } from 'pocket-agent/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { API_KEY } from '../fixtures/providers/fake-dialect.ts';
+import { FakeProviders, models } from '../fixtures/providers/fake-providers.ts';
+import { silent } from '../helpers.ts';
+
+let fake: FakeProviders;
+beforeAll(async () => {
+  fake = await FakeProviders.start();
+});
+afterAll(() => fake.close());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  fake.reset();
+});
+
+const variables = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'ANTHROPIC_API_KEY',
+  'GOOGLE_GENERATIVE_AI_API_KEY',
+  'GEMINI_API_KEY',
+  'AZURE_API_KEY',
+  'AZURE_RESOURCE_NAME',
+  'OPENAI_COMPATIBLE_BASE_URL',
+  'OPENAI_COMPATIBLE_API_KEY',
+  'OLLAMA_BASE_URL',
+];
+
+function bareEnvironment(set: Record<string, string> = {}): void {
+  for (const name of variables) vi.stubEnv(name, set[name]);
+}
+
+async function failure(work: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    return error;
+  }
+}
+
+test.each([
+  ['gpt-5.1', 'OPENAI_API_KEY'],
+  ['openai/gpt-5.1', 'OPENAI_API_KEY'],
+  ['claude-sonnet-4-5', 'ANTHROPIC_API_KEY'],
+  ['anthropic/claude-sonnet-4-5', 'ANTHROPIC_API_KEY'],
+  ['gemini-3-pro-preview', 'GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY'],
+  ['google/gemini-3-pro-preview', 'GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY'],
+  ['azure/my-deployment', 'AZURE_API_KEY'],
+])('%s without a key says to set %s', async (llmModel, variable) => {
+  bareEnvironment();
+  const agent = new PocketAgent({ agentConfig: { llmModel } });
+  const error = await failure(() => agent.run('Hello'));
+  expect(error).toMatchObject({ code: 'MODEL_KEY_MISSING', message: expect.stringContaining(`set ${variable}`) });
+  expect(String(error)).toContain(llmModel);
+});
+
+test('a key set after a failure is found by the next try, and the history is whole', async () => {
+  bareEnvironment();
+  const modelSettings = { baseUrl: fake.baseUrl('openai') };
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'gpt-5.1', modelSettings } });
+  expect(await failure(() => agent.run('Hello'))).toMatchObject({ code: 'MODEL_KEY_MISSING' });
+  vi.stubEnv('OPENAI_API_KEY', API_KEY);
+  fake.script('Hello yourself.');
+  expect(await agent.run('Hello again')).toBe('Hello yourself.');
+});
+
+test.each([
+  ['anthropic/claude-sonnet-4-5', 'ANTHROPIC_API_KEY', 'anthropic'],
+  ['google/gemini-3-pro-preview', 'GOOGLE_GENERATIVE_AI_API_KEY', 'google'],
+  ['google/gemini-3-pro-preview', 'GEMINI_API_KEY', 'google'],
+  ['azure/my-deployment', 'AZURE_API_KEY', 'azure'],
+  ['openai-compatible/local-model', 'OPENAI_COMPATIBLE_API_KEY', 'openai-compatible'],
+] as const)('%s takes its key from %s', async (llmModel, variable, provider) => {
+  bareEnvironment({ [variable]: API_KEY });
+  fake.script('Hello.');
+  const modelSettings = { baseUrl: fake.baseUrl(provider) };
+  expect(await new PocketAgent({ agentConfig: { llmModel, modelSettings } }).run('Hi')).toBe('Hello.');
+});
+
+test('addresses can come from the environment, headers from the settings, and Ollama needs no key', async () => {
+  bareEnvironment({ OLLAMA_BASE_URL: fake.baseUrl('ollama'), OPENAI_COMPATIBLE_BASE_URL: fake.baseUrl('ollama') });
+  fake.script('Hello.', 'Hello again.');
+  const modelSettings = { headers: { 'x-team': 'blue' } };
+  expect(await new PocketAgent({ agentConfig: { llmModel: 'ollama/qwen3:8b', modelSettings } }).run('Hi')).toBe(
+    'Hello.',
+  );
+  expect(fake.requests[0]?.headers['x-team']).toBe('blue');
+  expect(fake.lastBody.at('model').text).toBe('qwen3:8b');
+  expect(await new PocketAgent({ agentConfig: { llmModel: 'openai-compatible/org/name' } }).run('Hi')).toContain(
+    'again',
+  );
+  expect(fake.lastBody.at('model').text).toBe('org/name');
+});
+
+test('the address of Ollama works as Ollama shows it, without the path of its API', async () => {
+  bareEnvironment({ OLLAMA_BASE_URL: fake.origin });
+  fake.script('Hello.');
+  expect(await new PocketAgent({ agentConfig: { llmModel: 'ollama/qwen3:8b' } }).run('Hi')).toBe('Hello.');
+});
+
+test('the address of an Azure resource works as Azure shows it, without the path of its API', async () => {
+  const asked: string[] = [];
+  vi.stubGlobal('fetch', async (input: string | URL | Request) => {
+    asked.push(String(input));
+    return new Response('{"error":{"message":"no such deployment"}}', { status: 404 });
+  });
+  const modelSettings = { baseUrl: 'https://mine.openai.azure.com', apiKey: API_KEY };
+  await failure(() => new PocketAgent({ agentConfig: { llmModel: 'azure/mine', modelSettings } }).run('Hi'));
+  vi.unstubAllGlobals();
+  expect(asked[0]).toMatch(/^https:\/\/mine\.openai\.azure\.com\/openai\/v1\/responses/);
+});
+
+test.each([
+  ['openai-compatible/local-model', {}, /OPENAI_COMPATIBLE_BASE_URL/],
+  ['azure/my-deployment', { apiKey: API_KEY }, /AZURE_RESOURCE_NAME/],
+  ['azure/my-deployment', { apiKey: API_KEY, baseUrl: 'my-resource' }, /modelSettings\.baseUrl.*"my-resource"/],
+  ['openai/gpt-5.1', { apiKey: API_KEY, baseUrl: 'localhost/v1' }, /modelSettings\.baseUrl.*"localhost\/v1"/],
+])('%s with settings %j says what to set', async (llmModel, modelSettings, text) => {
+  bareEnvironment();
+  const error = await failure(() => new PocketAgent({ agentConfig: { llmModel, modelSettings } }).run('Hello'));
+  expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringMatching(text) });
+  expect(String(error)).not.toContain(API_KEY);
+});
+
+test.each(['nonsense/large', 'llama3', 'openai/', '/gpt-5.1', 'constructor/x', '__proto__/x'])(
+  '"%s" is refused when the agent is made, with the names that would do',
+  async (llmModel) => {
+    const error = await failure(async () => new PocketAgent({ agentConfig: { llmModel } }));
+    expect(error).toMatchObject({ code: 'MODEL_UNKNOWN', message: expect.stringContaining('openai-compatible/…') });
+    expect(await failure(() => resolveModel(llmModel))).toMatchObject({ code: 'MODEL_UNKNOWN' });
+  },
+);
+
+test.each([
+  ['antropic/claude-sonnet-5', 'Did you mean "anthropic/claude-sonnet-5"?'],
+  ['gemini/gemini-3-pro', 'Write "google/gemini-3-pro".'],
+  [
+    'mistral/mistral-large',
+    'Write "openai-compatible/mistral-large" with the base URL https://api.mistral.ai/v1, or pass',
+  ],
+  ['groq/llama-4', 'a model object of the package @ai-sdk/groq.'],
+  ['openrouter/a/b', 'Write "openai-compatible/a/b" with the base URL https://openrouter.ai/api/v1.'],
+  ['bedrock/claude', 'Pass a model object of the package @ai-sdk/amazon-bedrock.'],
+  ['main', 'A name of a router needs the option "router" of the agent.'],
+])('"%s" is refused with what was probably meant', (llmModel, text) => {
+  expect(() => new PocketAgent({ agentConfig: { llmModel } })).toThrow(text);
+});
+
+describe('where no provider package is installed', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'pocket-agent-'));
+    cpSync(fileURLToPath(new URL('../src', import.meta.url)), join(folder, 'src'), { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    writeFileSync(
+      join(folder, 'ask.ts'),
+      `import { PocketAgent } from './src/index.ts';
+      const found = [];
+      for (const llmModel of process.argv.slice(2)) {
+        const modelSettings = { apiKey: '${API_KEY}', baseUrl: 'http://127.0.0.1:9/v1' };
+        const agent = new PocketAgent({ agentConfig: { llmModel, modelSettings } });
+        await agent.run('Hello').catch(({ code, message }) => found.push({ code, message }));
+      }
+      console.log(JSON.stringify(found));`,
+    );
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('each model says which one to install', () => {
+    const names = models.map(({ model }) => model);
+    const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'ask.ts'), ...names], { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual(
+      models.map(({ model, provider }) => ({
+        code: 'MODEL_PACKAGE_MISSING',
+        message: expect.stringMatching(
+          `"${model}".*npm install @ai-sdk/${provider === 'ollama' ? 'openai-compatible' : provider}$`,
+        ),
+      })),
+    );
+    expect(stdout).not.toContain(API_KEY);
+  });
+});
+
+test('an agent resolves its model once, and a model object is used as it is', async () => {
+  let resolved = 0;
+  const model: LanguageModel = new ScriptedModel(['One.', 'Two.', 'Three.']);
+  const router = {
+    languageModel() {
+      resolved += 1;
+      return model;
+    },
+  };
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'any-name' }, router });
+  expect(resolved).toBe(0);
+  await agent.run('1');
+  await agent.run('2');
+  expect(resolved).toBe(1);
+  expect(await resolveModel(model)).toBe(model);
+});
+
+test('a wrong key is not tried twice, and the provider says so itself', async () => {
+  for (const { model, provider } of models) {
+    if (provider === 'ollama') continue;
+    fake.script('never said');
+    const modelSettings = { baseUrl: fake.baseUrl(provider), apiKey: 'sk-wrong-but-still-secret' };
+    const agent = new PocketAgent({ agentConfig: { llmModel: model, modelSettings } });
+    const error = await failure(() => agent.run('Hello'));
+    expect(isPocketError(error, 'MODEL_FAILED')).toBe(true);
+    expect(error).toMatchObject({ details: { attempts: 1, statusCode: provider === 'google' ? 400 : 401 } });
+    expect(String(error)).toMatch(/incorrect api key|invalid x-api-key|api key not valid/i);
+    expect(String(error)).toContain(`Model ${provider}/${model.replace(/^.*\//, '')} failed: `);
+    const variable =
+      provider === 'google' ? 'GOOGLE_GENERATIVE_AI_API_KEY' : `${provider.toUpperCase().replace('-', '_')}_API_KEY`;
+    expect(String(error)).toMatch(new RegExp(`Check the key: ${variable}.* or modelSettings\\.apiKey\\.$`));
+    expect(String(error)).not.toContain('sk-wrong-but-still-secret');
+  }
+});
+
+test.each([
+  [{ status: 404, message: 'The model does not exist.' }, true],
+  [{ status: 404, message: 'No file with this id.' }, false],
+  [{ status: 400, message: 'The model takes no pictures.' }, false],
+])('a model that its provider does not know is named as it was typed: %j', async (answer, isUnknown) => {
+  fake.script(answer);
+  const modelSettings = { baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'anthropic/claude-sonett', modelSettings } });
+  const text = String(await failure(() => agent.run('Hello')));
+  expect(text).toContain(`Model anthropic/claude-sonett failed: ${answer.message}`);
+  expect(text.includes('The provider does not know "claude-sonett": check the name')).toBe(isUnknown);
+});
+
+test('of a router, the model of the deployment is unknown to the provider, not the name in the router', async () => {
+  fake.script({ status: 404, message: 'The model does not exist.' });
+  const params = { model: 'anthropic/claude-sonett', baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
+  const router = new Router({ models: [{ modelName: 'main', params }], retries: 0, logger: silent });
+  const agent = new PocketAgent({ agentConfig: { llmModel: 'main' }, router, logger: silent });
+  const text = String(await failure(() => agent.run('Hello')));
+  expect(text).toContain('The provider does not know the model of the deployment: check the name');
+});

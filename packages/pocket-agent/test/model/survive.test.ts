@@ -1,0 +1,172 @@
+// A conversation goes on after whatever a model answered: what a provider would refuse is not sent to it.
+import { type FunctionTool, PocketAgent, tool } from 'pocket-agent';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { FakeAnswer } from '../fixtures/providers/fake-dialect.ts';
+import { everyModel, FakeProviders, PIXEL } from '../fixtures/providers/fake-providers.ts';
+
+let fake: FakeProviders;
+beforeAll(async () => {
+  fake = await FakeProviders.start();
+});
+afterAll(() => fake.close());
+afterEach(() => fake.reset());
+
+type How = 'run' | 'stream';
+
+/** The answer, or the code of the error in its place. */
+async function ask(agent: PocketAgent, text: string, how: How): Promise<string> {
+  try {
+    if (how === 'run') return await agent.run(text);
+    const events = agent.stream(text);
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done) return value;
+    }
+  } catch (error) {
+    return String(error instanceof Error && 'code' in error ? error.code : error);
+  }
+}
+
+/** After `answers` to a first question the conversation must go on, whole and streamed. */
+async function survives(agent: PocketAgent, how: How, answers: readonly FakeAnswer[], question = 'First?') {
+  fake.script(...answers);
+  const first = await ask(agent, question, how);
+  for (const next of ['run', 'stream'] as const) {
+    fake.script('Fine.');
+    expect(await ask(agent, 'And now?', next)).toBe('Fine.');
+  }
+  expect(fake.refused).toEqual([]);
+  return first;
+}
+
+const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');
+const BMP = Buffer.from('BM\x00\x00\x00\x00pixels', 'latin1').toString('base64');
+const HEIC = Buffer.from('\x00\x00\x00\x18ftypheic\x00\x00', 'latin1').toString('base64');
+const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 74, 70, 73, 70]).toString('base64');
+const HUGE = PIXEL.replace(/=+$/, '') + 'A'.repeat(5_300_000 - PIXEL.length);
+
+const look: FunctionTool = tool({ name: 'look', description: 'Looks', run: () => 'a cat' });
+const pictures: Record<string, { mimeType: string; data: string }> = {
+  'an SVG': { mimeType: 'image/svg+xml', data: SVG },
+  'a BMP': { mimeType: 'image/bmp', data: BMP },
+  'a HEIC that is called JPEG': { mimeType: 'image/jpeg', data: HEIC },
+  'a JPEG that is called PNG': { mimeType: 'image/png', data: JPEG },
+  'a PNG in lines': { mimeType: 'image/png', data: PIXEL.replace(/.{40}/g, '$&\r\n') },
+  'bytes of no image': { mimeType: 'image/png', data: Buffer.from('hello').toString('base64') },
+  'text in place of base64': { mimeType: 'image/png', data: 'not base64!' },
+};
+
+function camera(content: { type: 'text'; text: string }[] | object[], isError = false): FunctionTool {
+  return tool({ name: 'photo', description: 'Takes a photo', run: () => ({ content: content as never, isError }) });
+}
+
+const picture = { type: 'image', mimeType: 'image/png', data: PIXEL };
+const text = (value: string) => ({ type: 'text', text: value });
+const takePhoto: FakeAnswer = { toolCalls: [{ name: 'photo', arguments: {} }] };
+const lookOnce: FakeAnswer = { toolCalls: [{ name: 'look', arguments: {} }] };
+
+const matrix = everyModel.flatMap(({ model }) => (['run', 'stream'] as const).map((how) => ({ model, how })));
+
+describe.each(matrix)('$model ($how) goes on after', ({ model, how }) => {
+  test('blank text before a tool call', async () => {
+    const agent = fake.agent(model, { tools: [look] });
+    expect(await survives(agent, how, [{ ...lookOnce, text: '\n\n' }, { text: 'A cat.' }])).toBe('A cat.');
+  });
+
+  test('an answer that ended while the model was thinking', async () => {
+    const cut = { text: 'Well.', reasoning: 'Or rather', reasoningLast: true, finish: 'length' } as const;
+    expect(await survives(fake.agent(model), how, [cut])).toBe('ANSWER_CUT_OFF');
+  });
+
+  test('an invented tool whose name no provider takes', async () => {
+    const toolCalls = [{ name: 'functions.look up!', arguments: {} }];
+    await survives(fake.agent(model, { tools: [look] }), how, [{ toolCalls }, { text: 'No such tool.' }]);
+  });
+
+  test('a call that was cut off right after its name, which is not made', async () => {
+    let calls = 0;
+    const wipe = tool({ name: 'wipe', description: 'Wipes', run: () => `${++calls}` });
+    const agent = fake.agent(model, { tools: [wipe] });
+    const cut = { toolCalls: [{ name: 'wipe', arguments: '' }], finish: 'length' } as const;
+    expect(await survives(agent, how, [cut, { text: 'I write less.' }])).toBe('I write less.');
+    expect(calls).toBe(0);
+    expect(JSON.stringify(agent.messages)).toContain('was cut off while it called');
+  });
+});
+
+/** The prompt does not depend on how earlier answers came, and `survives` sends it both ways. */
+describe.each(everyModel)('$model goes on after', ({ model }) => {
+  test.each(['', ' \n'])('the question %j', async (question) => {
+    expect(await survives(fake.agent(model), 'run', [{ text: 'What?' }], question)).toBe('What?');
+  });
+
+  test('a blank system prompt', async () => {
+    await survives(fake.agent(model, { config: { systemPrompt: ' \n' } }), 'run', [{ text: 'Hello.' }]);
+  });
+
+  test('results of tools that mix text and pictures, or fail with a picture', async () => {
+    const config = { allowImages: true };
+    const tools = [camera([text('before'), picture, text('after')])];
+    await survives(fake.agent(model, { tools, config }), 'run', [takePhoto, { text: 'A dot.' }]);
+    expect(`${fake.lastBody}`).toContain(PIXEL);
+    const failing = [camera([text('the lens broke'), picture], true)];
+    await survives(fake.agent(model, { tools: failing, config }), 'run', [takePhoto, { text: 'A broken dot.' }]);
+    await survives(fake.agent(model, { tools: [camera([picture])], config }), 'run', [takePhoto, { text: 'A dot.' }]);
+  });
+
+  test.each(Object.entries(pictures))('%s from a tool', async (_, { mimeType, data }) => {
+    const tools = [camera([{ type: 'image', mimeType, data }])];
+    await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
+  });
+
+  test('a tool that answers with blank text', async () => {
+    const tools = [camera([text(' \n')])];
+    await survives(fake.agent(model, { tools }), 'run', [takePhoto, { text: 'Nothing.' }]);
+  });
+
+  test('the names of sub-agents that have none', async () => {
+    const subAgents = Array.from({ length: 20 }, () => new PocketAgent({ agentConfig: { llmModel: 'demo' } }));
+    await survives(fake.agent(model, { subAgents }), 'run', [{ text: 'Hello.' }]);
+  });
+});
+
+test.each(everyModel)('$model goes on after a picture that is larger than it takes', async ({ model, provider }) => {
+  const tools = [camera([{ type: 'image', mimeType: 'image/png', data: HUGE }])];
+  const agent = fake.agent(model, { tools, config: { allowImages: true }, maxToolResultBytes: 1_000_000 });
+  await survives(agent, 'run', [takePhoto, { text: 'Done.' }]);
+  const isLeftOut = provider === 'anthropic' || provider === 'groq';
+  expect(`${fake.lastBody}`.includes('larger than this model takes')).toBe(isLeftOut);
+});
+
+test.each(everyModel)('$model is shown a picture whose base64 comes in lines', async ({ model }) => {
+  const tools = [camera([{ type: 'image', ...pictures['a PNG in lines'] }])];
+  await survives(fake.agent(model, { tools, config: { allowImages: true } }), 'run', [takePhoto, { text: 'Done.' }]);
+  expect(`${fake.lastBody}`).toContain(PIXEL);
+});
+
+test('what was left out of a prompt stays in the history', async () => {
+  const tools = [camera([{ type: 'image', mimeType: 'image/svg+xml', data: SVG }])];
+  const agent = fake.agent('anthropic/claude-sonnet-4-5', { tools, config: { allowImages: true } });
+  await survives(agent, 'run', [{ ...takePhoto, text: '\n\n' }, { text: 'Done.' }]);
+  expect(JSON.stringify(agent.messages)).toContain(SVG);
+  expect(agent.messages[1]?.content[0]).toEqual({ type: 'text', text: '\n\n' });
+  expect(`${fake.lastBody}`).toContain('image/svg+xml left out: this model takes png, jpeg, gif, webp');
+});
+
+describe.each(everyModel)('$model', ({ model }) => {
+  test('a stream may end after any of its events, and the conversation goes on', async () => {
+    const whole: FakeAnswer = { text: 'One moment.', reasoning: 'Let me see.', toolCalls: lookOnce.toolCalls ?? [] };
+    // until a stream had no event left to leave out
+    for (let endAfter = 1; fake.shortened === endAfter - 1; endAfter++) {
+      const agent = fake.agent(model, { tools: [look], limits: { modelRetries: 0 } });
+      fake.script({ ...whole, endAfter });
+      fake.script('A cat.');
+      const first = await ask(agent, 'What is there?', 'stream');
+      if (first !== 'A cat.') expect(await ask(agent, 'And now?', 'stream')).toBe('A cat.');
+      fake.script('Fine.');
+      expect(await ask(agent, 'Sure?', 'run')).toBe('Fine.');
+      expect(fake.refused, `after ${endAfter} events`).toEqual([]);
+    }
+    expect(fake.shortened).toBeGreaterThan(2);
+  });
+});

@@ -1,0 +1,25 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { quickTests, vitestArguments } from '../../../../scripts/test-arguments.ts';
+
+test('npm test -- --quick names test files that exist, and only some of them', () => {
+  const files = readdirSync(fileURLToPath(new URL('.', import.meta.url)))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `packages/pocket-agent/test/${name}`);
+  for (const start of quickTests) expect(files.filter((file) => file.startsWith(start))).not.toEqual([]);
+  const chosen = files.filter((file) => quickTests.some((start) => file.startsWith(start)));
+  expect(chosen.length).toBeLessThan(files.length / 4);
+});
+
+test('npm test hands on what it does not know', () => {
+  expect(vitestArguments(['--verbose', 'cli', '--coverage'])).toEqual(['--reporter=verbose', 'cli', '--coverage']);
+  expect(vitestArguments(['--quick'])).toEqual(quickTests);
+});
+
+test('npm ci does not warn about the Node it runs on, as scripts run on the one it installs', () => {
+  const { npm_config_loglevel: _, ...env } = process.env;
+  const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
+  expect(execFileSync('npm', ['config', 'get', 'loglevel'], { cwd, env, encoding: 'utf8' }).trim()).toBe('error');
+});

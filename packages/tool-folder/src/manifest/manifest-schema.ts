@@ -1,0 +1,119 @@
+// What may stand in a manifest: one description, for reading it, for the texts of problems and for editors.
+
+import { capabilities } from 'pocket-agent/internal';
+import { z } from 'zod';
+
+export const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+
+const humanName = () => z.string().min(1).describe('a text that people see, for example "Multiplication Tool"');
+const environmentName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .describe('the name of an environment variable, for example GITHUB_TOKEN');
+
+const annotations = z
+  .strictObject({
+    title: z.string().describe('a title for people').optional(),
+    readOnlyHint: z.boolean().describe('true or false: the tool changes nothing').optional(),
+    destructiveHint: z.boolean().describe('true or false: the tool may destroy something').optional(),
+    idempotentHint: z
+      .boolean()
+      .describe('true or false: a second call with the same arguments adds nothing')
+      .optional(),
+    openWorldHint: z.boolean().describe('true or false: the tool reaches things outside').optional(),
+  })
+  .describe('the annotations of MCP: title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint');
+
+const tool = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(TOOL_NAME)
+      .describe('a name of 1 to 64 letters, digits, _ and -; the method is tool_<name> or <name>'),
+    description: z.string().min(1).describe('a text that tells the model what the tool does and when to use it'),
+    parameters: z
+      .record(z.string(), z.unknown())
+      .meta({ allOf: [{ $ref: 'http://json-schema.org/draft-07/schema#' }] })
+      .describe('a JSON Schema of an object (2020-12, or the draft that its $schema names)')
+      .optional(),
+    annotations: annotations.optional(),
+    capability: z
+      .enum(capabilities)
+      .describe(`one of ${capabilities.join(', ')}`)
+      .optional(),
+  })
+  .describe('a tool: a mapping with name, description and parameters');
+
+const environmentEntry = z
+  .union([
+    environmentName,
+    z.strictObject({
+      name: environmentName,
+      optional: z.boolean().describe('true or false: the folder also works without it').optional(),
+      description: z.string().describe('a text: what it is for').optional(),
+    }),
+  ])
+  .describe('the name of an environment variable, or a mapping with name, optional and description');
+
+// which entries make sense is checked where all others are: readMcpConfig
+const server = z
+  .looseObject({
+    command: z.string().describe('a program to start').optional(),
+    args: z.array(z.string().describe('a text')).describe('a list of texts').optional(),
+    env: z.record(z.string(), z.string().describe('a text')).describe('a mapping of names to texts').optional(),
+    cwd: z.string().describe('a folder; without it the tool folder itself').optional(),
+    url: z.string().describe('the address of a remote server').optional(),
+    headers: z.record(z.string(), z.string().describe('a text')).describe('a mapping of names to texts').optional(),
+    type: z.string().describe('http, streamable-http or sse').optional(),
+    disabled: z.boolean().describe('true or false').optional(),
+  })
+  .describe('an MCP server as in mcpServers: a mapping with command or url');
+
+export const manifestSchema = z
+  .strictObject({
+    tool_human_name: humanName().optional(),
+    tool_name: humanName().optional(),
+    tool_list: z.array(tool).describe('a list of tools, each with name, description and parameters').optional(),
+    env: z.array(environmentEntry).describe('a list of names of environment variables').optional(),
+    mcp_servers: z.record(z.string(), server).describe('a mapping of names to MCP servers').optional(),
+  })
+  .describe('a mapping with tool_human_name and tool_list');
+
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** The JSON Schema that gives editors completion; `manifest.schema.json` is this, written down. */
+export function manifestJsonSchema(): Record<string, unknown> {
+  return { title: 'Tool folder manifest', ...z.toJSONSchema(manifestSchema, { target: 'draft-7' }) };
+}
+
+interface Described {
+  description?: string;
+  properties?: Record<string, Described>;
+  items?: Described;
+  additionalProperties?: Described | boolean;
+}
+
+let described: Described | undefined;
+
+function innermost(path: readonly PropertyKey[]): Described[] {
+  described ??= manifestJsonSchema();
+  const passed = [described];
+  for (const step of path) {
+    const { properties, items, additionalProperties }: Described = passed.at(-1) ?? {};
+    const other = typeof additionalProperties === 'object' ? additionalProperties : undefined;
+    const next = typeof step === 'number' ? items : (properties?.[String(step)] ?? other);
+    if (!next) break;
+    passed.push(next);
+  }
+  return passed;
+}
+
+/** What belongs at a place of a manifest, in words. */
+export function expectedAt(path: readonly PropertyKey[]): string {
+  return innermost(path).findLast(({ description }) => description)?.description ?? 'something else';
+}
+
+/** The keys that may stand in the mapping at a place of a manifest. */
+export function keysAt(path: readonly PropertyKey[]): string[] {
+  return Object.keys(innermost(path).at(-1)?.properties ?? {});
+}

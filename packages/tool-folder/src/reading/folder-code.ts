@@ -1,0 +1,109 @@
+// The tools of a manifest and the methods of a class, matched: each must have the other.
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Tool } from '@modelcontextprotocol/client';
+import { closest } from '@pocket-agent/kit';
+import type { ArgumentCheck } from 'pocket-agent/internal';
+import type { ManifestFile } from '../manifest/manifest.ts';
+import { shown } from '../manifest/problem.ts';
+import { parameterMismatch } from './method-parameters.ts';
+import {
+  type ImportOptions,
+  importTools,
+  type Methods,
+  methodsOf,
+  type ToolMethod,
+  type ToolsClass,
+} from './tools-module.ts';
+
+/** A tool as the manifest has it. */
+export interface ToolDefinition {
+  /** Its place in `tool_list`. */
+  index: number;
+  definition: Tool;
+  check: ArgumentCheck;
+}
+
+/** A tool that can be called. */
+export interface FolderTool {
+  definition: Tool;
+  check: ArgumentCheck;
+  method: ToolMethod;
+}
+
+interface Code {
+  source: ManifestFile;
+  definitions: Map<string, ToolDefinition>;
+  file: string | undefined;
+}
+
+/** Imports the module and finds a method for every tool; what does not fit is reported. */
+export async function readCode(
+  { source, definitions, file }: Code,
+  options: ImportOptions,
+): Promise<{ Tools: ToolsClass | undefined; tools: Map<string, FolderTool> }> {
+  const none = { Tools: undefined, tools: new Map<string, FolderTool>() };
+  if (file === undefined) {
+    if (definitions.size > 0) {
+      const expected = 'tool.ts (or tool.js, tool.mjs) beside the manifest';
+      source.report(['tool_list'], { found: 'tools without code', expected }, 'key');
+    }
+    return none;
+  }
+  const Tools = await importTools(file, options);
+  if (typeof Tools !== 'function') {
+    source.problems.push({ file, column: 1, ...Tools });
+    return none;
+  }
+  const methods = methodsOf(Tools);
+  const tools = matchMethods(source, definitions, methods, basename(file));
+  const named = new Set(source.manifest?.tool_list?.map(({ name }) => name));
+  for (const name of strayMethods(methods, named)) {
+    const line = await lineOf(file, name);
+    const meant = closest(name.replace(/^tool_/, ''), [...definitions.keys()]);
+    const hint = meant && !tools.has(meant) ? ` (did you mean "${meant}"?)` : '';
+    const expected = `an entry for it in tool_list${hint}; a method that is no tool is called #name or _name`;
+    source.problems.push({ file, line, column: 1, found: `the method ${name} without a manifest entry`, expected });
+  }
+  return { Tools, tools };
+}
+
+function matchMethods(
+  source: ManifestFile,
+  definitions: Map<string, ToolDefinition>,
+  { all }: Methods,
+  file: string,
+): Map<string, FolderTool> {
+  const tools = new Map<string, FolderTool>();
+  for (const [name, { index, definition, check }] of definitions) {
+    const method = all.get(`tool_${name}`) ?? all.get(name);
+    if (!method) {
+      const found = `${shown(name)}, which ${file} has no method for`;
+      source.report(['tool_list', index, 'name'], {
+        found,
+        expected: `a method tool_${name} or ${name} of class Tools`,
+      });
+      continue;
+    }
+    const mismatch = parameterMismatch(method, definition.inputSchema);
+    if (mismatch) source.report(['tool_list', index, 'parameters'], mismatch, 'key');
+    tools.set(name, { definition, check, method });
+  }
+  return tools;
+}
+
+/** Methods that look like tools. In a class with tool_ methods the others are its own business. */
+function strayMethods({ all, own }: Methods, named: ReadonlySet<string>): string[] {
+  const names = [...all.keys()];
+  const prefixed = names.filter((name) => name.startsWith('tool_'));
+  const stray = prefixed.filter((name) => !named.has(name.slice('tool_'.length)) && !named.has(name));
+  if (prefixed.length > 0) return stray;
+  return [...own].filter((name) => !named.has(name) && !name.startsWith('_') && name !== 'close');
+}
+
+/** Where a method begins, as far as a look at the text tells. */
+async function lineOf(file: string, method: string): Promise<number> {
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  const found = lines.findIndex((line) => new RegExp(`(?:^|[\\s*])${method}\\s*\\(`).test(line));
+  return found < 0 ? 1 : found + 1;
+}

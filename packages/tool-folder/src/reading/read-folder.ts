@@ -1,0 +1,212 @@
+// One tool folder, read and checked from end to end; nothing of it is running yet.
+import { readFile, stat } from 'node:fs/promises';
+import { basename, join, sep } from 'node:path';
+import type { Tool } from '@modelcontextprotocol/client';
+import { errorText, givenIn } from '@pocket-agent/kit';
+import type { Capability, McpServerEntry } from 'pocket-agent';
+import { compileSchema, readMcpConfig } from 'pocket-agent/internal';
+import { ManifestFile } from '../manifest/manifest.ts';
+import type { Manifest } from '../manifest/manifest-schema.ts';
+import { type ManifestProblem, shown } from '../manifest/problem.ts';
+import { type FolderTool, readCode, type ToolDefinition } from './folder-code.ts';
+import type { ImportOptions, ToolsClass } from './tools-module.ts';
+
+export interface ReadFolder {
+  /** The name of the directory. */
+  name: string;
+  humanName: string;
+  path: string;
+  env: Record<string, string>;
+  /** Undefined when the folder has no code of its own. */
+  Tools: ToolsClass | undefined;
+  /** For the lines of problems that show only when it runs. */
+  codeFile: string;
+  tools: ReadonlyMap<string, FolderTool>;
+  /** Names of its tools that say nothing of what they can do, and so count as `delete`. */
+  undeclared: string[];
+  mcpServers: Record<string, McpServerEntry>;
+  problems: ManifestProblem[];
+}
+
+export interface ReadOptions extends ImportOptions {
+  /** Of tools whose manifest says nothing of it. */
+  defaultCapability: Capability | undefined;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+const MANIFESTS = ['manifest.yaml', 'manifest.yml'];
+const MODULES = ['tool.ts', 'tool.js', 'tool.mjs'];
+/** A hostile manifest of this size takes about two seconds to parse; a real one has a few kilobytes. */
+const LARGEST_MANIFEST = 250_000;
+
+/** Which of a folder's own files are there; one that has none is no tool folder. */
+export async function folderFiles(path: string): Promise<{ manifests: string[]; modules: string[] }> {
+  const present = async (names: readonly string[]) => {
+    const found = await Promise.all(names.map((name) => isFile(join(path, name))));
+    return names.filter((_name, index) => found[index]);
+  };
+  return {
+    manifests: await present(MANIFESTS),
+    modules: await present(isInstalled(path) ? MODULES.toReversed() : MODULES),
+  };
+}
+
+/** Inside node_modules Node loads no TypeScript, so what it was compiled to goes first. */
+function isInstalled(path: string): boolean {
+  return path.split(sep).includes('node_modules');
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** A folder that cannot even be read is one with a problem. */
+export async function readFolder(path: string, options: ReadOptions): Promise<ReadFolder> {
+  const name = basename(path);
+  const file = join(path, 'manifest.yaml');
+  const failed = (found: string, expected: string): ReadFolder => {
+    const problems = [{ file, line: 1, column: 1, found, expected }];
+    const codeFile = join(path, 'tool.ts');
+    return {
+      name,
+      humanName: name,
+      path,
+      env: {},
+      Tools: undefined,
+      codeFile,
+      tools: new Map(),
+      undeclared: [],
+      mcpServers: {},
+      problems,
+    };
+  };
+  try {
+    const { manifests, modules } = await folderFiles(path);
+    const [first, second] = manifests;
+    if (!first) return failed('no manifest.yaml', 'one beside tool.ts');
+    if (second) return failed(`both ${first} and ${second}`, 'one of them');
+    const { size } = await stat(join(path, first));
+    if (size > LARGEST_MANIFEST) return failed(`${size} bytes`, `at most ${LARGEST_MANIFEST}`);
+    const source = new ManifestFile(join(path, first), await readFile(join(path, first), 'utf8'));
+    if (!source.manifest) return { ...failed('', ''), problems: source.problems };
+    return await readWhole(source, source.manifest, { path, module: modules[0], options });
+  } catch (error) {
+    return failed(`an error: ${errorText(error)}`, 'a folder that can be read');
+  }
+}
+
+async function readWhole(
+  source: ManifestFile,
+  manifest: Manifest,
+  { path, module, options }: { path: string; module: string | undefined; options: ReadOptions },
+): Promise<ReadFolder> {
+  const name = basename(path);
+  const humanName = manifest.tool_human_name ?? manifest.tool_name ?? name;
+  const codeFile = join(path, module ?? 'tool.ts');
+  checkWhole(source, manifest);
+  const env = readEnvironment(source, manifest, options.env);
+  const mcpServers = readServers(source, manifest, path);
+  const definitions = await readTools(source, manifest, options.defaultCapability);
+  const code = { source, definitions, file: module === undefined ? undefined : codeFile };
+  const { Tools, tools } = await readCode(code, options);
+  const undeclared = [...tools.values()].flatMap(({ definition: { name, annotations, _meta } }) =>
+    annotations || _meta ? [] : name,
+  );
+  return { name, humanName, path, env, Tools, codeFile, tools, undeclared, mcpServers, problems: source.problems };
+}
+
+function checkWhole(source: ManifestFile, manifest: Manifest): void {
+  if (manifest.tool_human_name === undefined && manifest.tool_name === undefined) {
+    source.report([], {
+      found: 'no "tool_human_name"',
+      expected: 'a name for people, as tool_human_name (or tool_name)',
+    });
+  }
+  const { tool_list: list = [], mcp_servers: servers = {} } = manifest;
+  if (list.length === 0 && Object.keys(servers).length === 0) {
+    source.report(['tool_list'], { found: 'no tools', expected: 'at least one tool in tool_list, or mcp_servers' });
+  }
+}
+
+function readEnvironment(source: ManifestFile, manifest: Manifest, given: ReadOptions['env']): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [index, entry] of (manifest.env ?? []).entries()) {
+    const { name, optional = false } = typeof entry === 'string' ? { name: entry } : entry;
+    const value = given[name];
+    if (value) env[name] = value;
+    else if (!optional) {
+      const expected = `the environment variable ${name} to be set`;
+      source.report(['env', index], { found: `${name}, which is not set`, expected });
+    }
+  }
+  return env;
+}
+
+function readServers(source: ManifestFile, manifest: Manifest, cwd: string): Record<string, McpServerEntry> {
+  const servers: Record<string, McpServerEntry> = {};
+  for (const [name, entry] of Object.entries(manifest.mcp_servers ?? {})) {
+    try {
+      const server = 'command' in entry ? { cwd, ...entry } : entry;
+      const read = readMcpConfig({ mcpServers: { [name]: server as McpServerEntry } });
+      for (const [key, value] of read) servers[key] = value;
+    } catch (error) {
+      source.report(['mcp_servers', name], { found: 'an entry that cannot work', expected: errorText(error) });
+    }
+  }
+  return servers;
+}
+
+/** The tools of the manifest that could be called, by name. */
+async function readTools(
+  source: ManifestFile,
+  manifest: Manifest,
+  defaultCapability: Capability | undefined,
+): Promise<Map<string, ToolDefinition>> {
+  const tools = new Map<string, ToolDefinition>();
+  for (const [index, entry] of (manifest.tool_list ?? []).entries()) {
+    const { name, description, parameters = {}, annotations } = entry;
+    const capability = entry.capability ?? (annotations ? undefined : defaultCapability);
+    const path = ['tool_list', index, 'parameters'];
+    if (tools.has(name)) {
+      source.report(['tool_list', index, 'name'], {
+        found: `${shown(name)} again`,
+        expected: 'another name for each tool',
+      });
+      continue;
+    }
+    const { type = 'object' } = parameters;
+    if (type !== 'object') {
+      source.report([...path, 'type'], { found: shown(type), expected: '"object": a method takes one object' });
+      continue;
+    }
+    const inputSchema: Tool['inputSchema'] = { properties: {}, ...parameters, type: 'object' };
+    const compiled = await compileSchema(inputSchema);
+    if ('fault' in compiled) {
+      const { path: inner, message } = compiled.fault;
+      const found =
+        inner.length > 0 ? shown(inner.reduce<unknown>(valueAt, parameters)) : 'a schema that does not compile';
+      source.report([...path, ...inner], {
+        found,
+        expected: `JSON Schema: ${[inner.join('.'), message].join(' ').trim()}`,
+      });
+      continue;
+    }
+    const definition: Tool = {
+      name,
+      description,
+      inputSchema,
+      ...(annotations ? { annotations: givenIn(annotations) } : {}),
+      ...(capability ? { _meta: { capability } } : {}),
+    };
+    tools.set(name, { index, definition, check: compiled.check });
+  }
+  return tools;
+}
+
+function valueAt(value: unknown, step: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined;
+}

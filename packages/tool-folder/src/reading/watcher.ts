@@ -1,0 +1,85 @@
+// Directories under watch: one call when what happened in them has settled.
+import { type FSWatcher, statSync, watch } from 'node:fs';
+import { errorText, type Logger } from '@pocket-agent/kit';
+
+/** Editors write a file in several steps. */
+const SETTLE_MS = 50;
+/** Where something is written all the time, nobody waits for the end of it. */
+const LONGEST_MS = 1_000;
+
+interface Watched {
+  watcher: FSWatcher;
+  identity: string | undefined;
+}
+
+export class FolderWatcher {
+  readonly #logger: Logger;
+  readonly #onChange: () => void;
+  readonly #watchers = new Map<string, Watched>();
+  #timer: NodeJS.Timeout | undefined;
+  /** When the first of what has not settled yet happened. */
+  #since: number | undefined;
+  #isClosed = false;
+
+  constructor(logger: Logger, onChange: () => void) {
+    this.#logger = logger;
+    this.#onChange = onChange;
+  }
+
+  /** Watches exactly these. */
+  watch(directories: readonly string[]): void {
+    if (this.#isClosed) return;
+    for (const [directory, { identity }] of this.#watchers) {
+      // another one of the same name says nothing to the watcher of the first
+      if (!directories.includes(directory) || identityOf(directory) !== identity) this.#forget(directory);
+    }
+    for (const directory of directories) if (!this.#watchers.has(directory)) this.#add(directory);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const directory of this.#watchers.keys()) this.#forget(directory);
+  }
+
+  #add(directory: string): void {
+    try {
+      const identity = identityOf(directory);
+      const watcher = watch(directory, { persistent: false }, () => this.#soon());
+      watcher.on('error', () => {
+        this.#forget(directory);
+        this.#soon();
+      });
+      this.#watchers.set(directory, { watcher, identity });
+    } catch (error) {
+      this.#logger.warn(`${directory} cannot be watched: ${errorText(error)}`);
+    }
+  }
+
+  #forget(directory: string): void {
+    this.#watchers.get(directory)?.watcher.close();
+    this.#watchers.delete(directory);
+  }
+
+  #soon(): void {
+    if (this.#isClosed) return;
+    const now = performance.now();
+    this.#since ??= now;
+    if (now - this.#since > LONGEST_MS) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#since = undefined;
+      this.#onChange();
+    }, SETTLE_MS).unref();
+  }
+}
+
+/** Undefined when it cannot be seen. */
+function identityOf(directory: string): string | undefined {
+  try {
+    const { dev, ino, birthtimeMs } = statSync(directory);
+    return `${dev} ${ino} ${birthtimeMs}`;
+  } catch {
+    return undefined;
+  }
+}

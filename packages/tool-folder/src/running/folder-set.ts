@@ -1,0 +1,172 @@
+// The tool folders of one path: read, read again when they were edited, started and stopped.
+import { basename } from 'node:path';
+import type { Tool } from '@modelcontextprotocol/client';
+import { errorText, type Logger } from '@pocket-agent/kit';
+import type { Capability } from 'pocket-agent';
+import { type ManifestProblem, problemText, undeclaredText } from '../manifest/problem.ts';
+import { digestOf, directoriesToWatch, findFolders } from '../reading/find-folders.ts';
+import { type ReadFolder, readFolder } from '../reading/read-folder.ts';
+import { FolderWatcher } from '../reading/watcher.ts';
+import { RunningFolder, type RunningOptions } from './running-folder.ts';
+
+/** One folder as it is now. */
+export interface FolderState {
+  /** The name of its directory. */
+  readonly name: string;
+  readonly humanName: string;
+  readonly path: string;
+  /** Whether its tools are offered, as far as it has any that work. */
+  readonly active: boolean;
+  /** Of its manifest; those of its MCP servers are known when they are listed. */
+  readonly tools: readonly Tool[];
+  /** Names of its tools that say nothing of what they can do, and so count as `delete`. */
+  readonly undeclared: readonly string[];
+  /** Of its files as they are now; after an edit that broke it, its tools are those from before. */
+  readonly problems: readonly ManifestProblem[];
+}
+
+export interface FolderSetOptions {
+  path: string;
+  logger: Logger;
+  env: Readonly<Record<string, string | undefined>>;
+  defaultCapability: Capability | undefined;
+  loadTimeoutMs: number;
+  running: RunningOptions;
+  /** Called when files under `path` have changed; without it nobody watches. */
+  onEdit?: (() => void) | undefined;
+}
+
+interface Slot {
+  /** The newest version without problems; before there is one, the newest. */
+  read: ReadFolder;
+  /** Of the files as they are now. */
+  problems: readonly ManifestProblem[];
+  /** Why `read` did not start. */
+  failure: ManifestProblem | undefined;
+  digest: string;
+  running: RunningFolder | undefined;
+}
+
+export class FolderSet {
+  readonly #options: FolderSetOptions;
+  readonly #watcher: FolderWatcher | undefined;
+  /** By name, in the order of the names. */
+  #slots = new Map<string, Slot>();
+  readonly #retiring = new Map<RunningFolder, Promise<void>>();
+  #isActive: (name: string) => boolean = () => false;
+  /** What clients that are gone had counted: a sum must never go back. */
+  #counted = 0;
+
+  constructor(options: FolderSetOptions) {
+    this.#options = options;
+    if (options.onEdit) this.#watcher = new FolderWatcher(options.logger, options.onEdit);
+  }
+
+  get names(): string[] {
+    return [...this.#slots.keys()];
+  }
+
+  get states(): FolderState[] {
+    return [...this.#slots].map(([name, { read, running, ...slot }]) => {
+      const problems = slot.failure ? [...slot.problems, slot.failure] : slot.problems;
+      const { humanName, path, tools, undeclared } = running?.folder ?? read;
+      const isUsable = running !== undefined || problems.length === 0;
+      const definitions = isUsable ? [...tools.values()].map(({ definition }) => definition) : [];
+      return { name, humanName, path, active: this.#isActive(name), tools: definitions, undeclared, problems };
+    });
+  }
+
+  get running(): RunningFolder[] {
+    return [...this.#slots.values()].flatMap(({ running }) => running ?? []);
+  }
+
+  runningFolder(name: string): RunningFolder | undefined {
+    return this.#slots.get(name)?.running;
+  }
+
+  /** Changes with the lists of the MCP servers of running folders. */
+  get revision(): number {
+    return this.running.reduce((sum, { client }) => sum + (client?.revision ?? 0), this.#counted);
+  }
+
+  /** Reads what is new or was edited, and forgets what is gone; whether there was any of that. */
+  async scan(): Promise<boolean> {
+    const { path } = this.#options;
+    // before anything is read: what changes meanwhile is noticed
+    this.#watcher?.watch(await directoriesToWatch(path));
+    const paths = await findFolders(path);
+    const gone = [...this.#slots].filter(([, { read }]) => !paths.includes(read.path));
+    for (const [name, slot] of gone) {
+      this.#slots.delete(name);
+      this.#retire(slot.running);
+    }
+    const changes = (await Promise.all(paths.map((folder) => this.#readChanged(folder)))).filter(
+      (read) => read !== undefined,
+    );
+    for (const { read, digest } of changes) this.#take(read, digest);
+    this.#slots = new Map([...this.#slots].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return gone.length + changes.length > 0;
+  }
+
+  /** Starts the folders that are active and have no problems, in their newest version, and stops the others. */
+  run(isActive: (name: string) => boolean): void {
+    this.#isActive = isActive;
+    for (const [name, slot] of this.#slots) {
+      if (!isActive(name)) {
+        this.#retire(slot.running);
+        slot.running = undefined;
+      } else if (slot.running?.folder !== slot.read && slot.read.problems.length === 0) this.#start(slot);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#watcher?.close();
+    const all = [...this.running, ...this.#retiring.keys()];
+    await Promise.all(all.map((folder) => folder.close()));
+    await Promise.all(this.#retiring.values());
+  }
+
+  async #readChanged(path: string): Promise<{ read: ReadFolder; digest: string } | undefined> {
+    const { env, defaultCapability, loadTimeoutMs: timeoutMs } = this.#options;
+    const digest = this.#watcher ? await digestOf(path) : '';
+    if (this.#slots.get(basename(path))?.digest === digest) return undefined;
+    const version = this.#watcher ? { version: digest } : {};
+    return { read: await readFolder(path, { env, defaultCapability, timeoutMs, ...version }), digest };
+  }
+
+  #take(read: ReadFolder, digest: string): void {
+    const { problems } = read;
+    for (const problem of problems) this.#options.logger.warn(problemText(problem));
+    const slot = this.#slots.get(read.name);
+    const undeclared = problems.length > 0 ? undefined : undeclaredText(read);
+    if (undeclared && undeclared !== (slot && undeclaredText(slot.read))) this.#options.logger.warn(undeclared);
+    if (!slot) this.#slots.set(read.name, { read, digest, problems, failure: undefined, running: undefined });
+    else
+      Object.assign(slot, {
+        digest,
+        problems,
+        failure: undefined,
+        ...(slot.running && problems.length > 0 ? {} : { read }),
+      });
+  }
+
+  #start(slot: Slot): void {
+    const { read, running: before } = slot;
+    try {
+      slot.running = new RunningFolder(read, this.#options.running);
+      slot.failure = undefined;
+      this.#retire(before);
+    } catch (error) {
+      const found = `a constructor of Tools that throws: ${errorText(error)}`;
+      slot.failure = { file: read.codeFile, line: 1, column: 1, found, expected: 'one that returns' };
+      this.#options.logger.warn(problemText(slot.failure));
+    }
+  }
+
+  #retire(running: RunningFolder | undefined): void {
+    if (!running) return;
+    this.#counted += 1 + (running.client?.revision ?? 0);
+    const retired = running.retire().then(() => void this.#retiring.delete(running));
+    this.#retiring.set(running, retired);
+  }
+}

@@ -1,0 +1,76 @@
+// What a method returned, as an MCP result: only JSON, and not more of it than anybody can carry.
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { errorText, PocketError } from '@pocket-agent/kit';
+import type { ToolReturn } from 'pocket-agent';
+import { isContentBlock, toCallToolResult } from 'pocket-agent/internal';
+
+export function toResult(tool: string, value: unknown, maxBytes: number): CallToolResult {
+  return bounded(asResult(tool, value), maxBytes);
+}
+
+function asResult(tool: string, value: unknown): CallToolResult {
+  if (value === undefined || value === null || typeof value === 'string') return toCallToolResult(value);
+  const plain: unknown = JSON.parse(jsonText(tool, value));
+  if (isContentBlock(plain)) return { content: [plain] };
+  if (Array.isArray(plain) && plain.length > 0 && plain.every(isContentBlock)) return { content: plain };
+  return toCallToolResult(plain as ToolReturn);
+}
+
+/** JSON, or an error that says what is none; `JSON.stringify` alone would leave some of it out without a word. */
+function jsonText(tool: string, value: unknown): string {
+  try {
+    return JSON.stringify(value, (key, item: unknown) => {
+      const kind = notJson(item);
+      if (kind) throw new TypeError(key === '' ? kind : `${kind} at "${key}"`);
+      return item;
+    });
+  } catch (error) {
+    const reason = /circular/i.test(errorText(error)) ? 'an object that contains itself' : errorText(error);
+    const message = `Tool "${tool}" returned something that is no JSON: ${reason}.`;
+    throw new PocketError('TOOL_FAILED', `${message} It may return text, numbers, objects, lists or MCP content.`);
+  }
+}
+
+function notJson(value: unknown): string | undefined {
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'symbol') return 'a symbol';
+  if (typeof value === 'bigint') return 'a BigInt';
+  if (value instanceof Map) return 'a Map';
+  if (value instanceof Set) return 'a Set';
+  return value instanceof Promise ? 'a promise' : undefined;
+}
+
+function bounded(result: CallToolResult, maxBytes: number): CallToolResult {
+  const { structuredContent, ...rest } = result;
+  if (sizeOf(result) <= maxBytes) return result;
+  if (structuredContent !== undefined) {
+    const text: ContentBlock = { type: 'text', text: JSON.stringify(structuredContent) };
+    return bounded({ ...rest, content: rest.content.length > 0 ? rest.content : [text] }, maxBytes);
+  }
+  let left = maxBytes;
+  const content = rest.content.map((block): ContentBlock => {
+    const own = sizeOf(block);
+    if (own <= left) {
+      left -= own;
+      return block;
+    }
+    const note = `[${own} bytes of ${block.type} were too much: a tool may return ${maxBytes} bytes]`;
+    const kept = block.type === 'text' ? beginning(block.text, left / own) : '';
+    left = 0;
+    return { type: 'text', text: kept ? `${kept}\n${note}` : note };
+  });
+  return { ...rest, content };
+}
+
+/** A cut inside a character decodes to the replacement character, which is dropped. */
+function beginning(text: string, part: number): string {
+  const bytes = Buffer.from(text);
+  return bytes
+    .subarray(0, bytes.length * part)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}

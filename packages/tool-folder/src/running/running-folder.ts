@@ -1,0 +1,203 @@
+// A tool folder at work: one instance of its class, its MCP servers, and the calls under way.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { abortable, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
+import { type Judgement, judge, type ListWait, PocketAgentClient, type ToolCallContext } from 'pocket-agent';
+import { PendingCalls } from 'pocket-agent/internal/serve';
+import { constructorParameters } from '../reading/method-parameters.ts';
+import type { ReadFolder } from '../reading/read-folder.ts';
+import type { ToolsClass } from '../reading/tools-module.ts';
+import { liveValue, namedIn, noSuchValue } from './live-value.ts';
+import { toResult } from './result.ts';
+import { type HostContext, loggerLevel, logText, type ToolContext, type ToolLogLevel } from './tool-context.ts';
+
+export interface RunningOptions {
+  logger: Logger;
+  context: HostContext;
+  timeoutMs: number;
+  maxTimeoutMs: number;
+  maxResultBytes: number;
+}
+
+/** A call, with a way to the log of whoever made it. */
+export interface FolderCallContext extends ToolCallContext {
+  log?(level: ToolLogLevel, data: unknown): void;
+}
+
+/** A tool that does not come to an end does not keep its host from ending. */
+const CLOSE_TIMEOUT_MS = 5_000;
+
+interface Disposal {
+  [Symbol.asyncDispose]?(): PromiseLike<unknown>;
+  close?(): unknown;
+}
+
+export class RunningFolder {
+  readonly folder: ReadFolder;
+  readonly client: PocketAgentClient | undefined;
+  readonly #options: RunningOptions;
+  readonly #unloaded = new AbortController();
+  readonly #calls = new AsyncLocalStorage<ToolContext>();
+  readonly #pending = new PendingCalls();
+  readonly #instance: object | undefined;
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  /** Throws what the constructor of `Tools` throws. */
+  constructor(folder: ReadFolder, options: RunningOptions) {
+    this.folder = folder;
+    this.#options = options;
+    if (folder.Tools) this.#instance = new folder.Tools(...this.#constructorArguments(folder.Tools));
+    if (Object.keys(folder.mcpServers).length > 0) {
+      const { logger, timeoutMs, maxTimeoutMs } = options;
+      this.client = new PocketAgentClient({
+        mcpConfig: { mcpServers: folder.mcpServers },
+        toolPrefix: 'never',
+        toolTimeoutMs: timeoutMs,
+        maxToolTimeoutMs: maxTimeoutMs,
+        logger,
+      });
+    }
+  }
+
+  async listTools(signal?: AbortSignal, wait?: ListWait): Promise<Tool[]> {
+    const own = [...this.folder.tools.values()].map(({ definition }) => definition);
+    const served = (await this.client?.listTools(signal, wait)) ?? [];
+    return [...own, ...served.filter(({ name }) => !this.folder.tools.has(name))];
+  }
+
+  judge(tool: Tool): Judgement {
+    return this.client && !this.folder.tools.has(tool.name) ? this.client.judge(tool) : judge(tool);
+  }
+
+  callTool(name: string, args: Record<string, unknown>, context: FolderCallContext): Promise<CallToolResult> {
+    const calling = this.#call(name, args, context);
+    this.#underWay.add(calling);
+    const done = () => void this.#underWay.delete(calling);
+    calling.then(done, done);
+    return calling;
+  }
+
+  /** Waits for the calls under way, then closes; what fails on the way is logged. */
+  async retire(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+    await this.close();
+  }
+
+  /** Ends the calls under way and closes. */
+  async close(): Promise<void> {
+    if (this.#unloaded.signal.aborted) return;
+    this.#unloaded.abort(new PocketError('ABORTED', `Tool folder "${this.folder.name}" was unloaded.`));
+    const closing = await Promise.allSettled([
+      abortable(this.#dispose(), AbortSignal.timeout(CLOSE_TIMEOUT_MS)),
+      this.client?.close(),
+    ]);
+    this.#pending.close();
+    for (const outcome of closing) {
+      if (outcome.status === 'fulfilled') continue;
+      this.#options.logger.warn(`Tool folder "${this.folder.name}" did not close: ${errorText(outcome.reason)}`);
+    }
+  }
+
+  async #dispose(): Promise<void> {
+    const instance: Disposal = this.#instance ?? {};
+    if (instance[Symbol.asyncDispose]) await instance[Symbol.asyncDispose]?.();
+    else if (!this.folder.tools.has('close')) await instance.close?.();
+  }
+
+  async #call(name: string, args: Record<string, unknown>, context: FolderCallContext): Promise<CallToolResult> {
+    const tool = this.folder.tools.get(name);
+    if (!tool && this.client) return this.client.callTool(name, args, context);
+    if (!tool) throw new PocketError('TOOL_UNKNOWN', `Tool folder "${this.folder.name}" has no tool "${name}".`);
+    const checked = tool.check(args);
+    if ('problem' in checked) {
+      throw new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${name}": ${checked.problem}`);
+    }
+    const { signal, release } = startDeadline(`Tool "${name}"`, [context.signal, this.#unloaded.signal]);
+    const { timeoutMs, maxTimeoutMs, maxResultBytes } = this.#options;
+    try {
+      signal.throwIfAborted();
+      const returned = await this.#pending.run({
+        toolCallId: context.toolCallId,
+        tool: name,
+        server: this.folder.name,
+        signal,
+        timeoutMs,
+        maxTimeoutMs,
+        onProgress: (update) => context.progress(update),
+        send: ({ signal: ending }, progressToken) => {
+          const own = this.#callContext(name, { ...context, signal: ending }, progressToken);
+          const running = this.#calls.run(own, async () => tool.method.call(this.#instance, checked.value, own));
+          return abortable(running, ending);
+        },
+      });
+      return toResult(name, returned, maxResultBytes);
+    } finally {
+      release();
+    }
+  }
+
+  #callContext(toolName: string, call: FolderCallContext, progressToken: string): ToolContext {
+    const { context } = this.#options;
+    const { toolCallId, meta, signal } = call;
+    return {
+      ...(typeof context === 'function' ? context({ toolName, toolCallId, meta }) : context),
+      ...this.#constant(),
+      toolCallId,
+      meta,
+      signal,
+      progress: (update) => {
+        if (!signal.aborted) this.#pending.progress(progressToken, update);
+      },
+      log: (level, ...data) =>
+        call.log ? call.log(level, data.length === 1 ? data[0] : logText(data)) : this.#log(level, data),
+    };
+  }
+
+  #constant(): Pick<ToolContext, 'folder' | 'env'> {
+    const { name, humanName, path, env } = this.folder;
+    return { folder: { name, humanName, path }, env };
+  }
+
+  /** One context; a constructor with more parameters gets what the context has under their names. */
+  #constructorArguments(Tools: ToolsClass): object[] {
+    const context = this.#liveContext();
+    const names = constructorParameters(Tools);
+    if (names.length < 2) return [context];
+    const { context: host } = this.#options;
+    const outside = typeof host === 'function' ? undefined : host;
+    return names.map((name, index) =>
+      liveValue(() => {
+        const call = this.#calls.getStore();
+        const found = namedIn(call ?? outside, name) ?? (index === 0 ? context : undefined);
+        if (!found) throw noSuchValue(name, call !== undefined);
+        return found;
+      }),
+    );
+  }
+
+  /** The context of the constructor: in a call it is that of the call. */
+  #liveContext(): ToolContext {
+    const { context } = this.#options;
+    const outside: ToolContext = {
+      ...(typeof context === 'function' ? {} : context),
+      ...this.#constant(),
+      toolCallId: '',
+      meta: {},
+      signal: this.#unloaded.signal,
+      progress: (update) => this.#calls.getStore()?.progress(update),
+      log: (level, ...data) => {
+        const call = this.#calls.getStore();
+        if (call) call.log(level, ...data);
+        else this.#log(level, data);
+      },
+    };
+    return new Proxy(outside, {
+      get: (target, key) => Reflect.get(this.#calls.getStore() ?? target, key),
+      has: (target, key) => Reflect.has(this.#calls.getStore() ?? target, key),
+    });
+  }
+
+  #log(level: ToolLogLevel, data: readonly unknown[]): void {
+    this.#options.logger[loggerLevel(level)](`[${this.folder.name}] ${logText(data)}`);
+  }
+}

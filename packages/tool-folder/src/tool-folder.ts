@@ -1,0 +1,266 @@
+// Folders with manifest.yaml and tool.ts as one source of tools; which of them are offered can change at any time.
+import { basename, resolve } from 'node:path';
+import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
+import { closest, errorText, type Logger, neverAborted, PocketError, stderrLogger } from '@pocket-agent/kit';
+import { type Capability, type Judgement, judge, type ListWait, type ToolSource } from 'pocket-agent';
+import { checkCapability } from 'pocket-agent/internal';
+import { problemText } from './manifest/problem.ts';
+import { OfferedNames } from './offered-names.ts';
+import type { FolderSet, FolderState } from './running/folder-set.ts';
+import type { FolderCallContext, RunningFolder } from './running/running-folder.ts';
+import type { HostContext } from './running/tool-context.ts';
+import type { ToolFolderServer, ToolFolderServerOptions } from './serve.ts';
+
+export interface ToolFolderOptions {
+  /** The folders that are offered at first, by the names of their directories. Default all. */
+  active?: readonly string[] | 'all';
+  /** True: listing throws when any folder has a problem. Default false: it is logged, and the others are offered. */
+  strict?: boolean;
+  /** True: folders that are edited, added or removed are noticed. Default false. */
+  watch?: boolean;
+  /** What tools get beside what every tool gets; a function is asked at each call. */
+  context?: HostContext;
+  /** What tools can do whose manifest says nothing of it, in folders that you wrote. Default `delete`. */
+  defaultCapability?: Capability;
+  /** Where `env` of a manifest is looked up. Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>>;
+  logger?: Logger;
+  /** A call is given up after this long without a sign of life; progress counts as one. Default 60,000. */
+  timeoutMs?: number;
+  /** A call is given up after this long whatever happens. Default 600,000. */
+  maxTimeoutMs?: number;
+  /** The import of a tool.ts is given up after this long. Default 10,000. */
+  loadTimeoutMs?: number;
+  /** What a tool may return, in bytes of JSON. Default 4,000,000; more is cut, with a note. */
+  maxResultBytes?: number;
+}
+
+/** Reads nothing yet: that happens when tools are first listed, or with `load()`. */
+export function loadToolFolder(path: string, options: ToolFolderOptions = {}): ToolFolder {
+  return new ToolFolder(path, options);
+}
+
+interface Route {
+  folder: string;
+  tool: string;
+}
+
+export class ToolFolder implements ToolSource {
+  readonly name: string;
+  readonly path: string;
+  readonly logger: Logger;
+  readonly #options: ToolFolderOptions;
+  readonly #names: OfferedNames;
+  readonly #listeners = new Set<() => void>();
+  #set: FolderSet | undefined;
+  #active: readonly string[] | 'all';
+  #routes = new Map<string, Route>();
+  #routedAt = -1;
+  #revision = 0;
+  #loading: Promise<void> | undefined;
+  #lastWork: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(path: string, options: ToolFolderOptions) {
+    this.path = resolve(path);
+    this.name = basename(this.path);
+    const { defaultCapability } = options;
+    if (defaultCapability !== undefined) checkCapability('defaultCapability', defaultCapability);
+    this.logger = options.logger ?? stderrLogger();
+    this.#options = { ...options };
+    this.#names = new OfferedNames(this.logger);
+    this.#active = copyNames(options.active ?? 'all');
+  }
+
+  /** The folders as they were last seen; none before the first `load()`. */
+  get folders(): readonly FolderState[] {
+    return this.#set?.states ?? [];
+  }
+
+  get revision(): number {
+    return this.#revision + (this.#set?.revision ?? 0);
+  }
+
+  refresh(isRunStart = false): void {
+    for (const { client } of this.#set?.running ?? []) client?.refresh(isRunStart);
+  }
+
+  /** Reads all folders, once; with `watch` they are read again when they are edited. */
+  async load(): Promise<readonly FolderState[]> {
+    this.#assertOpen();
+    this.#loading ??= this.#inOrder(() => this.#start());
+    try {
+      await this.#loading;
+    } catch (error) {
+      this.#loading = undefined;
+      throw error;
+    }
+    this.#assertOpen();
+    return this.folders;
+  }
+
+  /** Offers these folders and no others. Takes effect at the next step of an agent; its conversation stays. */
+  async activate(names: readonly string[] | 'all'): Promise<void> {
+    const wanted = copyNames(names);
+    await this.load();
+    await this.#inOrder(async () => {
+      this.#assertKnown(wanted);
+      this.#active = wanted;
+      this.#run();
+      this.#changed();
+    });
+  }
+
+  async listTools(signal?: AbortSignal, wait?: ListWait): Promise<readonly Tool[]> {
+    await this.load();
+    if (this.#options.strict) this.#assertSound();
+    const { revision } = this;
+    const running = this.#set?.running ?? [];
+    const lists = await Promise.all(running.map((folder) => folder.listTools(signal, wait)));
+    const routes = new Map<string, Route>();
+    const tools: Tool[] = [];
+    for (const [index, { folder }] of running.entries()) {
+      for (const tool of lists[index] ?? []) {
+        const name = this.#names.nameFor(folder.name, tool.name);
+        routes.set(name, { folder: folder.name, tool: tool.name });
+        tools.push(name === tool.name ? tool : { ...tool, name });
+      }
+    }
+    this.#routes = routes;
+    this.#routedAt = revision;
+    return tools;
+  }
+
+  async callTool(
+    name: string,
+    args: Record<string, unknown>,
+    context: Partial<FolderCallContext> = {},
+  ): Promise<CallToolResult> {
+    this.#assertOpen();
+    if (this.#routedAt !== this.revision) await this.listTools(context.signal, 'ready');
+    const { running, tool } = this.#find(name);
+    if (!running) {
+      const known = [...this.#routes.keys()].join(', ') || 'none';
+      throw new PocketError('TOOL_UNKNOWN', `No active tool folder has a tool "${name}". There are: ${known}.`);
+    }
+    return running.callTool(tool, args, {
+      toolCallId: name,
+      signal: neverAborted,
+      progress: () => {},
+      meta: {},
+      ...context,
+    });
+  }
+
+  judge(tool: Tool): Judgement {
+    const { running, tool: ownName } = this.#find(tool.name);
+    if (!running) return judge(tool);
+    const judgement = running.judge({ ...tool, name: ownName });
+    return ownName === tool.name ? judgement : { ownName, ...judgement };
+  }
+
+  /** Calls `listener` whenever a folder was reloaded, added, removed or switched. Returns what ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** These folders as an MCP server, on stdio or HTTP, for any other host. */
+  async asMcpServer(options: ToolFolderServerOptions = {}): Promise<ToolFolderServer> {
+    const { ToolFolderServer } = await import('./serve.ts');
+    return new ToolFolderServer(this, options);
+  }
+
+  /** Ends the calls under way, unloads all folders and stops watching. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#listeners.clear();
+    await this.#set?.close();
+    await this.#lastWork.catch(() => {});
+    // a folder may have been on its way in
+    await this.#set?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #start(): Promise<void> {
+    const { FolderSet } = await import('./running/folder-set.ts');
+    const { logger, path } = this;
+    const { env = process.env, loadTimeoutMs = 10_000, context = {}, watch, defaultCapability } = this.#options;
+    const { timeoutMs = 60_000, maxTimeoutMs = 600_000, maxResultBytes = 4_000_000 } = this.#options;
+    const running = { logger, context, timeoutMs, maxTimeoutMs, maxResultBytes };
+    const onEdit = watch ? () => this.#readAgain() : undefined;
+    this.#set ??= new FolderSet({ path, logger, env, defaultCapability, loadTimeoutMs, running, onEdit });
+    await this.#set.scan();
+    this.#assertKnown(this.#active);
+    if (this.#set.names.length === 0) this.logger.warn(`There are no tool folders in ${path}.`);
+    this.#run();
+  }
+
+  #readAgain(): void {
+    const reading = this.#inOrder(async () => {
+      if (this.#isClosed || !(await this.#set?.scan())) return;
+      this.#run();
+      this.#changed();
+    });
+    reading.catch((error) => this.logger.warn(`${this.path} could not be read again: ${errorText(error)}`));
+  }
+
+  /** One at a time: reading, switching, reading again. */
+  #inOrder<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = this.#lastWork.then(work, work);
+    this.#lastWork = done.catch(() => {});
+    return done;
+  }
+
+  #run(): void {
+    if (this.#isClosed) return;
+    const active = this.#active;
+    this.#set?.run((name) => active === 'all' || active.includes(name));
+  }
+
+  #changed(): void {
+    this.#revision++;
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (error) {
+        this.logger.warn(`A listener to ${this.path} failed: ${errorText(error)}`);
+      }
+    }
+  }
+
+  #find(name: string): { running: RunningFolder | undefined; tool: string } {
+    const route = this.#routes.get(name);
+    return { running: route && this.#set?.runningFolder(route.folder), tool: route?.tool ?? name };
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new PocketError('AGENT_CLOSED', `The tool folder ${this.path} was closed.`);
+  }
+
+  #assertKnown(names: readonly string[] | 'all'): void {
+    if (names === 'all') return;
+    const known = this.#set?.names ?? [];
+    const unknown = names.find((name) => !known.includes(name));
+    if (unknown === undefined) return;
+    const meant = closest(unknown, known);
+    const hint = meant ? ` Did you mean "${meant}"?` : '';
+    throw new PocketError(
+      'CONFIG_INVALID',
+      `There is no tool folder "${unknown}" in ${this.path}.${hint} There are: ${known.join(', ') || 'none'}.`,
+    );
+  }
+
+  #assertSound(): void {
+    const problems = this.folders.flatMap((folder) => folder.problems);
+    if (problems.length === 0) return;
+    throw new PocketError('CONFIG_INVALID', problems.map(problemText).join('\n'), { details: { problems } });
+  }
+}
+
+function copyNames(names: readonly string[] | 'all'): readonly string[] | 'all' {
+  return names === 'all' ? names : [...names];
+}

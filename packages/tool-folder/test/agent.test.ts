@@ -1,0 +1,184 @@
+// Tool folders as the tools of an agent: several at once, switched in the middle of a conversation, with MCP servers.
+import { join } from 'node:path';
+import { loadToolFolder, type ToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
+import { expect, onTestFinished, test } from 'vitest';
+import { expectValidHistory, resultText, scriptedAgent, silent } from '../../pocket-agent/test/helpers.ts';
+import { fixtures, manifestOf, recordLog, writeFiles } from './files.ts';
+
+function open(path: string, options: ToolFolderOptions = {}): ToolFolder {
+  const folder = loadToolFolder(path, { logger: silent, ...options });
+  onTestFinished(() => folder.close());
+  return folder;
+}
+
+const namesOf = async (folder: ToolFolder) => (await folder.listTools()).map(({ name }) => name);
+
+/** Two folders that both have a tool "search". */
+function twoFolders(): string {
+  const code = (answer: string) => `export class Tools { async search() { return "${answer}"; } }`;
+  return writeFiles({
+    'Web/manifest.yaml': manifestOf('search'),
+    'Web/tool.ts': code('a page'),
+    'Git/manifest.yaml': manifestOf('search'),
+    'Git/tool.ts': code('a commit'),
+  });
+}
+
+test('folders are switched between steps, and the conversation stays', async () => {
+  const folder = open(twoFolders(), { active: ['Web'] });
+  const { agent, model } = scriptedAgent(
+    [
+      { toolCalls: [{ name: 'search' }] },
+      'I found a page.',
+      { toolCalls: [{ name: 'search' }, { name: 'Git_search' }] },
+      'I found a commit.',
+      'I can do nothing.',
+    ],
+    { tools: [folder], access: { profile: 'admin' } },
+  );
+  await agent.run('Search.');
+  await folder.activate(['Git']);
+  await agent.run('Again.');
+  expect(resultText(agent, 0)).toBe('a page');
+  expect(resultText(agent, 1)).toContain('There is no tool "search". There are: Git_search.');
+  expect(resultText(agent, 2)).toBe('a commit');
+  await folder.activate([]);
+  await agent.run('And now?');
+  const offered = model.calls.map(({ tools = [] }) => tools.map(({ name }) => name).join());
+  expect(offered).toEqual(['search', 'search', 'Git_search', 'Git_search', '']);
+  expect(agent.messages.filter(({ role }) => role === 'user')).toHaveLength(3);
+  expectValidHistory(agent);
+  await agent.close();
+});
+
+test('two folders at once never share a name, and a name once given stays', async () => {
+  const { logger, lines } = recordLog();
+  const folder = open(twoFolders(), { logger });
+  expect(await namesOf(folder)).toEqual(['search', 'Web_search']);
+  expect((await folder.callTool('search', {})).content).toEqual([{ type: 'text', text: 'a commit' }]);
+  expect((await folder.callTool('Web_search', {})).content).toEqual([{ type: 'text', text: 'a page' }]);
+  await folder.activate(['Web']);
+  expect(await namesOf(folder)).toEqual(['Web_search']);
+  await folder.activate('all');
+  expect(await namesOf(folder)).toEqual(['search', 'Web_search']);
+  expect(lines).toEqual(['warn: Tool "search" of tool folder "Web" is offered as "Web_search".']);
+});
+
+test('a tool that was just switched on can be called before anybody lists it', async () => {
+  const folder = open(twoFolders(), { active: ['Web'] });
+  expect(await namesOf(folder)).toEqual(['search']);
+  await folder.activate(['Git']);
+  expect((await folder.callTool('Git_search', {})).content).toEqual([{ type: 'text', text: 'a commit' }]);
+});
+
+test('a name that no folder has cannot be activated, and nothing changes', async () => {
+  const folder = open(twoFolders(), { active: ['Git'] });
+  const { revision } = folder;
+  await expect(folder.activate(['Git', 'Wbe'])).rejects.toThrow(/no tool folder "Wbe" in .*There are: Git, Web\./);
+  expect(await namesOf(folder)).toEqual(['search']);
+  expect(folder.revision).toBe(revision);
+  expect(folder.folders.map(({ name, active }) => [name, active])).toEqual([
+    ['Git', true],
+    ['Web', false],
+  ]);
+  await expect(open(twoFolders(), { active: ['Nope'] }).listTools()).rejects.toThrow('no tool folder "Nope"');
+});
+
+test('a tool is made when its folder is active, once, and closed when it is not any more', async () => {
+  const root = writeFiles({
+    'A/manifest.yaml': manifestOf('a'),
+    'A/tool.ts': `export class Tools {
+      constructor({ log }) { this.log = log; log('info', 'made'); }
+      async a() { return 'a'; }
+      async close() { this.log('info', 'closed'); }
+    }`,
+  });
+  const { logger, lines } = recordLog();
+  const folder = open(root, { logger, active: [] });
+  await folder.load();
+  expect(lines).toEqual([]);
+  await folder.activate('all');
+  await folder.activate(['A']);
+  await folder.callTool('a', {});
+  expect(lines).toEqual(['info: [A] made']);
+  await folder.activate([]);
+  await expect.poll(() => lines).toEqual(['info: [A] made', 'info: [A] closed']);
+  await expect(folder.callTool('a', {})).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' });
+});
+
+test('a folder whose constructor failed is tried again when it is switched on again', async () => {
+  const root = writeFiles({
+    'A/manifest.yaml': manifestOf('a'),
+    'A/tool.ts': 'export class Tools { constructor({ host }) { host.connect(); } async a() { return "a"; } }',
+  });
+  let isUp = false;
+  const connect = () => {
+    if (!isUp) throw new Error('not yet');
+  };
+  const folder = open(root, { context: { host: { connect } } });
+  expect(await folder.load()).toMatchObject([{ tools: [], problems: [{ found: expect.stringContaining('not yet') }] }]);
+  isUp = true;
+  await folder.activate('all');
+  expect(folder.folders).toMatchObject([{ tools: [{ name: 'a' }], problems: [] }]);
+  expect((await folder.callTool('a', {})).content).toEqual([{ type: 'text', text: 'a' }]);
+});
+
+test('a profile holds for tools of folders by the capability in their manifest', async () => {
+  const folder = open(fixtures, { active: ['Places', 'Kinds'] });
+  const { agent, model } = scriptedAgent(['Nothing to do.'], { tools: [folder], access: { profile: 'reader' } });
+  await agent.run('Hello');
+  expect(model.calls[0]?.tools?.map(({ name }) => name)).toEqual(['give', 'find']);
+  await agent.close();
+});
+
+test('a tool that fails or returns no JSON is an answer that the model can read', async () => {
+  const folder = open(fixtures);
+  const calls = [{ name: 'fail' }, { name: 'give', arguments: { kind: 'cycle' } }, { name: 'give' }];
+  const { agent } = scriptedAgent([{ toolCalls: calls }, 'Sorry.'], { tools: [folder] });
+  expect(await agent.run('Try.')).toBe('Sorry.');
+  expect(resultText(agent, 0)).toBe('the disk is full');
+  expect(resultText(agent, 1)).toContain('no JSON: an object that contains itself');
+  expect(resultText(agent, 2)).toMatch(
+    /Bad arguments for "give": must have required property 'kind'[\s\S]*JSON Schema/,
+  );
+  expectValidHistory(agent);
+  await agent.close();
+});
+
+test('an agent that is stopped ends the tool it waits for', async () => {
+  const folder = open(join(fixtures, 'Trouble'));
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'hang' }] }], { tools: [folder] });
+  const controller = new AbortController();
+  const onEvent = ({ type }: { type: string }) => void (type === 'tool_progress' && controller.abort());
+  await expect(agent.run('Hang.', { signal: controller.signal, onEvent })).rejects.toMatchObject({ code: 'ABORTED' });
+  expect((await folder.callTool('ended', {})).content).toEqual([{ type: 'text', text: '1' }]);
+  expectValidHistory(agent);
+  await agent.close();
+});
+
+test('a folder may bring an MCP server, which runs while the folder is active', async () => {
+  const served = await open(join(fixtures, 'Places')).asMcpServer();
+  const server = await served.listen();
+  onTestFinished(() => server.close());
+  const root = writeFiles({
+    'Local/manifest.yaml': manifestOf('find'),
+    'Local/tool.ts': 'export class Tools { async find() { return "here"; } }',
+    'Remote/manifest.yaml': `tool_human_name: Far away\nmcp_servers:\n  places:\n    url: ${server.url}\n    capabilities: { find_old: read }\n`,
+  });
+  const folder = open(root, { active: ['Remote'] });
+  expect(await namesOf(folder)).toEqual(['find', 'find_old']);
+  const { structuredContent } = await folder.callTool('find', { name: 'Rome' });
+  expect(structuredContent).toMatchObject({ name: 'Rome', from: { x: 0, y: 0 } });
+  await folder.activate('all');
+  expect(await namesOf(folder)).toEqual(['Local_find', 'find', 'find_old']);
+  const tools = await folder.listTools();
+  expect(tools.map((tool) => folder.judge(tool))).toMatchObject([
+    { capability: 'delete', from: 'nothing', ownName: 'find' },
+    { capability: 'read', from: 'meta' },
+    { capability: 'read', from: 'config' },
+  ]);
+  const { revision } = folder;
+  await folder.activate(['Local']);
+  expect(folder.revision).toBeGreaterThan(revision);
+  expect(await namesOf(folder)).toEqual(['Local_find']);
+});

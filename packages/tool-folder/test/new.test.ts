@@ -1,0 +1,60 @@
+// A folder made by writeNewTool: it works and its own test passes; nothing is overwritten.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadToolFolder, writeNewTool } from '@pocket-agent/tool-folder';
+import { expect, test } from 'vitest';
+import { writeFiles, writeInto } from './files.ts';
+
+test('the folder works, and so does its test', async () => {
+  // as npm init leaves it
+  const root = writeFiles({ 'package.json': '{ "type": "commonjs" }' });
+  // so that `pocket-agent` is found
+  symlinkSync(fileURLToPath(new URL('../../../node_modules', import.meta.url)), join(root, 'node_modules'));
+  const { path, tool, files } = await writeNewTool(root, 'WordGame');
+  expect(tool).toBe('word_game');
+  expect(files.map((file) => file.slice(path.length + 1))).toEqual([
+    'manifest.yaml',
+    'tool.ts',
+    'tool.test.ts',
+    'package.json',
+  ]);
+  const folder = loadToolFolder(root, { strict: true });
+  expect(await folder.load()).toMatchObject([{ name: 'WordGame', humanName: 'WordGame', problems: [] }]);
+  await folder.close();
+  const args = ['-C', 'pocket-agent/source', '--test', join(path, 'tool.test.ts')];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: path });
+  expect(stdout).toContain('pass 2');
+  expect(status).toBe(0);
+});
+
+test('what is there already is left alone', async () => {
+  const root = writeFiles({ 'Mine/tool.ts': 'mine' });
+  await expect(writeNewTool(root, 'Mine')).rejects.toThrow('there is something already; choose another name');
+  expect(readFileSync(join(root, 'Mine/tool.ts'), 'utf8')).toBe('mine');
+  expect(readdirSync(join(root, 'Mine'))).toEqual(['tool.ts']);
+  mkdirSync(join(root, 'Empty'));
+  await expect(writeNewTool(root, 'Empty')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  writeInto(root, 'file', '');
+  await expect(writeNewTool(root, 'file')).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+});
+
+test.each([
+  '',
+  '.',
+  '..',
+  '../up',
+  'a/b',
+  'a\\b',
+  '.hidden',
+  '__x',
+  '1st',
+  'with space',
+  'node_modules',
+  'x'.repeat(51),
+])('%j is no name for a folder', async (name) => {
+  const root = writeFiles({});
+  await expect(writeNewTool(root, name)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  expect(readdirSync(root)).toEqual([]);
+});

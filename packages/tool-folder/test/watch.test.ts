@@ -1,0 +1,232 @@
+// Folders under watch: what was edited serves the next call, what runs goes on, what was broken is said.
+import { renameSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadToolFolder, type ToolFolder } from '@pocket-agent/tool-folder';
+import { PocketAgentClient } from 'pocket-agent';
+import { expect, onTestFinished, test } from 'vitest';
+import { silent } from '../../pocket-agent/test/helpers.ts';
+import { manifestOf, recordLog, servedOnStdio, writeFiles, writeInto } from './files.ts';
+
+const saying = (word: string) => `export class Tools { async say() { return "${word}"; } }`;
+
+function watch(root: string, options = {}): ToolFolder {
+  const folder = loadToolFolder(root, { logger: silent, watch: true, ...options });
+  onTestFinished(() => folder.close());
+  return folder;
+}
+
+/** Does something to the files and waits until the folder has noticed. */
+async function after(folder: ToolFolder, edit: () => void): Promise<void> {
+  const changed = Promise.withResolvers<void>();
+  const stop = folder.onChange(changed.resolve);
+  edit();
+  await changed.promise;
+  stop();
+}
+
+const say = async (folder: ToolFolder) => {
+  const { content } = await folder.callTool('say', {});
+  return content.map((block) => (block.type === 'text' ? block.text : block.type)).join();
+};
+const namesOf = async (folder: ToolFolder) => (await folder.listTools()).map(({ name }) => name);
+
+test('an edited tool serves the next call, and an agent sees another revision', async () => {
+  const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
+  const folder = watch(root);
+  expect(await say(folder)).toBe('one');
+  const { revision } = folder;
+  await after(folder, () => writeInto(root, 'A/tool.ts', saying('two')));
+  expect(await say(folder)).toBe('two');
+  expect(folder.revision).toBeGreaterThan(revision);
+  await after(folder, () => {
+    writeInto(root, 'A/manifest.yaml', manifestOf('say', 'shout'));
+    writeInto(root, 'A/tool.ts', 'export class Tools { async say() { return "a"; } async shout() { return "A"; } }');
+  });
+  expect(await namesOf(folder)).toEqual(['say', 'shout']);
+});
+
+test('a call under way ends on the code it began with, which is closed only then', async () => {
+  const code = (word: string) => `export class Tools {
+    constructor({ log }) { this.log = log; }
+    async say() { return "${word}"; }
+    async wait(_args, { progress, meta }) { progress({ progress: 0 }); await meta.until; return "${word}"; }
+    async close() { this.log("info", "closed ${word}"); }
+  }`;
+  const root = writeFiles({ 'A/manifest.yaml': manifestOf('say', 'wait'), 'A/tool.ts': code('old') });
+  const { logger, lines } = recordLog();
+  const folder = watch(root, { logger });
+  const until = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const waiting = folder.callTool('wait', {}, { meta: { until: until.promise }, progress: () => begun.resolve() });
+  await begun.promise;
+  await after(folder, () => writeInto(root, 'A/tool.ts', code('new')));
+  expect(await say(folder)).toBe('new');
+  expect(lines).toEqual([]);
+  until.resolve();
+  expect((await waiting).content).toEqual([{ type: 'text', text: 'old' }]);
+  await expect.poll(() => lines).toEqual(['info: [A] closed old']);
+});
+
+test.each([
+  ['manifest.yaml', 'tool_list: [', 'no good YAML'],
+  ['tool.ts', 'export class Tools {', 'an error: '],
+  [
+    'tool.ts',
+    'export class Tools { constructor() { throw new Error("no"); } async say() {} }',
+    'a constructor of Tools',
+  ],
+])('an edit that breaks %s is said, and what worked goes on until it is mended', async (file, broken, found) => {
+  const good = { 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') };
+  const root = writeFiles(good);
+  const folder = watch(root);
+  expect(await say(folder)).toBe('one');
+  await after(folder, () => writeInto(root, `A/${file}`, broken));
+  expect(folder.folders).toMatchObject([
+    {
+      name: 'A',
+      tools: [{ name: 'say' }],
+      problems: [{ file: join(root, 'A', file), found: expect.stringContaining(found) }],
+    },
+  ]);
+  expect(await say(folder)).toBe('one');
+  await folder.activate([]);
+  await folder.activate('all');
+  expect(folder.folders[0]?.problems).toHaveLength(1);
+  await after(folder, () => {
+    for (const [name, text] of Object.entries({ ...good, 'A/tool.ts': saying('two') })) writeInto(root, name, text);
+  });
+  expect(folder.folders).toMatchObject([{ name: 'A', problems: [] }]);
+  expect(await say(folder)).toBe('two');
+});
+
+test('a folder that was broken from the start is offered when it is mended', async () => {
+  const root = writeFiles({ 'A/manifest.yaml': '', 'A/tool.ts': saying('one') });
+  const folder = watch(root);
+  expect(await namesOf(folder)).toEqual([]);
+  await after(folder, () => writeInto(root, 'A/manifest.yaml', manifestOf('say')));
+  expect(await say(folder)).toBe('one');
+});
+
+test('folders come and go', async () => {
+  const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
+  const folder = watch(root);
+  expect(await namesOf(folder)).toEqual(['say']);
+  const prepared = writeFiles({
+    'B/manifest.yaml': manifestOf('b'),
+    'B/tool.ts': 'export class Tools { async b() {} }',
+  });
+  await after(folder, () => renameSync(join(prepared, 'B'), join(root, 'B')));
+  expect(await namesOf(folder)).toEqual(['say', 'b']);
+  await after(folder, () => rmSync(join(root, 'A'), { recursive: true }));
+  expect(await namesOf(folder)).toEqual(['b']);
+  expect(folder.folders.map(({ name }) => name)).toEqual(['B']);
+});
+
+test('one that another takes the place of is watched like the first', async () => {
+  const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
+  const prepared = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('two') });
+  const folder = watch(root);
+  expect(await say(folder)).toBe('one');
+  await after(folder, () => {
+    renameSync(join(root, 'A'), join(prepared, 'before'));
+    renameSync(join(prepared, 'A'), join(root, 'A'));
+  });
+  expect(await say(folder)).toBe('two');
+  await after(folder, () => writeInto(root, 'A/tool.ts', saying('three')));
+  expect(await say(folder)).toBe('three');
+});
+
+test('the whole path may go and come back', async () => {
+  const parent = writeFiles({ 'tools/A/manifest.yaml': manifestOf('say'), 'tools/A/tool.ts': saying('one') });
+  const warned = Promise.withResolvers<void>();
+  const logger = { ...silent, warn: () => warned.resolve() };
+  const folder = watch(join(parent, 'tools'), { logger });
+  expect(await say(folder)).toBe('one');
+  renameSync(join(parent, 'tools'), join(parent, 'away'));
+  await warned.promise;
+  expect(await say(folder)).toBe('one');
+  writeInto(parent, 'away/A/tool.ts', saying('two'));
+  await after(folder, () => renameSync(join(parent, 'away'), join(parent, 'tools')));
+  expect(await say(folder)).toBe('two');
+});
+
+test('a tool that writes beside its code, and a file that is only touched, reload nothing', async () => {
+  const counting = 'export class Tools { #n = 0; async say() { return String(++this.#n); } }';
+  const root = writeFiles({
+    'A/manifest.yaml': manifestOf('say'),
+    'A/tool.ts': counting,
+    'B/manifest.yaml': manifestOf('b'),
+    'B/tool.ts': 'export class Tools { async b() {} }',
+  });
+  const folder = watch(root);
+  expect(await say(folder)).toBe('1');
+  await after(folder, () => {
+    writeInto(root, 'A/notes.sqlite', 'data');
+    writeInto(root, 'A/cache/page.html', 'data');
+    utimesSync(join(root, 'A/tool.ts'), new Date(), new Date());
+    writeInto(root, 'B/tool.ts', 'export class Tools { async b() { return 1; } }');
+  });
+  expect(await say(folder)).toBe('2');
+});
+
+test('files that a tool imports from its folder are read again with it', async () => {
+  const root = writeFiles({
+    'A/manifest.yaml': manifestOf('say'),
+    'A/tool.ts': 'import { word } from "./words/word.ts"; export class Tools { async say() { return word; } }',
+    'A/words/word.ts': 'export const word: string = "one";',
+  });
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: { tools: servedOnStdio(root, '--watch') } },
+    logger: silent,
+  });
+  onTestFinished(() => client.close());
+  const said = async () => (await client.callTool('say', {})).content;
+  expect(await said()).toEqual([{ type: 'text', text: 'one' }]);
+  writeInto(root, 'A/words/word.ts', 'export const word: string = "two";');
+  await expect.poll(said).toEqual([{ type: 'text', text: 'two' }]);
+});
+
+test('a file above the folders is one for all of them, and stays as it is when one of them is edited', async () => {
+  const counting = (name: string, word: string) => `import { counter } from '../counter.ts';
+    export class Tools { async ${name}() { return '${word} ' + ++counter.count; } }`;
+  const root = writeFiles({
+    'counter.ts': 'export const counter: { count: number } = { count: 0 };',
+    'A/manifest.yaml': manifestOf('a'),
+    'A/tool.ts': counting('a', 'old'),
+    'B/manifest.yaml': manifestOf('b'),
+    'B/tool.ts': counting('b', 'other'),
+  });
+  const client = new PocketAgentClient({
+    mcpConfig: { mcpServers: { tools: servedOnStdio(root, '--watch') } },
+    logger: silent,
+  });
+  onTestFinished(() => client.close());
+  const told = async (name: string) => {
+    const { content } = await client.callTool(name, {});
+    return content.map((block) => (block.type === 'text' ? block.text : block.type)).join();
+  };
+  expect(await told('a')).toBe('old 1');
+  expect(await told('b')).toBe('other 2');
+  writeInto(root, 'A/tool.ts', counting('a', 'new'));
+  const counts: string[] = [];
+  const next = async () => {
+    const [word, count = ''] = (await told('a')).split(' ');
+    counts.push(count);
+    return word;
+  };
+  await expect.poll(next).toBe('new');
+  expect(counts).toEqual(counts.map((_, index) => String(3 + index)));
+});
+
+test('after close nothing is read again', async () => {
+  const root = writeFiles({ 'A/manifest.yaml': manifestOf('say'), 'A/tool.ts': saying('one') });
+  const folder = loadToolFolder(root, { logger: silent, watch: true });
+  const other = watch(root);
+  await Promise.all([folder.load(), other.load()]);
+  let changes = 0;
+  folder.onChange(() => changes++);
+  await folder.close();
+  folder.onChange(() => changes++);
+  await after(other, () => writeInto(root, 'A/tool.ts', saying('two')));
+  expect(changes).toBe(0);
+});
