@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
-const load = 'packages/pocket-agent/test/router-load.services.test.ts';
+const load = 'packages/pocket-agent/test/router/load.services.test.ts';
 const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
 
 export default defineConfig({

@@ -23,7 +23,7 @@ await using janitor = new PocketAgent({
   ],
   access: { confirm: 'destructive' },
 });
-const server = await janitor.asA2aServer({ tokens: { 'a-secret-of-both': 'admin' } });
+const server = janitor.asA2aServer({ tokens: { 'a-secret-of-both': 'admin' } });
 const { url, cardUrl } = await server.listen();
 const card = (await (await fetch(cardUrl)).json()) as { name: string; skills: { description: string }[] };
 console.log(`${card.name} is at ${url}: ${card.skills[0]?.description}`);

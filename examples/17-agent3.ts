@@ -1,5 +1,6 @@
 // Agent3 in a program: an agent of ours is registered, found by what it can do, called, and rated with the receipt.
 import assert from 'node:assert/strict';
+import '@pocket-agent/a2a'; // adds asA2aServer()
 import { openAgent3 } from '@pocket-agent/agent3';
 import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -11,7 +12,7 @@ await using poet = new PocketAgent({
     roleDescription: 'Writes short verse about anything',
   },
 });
-const server = await poet.asA2aServer();
+const server = poet.asA2aServer();
 const { cardUrl } = await server.listen();
 
 const agent3 = await openAgent3({ file: ':memory:', allowHosts: ['127.0.0.1'] });

@@ -1,7 +1,7 @@
 // The options of `npm test` as those of Vitest.
 
 /** The agent itself: run, step, hooks, tools, access. Some seconds. */
-export const quickTests = ['agent-', 'ported-code', 'sub-agents', 'tool-results', 'access.test', 'budgets'].map(
+export const quickTests = ['agent/', 'tools/tool-results', 'access/access.test'].map(
   (name) => `packages/pocket-agent/test/${name}`,
 );
 

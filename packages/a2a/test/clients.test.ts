@@ -22,7 +22,7 @@ describe.each(bindings)('a client that ends every path with a slash (%s)', (bind
 });
 
 test('a trailing slash is ignored under the path of a mounted server, too', async () => {
-  const server = await world.agent(['found']).asA2aServer({ url: 'https://example.com/helper/' });
+  const server = world.agent(['found']).asA2aServer({ url: 'https://example.com/helper/' });
   for (const path of ['/helper/a2a/rest/message:send/', '/a2a/rest/message:send/']) {
     const response = await server.fetch(
       new Request(`https://example.com${path}`, {

@@ -522,7 +522,7 @@ test.each([
 
 test('a remote agent that is back is used by the very next run', async () => {
   const served = scriptedAgent([], { agentConfig: { name: 'Remote' } }).agent;
-  const server = await served.asA2aServer();
+  const server = served.asA2aServer();
   const first = await server.listen();
   await first.close();
   const { agent, model } = scriptedAgent(['away', 'back'], {

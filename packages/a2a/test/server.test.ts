@@ -342,7 +342,7 @@ describe('a door that is guarded', () => {
       [{}, { authenticate: null }, 'The "authenticate" of the server is null'],
     ];
     for (const [made, listening, words] of doors) {
-      const server = await world.agent([]).asA2aServer(made);
+      const server = world.agent([]).asA2aServer(made);
       await expect(server.listen(listening)).rejects.toThrow(words);
     }
   });
@@ -367,7 +367,7 @@ describe('a door that is guarded', () => {
   });
 
   test('lets nobody in by another name or from a page of somebody else, and nothing too large', async () => {
-    const server = await world.agent([]).asA2aServer({ maxBodyBytes: 1_000 });
+    const server = world.agent([]).asA2aServer({ maxBodyBytes: 1_000 });
     const { url, cardUrl } = await server.listen();
     const stranger = await server.fetch(new Request('http://evil.example/.well-known/agent-card.json'));
     expect(stranger.status).toBe(403);
@@ -532,8 +532,8 @@ test('a store that fails is not told of outside, and does not stop a task', asyn
 test('what it is made with, and where it listens, is checked', async () => {
   const wrong = (options: object) => options as never;
   const agent = world.agent([]);
-  await expect(agent.asA2aServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
-  const server = await agent.asA2aServer();
+  expect(() => agent.asA2aServer(wrong({ profil: 'reader' }))).toThrow('Did you mean "profile"?');
+  const server = agent.asA2aServer();
   await expect(server.listen(wrong({ prot: 5 }))).rejects.toThrow(
     'listen() has no option "prot". Did you mean "port"?',
   );
@@ -549,7 +549,7 @@ test('what it is made with, and where it listens, is checked', async () => {
 });
 
 test('a handler inside another server is found where its url says', async () => {
-  const { fetch: serve } = await world.agent(['embedded']).asA2aServer({ url: 'https://agents.example.com/helper' });
+  const { fetch: serve } = world.agent(['embedded']).asA2aServer({ url: 'https://agents.example.com/helper' });
   const card = await serve(new Request('https://agents.example.com/helper/.well-known/agent-card.json'));
   const { supportedInterfaces } = (await card.json()) as { supportedInterfaces: { url: string }[] };
   const [rpcUrl, restUrl] = supportedInterfaces.map(({ url }) => url);

@@ -1,6 +1,7 @@
-// The version of this package.
-import { versionIn } from '@pocket-agent/kit';
+// The version of this package. Imports nothing of ours: `pocket-agent --version` answers at once.
+import { readFileSync } from 'node:fs';
 
 export function packageVersion(): string {
-  return versionIn(new URL('../package.json', import.meta.url));
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return String(version);
 }

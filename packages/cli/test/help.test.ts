@@ -111,7 +111,7 @@ describe('cold start', () => {
     const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env: folder.env, encoding: 'utf8' });
     const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
     expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
-      flag === '--help' ? ['cli/help.ts', 'cli/main.ts'] : ['cli/main.ts', 'kit/late-node.ts', 'kit/version.ts'],
+      flag === '--help' ? ['command-line/help.ts', 'main.ts'] : ['main.ts', 'version.ts'],
     );
   });
 });

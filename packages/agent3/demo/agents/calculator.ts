@@ -1,4 +1,5 @@
 // A PocketAgent with a tool, served over A2A in one line; whoever calls it must show a token.
+import '@pocket-agent/a2a';
 import { PocketAgent, tool } from 'pocket-agent';
 import { untilStopped } from './until-stopped.ts';
 
@@ -17,7 +18,7 @@ const agent = new PocketAgent({
     }),
   ],
 });
-const server = await agent.asA2aServer();
+const server = agent.asA2aServer();
 const { url } = await server.listen({ token: process.env.DEMO_TOKEN ?? '' });
 untilStopped(`${url}/`, async () => {
   await server.close();

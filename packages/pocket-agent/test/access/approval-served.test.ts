@@ -1,4 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import '@pocket-agent/a2a';
 import { type ApprovalRequest, type HttpServer, PocketAgent, PocketAgentClient, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -336,7 +337,7 @@ describe('who says yes to what a served agent wants to do', () => {
   test('anything else is refused', async () => {
     const { agent } = servedAgent();
     const approvals = 'owner' as 'own';
-    for (const serve of [() => agent.asMcpServer({ approvals }), () => agent.asA2aServer({ approvals })])
+    for (const serve of [() => agent.asMcpServer({ approvals }), async () => agent.asA2aServer({ approvals })])
       await expect(serve()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('own') });
   });
 });
@@ -345,6 +346,6 @@ test('one token is not both the token of everybody and one with a profile', asyn
   const { agent } = servedAgent();
   const refused = { code: 'CONFIG_INVALID', message: expect.stringContaining('keep it in one of them') };
   await expect(listen(agent, { token: 'same', tokens: { same: 'reader' } })).rejects.toMatchObject(refused);
-  const a2a = await agent.asA2aServer({ token: 'same', tokens: { same: 'reader' } });
+  const a2a = agent.asA2aServer({ token: 'same', tokens: { same: 'reader' } });
   await expect(a2a.listen()).rejects.toMatchObject(refused);
 });

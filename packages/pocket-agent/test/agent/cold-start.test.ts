@@ -28,7 +28,7 @@ function modulesOf(program: string): string[] {
   return urls.map(String).filter((url) => !url.startsWith('data:'));
 }
 
-const isOurs = (url: string) => url.includes('/packages/pocket-agent/src/');
+const isOurs = (url: string) => /\/packages\/(pocket-agent|kit)\/src\//.test(url);
 
 test('import "pocket-agent" loads no other package', () => {
   const urls = modulesOf(`await import('pocket-agent');`);

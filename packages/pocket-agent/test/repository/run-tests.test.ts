@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { quickTests, vitestArguments } from '../../../../scripts/test-arguments.ts';
 
 test('npm test -- --quick names test files that exist, and only some of them', () => {
-  const files = readdirSync(fileURLToPath(new URL('.', import.meta.url)))
+  const files = readdirSync(fileURLToPath(new URL('..', import.meta.url)), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `packages/pocket-agent/test/${name}`);
   for (const start of quickTests) expect(files.filter((file) => file.startsWith(start))).not.toEqual([]);

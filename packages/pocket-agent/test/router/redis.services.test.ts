@@ -68,7 +68,7 @@ class Hammer {
   readonly ended: Promise<unknown[]>;
 
   constructor(options: Partial<HammerOptions> = {}) {
-    const script = fileURLToPath(new URL('fixtures/rate-hammer.ts', import.meta.url));
+    const script = fileURLToPath(new URL('../fixtures/programs/rate-hammer.ts', import.meta.url));
     const all: HammerOptions = {
       redisUrl: `redis://127.0.0.1:${port}`,
       windowMs: WINDOW_MS,

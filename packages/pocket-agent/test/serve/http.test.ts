@@ -8,6 +8,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport as TransportV1 } from '@modelcontextprotocol/sdk/shared/transport.js';
+import '@pocket-agent/a2a';
 import { type AgentServerOptions, type HttpServerOptions, PocketAgent, type PocketAgentOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -609,7 +610,7 @@ describe('the end', () => {
   });
 
   test('a program ends by itself after close()', async () => {
-    const script = fileURLToPath(new URL('fixtures/served-over-http.ts', import.meta.url));
+    const script = fileURLToPath(new URL('../fixtures/programs/served-over-http.ts', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, ['-C', 'pocket-agent/source', script], {
       timeout: 55_000,
     });
