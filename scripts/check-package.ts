@@ -51,12 +51,8 @@ const bundled = `
   const files = [];
   registerHooks({ load: (url, context, next) => { files.push(url); return next(url, context); } });
   const { PocketAgentClient, PocketError } = await import('pocket-agent');
-  const own = files.filter((url) => url.includes('/pocket-agent/dist/'));
+  const own = files.filter((url) => /\\/(pocket-agent|kit)\\/dist\\//.test(url));
   assert.ok(own.length <= 4, 'import loads ' + own.length + ' files: ' + own.join(', '));
-  const { loadToolFolder } = await import('@pocket-agent/tool-folder');
-  await assert.rejects(async () => loadToolFolder('./nowhere').listTools(), PocketError);
-  const { remoteAgent } = await import('@pocket-agent/a2a');
-  assert.throws(() => remoteAgent('nowhere'), PocketError);
   const mcpConfig = { mcpServers: { gone: { url: 'http://127.0.0.1:9/' } } };
   const client = new PocketAgentClient({ mcpConfig });
   await assert.rejects(client.readResource('gone', 'file:///nothing'), PocketError);
@@ -68,9 +64,9 @@ const traced = `
   import { PocketAgent } from 'pocket-agent';
   try { new PocketAgent({ agentConfig: {} }); } catch (error) { console.log(error.stack); }`;
 
-/** The first example of the README, compiled and run, and the command. */
+/** The first example of the README, compiled and run. */
 function checkPocketAgent(packages: string[]): void {
-  const folder = install({ name: 'pocket-agent', packages, mostPackages: 30 });
+  const folder = install({ name: 'pocket-agent', packages, mostPackages: 25 });
   add(folder, 'typescript@7.0.2', '@types/node@24');
   const [, example = ''] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
   writeFileSync(join(folder, 'example.ts'), example);
@@ -84,7 +80,21 @@ function checkPocketAgent(packages: string[]): void {
 
   const trace = run(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', traced], folder);
   assert.match(trace, /src\/agent\/agent-config\.ts:\d+/, 'Source maps do not lead to the TypeScript.');
+}
 
+/** Errors are the same class from every package. */
+const shared = `
+  import assert from 'node:assert/strict';
+  import { PocketError } from 'pocket-agent';
+  import { loadToolFolder } from '@pocket-agent/tool-folder';
+  import { remoteAgent } from '@pocket-agent/a2a';
+  await assert.rejects(async () => loadToolFolder('./nowhere').listTools(), PocketError);
+  assert.throws(() => remoteAgent('nowhere'), PocketError);`;
+
+/** The command, with its documentation and included tool folders. */
+function checkCommand(packages: string[]): void {
+  const folder = install({ name: 'cli', packages, mostPackages: 36 });
+  run(process.execPath, ['--input-type=module', '-e', shared], folder);
   const bin = join(folder, 'node_modules/.bin/pocket-agent');
   const asked = run(process.execPath, [bin, '--quiet', '--model', 'demo', 'What is 6 * 7?'], folder);
   console.log(asked.trim());
@@ -96,7 +106,7 @@ function checkPocketAgent(packages: string[]): void {
 
 /** The command, with nothing set and with a Mattermost that a real client asks through it. */
 async function checkMattermost(packages: string[]): Promise<void> {
-  const folder = install({ name: 'mattermost', packages, mostPackages: 9 });
+  const folder = install({ name: 'mattermost', packages, mostPackages: 10 });
   const npx = ['--no-install', 'mcp-server-mattermost'];
   const manifest = readFileSync(join(root, 'packages/mattermost/package.json'), 'utf8');
   assert.equal(run('npx', [...npx, '--version'], folder).trim(), JSON.parse(manifest).version);
@@ -155,14 +165,16 @@ function checkDiscord(packages: string[]): void {
 
 try {
   run('npm', ['run', '--silent', 'build'], root);
-  const agent = pack('pocket-agent');
-  const http = pack('@pocket-agent/http');
-  const store = pack('@pocket-agent/store');
-  checkPocketAgent([agent, http]);
-  await checkMattermost([pack('@pocket-agent/mattermost'), http]);
-  await checkAgent3([pack('@pocket-agent/agent3'), agent, http, store]);
-  checkDiscord([pack('@pocket-agent/discord'), agent, http, store]);
+  const [kit = '', http = '', store = '', a2a = '', folders = ''] = ['kit', 'http', 'store', 'a2a', 'tool-folder'].map(
+    (name) => pack(`@pocket-agent/${name}`),
+  );
+  const library = [pack('pocket-agent'), kit, http];
+  checkPocketAgent(library);
+  checkCommand([pack('@pocket-agent/cli'), ...library, a2a, folders]);
+  await checkMattermost([pack('@pocket-agent/mattermost'), kit, http]);
+  await checkAgent3([pack('@pocket-agent/agent3'), ...library, store, a2a]);
+  checkDiscord([pack('@pocket-agent/discord'), ...library, store, folders]);
 } finally {
   rmSync(workshop, { recursive: true, force: true });
 }
-console.log('4 passed, 0 failed');
+console.log('5 passed, 0 failed');

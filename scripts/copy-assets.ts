@@ -22,8 +22,8 @@ for (const name of readdirSync(packages)) {
   for (const file of Object.values(bin)) chmodSync(join(packages, name, file), 0o755);
 }
 
-const agent = join(packages, 'pocket-agent');
-cpSync(join(root, 'README.md'), join(agent, 'README.md'));
+const command = join(packages, 'cli');
+cpSync(join(root, 'README.md'), join(command, 'README.md'));
 for (const name of readdirSync(join(root, 'docs'))) {
-  if (extname(name) === '.md') cpSync(join(root, 'docs', name), join(agent, 'docs', name));
+  if (extname(name) === '.md') cpSync(join(root, 'docs', name), join(command, 'docs', name));
 }

@@ -1,52 +1,60 @@
-// The structure: folders of the library are layers, and AGENTS.md lists the folders there are.
+// The structure: packages and their folders are layers, folders are small, and AGENTS.md lists them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
-const src = join(root, 'packages/pocket-agent/src');
-const MOST_FILES = 15;
+const MAX_FILES = 15;
 
-/** A folder may import values only from folders before it. */
-const layers = [
-  'kit',
-  'demo',
-  'base',
-  'model',
-  'access',
-  'cost',
-  'router',
-  'tools',
-  'mcp',
-  'agent',
-  'serve',
-  'a2a',
-  'tool-folder',
-  'folders',
-  'builtin-server',
-  'cli',
-];
-/** Programs in the library's package until they have packages of their own; these may have more files. */
-const programs = ['a2a', 'tool-folder', 'cli'];
+/** What each package may import of the others. */
+const packages: Record<string, readonly string[]> = {
+  kit: [],
+  http: ['kit'],
+  store: ['kit'],
+  'pocket-agent': ['kit', 'http'],
+  a2a: ['kit', 'http', 'pocket-agent'],
+  'tool-folder': ['kit', 'http', 'pocket-agent'],
+  cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder'],
+  mattermost: ['kit', 'http', 'pocket-agent'],
+  agent3: ['kit', 'http', 'store', 'pocket-agent', 'a2a'],
+  discord: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
+};
 
-const files = sourceFiles(src);
+/** Folders of the library: each may import those before it. */
+const layers = ['base', 'demo', 'model', 'access', 'cost', 'router', 'tools', 'mcp', 'agent', 'serve'];
 
-test('every folder of the library has a layer', () => {
-  expect([...new Set(files.map(layerName))].filter((name) => name !== '.').sort()).toEqual([...layers].sort());
+test('every package has a row here', () => {
+  expect(readdirSync(join(root, 'packages')).sort()).toEqual(Object.keys(packages).sort());
 });
 
-test.each(layers)('%s imports values only from layers below it', (layer) => {
-  const wrong = files
-    .filter((file) => layerName(file) === layer)
-    .flatMap((file) => valueImports(file).map((imported) => ({ file, imported })))
-    .filter(({ imported }) => layers.indexOf(layerName(imported)) > layers.indexOf(layer));
+test.each(Object.entries(packages))('%s imports only the packages below it', (name, allowed) => {
+  const own = name === 'pocket-agent' ? name : `@pocket-agent/${name}`;
+  const found = sourceFiles(name).flatMap((file) => importsOf(name, file).map(({ path }) => ({ file, path })));
+  const wrong = found.filter(({ path }) => {
+    const imported = /^(?:@pocket-agent\/([a-z0-9-]+)|(pocket-agent))(?:\/|$)/.exec(path);
+    return imported && !path.startsWith(own) && !allowed.includes(imported[1] ?? imported[2] ?? '');
+  });
   expect(wrong).toEqual([]);
 });
 
-test('a folder of the library has at most 15 files', () => {
-  const counts = Map.groupBy(files, (file) => dirname(file));
-  const large = [...counts].filter(([folder, { length }]) => length > MOST_FILES && !programs.includes(folder));
+test('every folder of the library has a layer', () => {
+  expect([...new Set(sourceFiles('pocket-agent').map(layerOf))].sort()).toEqual(['.', ...layers].sort());
+});
+
+test.each(layers)('%s imports values only from layers below it', (layer) => {
+  const wrong = sourceFiles('pocket-agent')
+    .filter((file) => layerOf(file) === layer)
+    .flatMap((file) => importsOf('pocket-agent', file).map((found) => ({ file, ...found })))
+    .filter(({ path, isType }) => path.startsWith('.') && !isType)
+    .map(({ file, path }) => ({ file, imported: normalize(join(dirname(file), path)) }))
+    .filter(({ imported }) => layers.indexOf(layerOf(imported)) > layers.indexOf(layer));
+  expect(wrong).toEqual([]);
+});
+
+test.each(['pocket-agent', 'kit', 'cli', 'tool-folder', 'store'])('a folder of %s has at most 15 files', (name) => {
+  const counts = Map.groupBy(sourceFiles(name), (file) => dirname(file));
+  const large = [...counts].filter(([, { length }]) => length > MAX_FILES);
   expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
 });
 
@@ -55,33 +63,40 @@ test('AGENTS.md lists the packages and their folders, and fits in 6 kB', () => {
   const [, list = ''] = text.split('```');
   let inside = '';
   const listed = list.split('\n').flatMap((line) => {
-    const [, indent = '', name = ''] = /^( *)(\S+)/.exec(line) ?? [];
-    if (indent === '') inside = name.startsWith('packages/') ? name : '';
-    return inside === '' ? [] : [indent === '' ? name : join(inside, name)];
+    const [first = '', ...others] = line.trim().split(/ +/);
+    if (!line.startsWith(' ')) inside = first.startsWith('packages/') ? first : '';
+    if (inside === '' || inside === first) return inside === '' ? [] : [first];
+    const more = others.slice(0, others.findIndex((word) => !word.endsWith('/')) >>> 0);
+    return [first, ...more].map((name) => join(inside, name));
   });
-  const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/src`);
-  const folders = packages.flatMap((path) => [path, ...subfolders(path)]);
+  const folders = Object.keys(packages)
+    .map((name) => `packages/${name}/src`)
+    .flatMap((path) => [path, ...subfolders(path)]);
   expect(listed.map((name) => name.replace(/\/$/, '')).sort()).toEqual(folders.sort());
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(6_000);
 });
 
-function sourceFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+function sourceFiles(name: string): string[] {
+  const src = join(root, 'packages', name, 'src');
+  return readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 }
 
-function layerName(file: string): string {
+function layerOf(file: string): string {
   const [first = ''] = file.split(sep);
   return first.endsWith('.ts') ? '.' : first;
 }
 
-function valueImports(file: string): string[] {
-  const text = readFileSync(join(src, file), 'utf8');
-  const statements = text.matchAll(/^(?:import|export) (?!type )([^;]*?)from '(\.[^']+)';/gms);
-  return [...statements].flatMap(([, names = '', path = '']) => {
-    const listed = /\{([^}]*)\}/s.exec(names)?.[1];
-    const onlyTypes = listed?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type '));
-    return onlyTypes ? [] : [normalize(join(dirname(file), path))];
+/** The imports of a file, static and dynamic. A statement whose names are all types is a type import. */
+function importsOf(name: string, file: string): { path: string; isType: boolean }[] {
+  const text = readFileSync(join(root, 'packages', name, 'src', file), 'utf8');
+  const statements = text.matchAll(/^(?:import|export) (type )?(?:([^;'"]*?)from )?'([^']+)';/gms);
+  const fixed = [...statements].map(([, type, names = '', path = '']) => {
+    const listed = /\{([^}]*)\}/s.exec(names)?.[1]?.split(',');
+    const onlyTypes = listed?.every((each) => each.trim() === '' || each.trim().startsWith('type ')) ?? false;
+    return { path, isType: type !== undefined || onlyTypes };
   });
+  const dynamic = [...text.matchAll(/\bimport\('(@pocket-agent[^']*|pocket-agent[^']*)'\)/g)];
+  return [...fixed, ...dynamic.map(([, path = '']) => ({ path, isType: false }))];
 }
 
 /** Without tool folders, which have a manifest. */
