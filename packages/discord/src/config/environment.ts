@@ -1,8 +1,8 @@
 // Variables of the environment as options; all that is wrong with them is told at once.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Capability, type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
+import { type Capability, type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
 import { jsonLogger, type LogLevel, logLevels } from '../base/logger.ts';
 import { nameFault } from './models.ts';

@@ -1,7 +1,6 @@
 // The tool folders that can be chosen. Folders come and go while the bot runs; each is loaded when it is first used.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Capability, Logger, ToolSource } from 'pocket-agent';
 import {
   bundledFolderPath,
   bundledFolders,
@@ -12,6 +11,7 @@ import {
   type ToolFolder,
   type ToolFolderOptions,
 } from '@pocket-agent/tool-folder';
+import type { Capability, Logger, ToolSource } from 'pocket-agent';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
 import { failedTool } from './tool-errors.ts';
 

@@ -16,7 +16,7 @@ const packages: Record<string, readonly string[]> = {
   a2a: ['kit', 'http', 'pocket-agent'],
   'tool-folder': ['kit', 'http', 'pocket-agent'],
   cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder'],
-  mattermost: ['kit', 'http', 'pocket-agent'],
+  mattermost: ['kit', 'http', 'pocket-agent', 'tool-folder'],
   agent3: ['kit', 'http', 'store', 'pocket-agent', 'a2a'],
   discord: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
 };
@@ -66,8 +66,8 @@ test('AGENTS.md lists the packages and their folders, and fits in 6 kB', () => {
     const [first = '', ...others] = line.trim().split(/ +/);
     if (!line.startsWith(' ')) inside = first.startsWith('packages/') ? first : '';
     if (inside === '' || inside === first) return inside === '' ? [] : [first];
-    const more = others.slice(0, others.findIndex((word) => !word.endsWith('/')) >>> 0);
-    return [first, ...more].map((name) => join(inside, name));
+    const end = others.findIndex((word) => !word.endsWith('/'));
+    return [first, ...others.slice(0, end < 0 ? undefined : end)].map((name) => join(inside, name));
   });
   const folders = Object.keys(packages)
     .map((name) => `packages/${name}/src`)

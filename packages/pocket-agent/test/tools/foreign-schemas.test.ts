@@ -260,6 +260,7 @@ test('a program in one file, which lacks the program of the checks, is told what
   await build({
     input: entry,
     platform: 'node',
+    resolve: { conditionNames: ['pocket-agent/source', 'node', 'import', 'default'] },
     output: { file, format: 'esm', codeSplitting: false },
     logLevel: 'silent',
   });
