@@ -29,7 +29,7 @@ export interface ApiOptions {
   receivePush?: (request: Request) => Promise<Response>;
 }
 
-const MOST_BYTES = 4_000_000;
+const MAX_BYTES = 4_000_000;
 const WEEK_MS = 7 * 86_400_000;
 
 export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): Hono {
@@ -38,8 +38,8 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
   app.use(
     '/api/*',
     bodyLimit({
-      maxSize: MOST_BYTES,
-      onError: () => refusal({ status: 413, code: 'TOO_LARGE', message: `A request has at most ${MOST_BYTES} bytes` }),
+      maxSize: MAX_BYTES,
+      onError: () => refusal({ status: 413, code: 'TOO_LARGE', message: `A request has at most ${MAX_BYTES} bytes` }),
     }),
   );
   app.use('/api/*', async (context, next) => {

@@ -24,7 +24,7 @@ export function cleanLine(text: string, most: number, redactor = new Redactor())
 }
 
 const REMOVED = '[secret removed]';
-const SHORTEST_SECRET = 4;
+const MIN_SECRET_LENGTH = 4;
 /** From here on a search by Node itself takes as long as text and secret multiplied, if they repeat themselves. */
 const LONG_SECRET = 200;
 
@@ -39,7 +39,7 @@ export class Redactor {
       encodeURIComponent(secret),
       Buffer.from(secret).toString('base64'),
     ]);
-    const all = new Set([...this.#secrets, ...forms.filter(({ length }) => length >= SHORTEST_SECRET)]);
+    const all = new Set([...this.#secrets, ...forms.filter(({ length }) => length >= MIN_SECRET_LENGTH)]);
     this.#secrets = [...all].sort((one, other) => other.length - one.length);
   }
 

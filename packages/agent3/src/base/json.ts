@@ -1,14 +1,14 @@
 // Reads JSON written by others, whose shape is not known.
 
 /** Levels of JSON that strangers hand in. */
-export const DEEPEST = 100;
+export const MAX_DEPTH = 100;
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What is nested deeper cannot be written as JSON again. Looks no further than it must. */
-export function isTooDeep(value: unknown, levels = DEEPEST): boolean {
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1));
 }

@@ -4,7 +4,7 @@ import { Agent3Error } from './agent3-error.ts';
 import type { TaskRequest } from './types.ts';
 
 /** Of base64, so that a call with files and a message fits into one request to a hub. */
-const MOST_FILE_CHARACTERS = 3_000_000;
+const MAX_FILE_CHARACTERS = 3_000_000;
 
 const RETRIES =
   'Default 1. Sent again after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
@@ -60,15 +60,15 @@ export const callRequest = z.strictObject({
       z.strictObject({
         name: z.string().max(255),
         mediaType: z.string().max(100),
-        base64: z.string().max(MOST_FILE_CHARACTERS),
+        base64: z.string().max(MAX_FILE_CHARACTERS),
       }),
     )
     .max(10)
-    .refine((files) => files.reduce((sum, { base64 }) => sum + base64.length, 0) <= MOST_FILE_CHARACTERS, {
-      error: `all files together have at most ${MOST_FILE_CHARACTERS} characters of base64`,
+    .refine((files) => files.reduce((sum, { base64 }) => sum + base64.length, 0) <= MAX_FILE_CHARACTERS, {
+      error: `all files together have at most ${MAX_FILE_CHARACTERS} characters of base64`,
     })
     .optional()
-    .describe(`Together at most ${MOST_FILE_CHARACTERS} characters of base64`),
+    .describe(`Together at most ${MAX_FILE_CHARACTERS} characters of base64`),
   skillId: z.string().max(200).optional(),
   taskId: z.string().max(500).optional().describe('taskHandle of an answer: the message goes on with that task'),
   contextId: z.string().max(500).optional().describe('contextId of an answer: one more message in that conversation'),

@@ -9,7 +9,7 @@ import type { Errand } from './errand.ts';
 import { costOf } from './price.ts';
 import type { Tickets } from './tickets.ts';
 
-const LONGEST_NAME = 200;
+const MAX_NAME_LENGTH = 200;
 
 interface AnswerOptions {
   limits: ResultLimits;
@@ -78,7 +78,7 @@ export function recordOf(errand: Errand, response: CallResponse, request: CallRe
 /** Callers may pass anything; values that are not names are left out. */
 function userAgentIn({ metadata }: CallRequest): string | undefined {
   const given: unknown = metadata?.userAgentId;
-  const name = typeof given === 'string' ? cleanLine(given, LONGEST_NAME) : '';
+  const name = typeof given === 'string' ? cleanLine(given, MAX_NAME_LENGTH) : '';
   return name === '' ? undefined : name;
 }
 

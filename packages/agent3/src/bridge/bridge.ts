@@ -6,7 +6,7 @@ import { localOwner } from '../base/owner-tokens.ts';
 import type { Caller, CallOptions, CallRequest, CallResponse, KnownTask, TaskRequest } from '../base/types.ts';
 import { answerOf, recordOf } from './answer.ts';
 import type { Bridge, BridgeOptions } from './bridge-options.ts';
-import { checkRequest, checkTimeout, LONGEST_TIMEOUT_MS, readInput } from './content/input.ts';
+import { checkRequest, checkTimeout, MAX_TIMEOUT_MS, readInput } from './content/input.ts';
 import { makeSchemaCheck } from './content/input-schema.ts';
 import { estimatedTokens } from './content/tokens.ts';
 import { type DeliveryOptions, deliver, follow } from './delivery.ts';
@@ -16,20 +16,20 @@ import { checkSamePrice } from './price.ts';
 import { Pushes, pushedTask } from './pushes.ts';
 import { TaskBook, unknownTask } from './task-book.ts';
 import { Tickets } from './tickets.ts';
-import { Deadline, USUAL_TIMEOUT_MS } from './wire/deadline.ts';
+import { DEFAULT_TIMEOUT_MS, Deadline } from './wire/deadline.ts';
 
 export type { ApprovalQuestion, Bridge, BridgeOptions } from './bridge-options.ts';
 
 type Look = Exclude<TaskRequest['action'], 'reply'>;
 
-const USUAL_RETRIES = 1;
-const USUAL_RETRY_DELAY_MS = 500;
-const USUAL_LIMITS = { bytes: 256 * 1024, parts: 100 };
+const DEFAULT_RETRIES = 1;
+const DEFAULT_RETRY_DELAY_MS = 500;
+const DEFAULT_LIMITS = { bytes: 256 * 1024, parts: 100 };
 const CANCEL_MS = 2000;
 /** Of one answer on the wire, a whole stream included. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 /** Read to learn the state of a task that is larger than that. */
-const MOST_LARGE_BYTES = 16 * MOST_BYTES;
+const MAX_LARGE_BYTES = 16 * MAX_BYTES;
 
 export function createBridge(options: BridgeOptions): Bridge {
   return new A2aBridge(options);
@@ -50,8 +50,8 @@ class A2aBridge implements Bridge {
   constructor(options: BridgeOptions) {
     const { directory, network, pushUrl, key, logger, now = Date.now } = options;
     this.#options = options;
-    this.#fetch = makeFetch({ maxBytes: MOST_BYTES, ...network, redirects: 'refuse' });
-    this.#fetchLarge = makeFetch({ ...network, maxBytes: MOST_LARGE_BYTES, redirects: 'refuse' });
+    this.#fetch = makeFetch({ maxBytes: MAX_BYTES, ...network, redirects: 'refuse' });
+    this.#fetchLarge = makeFetch({ ...network, maxBytes: MAX_LARGE_BYTES, redirects: 'refuse' });
     this.#gate = new Gate(options, { fetch: this.#fetch, fetchLarge: this.#fetchLarge });
     this.#tickets = new Tickets(key);
     this.#tasks = new TaskBook({ directory, tickets: this.#tickets, now });
@@ -159,7 +159,7 @@ class A2aBridge implements Bridge {
       const fitting = target === found ? parts : await readInput(request, target.agent.card, check);
       const reached = await this.#gate.reach(errand, target, skillId);
       const delivery = {
-        retries: metadata.retries ?? USUAL_RETRIES,
+        retries: metadata.retries ?? DEFAULT_RETRIES,
         retryDelayMs: this.#retryDelayMs,
         streams: mode !== 'start' && metadata.streaming !== false && errand.can('streaming'),
       };
@@ -213,7 +213,7 @@ class A2aBridge implements Bridge {
     });
     const { peer } = reached;
     errand.take({ kind: 'task', task });
-    const delivery = { retries: USUAL_RETRIES, retryDelayMs: this.#retryDelayMs, streams: errand.can('streaming') };
+    const delivery = { retries: DEFAULT_RETRIES, retryDelayMs: this.#retryDelayMs, streams: errand.can('streaming') };
     if (action !== 'wait' || errand.collected.isAnswered) return;
     const updates = delivery.streams ? peer.subscribe(known.taskId, signal) : undefined;
     await this.#follow(errand, reached, { ...delivery, updates });
@@ -232,11 +232,11 @@ class A2aBridge implements Bridge {
   }
 
   #start(about: { agentId: string; caller: Caller; timeoutMs?: number; options: CallOptions }): Errand {
-    const { agentId, caller, timeoutMs = USUAL_TIMEOUT_MS, options } = about;
+    const { agentId, caller, timeoutMs = DEFAULT_TIMEOUT_MS, options } = about;
     const { signal, onProgress } = options;
-    const isUsable = timeoutMs >= 1 && timeoutMs <= LONGEST_TIMEOUT_MS; // else it is refused as soon as it is read
+    const isUsable = timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS; // else it is refused as soon as it is read
     const closing = this.#closing.signal;
-    const deadline = new Deadline({ timeoutMs: isUsable ? timeoutMs : USUAL_TIMEOUT_MS, signal, closing });
+    const deadline = new Deadline({ timeoutMs: isUsable ? timeoutMs : DEFAULT_TIMEOUT_MS, signal, closing });
     const startedAt = (this.#options.now ?? Date.now)();
     const taskHandle = this.#tickets.newHandle();
     return new Errand({ agentId, caller, deadline, startedAt, taskHandle, onProgress });
@@ -261,7 +261,7 @@ class A2aBridge implements Bridge {
     failure: CallFailure | undefined,
     action?: TaskRequest['action'],
   ): Promise<CallResponse> {
-    const limits = { ...USUAL_LIMITS, ...this.#options.limits };
+    const limits = { ...DEFAULT_LIMITS, ...this.#options.limits };
     const response = answerOf(errand, failure, { limits, tickets: this.#tickets, action });
     await this.#settle(errand, errand.mayHaveCost(failure) ? response.metadata.cost : 0);
     const isUnfinished = response.task !== undefined && !errand.collected.isOver;
@@ -304,7 +304,7 @@ class A2aBridge implements Bridge {
   }
 
   get #retryDelayMs(): number {
-    return this.#options.retryDelayMs ?? USUAL_RETRY_DELAY_MS;
+    return this.#options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS;
   }
 }
 

@@ -15,7 +15,7 @@ export interface DeliveryOptions {
 }
 
 const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 2000;
+const MAX_PAUSE_MS = 2000;
 
 /** Sends the message; what the first answer is, the errand has then. More of it may come by what this returns. */
 export async function deliver(
@@ -86,7 +86,7 @@ async function followOn(errand: Errand, { peer }: Pick<Reached, 'peer'>, followi
   const { collected, deadline } = errand;
   const { retries, retryDelayMs, wake } = following;
   let { streams, updates } = following;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.8, LONGEST_PAUSE_MS)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.8, MAX_PAUSE_MS)) {
     if (updates) streams = (await takeAll(errand, updates)) && streams;
     updates = undefined;
     if (collected.isAnswered) return;

@@ -13,7 +13,7 @@ import type { Peer } from './wire/peer.ts';
 import type { Update } from './wire/wire.ts';
 
 /** Characters of one progress. */
-const LONGEST_TOLD = 2000;
+const MAX_PROGRESS_LENGTH = 2000;
 
 interface ErrandOptions {
   agentId: string;
@@ -116,7 +116,7 @@ export class Errand {
       return;
     }
     if (this.collected.isAnswered) this.tellRest();
-    this.#tell({ message: textOf(partsOf(update), this.redactor, LONGEST_TOLD).trim() });
+    this.#tell({ message: textOf(partsOf(update), this.redactor, MAX_PROGRESS_LENGTH).trim() });
   }
 
   /** An answer that is complete has been charged for, so it is kept. */
@@ -141,7 +141,7 @@ export class Errand {
     if (!append) this.#lastPiece = undefined;
     const text = [before, ...parts.map((part) => part.text)].join('');
     const { told, held } = this.redactor.divide(cleanText(text));
-    this.#tellPiece(artifactId, told.slice(0, LONGEST_TOLD));
+    this.#tellPiece(artifactId, told.slice(0, MAX_PROGRESS_LENGTH));
     this.#held.set(artifactId, held);
   }
 

@@ -18,8 +18,8 @@ interface PushesOptions {
   conceal(agentId: string, redactor: Redactor): Promise<void>;
 }
 
-const MOST_BYTES = 1_000_000;
-const MOST_KEPT = 200_000;
+const MAX_BYTES = 1_000_000;
+const MAX_KEPT = 200_000;
 const OPENING_MS = 5000;
 
 export class Pushes {
@@ -81,7 +81,7 @@ export class Pushes {
       await directory.saveTask({
         ...known,
         state: about.state ?? known.state,
-        ...(text.length <= MOST_KEPT ? { pushed: redactor.redact(text) } : {}),
+        ...(text.length <= MAX_KEPT ? { pushed: redactor.redact(text) } : {}),
         updatedAt: now(),
       });
     this.#waiting.get(taskHandle)?.resolve();
@@ -134,7 +134,7 @@ async function readText(request: Request): Promise<string | undefined> {
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.byteLength;
-    if (size > MOST_BYTES) return undefined;
+    if (size > MAX_BYTES) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -2,14 +2,14 @@
 
 import { Agent3Error } from '../base/agent3-error.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
-import { DEEPEST, isTooDeep } from '../base/json.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { CardJson } from '../base/types.ts';
 import { type Card, readCard } from './card.ts';
 import type { CardSource, FetchedCard } from './card-source.ts';
 import { type SigningKey, verifyCard } from './signature.ts';
 
-const LARGEST_CARD = 256 * 1_024;
-const MOST_PARAMETERS = 10;
+const MAX_CARD_LENGTH = 256 * 1_024;
+const MAX_PARAMETERS = 10;
 
 /** A card that was checked, with what is known of where it came from. */
 export interface CheckedCard {
@@ -33,8 +33,8 @@ export class CardChecks {
     const { source } = this.#options;
     let fetched = await this.#fetch(source.cardUrl(address));
     const names = [...new Set(new URL(fetched.url).searchParams.keys())];
-    if (names.length > MOST_PARAMETERS)
-      throw new Agent3Error('INPUT_INVALID', `cardUrl has more than ${MOST_PARAMETERS} parameters`);
+    if (names.length > MAX_PARAMETERS)
+      throw new Agent3Error('INPUT_INVALID', `cardUrl has more than ${MAX_PARAMETERS} parameters`);
     // parameters that make no difference are left out: they would make one agent look like many
     for (const name of names) {
       const shorter = await this.#fetch(without(fetched.url, name)).catch(() => undefined);
@@ -54,9 +54,9 @@ export class CardChecks {
     from: { url?: string; etag?: string | undefined; freshMs?: number } = {},
   ): Promise<CheckedCard> {
     const { source } = this.#options;
-    if (isTooDeep(json)) throw new Agent3Error('CARD_INVALID', `The card is nested more than ${DEEPEST} levels deep`);
-    if (canonicalJson(json).length > LARGEST_CARD)
-      throw new Agent3Error('CARD_INVALID', `The card is larger than ${LARGEST_CARD / 1_024} KiB`);
+    if (isTooDeep(json)) throw new Agent3Error('CARD_INVALID', `The card is nested more than ${MAX_DEPTH} levels deep`);
+    if (canonicalJson(json).length > MAX_CARD_LENGTH)
+      throw new Agent3Error('CARD_INVALID', `The card is larger than ${MAX_CARD_LENGTH / 1_024} KiB`);
     const card = readCard(json);
     for (const { url } of card.supportedInterfaces) {
       const parsed = URL.parse(url);

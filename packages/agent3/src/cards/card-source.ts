@@ -4,11 +4,11 @@ import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/types.ts';
 import type { SigningKey } from './signature.ts';
 
-const MOST_BYTES = 256 * 1_024;
+const MAX_BYTES = 256 * 1_024;
 const TIMEOUT_MS = 10_000;
-const SHORTEST_FRESH_MS = 60_000;
-const LONGEST_FRESH_MS = 86_400_000;
-const USUAL_FRESH_MS = 300_000;
+const MIN_FRESH_MS = 60_000;
+const MAX_FRESH_MS = 86_400_000;
+const DEFAULT_FRESH_MS = 300_000;
 const WELL_KNOWN = '.well-known/agent-card.json';
 
 export type FetchedCard = { freshMs: number; etag: string | undefined; url: string } & (
@@ -127,7 +127,7 @@ async function boundedText(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw new FetchError('TOO_LARGE', `it is larger than ${MOST_BYTES / 1_024} KiB`);
+    if (size > MAX_BYTES) throw new FetchError('TOO_LARGE', `it is larger than ${MAX_BYTES / 1_024} KiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -154,8 +154,8 @@ function reasonOf(error: unknown): string {
 
 function freshMs(headers: Headers): number {
   const control = headers.get('cache-control') ?? '';
-  if (/no-(store|cache)/i.test(control)) return SHORTEST_FRESH_MS;
+  if (/no-(store|cache)/i.test(control)) return MIN_FRESH_MS;
   const seconds = /max-age=(\d+)/i.exec(control)?.[1];
-  if (seconds === undefined) return USUAL_FRESH_MS;
-  return Math.min(LONGEST_FRESH_MS, Math.max(SHORTEST_FRESH_MS, Number(seconds) * 1_000));
+  if (seconds === undefined) return DEFAULT_FRESH_MS;
+  return Math.min(MAX_FRESH_MS, Math.max(MIN_FRESH_MS, Number(seconds) * 1_000));
 }

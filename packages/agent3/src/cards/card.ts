@@ -5,10 +5,10 @@ import type { AgentDetails, CardJson } from '../base/types.ts';
 import { cleanText } from './card-text.ts';
 import { fromV03, isV03 } from './card-v03.ts';
 
-const MOST_PROBLEMS = 5;
+const MAX_PROBLEMS = 5;
 const NAME_LENGTH = 200;
 const TEXT_LENGTH = 4_000;
-const MOST_SKILLS = 500;
+const MAX_SKILLS = 500;
 
 const webUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ''), {
   error: 'must be an absolute http or https URL',
@@ -32,7 +32,7 @@ const common = {
   capabilities: z.looseObject({}),
   defaultInputModes: strings.default([]),
   defaultOutputModes: strings.default([]),
-  skills: z.array(skill).max(MOST_SKILLS).default([]),
+  skills: z.array(skill).max(MAX_SKILLS).default([]),
   provider: z.looseObject({ organization: z.string(), url: z.string() }).nullish(),
 };
 const v1 = z.looseObject({
@@ -81,10 +81,10 @@ function checked<Shape>(schema: z.ZodType<Shape>, json: CardJson, version: strin
   const { success, data, error } = schema.safeParse(json);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${place(path)}: ${message}`);
-  const more = problems.length > MOST_PROBLEMS ? ` (and ${problems.length - MOST_PROBLEMS} more)` : '';
+  const more = problems.length > MAX_PROBLEMS ? ` (and ${problems.length - MAX_PROBLEMS} more)` : '';
   throw new Agent3Error(
     'CARD_INVALID',
-    `The card does not follow A2A ${version}: ${problems.slice(0, MOST_PROBLEMS).join('; ')}${more}`,
+    `The card does not follow A2A ${version}: ${problems.slice(0, MAX_PROBLEMS).join('; ')}${more}`,
   );
 }
 

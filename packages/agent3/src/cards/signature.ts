@@ -23,9 +23,9 @@ interface Signature {
   signature: string;
 }
 
-const MOST_SIGNATURES = 5;
+const MAX_SIGNATURES = 5;
 /** With the id that a signature names. Each is tried on the main thread, with all of the card. */
-const MOST_KEYS = 3;
+const MAX_KEYS = 3;
 
 const algorithms = new Map<string, { kty: string; hash: string | null; isPss?: boolean; curve?: string }>([
   ['ES256', { kty: 'EC', hash: 'sha256', curve: 'P-256' }],
@@ -43,7 +43,7 @@ const algorithms = new Map<string, { kty: string; hash: string | null; isPss?: b
 
 /** One valid signature is enough. */
 export async function verifyCard(card: CardJson, findKeys: FindKeys): Promise<SignatureState> {
-  const signatures = Array.isArray(card.signatures) ? card.signatures.slice(0, MOST_SIGNATURES) : [];
+  const signatures = Array.isArray(card.signatures) ? card.signatures.slice(0, MAX_SIGNATURES) : [];
   if (signatures.length === 0) return 'none';
   const { signatures: _signatures, ...content } = card;
   const whole = canonicalJson(content);
@@ -53,7 +53,7 @@ export async function verifyCard(card: CardJson, findKeys: FindKeys): Promise<Si
     if (!isSignature(signature)) continue;
     const header = readHeader(signature.protected);
     if (!header) continue;
-    for (const key of (await findKeys(header)).slice(0, MOST_KEYS)) {
+    for (const key of (await findKeys(header)).slice(0, MAX_KEYS)) {
       if (verifies(whole, { signature, key, algorithm: header.alg })) return 'valid';
       if (!verifies(compact, { signature, key, algorithm: header.alg })) state = 'invalid';
       else if (keepsSecurity(content)) return 'valid';

@@ -19,8 +19,8 @@ interface Kept {
 }
 
 const FETCH_MS = 10_000;
-const USUAL_LIFE_S = 300;
-const MOST_KEPT = 1000;
+const DEFAULT_LIFE_S = 300;
+const MAX_KEPT = 1000;
 
 export class OAuthTokens {
   readonly #fetch: HttpFetch;
@@ -39,7 +39,7 @@ export class OAuthTokens {
     if (!kept || kept.renewAt <= performance.now()) {
       kept = this.#renew(key, request);
       const [oldest] = this.#kept.keys();
-      if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+      if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
     }
     return abortable(kept.token, signal);
   }
@@ -108,7 +108,7 @@ export class OAuthTokens {
       throw refused(/^[a-z_]{1,40}$/.test(reason) ? reason : 'no token in the answer');
     }
     const seconds = Number(answer.expires_in);
-    return { token: answer.access_token, lifeMs: (seconds > 0 ? seconds : USUAL_LIFE_S) * 1000 };
+    return { token: answer.access_token, lifeMs: (seconds > 0 ? seconds : DEFAULT_LIFE_S) * 1000 };
   }
 }
 

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { Credential } from '../base/types.ts';
 
-const SHORTEST_PASSPHRASE = 12;
+const MIN_PASSPHRASE_LENGTH = 12;
 const SCRYPT = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1_024 * 1_024 };
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -91,10 +91,10 @@ function rawKey(text: string): Buffer | undefined {
 }
 
 async function derivedKey(passphrase: string, salt: string): Promise<Buffer> {
-  if (passphrase.length < SHORTEST_PASSPHRASE)
+  if (passphrase.length < MIN_PASSPHRASE_LENGTH)
     throw new Agent3Error(
       'SECRET_KEY',
-      `AGENT3_SECRET_KEY must be 32 bytes in base64 or hex, or a passphrase of at least ${SHORTEST_PASSPHRASE} characters`,
+      `AGENT3_SECRET_KEY must be 32 bytes in base64 or hex, or a passphrase of at least ${MIN_PASSPHRASE_LENGTH} characters`,
     );
   return promisify<string, string, number, typeof SCRYPT, Buffer>(scrypt)(passphrase, salt, 32, SCRYPT);
 }

@@ -30,12 +30,12 @@ export interface LocalAgent3Options
   logger?: Logger;
 }
 
-const LARGEST_CARD_BYTES = 1_000_000;
+const MAX_CARD_BYTES = 1_000_000;
 const CARD_TIMEOUT_MS = 15_000;
 
 export async function openAgent3(options: LocalAgent3Options = {}): Promise<LocalAgent3> {
   const { policy, approve, budget, pushUrl, key, logger = stderrLogger(), allowHosts = [], ...registered } = options;
-  const limits = { maxBytes: LARGEST_CARD_BYTES, timeoutMs: CARD_TIMEOUT_MS };
+  const limits = { maxBytes: MAX_CARD_BYTES, timeoutMs: CARD_TIMEOUT_MS };
   const fetch = makeFetch({ allowHosts, ...limits, redirects: 'follow' });
   const directory = await openRegistry({ ...registered, allowHosts, fetch });
   const bridge = createBridge({

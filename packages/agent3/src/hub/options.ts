@@ -45,7 +45,7 @@ export interface Amounts {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const MOST_DOLLARS = 1_000_000;
+const MAX_DOLLARS = 1_000_000;
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 const list = z
@@ -73,7 +73,7 @@ const amounts = list.transform((parts, context): Amounts => {
   for (const part of parts) {
     const [, owner = '', amount = ''] = /^(?:([^=]+)=)?([\d.]+)$/.exec(part) ?? [];
     const dollars = amount === '' ? Number.NaN : Number(amount);
-    if (Number.isFinite(dollars) && dollars <= MOST_DOLLARS && !byOwner.has(owner)) byOwner.set(owner, dollars);
+    if (Number.isFinite(dollars) && dollars <= MAX_DOLLARS && !byOwner.has(owner)) byOwner.set(owner, dollars);
     else
       context.addIssue({ code: 'custom', message: 'must be US dollars such as 5, or 5,alice=1 with one for an owner' });
   }

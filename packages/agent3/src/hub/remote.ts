@@ -49,9 +49,9 @@ interface Sent {
   signal?: AbortSignal;
 }
 
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
-const USUAL_CALL_MS = 30_000;
+const DEFAULT_CALL_MS = 30_000;
 /** The hub ends a call itself when its time is over; this is for a hub that does not. */
 const GRACE_MS = 15_000;
 const BROKE_OFF = 'broke off in the middle of an answer';
@@ -71,7 +71,7 @@ const passed: readonly Agent3ErrorCode[] = [
 export class RemoteAgent3 implements Agent3 {
   readonly #base: URL;
   readonly #token: string | undefined;
-  readonly #fetch: HttpFetch = makeFetch({ guard: 'none', maxBytes: MOST_BYTES });
+  readonly #fetch: HttpFetch = makeFetch({ guard: 'none', maxBytes: MAX_BYTES });
 
   constructor({ url, token }: RemoteAgent3Options) {
     const base = URL.parse(url.endsWith('/') ? url : `${url}/`);
@@ -139,7 +139,7 @@ export class RemoteAgent3 implements Agent3 {
   async #follow(
     path: string,
     body: object,
-    { signal, onProgress, timeoutMs = USUAL_CALL_MS }: CallOptions & { timeoutMs?: number | undefined },
+    { signal, onProgress, timeoutMs = DEFAULT_CALL_MS }: CallOptions & { timeoutMs?: number | undefined },
   ): Promise<CallResponse> {
     const late = AbortSignal.timeout(timeoutMs + GRACE_MS);
     const ends = signal ? AbortSignal.any([signal, late]) : late;

@@ -2,7 +2,7 @@
 // task.
 import type { Caller, CallResponse } from '../base/types.ts';
 
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 
 export class CallMemory {
   readonly #receipts = new Map<string, string>();
@@ -28,5 +28,5 @@ function put(map: Map<string, string>, key: string, value: string): void {
   map.delete(key);
   map.set(key, value);
   const [oldest] = map.keys();
-  if (map.size > MOST_KEPT && oldest !== undefined) map.delete(oldest);
+  if (map.size > MAX_KEPT && oldest !== undefined) map.delete(oldest);
 }

@@ -17,7 +17,7 @@ import { cleanLine } from '../base/clean-text.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
 import type { Agent3, Caller, CallRequest, Price } from '../base/types.ts';
 import { isCovered, mostOf } from '../bridge/price.ts';
-import { USUAL_TIMEOUT_MS } from '../bridge/wire/deadline.ts';
+import { DEFAULT_TIMEOUT_MS } from '../bridge/wire/deadline.ts';
 import type { CallMemory } from './call-memory.ts';
 
 /** paid: calls that cost money, unless they are within the spending limit of the caller. */
@@ -106,7 +106,7 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   const { name, price } = agent;
   if (!isPaid(price)) return { ...askAlways(`${name} (${agentId}): ${shown}`), price: FREE };
   const limit = spendingLimit(caller);
-  const { timeout: timeoutMs = USUAL_TIMEOUT_MS, maxCost } = metadata;
+  const { timeout: timeoutMs = DEFAULT_TIMEOUT_MS, maxCost } = metadata;
   if (confirm === 'paid' && limit !== undefined && isCovered(price, { maxCost: limit, timeoutMs }))
     return { maxCost: limit };
   const isLeftRunning = sending.mode === 'start';

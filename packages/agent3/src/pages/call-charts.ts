@@ -8,7 +8,7 @@ import type { Html } from './layout.ts';
 
 const HOUR_MS = 3_600_000;
 /** The scale is labelled in whole milliseconds. */
-const LEAST_MS = 10;
+const MIN_MS = 10;
 
 export interface Range {
   name: string;
@@ -46,7 +46,7 @@ export function callCharts({ statistics, range, now }: { statistics: Statistics;
   return html`<div class="charts">
       ${chart({ ...shared, title: 'Calls', summary: countText(total.calls), kind: 'bars', isWhole: true, values: all.map((one) => one?.calls), format: countText })}
       ${chart({ ...shared, title: 'Success', summary: percentText(total.successRate), kind: 'line', top: 1, values: all.map((one) => one?.successRate), format: percentText })}
-      ${chart({ ...shared, title: 'Time', summary: durationText(total.averageResponseTime), kind: 'line', least: LEAST_MS, values: all.map((one) => one?.averageResponseTime), format: durationText })}
+      ${chart({ ...shared, title: 'Time', summary: durationText(total.averageResponseTime), kind: 'line', least: MIN_MS, values: all.map((one) => one?.averageResponseTime), format: durationText })}
       ${chart({ ...shared, title: 'Cost', summary: dollarsText(total.cost), kind: 'bars', values: all.map((one) => one?.cost), format: dollarsText })}
     </div>
     <details class="panel small"><summary>The same as a table</summary><div class="table" tabindex="0"><table>

@@ -25,7 +25,7 @@ const GAP = 8;
 /** Of a digit in the font size of phones (style.css), the largest one. */
 const CHARACTER = 12;
 const GRID_LINES = [0, 0.5, 1];
-const LEAST_BAR = 2;
+const MIN_BAR = 2;
 
 export function chart(options: ChartOptions): Html {
   const { title, summary, values, times, kind, format, formatTime } = options;
@@ -52,7 +52,7 @@ export function chart(options: ChartOptions): Html {
   function bars(): Html[] {
     return values.flatMap((value, index) => {
       if (!value) return [];
-      const height = Math.max(LEAST_BAR, y(0) - y(value));
+      const height = Math.max(MIN_BAR, y(0) - y(value));
       const width = Math.max(1, step * 0.7);
       return [
         html`<rect class="bar" x="${rounded(x(index) - width / 2)}" y="${rounded(y(0) - height)}" width="${rounded(width)}" height="${rounded(height)}" rx="${rounded(Math.min(2, width / 2))}"><title>${label(index)}</title></rect>`,

@@ -25,7 +25,7 @@ export interface RegistryOptions {
   /** Ranks by meaning beside words, for example with a local embedding model. */
   embedder?: Embedder;
   /** Of those that agents wrote, how many are kept to correct misspelt ones by. Default 200,000. */
-  mostWords?: number;
+  maxWords?: number;
   cardTimeoutMs?: number;
   /** How old a card may be that an agent is called by, whatever its server says. Default a day. */
   maxStaleMs?: number;

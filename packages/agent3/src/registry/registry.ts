@@ -59,7 +59,7 @@ const DAY_MS = 86_400_000;
 const MAX_STALE_MS = DAY_MS;
 const CALLS_KEPT_MS = 90 * DAY_MS;
 const ROUND_MS = 15_000;
-const MOST_WORDS = 200_000;
+const MAX_WORDS = 200_000;
 
 export type { RegistryOptions } from './registry-options.ts';
 
@@ -103,7 +103,7 @@ export class Registry implements Directory {
 
   constructor(options: RegistryOptions, { store, vault, receipts }: RegistryParts) {
     const { fetch, allowHosts = [], trustedKeys = [], callerRateLimit = CALLER_RATE, healthChecks = {} } = options;
-    const { now = Date.now, maxStaleMs = MAX_STALE_MS, mostWords = MOST_WORDS, cardTimeoutMs, embedder } = options;
+    const { now = Date.now, maxStaleMs = MAX_STALE_MS, maxWords = MAX_WORDS, cardTimeoutMs, embedder } = options;
     const { db, kind } = store;
     this.#store = store;
     this.#credentials = new CredentialStore(db, vault);
@@ -112,7 +112,7 @@ export class Registry implements Directory {
     const { signal } = this.#closing;
     const source = new CardSource({ fetch, allowHosts, timeoutMs: cardTimeoutMs, maxStaleMs, signal });
     const index = kind === 'sqlite' ? sqliteIndex : postgresIndex;
-    const vocabulary = new Vocabulary(db, mostWords);
+    const vocabulary = new Vocabulary(db, maxWords);
     const meaning = embedder && new Meaning(db, embedder);
     this.#search = new Search({ db, index, vocabulary, meaning, now });
     const checks = new CardChecks({ source, trustedKeys });

@@ -227,7 +227,7 @@ test('what an agent means is not learnt of another that came in its place', asyn
 
 test('so many words are kept to correct others by and no more, however often a card has new ones', async () => {
   let now = Date.now();
-  registry = await setup.registry({ now: () => now, mostWords: 10 });
+  registry = await setup.registry({ now: () => now, maxWords: 10 });
   const server = new CardServer(v1Card({ name: 'Weather', description: 'Forecasts', skills: [] }));
   const { id } = await registry.register({ cardUrl: `${await setup.serve(server.listener)}/card` }, alice);
   for (let round = 0; round < 5; round++) {

@@ -4,9 +4,9 @@ import { CallFailure } from '../../base/call-failure.ts';
 import type { TaskStateName } from '../../base/types.ts';
 import { type Artifact, isAtRest, isOver, type Message, type Metadata, type Part, type Update } from '../wire/wire.ts';
 
-const MOST_ARTIFACTS = 1000;
-const MOST_PARTS = 10_000;
-const MOST_METADATA = 20;
+const MAX_ARTIFACTS = 1000;
+const MAX_PARTS = 10_000;
+const MAX_METADATA = 20;
 
 export class Collected {
   taskId: string | undefined;
@@ -75,18 +75,18 @@ export class Collected {
 
   #note(metadata: Metadata | undefined): void {
     if (metadata) this.metadata.push(metadata);
-    if (this.metadata.length > MOST_METADATA) this.metadata.shift();
+    if (this.metadata.length > MAX_METADATA) this.metadata.shift();
   }
 
   #put(artifact: Artifact, append: boolean): void {
     this.#note(artifact.metadata);
     const known = this.#artifacts.get(artifact.artifactId);
-    if (!known && this.#artifacts.size >= MOST_ARTIFACTS) {
+    if (!known && this.#artifacts.size >= MAX_ARTIFACTS) {
       this.isTruncated = true;
       return;
     }
     if (!known || !append) {
-      this.#artifacts.set(artifact.artifactId, { ...artifact, parts: artifact.parts.slice(0, MOST_PARTS) });
+      this.#artifacts.set(artifact.artifactId, { ...artifact, parts: artifact.parts.slice(0, MAX_PARTS) });
       return;
     }
     for (const part of artifact.parts) this.#append(known.parts, part);
@@ -96,7 +96,7 @@ export class Collected {
     const last = parts.at(-1);
     // the chunks of one text are one text
     if (part.text !== undefined && last?.text !== undefined) last.text += part.text;
-    else if (parts.length < MOST_PARTS) parts.push(part);
+    else if (parts.length < MAX_PARTS) parts.push(part);
     else this.isTruncated = true;
   }
 }

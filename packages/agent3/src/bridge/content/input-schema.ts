@@ -23,7 +23,7 @@ interface CheckedCall {
   signal: AbortSignal;
 }
 
-const MOST_UNUSABLE = 500;
+const MAX_UNUSABLE = 500;
 /** A check can also fail because of the value or the load. */
 const TRY_AGAIN_MS = 60_000;
 
@@ -53,7 +53,7 @@ export function makeSchemaCheck({ report, now }: SchemaCheckOptions): (call: Che
       if ('problem' in verdict) return cleanLine(verdict.problem, 300);
       if (isIgnored(key)) return undefined; // a call that was checked at the same time has reported it
       const [oldest] = ignoredUntil.keys();
-      if (ignoredUntil.size >= MOST_UNUSABLE && oldest !== undefined) ignoredUntil.delete(oldest);
+      if (ignoredUntil.size >= MAX_UNUSABLE && oldest !== undefined) ignoredUntil.delete(oldest);
       ignoredUntil.set(key, 'invalid' in verdict ? Number.POSITIVE_INFINITY : now() + TRY_AGAIN_MS);
       report(cleanLine('invalid' in verdict ? verdict.invalid : verdict.unchecked, 200));
       return undefined;

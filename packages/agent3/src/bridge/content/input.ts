@@ -1,15 +1,15 @@
 // What a caller wants to say, checked against what the card takes, as the parts of a message.
 
 import { CallFailure } from '../../base/call-failure.ts';
-import { DEEPEST, isTooDeep, recordsIn, stringsIn } from '../../base/json.ts';
+import { isTooDeep, MAX_DEPTH, recordsIn, stringsIn } from '../../base/json.ts';
 import type { CallRequest, CardJson } from '../../base/types.ts';
 import type { Part } from '../wire/wire.ts';
 import { type SchemaCheck, schemaOf } from './input-schema.ts';
 import { payloadOf } from './payload.ts';
 
-export const LONGEST_TIMEOUT_MS = 3_600_000;
-const MOST_RETRIES = 10;
-const MOST_FILES = 32;
+export const MAX_TIMEOUT_MS = 3_600_000;
+const MAX_RETRIES = 10;
+const MAX_FILES = 32;
 
 /** Names people use for media types, in requests as well as in cards. */
 const usualNames: Record<string, string> = {
@@ -24,13 +24,13 @@ export function checkRequest({ agentId, message, files = [], metadata = {}, mode
   if (typeof agentId !== 'string' || agentId === '') throw invalid('agentId is missing: the id that search returns');
   if (typeof message !== 'string' || (message.trim() === '' && files.length === 0))
     throw invalid('the message is empty');
-  if (files.length > MOST_FILES) throw invalid(`there are more than ${MOST_FILES} files`);
+  if (files.length > MAX_FILES) throw invalid(`there are more than ${MAX_FILES} files`);
   if (mode !== undefined && mode !== 'wait' && mode !== 'start') throw invalid('mode is wait or start');
   if (inputMode !== undefined && typeof inputMode !== 'string') throw invalid('inputMode is a media type');
   const { timeout, retries, maxCost } = metadata;
   checkTimeout(timeout);
-  if (retries !== undefined && !(Number.isInteger(retries) && retries >= 0 && retries <= MOST_RETRIES))
-    throw invalid(`retries is a whole number from 0 to ${MOST_RETRIES}`);
+  if (retries !== undefined && !(Number.isInteger(retries) && retries >= 0 && retries <= MAX_RETRIES))
+    throw invalid(`retries is a whole number from 0 to ${MAX_RETRIES}`);
   if (maxCost !== undefined && !(maxCost >= 0)) throw invalid('maxCost is an amount of US dollars');
   for (const { mediaType, base64 } of files)
     if (typeof mediaType !== 'string' || !/^[A-Za-z\d+/]*={0,2}$/.test(base64))
@@ -38,8 +38,8 @@ export function checkRequest({ agentId, message, files = [], metadata = {}, mode
 }
 
 export function checkTimeout(timeout: number | undefined): void {
-  if (timeout !== undefined && !(timeout >= 1 && timeout <= LONGEST_TIMEOUT_MS))
-    throw invalid(`timeout is milliseconds, from 1 to ${LONGEST_TIMEOUT_MS}`);
+  if (timeout !== undefined && !(timeout >= 1 && timeout <= MAX_TIMEOUT_MS))
+    throw invalid(`timeout is milliseconds, from 1 to ${MAX_TIMEOUT_MS}`);
 }
 
 export async function readInput(request: CallRequest, card: CardJson, check: SchemaCheck): Promise<Part[]> {
@@ -74,7 +74,7 @@ function skillOf(card: CardJson, skillId: string | undefined): Record<string, un
 function messagePart(message: string, mode: string): Part {
   if (mode === 'application/json') {
     const data = parsed(message);
-    if (isTooDeep(data)) throw invalid(`the message is nested more than ${DEEPEST} levels deep`);
+    if (isTooDeep(data)) throw invalid(`the message is nested more than ${MAX_DEPTH} levels deep`);
     return { data, mediaType: mode };
   }
   if (!mode.startsWith('text/') && !/^application\/[\w.-]*\+?(?:json|xml|yaml|markdown)$/.test(mode))

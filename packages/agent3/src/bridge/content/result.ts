@@ -11,7 +11,7 @@ export interface ResultLimits {
   parts: number;
 }
 
-const DEEPEST = 50;
+const MAX_DEPTH = 50;
 
 export function resultOf(collected: Collected, limits: ResultLimits, redactor: Redactor): CallResult | undefined {
   const { message, artifacts, statusMessage, state } = collected;
@@ -118,7 +118,7 @@ class ResultBuilder {
   #cleanData(value: unknown, depth: number): unknown {
     if (typeof value === 'string') return this.#clean(value);
     if (typeof value !== 'object' || value === null) return value;
-    if (depth >= DEEPEST) {
+    if (depth >= MAX_DEPTH) {
       this.#isTruncated = true;
       return null;
     }

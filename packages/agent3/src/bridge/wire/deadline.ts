@@ -3,7 +3,7 @@ import { abortable } from '../../base/abortable.ts';
 import { CallFailure } from '../../base/call-failure.ts';
 
 /** Of a call that gives no timeout. */
-export const USUAL_TIMEOUT_MS = 30_000;
+export const DEFAULT_TIMEOUT_MS = 30_000;
 
 interface DeadlineOptions {
   timeoutMs: number;

@@ -35,13 +35,13 @@ export function endpointOf(card: CardJson): Endpoint {
 }
 
 /** Databases limit the length of an indexed text; a longer address is replaced by its hash. */
-const LONGEST_ADDRESS = 500;
+const MAX_ADDRESS_LENGTH = 500;
 
 /** The addresses of all interfaces, in a form in which spellings of one address are equal; the scheme and query do not count. */
 export function addressesOf(card: CardJson): string[] {
   const addresses = candidatesOf(card).flatMap(({ url }) => (typeof url === 'string' ? [addressOf(url)] : []));
   return [
-    ...new Set(addresses.map((address) => (address.length > LONGEST_ADDRESS ? hash('sha256', address) : address))),
+    ...new Set(addresses.map((address) => (address.length > MAX_ADDRESS_LENGTH ? hash('sha256', address) : address))),
   ];
 }
 

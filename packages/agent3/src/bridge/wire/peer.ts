@@ -34,8 +34,8 @@ interface How {
 }
 
 /** Enough for ids and the name of a state. */
-const LONGEST_STRING = 2_000;
-const MOST_CUT_BYTES = 1_000_000;
+const MAX_STRING_LENGTH = 2_000;
+const MAX_CUT_BYTES = 1_000_000;
 
 const RPC = { taskNotFound: -32001, unsupported: -32004, contentType: -32005, version: -32009, noMethod: -32601 };
 const rpcByReason: Record<string, number> = {
@@ -78,7 +78,7 @@ export class Peer {
   async getState(taskId: string, signal: AbortSignal): Promise<TaskStateName> {
     const { fetchLarge } = this.#options;
     const fetch = async (url: URL, init: RequestInit) =>
-      withCutStrings(await fetchLarge(url, init), { maxStringBytes: LONGEST_STRING, maxBytes: MOST_CUT_BYTES });
+      withCutStrings(await fetchLarge(url, init), { maxStringBytes: MAX_STRING_LENGTH, maxBytes: MAX_CUT_BYTES });
     const { status } = readTask(
       await this.#ask({ name: 'get', taskId }, signal, fetch),
       this.#options.endpoint.dialect,

@@ -5,7 +5,7 @@ import { isRecord, textIn } from '../../base/json.ts';
 import type { TaskStateName } from '../../base/types.ts';
 import type { Artifact, Dialect, Message, Part, Task, TaskStatus, Update } from './wire.ts';
 
-const LONGEST_ID = 512;
+const MAX_ID_LENGTH = 512;
 
 /** An event of a stream, the answer to a message, or a push notification. */
 export function readUpdate(value: unknown, dialect: Dialect): Update {
@@ -150,7 +150,7 @@ function required(value: unknown, what: string): string {
 
 function identifier(value: unknown, what: string): string {
   const found = required(value, what);
-  if (found.length > LONGEST_ID) throw unreadable(`too much as ${what}`);
+  if (found.length > MAX_ID_LENGTH) throw unreadable(`too much as ${what}`);
   return found;
 }
 

@@ -14,7 +14,7 @@ interface RetryOptions {
   retrying(): void;
 }
 
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 export async function withRetries<Value>(run: () => Promise<Value>, options: RetryOptions): Promise<Value> {
   const { retries, isSafe, deadline, delayMs, retrying } = options;
@@ -24,7 +24,7 @@ export async function withRetries<Value>(run: () => Promise<Value>, options: Ret
     } catch (error) {
       const failure = toFailure(error);
       if (count >= retries || deadline.signal.aborted || !isSafe(failure)) throw failure;
-      const growing = Math.min(delayMs * 2 ** count, LONGEST_WAIT_MS);
+      const growing = Math.min(delayMs * 2 ** count, MAX_WAIT_MS);
       const wait = Math.max(failure.retryAfterMs ?? 0, growing * (0.5 + Math.random() / 2));
       if (wait >= deadline.remainingMs) throw failure; // there would be no time left for the answer
       retrying();

@@ -5,7 +5,7 @@ import type { Price } from '../../base/types.ts';
 import { parse } from '../records/listing.ts';
 import type { RegistrySchema } from '../records/schema.ts';
 
-const MOST_COMPARED = 100;
+const MAX_COMPARED = 100;
 
 interface PricedRecord {
   addresses: readonly string[];
@@ -33,7 +33,7 @@ export async function inheritedPrice(
     .where('price', 'is not', null)
     .where(({ eb, or }) => or([eb('owner', '=', owner), eb('registered_at', '<=', registeredAt)]))
     .orderBy('registered_at')
-    .limit(MOST_COMPARED)
+    .limit(MAX_COMPARED)
     .execute();
   const prices = rows.flatMap(({ price }) => price ?? []);
   return prices.find((price) => isPaid(parse<Price>(price))) ?? prices[0];

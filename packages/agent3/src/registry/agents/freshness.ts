@@ -16,7 +16,7 @@ import type { Registrations } from './registrations.ts';
 const TRY_AGAIN_MS = 60_000;
 /** Failing calls ask the server of a card no more often than this. */
 const RENEW_MS = 5_000;
-const MOST_RENEWED = 10_000;
+const MAX_RENEWED = 10_000;
 
 export interface FreshnessOptions {
   db: Kysely<RegistrySchema>;
@@ -75,7 +75,7 @@ export class Freshness {
   #mayRenew(agentId: string): boolean {
     const now = this.#options.now();
     if (now - (this.#renewedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < RENEW_MS) return this.#underWay.has(agentId);
-    if (this.#renewedAt.size >= MOST_RENEWED) this.#renewedAt.clear();
+    if (this.#renewedAt.size >= MAX_RENEWED) this.#renewedAt.clear();
     this.#renewedAt.set(agentId, now);
     return true;
   }

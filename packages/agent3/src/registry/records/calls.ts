@@ -6,7 +6,7 @@ import { nextLatency, standingOf, type TrackRecord, trackRecordColumns } from '.
 import type { RegistrySchema } from './schema.ts';
 
 /** A standing is only written when it is another: it is indexed. */
-const LEAST_CHANGE = 0.001;
+const MIN_CHANGE = 0.001;
 
 /** Calls that never reached the agent, or were given up by the caller, say nothing about it. */
 const notItsFault: readonly CallErrorCode[] = [
@@ -115,7 +115,7 @@ export async function updateRecord(
     .executeTakeFirst();
   if (!row) return undefined;
   const standing = standingOf(row, now);
-  if (Math.abs(standing - row.standing) > LEAST_CHANGE)
+  if (Math.abs(standing - row.standing) > MIN_CHANGE)
     await transaction.updateTable('agent3_agents').set({ standing }).where('id', '=', agentId).execute();
   return row;
 }

@@ -10,8 +10,8 @@ import { type Receipts, rowTellsOfAgent, tellsOfAgent, updateRecord } from './ca
 import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
 
-const LONGEST_TEXT = 2_000;
-const LONGEST_NAME = 200;
+const MAX_TEXT_LENGTH = 2_000;
+const MAX_NAME_LENGTH = 200;
 const RECENT_REVIEWS = 20;
 
 type Database = Kysely<RegistrySchema>;
@@ -47,7 +47,7 @@ export async function giveFeedback(
         rater: caller.id,
         user_agent_id: userAgentId ?? null,
         rating,
-        text: cleanText(feedback, LONGEST_TEXT),
+        text: cleanText(feedback, MAX_TEXT_LENGTH),
         created_at: now,
         counts,
       })
@@ -98,7 +98,7 @@ interface Rater {
 }
 
 function raterOf(called: string | null, named: string | undefined): string | undefined {
-  const given = named === undefined ? '' : cleanLine(named, LONGEST_NAME);
+  const given = named === undefined ? '' : cleanLine(named, MAX_NAME_LENGTH);
   if (called !== null && given !== '' && given !== called)
     throw new Agent3Error(
       'INPUT_INVALID',

@@ -5,8 +5,8 @@ import { canBeKey, inputChecked } from '../../base/check-input.ts';
 import type { CallStatistics, Statistics, StatisticsQuery } from '../../base/types.ts';
 import type { RegistrySchema } from './schema.ts';
 
-const MOST_BUCKETS = 1_000;
-const MOST_AGENTS = 50;
+const MAX_BUCKETS = 1_000;
+const MAX_AGENTS = 50;
 
 const statisticsQuery = z
   .object({
@@ -15,8 +15,8 @@ const statisticsQuery = z
     until: z.number().min(0),
     bucketMs: z.int().min(1_000),
   })
-  .refine(({ since, until, bucketMs }) => (until - since) / bucketMs <= MOST_BUCKETS, {
-    error: `bucketMs is too short: at most ${MOST_BUCKETS} buckets`,
+  .refine(({ since, until, bucketMs }) => (until - since) / bucketMs <= MAX_BUCKETS, {
+    error: `bucketMs is too short: at most ${MAX_BUCKETS} buckets`,
   });
 
 interface Sums {
@@ -43,7 +43,7 @@ export async function callStatistics(db: Kysely<RegistrySchema>, input: Statisti
           select called.*, agent3_agents.name from (
             select agent_id, ${sums} from agent3_calls where ${within}
             and (error_code is null or error_code <> 'AGENT_UNKNOWN') group by agent_id
-            order by calls desc, agent_id limit ${MOST_AGENTS}) as called
+            order by calls desc, agent_id limit ${MAX_AGENTS}) as called
           left join agent3_agents on agent3_agents.id = called.agent_id
           order by calls desc, agent_id`.execute(db)
       : { rows: [] };

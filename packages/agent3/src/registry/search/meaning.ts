@@ -6,8 +6,8 @@ import type { RegistrySchema } from '../records/schema.ts';
 export type Embedder = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
 /** In a larger registry only agents that the words have found are compared. */
-const MOST_COMPARED = 2_000;
-const LONGEST_TEXT = 2_000;
+const MAX_COMPARED = 2_000;
+const MAX_TEXT_LENGTH = 2_000;
 
 export class Meaning {
   readonly #db: Kysely<RegistrySchema>;
@@ -48,13 +48,13 @@ export class Meaning {
       .select(({ fn }) => fn.countAll<number>().as('total'))
       .executeTakeFirstOrThrow();
     const all = this.#db.selectFrom('agent3_vectors').selectAll();
-    const rows = await (total <= MOST_COMPARED ? all : all.where('agent_number', 'in', [...candidates, 0])).execute();
+    const rows = await (total <= MAX_COMPARED ? all : all.where('agent_number', 'in', [...candidates, 0])).execute();
     return new Map(rows.map(({ agent_number, vector }) => [agent_number, cosine(wanted, decoded(vector))]));
   }
 
   async #vectors(texts: readonly string[]): Promise<readonly Float32Array[]> {
     try {
-      return await this.#embed(texts.map((text) => text.slice(0, LONGEST_TEXT)));
+      return await this.#embed(texts.map((text) => text.slice(0, MAX_TEXT_LENGTH)));
     } catch {
       return [];
     }

@@ -23,7 +23,7 @@ const PARTLY = 0.7;
 const MEANING_SHARE = 0.4;
 /** From this likeness on an agent is found by its meaning alone. */
 const ALIKE = 0.4;
-const MOST_ALIKE = 20;
+const MAX_ALIKE = 20;
 
 const searchQuery = z.object({
   query: z.string().max(2_000),
@@ -163,7 +163,7 @@ export class Search {
     const likeness = await this.#meaning.likeness(query, [...numbers]);
     if (likeness.size === 0) return candidates;
     const alike = [...likeness].filter(([number, like]) => like >= ALIKE && !numbers.has(number));
-    const nearest = alike.sort(([, a], [, b]) => b - a).slice(0, MOST_ALIKE);
+    const nearest = alike.sort(([, a], [, b]) => b - a).slice(0, MAX_ALIKE);
     const allowed = await this.#candidates.allowed(
       nearest.map(([number]) => number),
       filters,

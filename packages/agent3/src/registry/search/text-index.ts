@@ -18,11 +18,11 @@ export interface TextQuery {
 }
 
 /** Where the words are cut off. */
-const MOST_WORDS = 2_000;
+const MAX_WORDS = 2_000;
 
 export function textsOf(card: Card, tags: readonly string[]): IndexedText {
   const plain = (...texts: (string | null | undefined)[]) =>
-    wordsOf(texts.filter(Boolean).join(' ').slice(0, 50_000)).slice(0, MOST_WORDS).join(' ');
+    wordsOf(texts.filter(Boolean).join(' ').slice(0, 50_000)).slice(0, MAX_WORDS).join(' ');
   return {
     name: plain(card.name),
     tags: plain(...tags),

@@ -14,10 +14,10 @@ export interface IndexedText {
   labels: string;
 }
 
-const MOST_QUERY_WORDS = 12;
-const MOST_REMEMBERED = 100_000;
+const MAX_QUERY_WORDS = 12;
+const MAX_REMEMBERED = 100_000;
 const CHUNK = 1_000;
-const LONGEST_WORD = 40;
+const MAX_WORD_LENGTH = 40;
 const CANDIDATES = 40;
 
 const segmented = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]/u;
@@ -36,14 +36,14 @@ export function wordsOf(text: string): string[] {
   const runs = plain.match(/[\p{L}\p{N}]+/gu) ?? [];
   return runs
     .flatMap((run) => (segmented.test(run) ? [...segmenter.segment(run)].map(({ segment }) => segment) : run))
-    .map((word) => word.slice(0, LONGEST_WORD));
+    .map((word) => word.slice(0, MAX_WORD_LENGTH));
 }
 
 /** Without the words that say nothing, unless there are no others. */
 export function queryWords(text: string): string[] {
   const all = [...new Set(wordsOf(text))];
   const telling = all.filter((word) => !stopWords.has(word));
-  return (telling.length > 0 ? telling : all).slice(0, MOST_QUERY_WORDS);
+  return (telling.length > 0 ? telling : all).slice(0, MAX_QUERY_WORDS);
 }
 
 /**
@@ -86,7 +86,7 @@ export class Vocabulary {
           .values(grams)
           .onConflict((conflict) => conflict.doNothing())
           .execute();
-      if (this.#known.size > MOST_REMEMBERED) this.#known.clear();
+      if (this.#known.size > MAX_REMEMBERED) this.#known.clear();
       for (const word of words) this.#known.add(word);
     }
   }
