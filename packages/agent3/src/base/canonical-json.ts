@@ -1,10 +1,10 @@
-// JSON in the one form of RFC 8785, so that two who mean the same sign and digest the same bytes.
+// Canonical JSON (RFC 8785): equal values give equal bytes for signatures and digests.
 import { createHash } from 'node:crypto';
 
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  // the order of sort() is that of UTF-16 code units, which the RFC asks for
+  // comparison by UTF-16 code units, as the RFC requires
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
 }

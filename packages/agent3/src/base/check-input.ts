@@ -1,13 +1,13 @@
-// What callers hand in, checked once at the door.
+// Checks requests against their schemas.
 import type { z } from 'zod';
 import { Agent3Error } from './agent3-error.ts';
 
-/** PostgreSQL refuses the character that ends a string, so nothing is ever kept under such a name. */
+/** PostgreSQL refuses NUL characters, so no stored key can contain one. */
 export function canBeKey(text: string): boolean {
   return !text.includes('\0');
 }
 
-/** The messages name fields and rules, never what was given: that may be a secret. `calledAs` has other names of fields. */
+/** Errors name the field and the rule, never the value, which may be a secret. `calledAs` maps fields to names the user knows. */
 export function inputChecked<Output>(
   schema: z.ZodType<Output>,
   input: unknown,

@@ -1,12 +1,12 @@
-// The words of strangers, made harmless: nothing unseen in them, no secret of ours, no more than asked for.
+// Cleans third-party text: removes invisible characters, terminal escapes and our secrets, and limits its length.
 
 const [start, csi, bell] = [0x1b, 0x9b, 0x07].map((code) => String.fromCharCode(code));
-/** What terminals obey, each of a bounded length: so a text is read in linear time. */
+/** Terminal escape sequences; the length of each is bounded so that matching takes linear time. */
 const commands = new RegExp(
   `(?:${start}\\[|${csi})[0-?]{0,64}[ -/]{0,8}[@-~]|${start}[\\]PX^_][^${bell}${start}]{0,1000}(?:${bell}|${start}\\\\)?`,
   'g',
 );
-/** Control characters, what turns the direction of writing or is not seen, and selectors that can carry hidden text. */
+/** Control characters, bidirectional and invisible characters, and variation selectors that can carry hidden text. */
 const unseen = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]|[\u{e0100}-\u{e01ef}]/gu;
 const lineBreaks = /\r\n?|[\u2028\u2029\u0085]/g;
 
@@ -14,24 +14,30 @@ export function cleanText(text: string): string {
   return text.replace(commands, '').replace(lineBreaks, '\n').replace(unseen, '').toWellFormed();
 }
 
-/** One line of at most so many characters, without the secrets that a redactor knows. */
-export function cleanLine(text: string, most: number, redactor = new Redactor()): string {
+/** Cleaned text of at most `maxLength` characters. */
+export function cleanExcerpt(text: string, maxLength: number): string {
+  const clean = cleanText(text.slice(0, maxLength * 4)).trim();
+  return clean.length <= maxLength ? clean : `${clean.slice(0, maxLength - 1).toWellFormed()}…`;
+}
+
+/** Cleaned text on one line, without the secrets the redactor knows. */
+export function cleanLine(text: string, maxLength: number, redactor = new Redactor()): string {
   const line = redactor
-    .beginning(text, most * 4)
+    .beginning(text, maxLength * 4)
     .replace(/\s+/g, ' ')
     .trim();
-  return line.length <= most ? line : `${line.slice(0, most)}…`;
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
 }
 
 const REMOVED = '[secret removed]';
 const MIN_SECRET_LENGTH = 4;
-/** From here on a search by Node itself takes as long as text and secret multiplied, if they repeat themselves. */
+/** From this length on, searching with `replaceAll` can take quadratic time on repetitive input. */
 const LONG_SECRET = 200;
 
-/** Takes the secrets that were sent out of whatever comes back: an agent may echo them. */
+/** Removes secrets that were sent to an agent from its answers, because agents may echo them. */
 export class Redactor {
   #secrets: string[] = [];
-  readonly #repeats = new Map<string, Uint32Array>();
+  readonly #prefixTables = new Map<string, Uint32Array>();
 
   add(secrets: readonly string[]): void {
     const forms = secrets.flatMap((secret) => [
@@ -53,18 +59,18 @@ export class Redactor {
     );
   }
 
-  /** Of a text that goes on: what can be told of it, and its end if that may be the beginning of a secret. */
-  divide(text: string): { told: string; held: string } {
+  /** Splits streamed text: `safe` can be shown, `held` may be the beginning of a secret. */
+  divide(text: string): { safe: string; held: string } {
     const redacted = this.redact(text);
-    const begun = this.#secrets.map((secret) => begunIn(redacted, secret, this.#repeatsOf(secret)));
-    const end = redacted.length - Math.max(0, ...begun);
-    return { told: redacted.slice(0, end), held: redacted.slice(end) };
+    const prefixes = this.#secrets.map((secret) => secretPrefixAtEnd(redacted, secret, this.#prefixTable(secret)));
+    const end = redacted.length - Math.max(0, ...prefixes);
+    return { safe: redacted.slice(0, end), held: redacted.slice(end) };
   }
 
-  /** What can be told of so many characters of a text, cleaned: no half of a secret is left where it is cut. */
-  beginning(text: string, most: number): string {
-    const cleaned = cleanText(text.slice(0, most));
-    return text.length <= most ? this.redact(cleaned) : this.divide(cleaned).told;
+  /** The first `maxLength` characters, cleaned; a secret that is cut in half is removed too. */
+  beginning(text: string, maxLength: number): string {
+    const cleaned = cleanText(text.slice(0, maxLength));
+    return text.length <= maxLength ? this.redact(cleaned) : this.divide(cleaned).safe;
   }
 
   holdsSecret(bytes: Buffer): boolean {
@@ -76,13 +82,13 @@ export class Redactor {
     );
   }
 
-  /** What is before, between and behind each place where the secret is. */
+  /** `text.split(secret)` in linear time. */
   #piecesWithout(text: string, secret: string): string[] {
-    const by = { secret, repeats: this.#repeatsOf(secret) };
+    const by = { secret, prefixes: this.#prefixTable(secret) };
     const pieces: string[] = [];
     let from = 0;
     for (let index = 0, count = 0; index < text.length; index++) {
-      count = longer(count, text[index], by);
+      count = nextMatchLength(count, text[index], by);
       if (count < secret.length) continue;
       pieces.push(text.slice(from, index + 1 - count));
       from = index + 1;
@@ -91,33 +97,37 @@ export class Redactor {
     return [...pieces, text.slice(from)];
   }
 
-  #repeatsOf(secret: string): Uint32Array {
-    const known = this.#repeats.get(secret) ?? repeatsOf(secret);
-    this.#repeats.set(secret, known);
+  #prefixTable(secret: string): Uint32Array {
+    const known = this.#prefixTables.get(secret) ?? prefixTable(secret);
+    this.#prefixTables.set(secret, known);
     return known;
   }
 }
 
-/** For each position in a secret: how many characters up to it repeat its beginning (the table of Knuth, Morris and Pratt). */
-function repeatsOf(secret: string): Uint32Array {
-  const repeats = new Uint32Array(secret.length);
+/** The prefix table of the Knuth-Morris-Pratt search. */
+function prefixTable(secret: string): Uint32Array {
+  const prefixes = new Uint32Array(secret.length);
   for (let index = 1, count = 0; index < secret.length; index++) {
-    count = longer(count, secret[index], { secret, repeats });
-    repeats[index] = count;
+    count = nextMatchLength(count, secret[index], { secret, prefixes });
+    prefixes[index] = count;
   }
-  return repeats;
+  return prefixes;
 }
 
-/** How many characters at the end of a text are the beginning of a secret, in linear time: agents may know the secret. */
-function begunIn(text: string, secret: string, repeats: Uint32Array): number {
+/** Length of the longest prefix of the secret at the end of the text. Linear time, because agents may know the secret. */
+function secretPrefixAtEnd(text: string, secret: string, prefixes: Uint32Array): number {
   let count = 0;
   for (let index = Math.max(0, text.length - secret.length + 1); index < text.length; index++)
-    count = longer(count, text[index], { secret, repeats });
+    count = nextMatchLength(count, text[index], { secret, prefixes });
   return count;
 }
 
-function longer(count: number, next: string | undefined, by: { secret: string; repeats: Uint32Array }): number {
-  let begun = count;
-  while (begun > 0 && by.secret[begun] !== next) begun = by.repeats[begun - 1] ?? 0;
-  return by.secret[begun] === next ? begun + 1 : begun;
+function nextMatchLength(
+  count: number,
+  next: string | undefined,
+  by: { secret: string; prefixes: Uint32Array },
+): number {
+  let matched = count;
+  while (matched > 0 && by.secret[matched] !== next) matched = by.prefixes[matched - 1] ?? 0;
+  return by.secret[matched] === next ? matched + 1 : matched;
 }

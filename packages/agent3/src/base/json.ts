@@ -1,13 +1,13 @@
-// Reads JSON written by others, whose shape is not known.
+// Helpers for reading JSON of unknown shape.
 
-/** Levels of JSON that strangers hand in. */
+/** Maximum nesting of JSON from outside. */
 export const MAX_DEPTH = 100;
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is nested deeper cannot be written as JSON again. Looks no further than it must. */
+/** Deeper nesting overflows the stack of JSON.stringify. Stops at the limit. */
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1));
@@ -21,7 +21,7 @@ export function stringsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** A text that says something; an empty one is none, as protobuf writes it. */
+/** A non-empty string; protobuf writes absent strings as empty ones. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

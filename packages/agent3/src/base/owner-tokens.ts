@@ -1,21 +1,21 @@
-// Tokens of owners: a name and the proof that the hub gave it out. Nothing is stored, so all hubs of one key know them.
+// Owner tokens: an owner name and an HMAC of it. Nothing is stored, so every hub with the same key accepts them.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Agent3Error } from './agent3-error.ts';
 import type { Caller } from './types.ts';
 
 export interface OwnerTokensOptions {
-  /** The same in all hubs side by side. */
+  /** Hubs that share a database need the same key. */
   key: string;
-  /** Owners who may change what others registered. */
+  /** Owners who may change agents of other owners. */
   admins?: readonly string[];
-  /** Owners whose tokens no longer count. */
+  /** Owners whose tokens are refused. */
   revoked?: readonly string[];
 }
 
-/** Whoever may start a program here needs no token, and may do everything with its registry. */
+/** The user who runs Agent3 in their own process: needs no token and is admin of that registry. */
 export const localOwner: Caller = { id: 'local', isAdmin: true, isLocal: true };
 
-/** Callers without a token: the operator, and who only reads. Owners with these names would share what is theirs. */
+/** Callers without a token: the operator, and readers. Owners must not share their ids. */
 const RESERVED = ['local', 'visitor'];
 const OWNER = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
@@ -30,15 +30,15 @@ export class OwnerTokens {
     if (!OWNER.test(owner)) {
       throw new Agent3Error(
         'INPUT_INVALID',
-        `"${owner}" is no name of an owner: small letters, digits, . _ and -, at most 63`,
+        `"${owner}" is not a valid owner name: use at most 63 lower-case letters, digits, . _ and -`,
       );
     }
     if (RESERVED.includes(owner))
-      throw new Agent3Error('INPUT_INVALID', `"${owner}" is reserved for those without a token; choose another name`);
+      throw new Agent3Error('INPUT_INVALID', `"${owner}" is reserved for callers without a token; choose another name`);
     return `a3_${owner}_${this.#proof(owner).toString('base64url')}`;
   }
 
-  /** Undefined when the token is not one of ours, or no longer. */
+  /** Undefined if the token is forged or revoked. */
   read(token: string): Caller | undefined {
     const [, owner = '', proof = ''] = /^a3_([a-z0-9._-]+?)_([\w-]{43})$/.exec(token) ?? [];
     const { admins = [], revoked = [] } = this.#options;

@@ -1,8 +1,8 @@
-// A price as people read it.
+// Prices and amounts as text.
 import type { Price } from './types.ts';
 
 const rounded = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
-/** Whoever agrees to a price agrees to all of its digits. */
+/** A price that people agree to is shown with all of its digits. */
 const exact = new Intl.NumberFormat('en', { maximumSignificantDigits: 15 });
 
 export function isPaid(price: Price | undefined): price is Price {
@@ -22,7 +22,7 @@ export function priceText(price: Price | undefined): string {
   return said.join(', ') || 'free';
 }
 
-/** What was paid, about. */
+/** An amount, rounded to three digits. */
 export function dollarsText(amount: number): string {
   return `$${rounded.format(amount)}`;
 }

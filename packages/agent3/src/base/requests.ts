@@ -1,15 +1,15 @@
-// What may be asked, described once: for the MCP tools, the HTTP API and its OpenAPI description.
+// Schemas of all requests, shared by the MCP tools, the HTTP API and its OpenAPI description.
 import { z } from 'zod';
 import { Agent3Error } from './agent3-error.ts';
 import type { TaskRequest } from './types.ts';
 
-/** Of base64, so that a call with files and a message fits into one request to a hub. */
+/** Base64 characters; a call with this much and a message still fits into one request to a hub. */
 const MAX_FILE_CHARACTERS = 3_000_000;
 
 const RETRIES =
-  'Default 1. Sent again after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
+  'Default 1. Retries after a refused connection, 429 or 503; after other failures only if the agent is registered as idempotent';
 const MAX_COST =
-  'the most US dollars it may cost. It only lowers what a person agreed to; it does not replace the consent of a person';
+  'the maximum cost in US dollars. It can only lower what a person agreed to; it does not replace the consent of a person';
 
 const agentId = z.string().min(1).max(200).describe('The id of an agent, from agent3_search');
 const dollars = z.number().min(0);
@@ -21,19 +21,21 @@ export const price = z
     perToken: dollars.optional(),
     currency: z.string().length(3).default('USD'),
   })
-  .describe('What the agent charges; a call without a declared price has no cost in its answer');
+  .describe('What the agent charges; without a declared price, responses have no cost');
 
-const agreedPrice = price.optional().describe('The price you know: a call that has a higher one by now is refused');
+const agreedPrice = price
+  .optional()
+  .describe('The price you expect: the call is refused if the price is higher by now');
 
 export const searchRequest = z.strictObject({
   query: z.string().max(500).describe('What the agent should be able to do, in plain words'),
   limit: z.int().min(1).max(50).default(10),
-  cursor: z.string().max(200).optional().describe('nextCursor of the page before'),
+  cursor: z.string().max(200).optional().describe('nextCursor of the previous page'),
   filters: z
     .strictObject({
       minReputation: z.number().min(1).max(5).optional().describe('Mean rating, 1 to 5'),
       protocols: z.array(z.string()).max(10).optional().describe('For example JSONRPC or HTTP+JSON'),
-      verified: z.boolean().optional().describe('Only cards with a signature that was verified'),
+      verified: z.boolean().optional().describe('Only agents whose card has a verified signature'),
       tags: z.array(z.string()).max(20).optional(),
       maxPricePerCall: dollars.optional().describe('US dollars'),
       healthy: z.boolean().optional().describe('Only agents that answered their last health check'),
@@ -48,12 +50,12 @@ export const invokeRequest = z.strictObject({
   context: z
     .strictObject({ task: z.string().max(2_000).optional(), userAgentId: z.string().max(200).optional() })
     .optional()
-    .describe('Accepted, and without effect'),
+    .describe('Accepted but ignored'),
 });
 
 export const callRequest = z.strictObject({
   agentId,
-  message: z.string().min(1).max(200_000).describe('The task, in plain words; JSON when inputMode is application/json'),
+  message: z.string().min(1).max(200_000).describe('The task in plain words, or JSON if inputMode is application/json'),
   inputMode: z.string().max(100).optional().describe('Default text/plain'),
   files: z
     .array(
@@ -65,18 +67,26 @@ export const callRequest = z.strictObject({
     )
     .max(10)
     .refine((files) => files.reduce((sum, { base64 }) => sum + base64.length, 0) <= MAX_FILE_CHARACTERS, {
-      error: `all files together have at most ${MAX_FILE_CHARACTERS} characters of base64`,
+      error: `all files together may have at most ${MAX_FILE_CHARACTERS} characters of base64`,
     })
     .optional()
-    .describe(`Together at most ${MAX_FILE_CHARACTERS} characters of base64`),
+    .describe(`At most ${MAX_FILE_CHARACTERS} characters of base64 in total`),
   skillId: z.string().max(200).optional(),
-  taskId: z.string().max(500).optional().describe('taskHandle of an answer: the message goes on with that task'),
-  contextId: z.string().max(500).optional().describe('contextId of an answer: one more message in that conversation'),
-  mode: z.enum(['wait', 'start']).optional().describe('start: return as soon as there is a task'),
+  taskId: z.string().max(500).optional().describe('taskHandle of a response: the message continues that task'),
+  contextId: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('contextId of a response: the message continues that conversation'),
+  mode: z.enum(['wait', 'start']).optional().describe('start: return as soon as the agent has created a task'),
   metadata: z
     .strictObject({
-      userAgentId: z.string().max(200).optional().describe('Your id: kept with the call, and weighs its rating'),
-      timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds over everything, default 30,000'),
+      userAgentId: z
+        .string()
+        .max(200)
+        .optional()
+        .describe('Your own agent id: stored with the call, and weighs its rating'),
+      timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds for the whole call, default 30,000'),
       streaming: z.boolean().optional(),
       retries: z.int().min(0).max(10).optional().describe(RETRIES),
       maxCost: dollars.optional().describe(MAX_COST),
@@ -91,23 +101,23 @@ export const batchRequest = z.strictObject({
 
 export const taskRequest = z.strictObject({
   action: z.enum(['get', 'wait', 'reply', 'cancel']),
-  taskHandle: z.string().min(1).max(500).describe('From the answer of agent3_call'),
-  message: z.string().min(1).max(200_000).optional().describe('For reply: the answer to the question of the agent'),
+  taskHandle: z.string().min(1).max(500).describe('From the response of agent3_call'),
+  message: z.string().min(1).max(200_000).optional().describe("For reply: the answer to the agent's question"),
   timeout: z.int().min(1).max(3_600_000).optional().describe('Milliseconds'),
   maxCost: dollars.optional().describe(`For reply: ${MAX_COST}`),
-  userAgentId: z.string().max(200).optional().describe('For reply: your id, as in a call'),
+  userAgentId: z.string().max(200).optional().describe('For reply: your own agent id, as in a call'),
   agreedPrice,
 });
 
 export const feedbackRequest = z.strictObject({
   agentId,
   rating: z.number().min(1).max(5),
-  feedback: z.string().max(10_000).describe('Public: nothing private in it'),
+  feedback: z.string().max(10_000).describe('Public: do not include private information'),
   receipt: z
     .string()
     .max(2_000)
     .optional()
-    .describe('From the answer of the call; the last call to the agent without it'),
+    .describe('From the response of the call; default: your last call to the agent'),
   metadata: z
     .strictObject({
       taskCompleted: z.boolean().optional(),
@@ -115,29 +125,33 @@ export const feedbackRequest = z.strictObject({
       tokensUsed: z.number().min(0).optional(),
     })
     .optional()
-    .describe('Accepted, and without effect: the call log has what was measured'),
-  userAgentId: z.string().max(200).optional().describe('Your id; default that of the call'),
+    .describe('Accepted but ignored: the call log has the measured values'),
+  userAgentId: z.string().max(200).optional().describe('Your own agent id; default: that of the call'),
 });
 
-/** Feedback over HTTP, where nobody remembers the receipt of the last call. */
+/** Feedback over HTTP, where the receipt of the last call is not remembered. */
 export const ratingRequest = feedbackRequest.omit({ metadata: true }).required({ receipt: true });
 
 export const callLogRequest = z.strictObject({
   agentId: agentId.optional(),
   userAgentId: z.string().max(200).optional(),
-  caller: z.string().max(200).optional().describe('Of one owner; others than yourself only for admins'),
+  caller: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('Only calls of this owner; owners other than yourself only for admins'),
   limit: z.int().min(1).max(200).default(50),
-  cursor: z.string().max(200).optional().describe('nextCursor of the page before'),
+  cursor: z.string().max(200).optional().describe('nextCursor of the previous page'),
 });
 
 export const statisticsRequest = z.strictObject({
   agentId: agentId.optional(),
   since: z.number().min(0).optional().describe('Milliseconds since 1970; default seven days before until'),
   until: z.number().min(0).optional().describe('Default now'),
-  bucketMs: z.int().min(1_000).default(3_600_000).describe('Length of one piece of time'),
+  bucketMs: z.int().min(1_000).default(3_600_000).describe('Length of one bucket'),
 });
 
-/** What a rating must hold when it reaches the registry: the receipt, too. */
+/** A rating as the registry takes it: with a receipt. */
 export const ratedCall = feedbackRequest.required({ receipt: true });
 
 const scheme = { scheme: z.string().optional(), host: z.string().optional() };
@@ -148,13 +162,13 @@ const registration = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an absolute http or https URL' })
     .max(2_000)
     .optional()
-    .describe('Where the A2A card of the agent is'),
-  card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that serve none'),
+    .describe('URL of the A2A card of the agent'),
+  card: z.record(z.string(), z.unknown()).optional().describe('The card itself, for agents that do not serve one'),
   price: price.optional(),
   rateLimit: z
     .strictObject({ calls: z.int().min(1).max(1_000_000), perSeconds: z.int().min(1).max(2_678_400) })
     .optional()
-    .describe('Of all callers together; default no limit. Each caller has 600 calls a minute over all agents'),
+    .describe('For all callers together; default: no limit. Each caller may make 600 calls per minute over all agents'),
   tags: z.array(z.string().min(1).max(50)).max(20).optional(),
   idempotent: z.boolean().optional().describe('A call whose outcome is unknown may be sent again'),
   credentials: z
@@ -175,7 +189,7 @@ const registration = z.strictObject({
     )
     .max(10)
     .optional()
-    .describe('Kept encrypted and never shown again'),
+    .describe('Stored encrypted and never shown again'),
 });
 
 const oneCard = [
@@ -183,7 +197,7 @@ const oneCard = [
   { error: 'give either cardUrl or card' },
 ] as const;
 
-/** What a model may register. */
+/** A registration by a model, which may not lower prices. */
 export const agentRegistration = registration.refine(...oneCard);
 
 export const registerRequest = registration

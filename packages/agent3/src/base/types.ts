@@ -1,6 +1,6 @@
-// The shapes Agent3 speaks in: one interface, `Agent3`, in this process or at the other end of an HTTP API.
+// The types of Agent3. `Agent3` itself is implemented in this process and as a client of a hub.
 
-/** Everything the tools, the HTTP API and the web page stand on. `caller` is whoever asks; see `Caller`. */
+/** What the MCP tools, the HTTP API and the web pages use. */
 export interface Agent3 {
   search(query: SearchQuery, caller: Caller): Promise<SearchPage>;
   select(agentId: string, caller: Caller): Promise<AgentDetails>;
@@ -12,18 +12,18 @@ export interface Agent3 {
   register(registration: Registration, caller: Caller): Promise<AgentDetails>;
   unregister(agentId: string, caller: Caller): Promise<void>;
   statistics(query: StatisticsQuery): Promise<Statistics>;
-  /** The call log: the calls of the caller, or all for an admin. */
+  /** The call log: the caller's own calls, or all calls for an admin. */
   calls(query: CallLogQuery, caller: Caller): Promise<CallLog>;
   health(): Promise<HubHealth>;
   close(): Promise<void>;
 }
 
-/** Who asks. `id` scopes tasks, receipts, rate limits and what may be changed. */
+/** The owner behind a request. `id` scopes tasks, receipts, rate limits and the right to change agents. */
 export interface Caller {
   id: string;
-  /** May change and remove what others have registered. */
+  /** May change and remove agents of other owners. */
   isAdmin?: boolean;
-  /** Came by no hub: while nobody else uses the registry, their ratings of what they registered count. */
+  /** Runs in this process, without a hub. Ratings of their own agents count as long as they are the only user. */
   isLocal?: boolean;
 }
 
@@ -31,18 +31,18 @@ export interface SearchQuery {
   query: string;
   /** 1 to 50, default 10. */
   limit?: number;
-  /** From `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
   filters?: {
-    /** 1 to 5, the one scale. */
+    /** 1 to 5. */
     minReputation?: number;
     protocols?: readonly string[];
-    /** Only agents whose card carries a signature that was verified. */
+    /** Only agents whose card has a verified signature. */
     verified?: boolean;
     tags?: readonly string[];
-    /** US dollars a call. */
+    /** US dollars per call. */
     maxPricePerCall?: number;
-    /** Only those that answered their last health check. */
+    /** Only agents that answered their last health check. */
     healthy?: boolean;
   };
 }
@@ -59,7 +59,7 @@ export interface AgentSummary {
   id: string;
   name: string;
   description: string;
-  /** Mean rating, 1 to 5; absent until somebody else than its owner rated. */
+  /** Mean rating, 1 to 5; absent until someone other than the owner has rated. */
   reputation?: number;
   totalReviews: number;
   protocols: string[];
@@ -90,13 +90,13 @@ export interface AgentDetails extends AgentSummary {
   refreshedAt: string;
   rateLimit?: RateLimit;
   recentReviews: Review[];
-  /** What its owner did in its name (`userAgentId`); absent if nothing. */
+  /** Calls and ratings its owner made in its name (`userAgentId`); absent if there are none. */
   asCaller?: { calls: number; ratings: number };
 }
 
 export interface Review {
   rater: string;
-  /** Which of the rater's agents made the call, as they say. */
+  /** Which of the rater's agents made the call, according to the rater. */
   userAgentId?: string;
   rating: number;
   feedback: string;
@@ -115,10 +115,10 @@ export interface RateLimit {
   perSeconds: number;
 }
 
-/** A card in its JSON form, as it came over the wire. */
+/** An agent card as received, before any check. */
 export type CardJson = Record<string, unknown>;
 
-/** What the directory knows of an agent that is to be called. */
+/** What the bridge gets to know about an agent. */
 export interface ListedAgent {
   agentId: string;
   card: CardJson;
@@ -129,7 +129,7 @@ export interface ListedAgent {
   owner: string;
   price?: Price;
   rateLimit?: RateLimit;
-  /** Its calls may be sent again when the outcome of one is unknown. */
+  /** A call with an unknown outcome may be sent again. */
   idempotent: boolean;
 }
 
@@ -140,10 +140,10 @@ export interface Invocation {
   digest: string;
   verified: boolean;
   authentication: {
-    /** Those the card asks for. */
+    /** The schemes the card requires. */
     schemes: string[];
     required: boolean;
-    /** A call sends what the card asks for, and whatever else is registered for its host. */
+    /** Whether a call can send what the card requires, and everything registered for its host. */
     available: boolean;
     /** The kinds of registered credentials that a call sends. */
     sends?: Credential['type'][];
@@ -157,41 +157,41 @@ export interface Invocation {
 export interface CallRequest {
   agentId: string;
   message: string;
-  /** Default text/plain; application/json sends `message` parsed, as data. */
+  /** Default text/plain; with application/json, `message` is parsed and sent as data. */
   inputMode?: string;
   files?: readonly { name: string; mediaType: string; base64: string }[];
   skillId?: string;
-  /** The `taskHandle` of an answer: the message goes on with that task. */
+  /** The `taskHandle` of a response: the message continues that task. */
   taskId?: string;
-  /** The `contextId` of an answer: the message is one more in that conversation. */
+  /** The `contextId` of a response: the message continues that conversation. */
   contextId?: string;
-  /** wait (default): until there is an answer. start: return as soon as there is a task. */
+  /** wait (default): return the answer. start: return as soon as the agent has created a task. */
   mode?: 'wait' | 'start';
   metadata?: {
-    /** Which of the caller's agents calls: kept in the call log, shown with its ratings, which it weighs. */
+    /** Which of the caller's agents makes the call: kept in the call log, shown with its ratings and used to weigh them. */
     userAgentId?: string;
-    /** Milliseconds over everything, default 30,000. */
+    /** Milliseconds for the whole call, default 30,000. */
     timeout?: number;
     streaming?: boolean;
-    /** Default 1. After a refused connection, 429 or 503; after other failures only for agents that are idempotent. */
+    /** Default 1. After a refused connection, 429 or 503; after other failures only for idempotent agents. */
     retries?: number;
-    /** US dollars; a call that can cost more, or whose price is unknown, is refused. By the token it is stopped there. */
+    /** US dollars. A call that can cost more, or whose price is unknown, is refused; one priced by the token stops there. */
     maxCost?: number;
-    /** What somebody said yes to; a call is refused when the declared price is higher by now. */
+    /** The price a person agreed to; the call is refused if the declared price is higher by now. */
     agreedPrice?: Price;
   };
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Told of what streams in. */
+  /** Gets what the agent streams. */
   onProgress?: (update: CallProgress) => void;
 }
 
 export interface CallProgress {
   message: string;
   state?: TaskStateName;
-  /** For a piece of the answer: whether it goes on where the piece before it ended. */
+  /** For a piece of the answer: whether it continues the previous piece. */
   continues?: boolean;
 }
 
@@ -207,7 +207,7 @@ export type TaskStateName =
 
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }
-  /** The rest as in the metadata of a call. */
+  /** The other fields mean the same as in the metadata of a call. */
   | {
       action: 'reply';
       taskHandle: string;
@@ -220,25 +220,25 @@ export type TaskRequest =
 
 export interface CallResponse {
   success: boolean;
-  /** Bounded and cleaned; `untrusted` says that a stranger wrote it. */
+  /** Size-limited and cleaned; `untrusted` marks it as third-party content. */
   result?: CallResult;
   error?: string;
   errorCode?: CallErrorCode;
   metadata: {
     responseTime: number;
     tokensUsed?: number;
-    /** The agent reports no usage: `tokensUsed`, and a cost by the token, are estimated from the text. */
+    /** The agent reports no usage: `tokensUsed` and the cost per token are estimated from the text. */
     tokensEstimated?: boolean;
-    /** US dollars by the declared price; absent when there is none. */
+    /** US dollars by the declared price; absent without one. */
     cost?: number;
     statusCode?: number;
     retryCount: number;
-    /** Seconds, when the agent or a limit of ours says so. */
+    /** Seconds, if the agent or one of our limits asks to wait. */
     retryAfter?: number;
   };
-  /** To continue, wait, reply or cancel with `task`; also when a deadline passed. */
+  /** To wait for, reply to or cancel the task with `task`; also present after a timeout. */
   task?: { taskHandle: string; agentId?: string; state: TaskStateName; question?: string };
-  /** To go on in the same conversation; good for this caller and agent only. */
+  /** Continues the conversation; valid for this caller and agent only. */
   contextId?: string;
   /** Proof of the call, for `feedback`. */
   receipt?: string;
@@ -276,7 +276,7 @@ export interface Feedback {
   rating: number;
   feedback: string;
   receipt: string;
-  /** Default: that of the call. Another one than that of the call is refused. */
+  /** Default: that of the call. A different one is refused. */
   userAgentId?: string;
 }
 
@@ -284,7 +284,7 @@ export interface FeedbackResult {
   success: true;
   timestamp: string;
   message: string;
-  /** As others see it now; absent until somebody else than its owner rated. */
+  /** The reputation after this rating; absent until someone other than the owner has rated. */
   reputation?: number;
 }
 
@@ -292,7 +292,7 @@ export interface Registration {
   cardUrl?: string;
   card?: CardJson;
   price?: Price;
-  /** Default true. False for what a model asks for: paid calls need the consent of a person. */
+  /** Default true. False for registrations by a model, because paid calls need the consent of a person. */
   mayLowerPrice?: boolean;
   rateLimit?: RateLimit;
   tags?: readonly string[];
@@ -301,8 +301,8 @@ export interface Registration {
 }
 
 /**
- * Kept encrypted; sent only to `host` (`name` or `name:port`; default that of the card's URL, or of the card itself
- * when it was registered without one), in the scheme the card asks for. `scheme` is a name in `securitySchemes`.
+ * Stored encrypted and sent only to `host` (`name` or `name:port`; default: the host of the card's URL, or of its
+ * interface if it was registered without a URL), in the scheme the card requires. `scheme` is a name in `securitySchemes`.
  */
 export type Credential = { scheme?: string; host?: string } & (
   | { type: 'bearer'; token: string }
@@ -311,7 +311,7 @@ export type Credential = { scheme?: string; host?: string } & (
   | { type: 'oauth2'; clientId: string; clientSecret: string; tokenUrl?: string; scopes?: readonly string[] }
 );
 
-/** What the bridge tells the directory of every call; kept as the audit log. */
+/** What the bridge records about every call; this is the audit log. */
 export interface CallRecord {
   callId: string;
   agentId: string;
@@ -334,11 +334,11 @@ export interface CallRecord {
 export interface CallLogQuery {
   agentId?: string;
   userAgentId?: string;
-  /** Of one caller; others than oneself only for admins. */
+  /** Only calls of this caller; callers other than oneself only for admins. */
   caller?: string;
   /** 1 to 200, default 50. */
   limit?: number;
-  /** From `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   cursor?: string;
 }
 
@@ -354,38 +354,38 @@ export interface CallLog {
   nextCursor?: string;
 }
 
-/** What the bridge needs of the registry. */
 export interface BudgetLimits {
-  /** US dollars in a day (UTC), of all callers together. */
+  /** US dollars per day (UTC), for all callers together. */
   perDay?: number;
-  /** The same, of each caller. */
+  /** US dollars per day (UTC), for each caller. */
   perCallerPerDay?: number;
 }
 
 export interface Budgets extends BudgetLimits {
-  /** US dollars in a day for one caller, by id; goes before `perCallerPerDay`. */
+  /** US dollars per day by caller id; overrides `perCallerPerDay`. */
   byCaller?: ReadonlyMap<string, number>;
 }
 
 export interface Spending {
-  /** As 2026-12-31, in UTC. */
+  /** UTC, like 2026-12-31. */
   day: string;
   caller: string;
-  /** US dollars; negative when less was spent than set aside. */
+  /** US dollars; negative to release a part of what was reserved. */
   amount: number;
   limits?: BudgetLimits;
 }
 
+/** What the bridge needs from the registry. */
 export interface Directory {
   find(agentId: string): Promise<ListedAgent | undefined>;
-  /** Fetched again when it is stale; the old one when that fails and it is not too old. */
+  /** Fetches a stale card again; if that fails, returns the old one unless it is too old. */
   fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
-  /** Fetched again although it is not stale, after a call suggested that the agent has moved. */
+  /** Fetches the card even if it is not stale, after a failed call suggested that the agent has moved. */
   renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined>;
   credentials(agentId: string): Promise<readonly Credential[]>;
-  /** Seconds to wait, or undefined when the call may go out (and is counted). */
+  /** Counts the call, or returns the seconds to wait if a rate limit is reached. */
   admit(agent: ListedAgent, caller: string): Promise<number | undefined>;
-  /** Counts what was spent, or nothing of it and tells which limit it would exceed. */
+  /** Counts the amount, or counts nothing and returns the limit it would exceed. */
   spend(spending: Spending): Promise<keyof BudgetLimits | undefined>;
   /** Returns a receipt. */
   record(call: CallRecord): Promise<string>;
@@ -393,7 +393,7 @@ export interface Directory {
   task(taskHandle: string): Promise<KnownTask | undefined>;
 }
 
-/** A task at an agent that somebody may come back to. */
+/** A task at an agent that its caller may come back to. */
 export interface KnownTask {
   taskHandle: string;
   agentId: string;
@@ -401,18 +401,18 @@ export interface KnownTask {
   taskId: string;
   contextId?: string;
   state: TaskStateName;
-  /** The last word of a push notification, as JSON. */
+  /** The latest push notification, as JSON. */
   pushed?: string;
   updatedAt: number;
 }
 
 export interface StatisticsQuery {
-  /** Of one agent; of all when absent. */
+  /** Default: all agents. */
   agentId?: string;
   /** Milliseconds since 1970. */
   since: number;
   until: number;
-  /** Length of one piece of time in milliseconds. */
+  /** Length of one bucket in milliseconds. */
   bucketMs: number;
 }
 
@@ -421,7 +421,7 @@ export interface CallStatistics {
   successes: number;
   /** 0 to 1; 1 when there was no call. */
   successRate: number;
-  /** US dollars, of the calls whose price is known. */
+  /** US dollars, for the calls whose price is known. */
   cost: number;
   /** Milliseconds, mean. */
   averageResponseTime: number;
@@ -429,9 +429,9 @@ export interface CallStatistics {
 
 export interface Statistics {
   total: CallStatistics;
-  /** Those in which there was a call, oldest first. */
+  /** Buckets with at least one call, oldest first. */
   buckets: (CallStatistics & { start: number })[];
-  /** The most called, first; only when all agents are asked for. What callers took for an agent is not among them. */
+  /** Most called first; only without `agentId`. Calls to unknown agents are left out. */
   agents: (CallStatistics & { agentId: string; name: string })[];
 }
 

@@ -140,7 +140,7 @@ export class Errand {
     const before = append ? this.#held.get(artifactId) : undefined;
     if (!append) this.#lastPiece = undefined;
     const text = [before, ...parts.map((part) => part.text)].join('');
-    const { told, held } = this.redactor.divide(cleanText(text));
+    const { safe: told, held } = this.redactor.divide(cleanText(text));
     this.#tellPiece(artifactId, told.slice(0, MAX_PROGRESS_LENGTH));
     this.#held.set(artifactId, held);
   }

@@ -1,4 +1,4 @@
-// Nothing comes into the registry unchecked: size, the specification, where it may be called, and its signature.
+// Checks cards before they enter the registry: size, specification, addresses and signature.
 
 import { Agent3Error } from '../base/agent3-error.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
@@ -11,7 +11,7 @@ import { type SigningKey, verifyCard } from './signature.ts';
 const MAX_CARD_LENGTH = 256 * 1_024;
 const MAX_PARAMETERS = 10;
 
-/** A card that was checked, with what is known of where it came from. */
+/** A checked card, with its source if it was fetched. */
 export interface CheckedCard {
   json: CardJson;
   card: Card;
@@ -28,14 +28,14 @@ export class CardChecks {
     this.#options = options;
   }
 
-  /** Throws when the card cannot be had, breaks the specification, or has a signature that is wrong. */
+  /** Throws if the card cannot be fetched, breaks the specification or has an invalid signature. */
   async fetch(address: string): Promise<CheckedCard> {
     const { source } = this.#options;
     let fetched = await this.#fetch(source.cardUrl(address));
     const names = [...new Set(new URL(fetched.url).searchParams.keys())];
     if (names.length > MAX_PARAMETERS)
       throw new Agent3Error('INPUT_INVALID', `cardUrl has more than ${MAX_PARAMETERS} parameters`);
-    // parameters that make no difference are left out: they would make one agent look like many
+    // drop URL parameters that make no difference; otherwise one agent could be registered many times
     for (const name of names) {
       const shorter = await this.#fetch(without(fetched.url, name)).catch(() => undefined);
       if (shorter && isSameAgent(fetched.card, shorter.card)) fetched = shorter;
@@ -45,7 +45,7 @@ export class CardChecks {
 
   async #fetch(url: string): Promise<FetchedCard & { isChanged: true }> {
     const fetched = await this.#options.source.fetchCard(url);
-    if (!fetched.isChanged) throw new Agent3Error('CARD_UNAVAILABLE', 'The card was not sent');
+    if (!fetched.isChanged) throw new Agent3Error('CARD_UNAVAILABLE', 'The server did not send the card');
     return fetched;
   }
 
@@ -66,7 +66,7 @@ export class CardChecks {
     if (state === 'invalid')
       throw new Agent3Error(
         'SIGNATURE_INVALID',
-        'The signature of the card does not fit it: the card was changed after it was signed. Sign it again.',
+        'The signature does not match the card: the card was changed after it was signed. Sign it again.',
       );
     return {
       json,
@@ -78,7 +78,7 @@ export class CardChecks {
     };
   }
 
-  /** Keys we were given count for every card; a `jku` only where the card itself lives. */
+  /** Configured keys count for every card; a `jku` only if it has the origin of the card. */
   async #keysFor(
     { kid, jku }: { kid: string; jku: string | undefined },
     cardUrl: string | undefined,
@@ -87,7 +87,7 @@ export class CardChecks {
     const trusted = trustedKeys.filter((key) => key.kid === kid);
     if (trusted.length > 0 || jku === undefined || cardUrl === undefined) return trusted;
     if (URL.parse(jku)?.origin !== new URL(cardUrl).origin) return [];
-    const keys = await source.fetchKeys(jku).catch((): SigningKey[] => []); // without keys it is not verified
+    const keys = await source.fetchKeys(jku).catch((): SigningKey[] => []); // the card stays unverified
     return keys.filter((key) => key.kid === kid);
   }
 }
@@ -98,7 +98,7 @@ function without(url: string, parameter: string): string {
   return shorter.href.replace(/\?$/, '');
 }
 
-/** Both are called at the same addresses. */
+/** Whether both cards name the same interfaces. */
 function isSameAgent(one: CardJson, other: CardJson): boolean {
   try {
     const [a, b] = [one, other].map((json) => canonicalJson(readCard(json).supportedInterfaces));
@@ -108,7 +108,7 @@ function isSameAgent(one: CardJson, other: CardJson): boolean {
   }
 }
 
-/** Where a card that was handed in lives: the one origin all its interfaces have. */
+/** The origin of a card that was registered without a URL: that of its interfaces, if they share one. */
 function soleOrigin(card: Card): string | undefined {
   const origins = new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.origin));
   const [origin] = origins;

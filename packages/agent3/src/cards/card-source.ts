@@ -1,4 +1,4 @@
-// Cards and keys from the web: bounded in size and time, asked for again only when they may have changed.
+// Fetches cards and signing keys, with limits of size and time and with HTTP caching.
 import { FetchError, type HttpFetch, isHost } from '@pocket-agent/http/fetch';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { CardJson } from '../base/types.ts';
@@ -18,12 +18,12 @@ export type FetchedCard = { freshMs: number; etag: string | undefined; url: stri
 
 export interface CardSourceOptions {
   fetch: HttpFetch;
-  /** Hosts that may be spoken to without TLS: those that are allowed to be private. */
+  /** Hosts that may be reached over plain http: those that may be private. */
   allowHosts: readonly string[];
   timeoutMs?: number | undefined;
-  /** No card is fresh for longer, whatever its server says. */
+  /** Upper bound for the cache lifetime of a card, whatever its server says. */
   maxStaleMs: number;
-  /** Ends what is under way. */
+  /** Aborts pending requests. */
   signal: AbortSignal;
 }
 
@@ -42,30 +42,30 @@ export class CardSource {
     this.#maxStaleMs = maxStaleMs;
   }
 
-  /** The address of a card; a folder or bare host means the well-known place in it. */
+  /** The URL of a card; a path ending in `/` gets the well-known file name. */
   cardUrl(text: string): string {
     const url = URL.parse(text);
     if (!url || !/^https?:$/.test(url.protocol))
       throw new Agent3Error('INPUT_INVALID', 'cardUrl must be an absolute http or https URL');
     if (url.username || url.password)
-      throw new Agent3Error('INPUT_INVALID', 'cardUrl must not hold a password; give it as credentials');
+      throw new Agent3Error('INPUT_INVALID', 'cardUrl must not contain a password; register it as credentials');
     this.checkScheme(url, 'cardUrl');
     url.hash = '';
     if (url.searchParams.size === 0) url.search = '';
     return url.pathname.endsWith('/') ? new URL(WELL_KNOWN, url).href : url.href;
   }
 
-  /** Plain http carries cards and credentials where everybody on the way can read and change them. */
+  /** Over plain http, cards and credentials could be read and changed in transit. */
   checkScheme(url: URL, what: string): void {
     if (url.protocol === 'https:' || this.#plainHosts.some((host) => isHost(host, url))) return;
     throw new Agent3Error(
       'INPUT_INVALID',
-      `${what} must be https (${url.host}); a host that is yours may be named in AGENT3_ALLOW_HOSTS`,
+      `${what} must be https (${url.host}); if the host is yours, add it to AGENT3_ALLOW_HOSTS`,
     );
   }
 
   async fetchCard(url: string, etag?: string): Promise<FetchedCard> {
-    // agents of both versions have a card for each; the one of 1.0 is wanted
+    // agents that speak both versions serve a card for each; prefer the one of 1.0
     const headers = {
       accept: 'application/json',
       'a2a-version': '1.0',
@@ -83,18 +83,17 @@ export class CardSource {
     return { isChanged: true, card: parseObject(text, url), ...caching };
   }
 
-  /** The keys of a JWK set; nothing but public keys is taken. */
+  /** The keys of a JWK set. */
   async fetchKeys(url: string): Promise<SigningKey[]> {
     const { response, text } = await this.#read(url, { accept: 'application/json' });
     if (response.status !== 200) throw unavailable(url, `it answered with status ${response.status}`);
-    // an open redirect would let anybody answer for this host
-    if (!isSameOrigin(url, response))
-      throw unavailable(url, 'it redirects to another host, whose keys are not its own');
+    // an open redirect would let any host answer for this one
+    if (!isSameOrigin(url, response)) throw unavailable(url, 'it redirects to another host, whose keys do not count');
     const { keys } = parseObject(text, url);
     return Array.isArray(keys) ? keys.filter((key) => typeof key === 'object' && key !== null) : [];
   }
 
-  /** Whether anybody is there at all: any answer but that of a broken server. */
+  /** Whether the server answers with anything but a 5xx status. */
   async answers(url: string): Promise<boolean> {
     const { response } = await this.#read(url, {});
     return response.status < 500;
@@ -105,15 +104,15 @@ export class CardSource {
     const signal = AbortSignal.any([late, this.#signal]);
     try {
       const response = await this.#fetch(url, { headers, signal });
-      this.checkScheme(new URL(response.url), 'Where it redirects to');
+      this.checkScheme(new URL(response.url), 'The redirect target');
       return { response, text: await boundedText(response) };
     } catch (cause) {
-      throw unavailable(url, late.aborted ? `no whole answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
+      throw unavailable(url, late.aborted ? `no complete answer within ${this.#timeoutMs} ms` : reasonOf(cause), cause);
     }
   }
 }
 
-/** A card that another host answered with is a card of that host. */
+/** A card that was fetched through a redirect to another host belongs to that host. */
 function sourceOf(url: string, response: Response): string {
   return isSameOrigin(url, response) ? url : response.url;
 }
@@ -138,7 +137,7 @@ function parseObject(text: string, url: string): CardJson {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {}
-  throw unavailable(url, 'what it sent is no JSON object');
+  throw unavailable(url, 'it did not send a JSON object');
 }
 
 function unavailable(url: string, reason: string, cause?: unknown): Agent3Error {

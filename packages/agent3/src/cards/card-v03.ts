@@ -1,11 +1,11 @@
-// A card of A2A 0.3 in the shape of 1.0. What a signature covers is the card as it came, never this.
+// Converts cards of A2A 0.3 to the shape of 1.0. Signatures are checked on the original card, not on this.
 import type { CardJson } from '../base/types.ts';
 
 export function isV03(card: CardJson): boolean {
   return card.supportedInterfaces === undefined && typeof card.url === 'string';
 }
 
-/** Of a card that has passed the check for 0.3. */
+/** Takes a card that is valid by the schema of 0.3. */
 export function fromV03(card: CardJson): CardJson {
   const {
     url,

@@ -1,8 +1,8 @@
-// A card, checked against the A2A specification and read into what the registry shows and searches.
+// Validates agent cards against the A2A specification and extracts what the registry shows and searches.
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
+import { cleanExcerpt } from '../base/clean-text.ts';
 import type { AgentDetails, CardJson } from '../base/types.ts';
-import { cleanText } from './card-text.ts';
 import { fromV03, isV03 } from './card-v03.ts';
 
 const MAX_PROBLEMS = 5;
@@ -14,7 +14,7 @@ const webUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.pro
   error: 'must be an absolute http or https URL',
 });
 const strings = z.array(z.string());
-// lists the specification requires may be missing all the same: ProtoJSON does not write empty ones
+// lists that the specification requires may be missing, because ProtoJSON omits empty lists
 const skill = z.looseObject({
   id: z.string().min(1),
   name: z.string().min(1),
@@ -70,7 +70,7 @@ const v03 = z.looseObject({
 /** A card in the shape of A2A 1.0, whichever version it came in. */
 export type Card = z.infer<typeof v1>;
 
-/** Throws `CARD_INVALID` with what is wrong, field by field. */
+/** Throws `CARD_INVALID` with the problem of each field. */
 export function readCard(json: CardJson): Card {
   if (!isV03(json)) return checked(v1, json, '1.0');
   checked(v03, json, '0.3');
@@ -93,28 +93,28 @@ function place(path: readonly PropertyKey[]): string {
     if (typeof part === 'number') return `${all}[${part}]`;
     return all === '' ? String(part) : `${all}.${String(part)}`;
   }, '');
-  return text === '' ? 'the card' : cleanText(text, 100);
+  return text === '' ? 'the card' : cleanExcerpt(text, 100);
 }
 
 export function protocolsOf(card: Card): string[] {
   const all = card.supportedInterfaces.flatMap(({ protocolBinding, protocolVersion }) => [
     `a2a/${/^\d+\.\d+/.exec(protocolVersion)?.[0] ?? ''}`,
-    cleanText(protocolBinding, 100),
+    cleanExcerpt(protocolBinding, 100),
   ]);
   return [...new Set(all)];
 }
 
 export function tagsOf(card: Card, added: readonly string[] = []): string[] {
   const all = [...added, ...card.skills.flatMap(({ tags }) => tags ?? [])];
-  return [...new Set(all.map((tag) => cleanText(tag, 50).toLowerCase()).filter((tag) => tag !== ''))].slice(0, 100);
+  return [...new Set(all.map((tag) => cleanExcerpt(tag, 50).toLowerCase()).filter((tag) => tag !== ''))].slice(0, 100);
 }
 
-/** The hosts a call of the agent may go to. */
+/** The hosts of the agent's interfaces. */
 export function hostsOf(card: Card): string[] {
   return [...new Set(card.supportedInterfaces.map(({ url }) => URL.parse(url)?.host || url))].sort();
 }
 
-/** The extension with which a card names who may register it: `{ uri, params: { owners: ['alice'] } }`. */
+/** Extension by which a card names the owners who may register it: `{ uri, params: { owners: ['alice'] } }`. */
 export const OWNER_EXTENSION = 'urn:pocket-agent:agent3:owner:1';
 
 const ownerExtension = z.looseObject({
@@ -122,7 +122,7 @@ const ownerExtension = z.looseObject({
   params: z.looseObject({ owners: strings.min(1) }),
 });
 
-/** Undefined when the card names no owners. */
+/** Undefined if the card names no owners. */
 export function ownersOf({ capabilities }: Card): string[] | undefined {
   const extensions = Array.isArray(capabilities.extensions) ? capabilities.extensions : [];
   return extensions.map((extension) => ownerExtension.safeParse(extension).data?.params.owners).find(Boolean);
@@ -132,15 +132,15 @@ export type CardView = Pick<AgentDetails, 'provider' | 'skills' | 'inputModes' |
 
 export function cardView(card: Card): CardView {
   const { provider, defaultInputModes, defaultOutputModes } = card;
-  const line = (text: string) => cleanText(text, NAME_LENGTH);
+  const line = (text: string) => cleanExcerpt(text, NAME_LENGTH);
   return {
     ...(provider ? { provider: { organization: line(provider.organization), url: line(provider.url) } } : {}),
     skills: card.skills.map(({ id, name, description, tags, examples }) => ({
       id: line(id),
       name: line(name),
-      description: cleanText(description, TEXT_LENGTH),
+      description: cleanExcerpt(description, TEXT_LENGTH),
       tags: (tags ?? []).map(line),
-      examples: (examples ?? []).map((example) => cleanText(example, TEXT_LENGTH)),
+      examples: (examples ?? []).map((example) => cleanExcerpt(example, TEXT_LENGTH)),
     })),
     inputModes: defaultInputModes.map(line),
     outputModes: defaultOutputModes.map(line),
@@ -148,7 +148,8 @@ export function cardView(card: Card): CardView {
 }
 
 export function titleOf(card: Card): { name: string; description: string; version: string } {
-  const name = cleanText(card.name.replace(/\s+/g, ' '), NAME_LENGTH);
-  if (name === '') throw new Agent3Error('CARD_INVALID', 'The card does not follow A2A: its name cannot be read');
-  return { name, description: cleanText(card.description, TEXT_LENGTH), version: cleanText(card.version, 50) };
+  const name = cleanExcerpt(card.name.replace(/\s+/g, ' '), NAME_LENGTH);
+  if (name === '')
+    throw new Agent3Error('CARD_INVALID', 'The card does not follow A2A: its name has no visible characters');
+  return { name, description: cleanExcerpt(card.description, TEXT_LENGTH), version: cleanExcerpt(card.version, 50) };
 }

@@ -1,21 +1,21 @@
-// The signatures of a card (JWS over its canonical JSON), verified over the card as it came.
+// Verifies the signatures of a card: JWS over the canonical JSON of the card as received.
 //
-// The specification signs the whole card without `signatures`, in the form of RFC 8785. Some signers, the official
-// SDK among them, first leave out whatever is empty. Both are taken, but the second only where nothing that says how
-// to authenticate was left out: else that part would not be covered, and anybody could change it.
+// The specification signs the whole card without `signatures`, as canonical JSON (RFC 8785). Some signers, including
+// the official SDK, first drop empty values. Both forms are accepted, the second only if no security field was dropped:
+// the signature would not cover that field, so it could be changed.
 import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import { canonicalJson } from '../base/canonical-json.ts';
 import type { CardJson } from '../base/types.ts';
 
 /**
- * valid: signed by a key we trust for this card. none: not signed. unknown: signed, but by no key that we may trust
- * or in a way we do not know. invalid: a trusted key did not sign this.
+ * valid: signed by a key that is trusted for this card. none: not signed. unknown: signed by an untrusted key or with an
+ * unknown algorithm. invalid: the signature names a trusted key, but does not verify with it.
  */
 export type SignatureState = 'valid' | 'none' | 'unknown' | 'invalid';
 
 export type SigningKey = JsonWebKey & { kid?: string };
 
-/** The keys that may have signed: those that are trusted anyway, and those at `jku` if that is the card's own origin. */
+/** The trusted keys with the id `kid`: configured ones, or those at `jku` if it has the origin of the card. */
 export type FindKeys = (header: { kid: string; jku: string | undefined }) => Promise<readonly SigningKey[]>;
 
 interface Signature {
@@ -24,7 +24,7 @@ interface Signature {
 }
 
 const MAX_SIGNATURES = 5;
-/** With the id that a signature names. Each is tried on the main thread, with all of the card. */
+/** Keys tried per signature; each verification runs on the main thread over the whole card. */
 const MAX_KEYS = 3;
 
 const algorithms = new Map<string, { kty: string; hash: string | null; isPss?: boolean; curve?: string }>([
@@ -97,7 +97,7 @@ function verifies(payload: string, by: { signature: Signature; key: SigningKey; 
     };
     return verify(how.hash, Buffer.from(signed), publicKey, Buffer.from(signature.signature, 'base64url'));
   } catch {
-    return false; // a key that is none
+    return false; // not a usable key
   }
 }
 

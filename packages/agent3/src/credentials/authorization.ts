@@ -1,4 +1,4 @@
-// The credentials of a call: those the card asks for, and only to the host they are for.
+// Chooses the credentials of a call: those the card requires, and only for the host they are registered for.
 
 import { CallFailure } from '../base/call-failure.ts';
 import type { Credential, ListedAgent } from '../base/types.ts';
@@ -13,14 +13,14 @@ interface AuthorizeOptions {
   skillId?: string;
   credentials: readonly Credential[];
   tokens: OAuthTokens;
-  /** Hosts that may be sent credentials without https. */
+  /** Whether credentials may be sent to this host over plain http. */
   isTrustedHost(url: URL): boolean;
-  /** Told of everything that must not be seen anywhere, before it is sent. */
+  /** Called with secrets before they are sent, so that they can be removed from answers and logs. */
   conceal(secrets: string[]): void;
   signal: AbortSignal;
 }
 
-/** What of a credential must not be seen anywhere. */
+/** The secret values of a credential. */
 export function secretsOf(credential: Credential): string[] {
   switch (credential.type) {
     case 'apiKey':
@@ -36,11 +36,11 @@ export function secretsOf(credential: Credential): string[] {
 
 export interface PlannedCredentials {
   sends: Credential['type'][];
-  /** Why a call lacks what the card asks for, or registered credentials are not sent. */
+  /** Why a required credential is missing, or why registered credentials are not sent. */
   problem?: string;
 }
 
-/** What a call would send, by the rules by which it is sent. */
+/** The credentials a call would send. */
 export function plannedCredentials(agent: ListedAgent, credentials: readonly Credential[]): PlannedCredentials {
   try {
     const endpoint = endpointOf(agent.card);
@@ -61,7 +61,7 @@ export async function authorize(options: AuthorizeOptions): Promise<Authorizatio
   if (chosen.length > 0 && endpoint.url.protocol !== 'https:' && !isTrustedHost(endpoint.url))
     throw new CallFailure(
       'ADDRESS_REFUSED',
-      'credentials are not sent over plain http. Its card must give an https address, or name its host in AGENT3_ALLOW_HOSTS.',
+      'credentials are not sent over plain http. Give an https address in its card, or add its host to AGENT3_ALLOW_HOSTS.',
     );
   const unsent = unsentReason(chosen, options);
   return { ...(await apply(chosen, options, { mayRenew: true })), ...(unsent ? { unsent } : {}) };
@@ -79,16 +79,14 @@ function choose({ agent, endpoint, credentials, skillId }: Choice): Chosen[] {
   }
   const wanted = alternatives.map((requirement) => Object.keys(requirement).join(' and ')).join(', or ');
   const others =
-    credentials.length > usable.length
-      ? ` Credentials for another host than ${endpoint.url.host} are not sent there.`
-      : '';
+    credentials.length > usable.length ? ` Credentials for other hosts are not sent to ${endpoint.url.host}.` : '';
   throw new CallFailure(
     'AUTH_MISSING',
-    `it wants ${wanted}, for which there are no credentials.${others} Register the agent with credentials for it.`,
+    `it requires ${wanted}, and no credentials are registered for that.${others} Register the agent with credentials.`,
   );
 }
 
-/** For a card without authentication: credentials registered for its host are meant to be sent. */
+/** For a card that declares no scheme: send the credentials that were registered for its host. */
 function undeclared(usable: readonly Credential[]): Chosen[] {
   const credential = usable.find(
     (each) =>
@@ -103,11 +101,11 @@ function unsentReason(
 ): string | undefined {
   if (chosen.length > 0 || credentials.length === 0) return undefined;
   const usable = credentials.filter((credential) => isFor(endpoint.url, credential, agent));
-  if (usable.length === 0) return `they are registered for another host than ${endpoint.url.host}`;
-  if (securityOf(agent.card, skillId).isDeclared) return 'they fit none of the schemes that its card names';
+  if (usable.length === 0) return `they are not registered for the host ${endpoint.url.host}`;
+  if (securityOf(agent.card, skillId).isDeclared) return 'they match none of the schemes in its card';
   return usable.some(({ type }) => type === 'apiKey')
     ? 'its card does not say where an API key goes; register a bearer token, or correct the card'
-    : 'its card names no token address; register the OAuth client with its tokenUrl';
+    : 'its card has no token URL; register the OAuth client with a tokenUrl';
 }
 
 function satisfy(
@@ -131,10 +129,10 @@ function fits(credential: Credential, scheme: Scheme): boolean {
   switch (scheme.type) {
     case 'oauth2':
     case 'bearer':
-      // both are a token in the same header; where it comes from is a matter of ours
+      // both send a bearer token
       return credential.type === 'oauth2' || credential.type === 'bearer';
     case 'other':
-      // a card that lost what its scheme is: whoever named the scheme knows
+      // the card does not say what this scheme is; the owner named it in the credential
       return credential.scheme !== undefined && credential.type !== 'apiKey';
     default:
       return credential.type === scheme.type;
@@ -176,7 +174,10 @@ async function apply(
     }
   }
   if (Object.values(authorization.headers).some((value) => /[^\t -~\u0080-\u00ff]/.test(value)))
-    throw new CallFailure('AUTH_MISSING', 'its credentials have characters that cannot be sent. Register them again.');
+    throw new CallFailure(
+      'AUTH_MISSING',
+      'its credentials contain characters that HTTP headers cannot hold. Register them again.',
+    );
   if (!mayRenew || fetched.length === 0) return authorization;
   const renew = (signal: AbortSignal) => {
     for (const token of fetched) options.tokens.forget(token);
@@ -189,8 +190,8 @@ function pairOf({ username, password }: Credential & { type: 'basic' }): string 
   return Buffer.from(`${username}:${password}`).toString('base64');
 }
 
-/** Headers that say how a request is read; a card must not name one of them for a key. */
-const framing =
+/** Headers that control how a request is read; a card must not name one of them for an API key. */
+const reservedHeaders =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept.*|a2a-.*|keep-alive|cookie)$/i;
 
 function putKey(key: string, scheme: Scheme, authorization: Authorization): void {
@@ -200,8 +201,11 @@ function putKey(key: string, scheme: Scheme, authorization: Authorization): void
     authorization.query.push([name, key]);
     return;
   }
-  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || (place === 'header' && framing.test(name)))
-    throw new CallFailure('PROTOCOL', 'its card wants a key where none can be. Ask its owner to correct the card.');
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || (place === 'header' && reservedHeaders.test(name)))
+    throw new CallFailure(
+      'PROTOCOL',
+      'its card names an invalid header or cookie for the API key. Ask its owner to correct the card.',
+    );
   if (place === 'header') authorization.headers[name.toLowerCase()] = key;
   else {
     const others = authorization.headers.cookie;
@@ -209,7 +213,7 @@ function putKey(key: string, scheme: Scheme, authorization: Authorization): void
   }
 }
 
-/** The owner's own, or the card's when it is at the host the credentials are for: a card may lie. */
+/** The registered URL, or that of the card if it has the origin of the endpoint: cards are not trusted. */
 function tokenUrlOf(
   credential: Credential & { type: 'oauth2' },
   scheme: Scheme,
@@ -220,6 +224,6 @@ function tokenUrlOf(
   if (offered && URL.canParse(offered) && new URL(offered).origin === endpoint.url.origin) return offered;
   throw new CallFailure(
     'AUTH_MISSING',
-    'its card sends us to another host for a token. Register its credentials with the tokenUrl that is right.',
+    'its card names a token URL on another host. Register its credentials with the right tokenUrl.',
   );
 }

@@ -1,4 +1,4 @@
-// Tokens for client credentials (OAuth 2): fetched once for all calls that wait, kept, and renewed before they end.
+// OAuth 2 tokens for the client-credentials grant: fetched once for concurrent calls, cached, renewed before they expire.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
 import { abortable } from '../base/abortable.ts';
 import { CallFailure, toFailure } from '../base/call-failure.ts';
@@ -14,7 +14,7 @@ interface TokenRequest {
 interface Kept {
   token: Promise<string>;
   value?: string;
-  /** When a new one is fetched. */
+  /** From this time on a new token is fetched. */
   renewAt: number;
 }
 
@@ -32,7 +32,7 @@ export class OAuthTokens {
     this.#isTrustedHost = options.isTrustedHost;
   }
 
-  /** Ends with the signal, though the fetching goes on for the others that wait. */
+  /** The signal ends only this wait; the request goes on for other callers. */
   async get(request: TokenRequest, signal: AbortSignal): Promise<string> {
     const key = JSON.stringify([request.tokenUrl, request.clientId, request.clientSecret, request.scopes]);
     let kept = this.#kept.get(key);
@@ -44,7 +44,7 @@ export class OAuthTokens {
     return abortable(kept.token, signal);
   }
 
-  /** All that are kept now. */
+  /** All cached tokens. */
   get values(): string[] {
     return [...this.#kept.values()].flatMap(({ value }) => value ?? []);
   }
@@ -66,7 +66,7 @@ export class OAuthTokens {
         throw error;
       },
     );
-    kept.token.catch(() => {}); // those who wait hear of it
+    kept.token.catch(() => {}); // callers of `get` see the rejection
     this.#kept.delete(key);
     this.#kept.set(key, kept);
     return kept;
@@ -80,7 +80,10 @@ export class OAuthTokens {
   }: TokenRequest): Promise<{ token: string; lifeMs: number }> {
     const url = URL.canParse(tokenUrl) ? new URL(tokenUrl) : undefined;
     if (!url || (url.protocol !== 'https:' && !this.#isTrustedHost(url)))
-      throw new CallFailure('ADDRESS_REFUSED', 'the address for its tokens is not https. Register the right tokenUrl.');
+      throw new CallFailure(
+        'ADDRESS_REFUSED',
+        'its token URL is not https. Register the agent with the right tokenUrl.',
+      );
     const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
     const body = new URLSearchParams({ grant_type: 'client_credentials' });
     if (scopes.length > 0) body.set('scope', scopes.join(' '));
@@ -98,7 +101,7 @@ export class OAuthTokens {
       });
       answer = JSON.parse(await response.text());
     } catch (error) {
-      if (error instanceof SyntaxError) throw refused('no JSON');
+      if (error instanceof SyntaxError) throw refused('the answer is not JSON');
       if (error instanceof DOMException) throw refused('no answer in time');
       const { code, message } = toFailure(error);
       throw new CallFailure(code, `getting a token for it failed: ${message}`);
@@ -113,5 +116,5 @@ export class OAuthTokens {
 }
 
 function refused(why: string): CallFailure {
-  return new CallFailure('AUTH_FAILED', `no token was given for it (${why}). Register other credentials.`);
+  return new CallFailure('AUTH_FAILED', `its token server issued no token (${why}). Register other credentials.`);
 }

@@ -1,4 +1,4 @@
-// What an agent's card asks of callers: schemes, and which of them together are enough. Both versions of the card.
+// Reads the security schemes and requirements of a card, in A2A 1.0 and 0.3.
 
 import { isRecord, recordsIn, stringsIn, textIn } from '../base/json.ts';
 import type { CardJson } from '../base/types.ts';
@@ -10,14 +10,14 @@ export type Scheme =
   | { type: 'oauth2'; tokenUrl?: string }
   | { type: 'other' };
 
-/** Names of schemes with the scopes they need; all of them are needed. */
+/** Scheme names with their scopes; a call must satisfy all of them. */
 export type Requirement = Record<string, string[]>;
 
 export interface Security {
   schemes: Map<string, Scheme>;
-  /** Any one is enough. */
+  /** A call must satisfy one of these. */
   alternatives: Requirement[];
-  /** Whether the card says anything about it. */
+  /** Whether the card declares any scheme or requirement. */
   isDeclared: boolean;
 }
 
@@ -29,7 +29,7 @@ export function securityOf(card: CardJson, skillId: string | undefined): Securit
   const own = skill ? requirementsOf(skill) : [];
   const alternatives = own.length > 0 ? own : requirementsOf(card);
   const isDeclared = schemes.size > 0 || alternatives.length > 0;
-  // a card that names schemes without asking for one takes any of them, or none
+  // a card that declares schemes without requiring one accepts any of them, or no credentials
   if (alternatives.length === 0) alternatives.push(...[...schemes.keys()].map((name) => ({ [name]: [] })), {});
   return { schemes, alternatives, isDeclared };
 }
@@ -74,7 +74,7 @@ function readScheme(value: unknown): Scheme {
   }
 }
 
-/** `{type, …}` of 0.3, `{xSecurityScheme: {…}}` of 1.0, and `{scheme: {$case, value}}`, which SDK 1.3.0 serves by mistake. */
+/** `{type, …}` of 0.3, `{xSecurityScheme: {…}}` of 1.0, or `{scheme: {$case, value}}`, a bug of the A2A SDK 1.3.0. */
 function flatten(value: Record<string, unknown>): Record<string, unknown> {
   if (typeof value.type === 'string') return value;
   const inner = isRecord(value.scheme) ? value.scheme : undefined;

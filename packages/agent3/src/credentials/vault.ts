@@ -1,4 +1,4 @@
-// Credentials at rest: AES-256-GCM, bound to the agent and to the hosts its card named when they were given.
+// Encrypts credentials at rest (AES-256-GCM), bound to the agent and to the hosts its card named at registration.
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Agent3Error } from '../base/agent3-error.ts';
@@ -17,9 +17,9 @@ export interface Sealed {
 export interface VaultOptions {
   /** 32 bytes as base64 or hex, or a passphrase. */
   secretKey?: string | undefined;
-  /** Keys of before, with which nothing new is sealed. */
+  /** Previous keys: they still open, but never seal. */
   oldSecretKeys?: readonly string[] | undefined;
-  /** Of the database, so that one passphrase gives every hub of it the same key. */
+  /** From the database, so that all hubs derive the same key from one passphrase. */
   salt: string;
 }
 
@@ -48,7 +48,7 @@ export class Vault {
     if (!key || !this.#canSeal)
       throw new Agent3Error(
         'SECRET_KEY',
-        'Credentials are only kept encrypted: set AGENT3_SECRET_KEY to 32 random bytes (openssl rand -base64 32)',
+        'Credentials are stored only encrypted: set AGENT3_SECRET_KEY to 32 random bytes (openssl rand -base64 32)',
       );
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(agentId));
@@ -56,15 +56,15 @@ export class Vault {
     return `1.${key.id}.${Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')}`;
   }
 
-  /** `isOld`: sealed with a key of before, so it should be sealed again. */
+  /** `isOld`: sealed with a previous key, so it should be sealed again. */
   open(agentId: string, sealed: string): { content: Sealed; isOld: boolean } {
     const [, keyId, data = ''] = sealed.split('.');
     const key = this.#keys.find(({ id }) => id === keyId);
     if (!key)
       throw new Agent3Error(
         'SECRET_KEY',
-        `The credentials of "${agentId}" were encrypted with another key: set AGENT3_SECRET_KEY, or ` +
-          'AGENT3_SECRET_KEYS_OLD beside a new one',
+        `The credentials of "${agentId}" were encrypted with another key: set AGENT3_SECRET_KEY to that key, or ` +
+          'add it to AGENT3_SECRET_KEYS_OLD',
       );
     const bytes = Buffer.from(data, 'base64url');
     try {

@@ -1,6 +1,7 @@
-// The registry of agents: who there is, what they are like, who may call them, and what came of it.
+// The registry: registered agents, their records and credentials, search, limits, and the call log.
 import { openStore, type Store } from '@pocket-agent/store';
 import { Agent3Error } from '../base/agent3-error.ts';
+import { cleanExcerpt } from '../base/clean-text.ts';
 import type {
   AgentDetails,
   BudgetLimits,
@@ -28,7 +29,6 @@ import type {
 import { packageVersion } from '../base/version.ts';
 import { CardChecks } from '../cards/card-checks.ts';
 import { CardSource } from '../cards/card-source.ts';
-import { cleanText } from '../cards/card-text.ts';
 import { openVault, type Vault } from '../credentials/vault.ts';
 import { CredentialStore } from './agents/credentials.ts';
 import { detailsOf, invocationOf } from './agents/details.ts';
@@ -47,8 +47,8 @@ import { spend } from './records/spending.ts';
 import { callStatistics } from './records/statistics.ts';
 import { findTask, saveTask } from './records/tasks.ts';
 import type { RegistryOptions } from './registry-options.ts';
-import { Meaning } from './search/meaning.ts';
 import { Search } from './search/search.ts';
+import { SemanticIndex } from './search/semantic-index.ts';
 import { postgresIndex, sqliteIndex } from './search/text-index.ts';
 import { Vocabulary } from './search/words.ts';
 
@@ -97,8 +97,8 @@ export class Registry implements Directory {
   readonly #callerRate: RateLimit | undefined;
   readonly #healthOptions: HealthCheckOptions;
   readonly #timer: NodeJS.Timeout | undefined;
-  /** Apart, so that agents that are slow to answer do not keep what is past its time. */
-  readonly #chores = [new Chore(() => this.checkHealth()), new Chore(() => this.tidy())];
+  /** Two jobs, so that agents that answer slowly do not delay the removal of expired rows. */
+  readonly #jobs = [new RecurringJob(() => this.checkHealth()), new RecurringJob(() => this.tidy())];
   #searchLatency: number | undefined;
 
   constructor(options: RegistryOptions, { store, vault, receipts }: RegistryParts) {
@@ -113,18 +113,18 @@ export class Registry implements Directory {
     const source = new CardSource({ fetch, allowHosts, timeoutMs: cardTimeoutMs, maxStaleMs, signal });
     const index = kind === 'sqlite' ? sqliteIndex : postgresIndex;
     const vocabulary = new Vocabulary(db, maxWords);
-    const meaning = embedder && new Meaning(db, embedder);
-    this.#search = new Search({ db, index, vocabulary, meaning, now });
+    const semanticIndex = embedder && new SemanticIndex(db, embedder);
+    this.#search = new Search({ db, index, vocabulary, semanticIndex, now });
     const checks = new CardChecks({ source, trustedKeys });
     const credentials = this.#credentials;
-    const registrations = new Registrations({ db, index, vocabulary, meaning, checks, credentials, now });
+    const registrations = new Registrations({ db, index, vocabulary, semanticIndex, checks, credentials, now });
     this.#registrations = registrations;
     this.#freshness = new Freshness({ db, source, checks, registrations, now, maxStaleMs });
     this.#rateLimits = new RateLimits(db, { kind, now: options.now });
     this.#callerRate = callerRateLimit || undefined;
     const { intervalMs = HEALTH_INTERVAL_MS, concurrency = HEALTH_CONCURRENCY } = healthChecks || {};
     this.#healthOptions = { db, kind, source, freshness: this.#freshness, now, intervalMs, concurrency, signal };
-    if (healthChecks) this.#timer = setInterval(() => this.#beginChores(), Math.min(ROUND_MS, intervalMs)).unref();
+    if (healthChecks) this.#timer = setInterval(() => this.#startJobs(), Math.min(ROUND_MS, intervalMs)).unref();
   }
 
   async search(query: SearchQuery): Promise<SearchPage> {
@@ -155,7 +155,7 @@ export class Registry implements Directory {
     return this.select(await this.#registrations.register(registration, caller));
   }
 
-  /** Many cards at once, all or none; for filling a registry. */
+  /** Registers many cards in one transaction. */
   importCards(cards: readonly CardJson[], caller: Caller): Promise<void> {
     return this.#registrations.importCards(cards, caller);
   }
@@ -216,12 +216,12 @@ export class Registry implements Directory {
     return callStatistics(this.#store.db, query);
   }
 
-  /** Checks the agents that are due, and tells how many that were. Happens by itself unless it is switched off. */
+  /** Checks the agents that are due and returns how many. Runs periodically unless health checks are off. */
   checkHealth(): Promise<number> {
     return checkHealth(this.#healthOptions);
   }
 
-  /** Forgets what is past its time. Happens by itself with the health checks. */
+  /** Deletes expired rows. Runs periodically with the health checks. */
   async tidy(): Promise<void> {
     const { db } = this.#store;
     const now = this.#now();
@@ -242,12 +242,12 @@ export class Registry implements Directory {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closing.abort(new Agent3Error('CARD_UNAVAILABLE', 'The registry was closed'));
-    for (const chore of this.#chores) await chore.end();
+    for (const job of this.#jobs) await job.finish();
     await this.#store.close();
   }
 
-  #beginChores(): void {
-    for (const chore of this.#chores) chore.begin();
+  #startJobs(): void {
+    for (const job of this.#jobs) job.start();
   }
 
   async #row(agentId: string): Promise<AgentRow & { card: string }> {
@@ -257,35 +257,35 @@ export class Registry implements Directory {
   }
 }
 
-/** Work that is done again and again, one time after the other. */
-class Chore {
+/** Work that never runs twice at the same time. */
+class RecurringJob {
   readonly #work: () => Promise<unknown>;
-  #underWay: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
 
   constructor(work: () => Promise<unknown>) {
     this.#work = work;
   }
 
-  /** Nothing happens while it is still at it. */
-  begin(): void {
-    this.#underWay ??= this.#once().finally(() => {
-      this.#underWay = undefined;
+  /** Does nothing while the previous run is still going on. */
+  start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
     });
   }
 
-  async end(): Promise<void> {
-    await this.#underWay;
+  async finish(): Promise<void> {
+    await this.#running;
   }
 
-  async #once(): Promise<void> {
+  async #run(): Promise<void> {
     try {
       await this.#work();
     } catch {
-      // a database that is away shows in health(), and may be back the next time
+      // health() reports an unavailable database; the next run tries again
     }
   }
 }
 
 function unknownAgent(agentId: string): Agent3Error {
-  return new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanText(agentId, 100)}"; search for one`);
+  return new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanExcerpt(agentId, 100)}"; use an id from a search`);
 }

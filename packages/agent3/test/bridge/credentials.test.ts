@@ -124,7 +124,7 @@ test('without the credentials it wants, an agent is not called', async () => {
   const { card, seen } = await startEcho({ securitySchemes: http('bearer'), securityRequirements: requires });
   const { say } = setUp({ card, credentials: [{ type: 'basic', username: 'u', password: SECRET }] });
   const response = await say('hello');
-  expect(response).toMatchObject({ errorCode: 'AUTH_MISSING', error: expect.stringContaining('it wants k,') });
+  expect(response).toMatchObject({ errorCode: 'AUTH_MISSING', error: expect.stringContaining('it requires k,') });
   expect(seen).toEqual([]);
 });
 
@@ -152,19 +152,19 @@ test.each<[string, Json, Credential[], string]>([
     'they are for another host',
     {},
     [{ type: 'bearer', token: SECRET, host: 'other.example.com' }],
-    'not sent: they are registered for another host than 127.0.0.1',
+    'not sent: they are not registered for the host 127.0.0.1',
   ],
   [
     'they fit no scheme of the card',
     { securitySchemes: key('header') },
     [{ type: 'bearer', token: SECRET }],
-    'not sent: they fit none of the schemes that its card names',
+    'not sent: they match none of the schemes in its card',
   ],
   [
     'an OAuth client has no token address',
     {},
     [{ type: 'oauth2', clientId: 'me', clientSecret: SECRET }],
-    'register the OAuth client with its tokenUrl',
+    'register the OAuth client with a tokenUrl',
   ],
 ])('a 401 says what is missing: %s', async (_case, security, credentials, words) => {
   const url = await rpcServer((_rpc, response) => void response.writeHead(401).end());
@@ -180,7 +180,7 @@ test.each([
   const { say } = setUp({ card, cardUrl, credentials: [{ type: 'bearer', token: SECRET, ...more }] });
   expect(await say('hello')).toMatchObject({
     errorCode: 'AUTH_MISSING',
-    error: expect.stringContaining('another host'),
+    error: expect.stringContaining('Credentials for other hosts are not sent'),
   });
   expect(seen).toEqual([]);
 });
@@ -195,7 +195,7 @@ test('credentials that cannot be in a header are told of, and not shown', async 
   const { card } = await startEcho({ securitySchemes: http('bearer'), securityRequirements: requires });
   const { say, logged } = setUp({ card, credentials: [{ type: 'bearer', token: `${SECRET}\n` }] });
   const response = await say('hello');
-  expect(response).toMatchObject({ errorCode: 'AUTH_MISSING', error: expect.stringContaining('cannot be sent') });
+  expect(response).toMatchObject({ errorCode: 'AUTH_MISSING', error: expect.stringContaining('HTTP headers cannot hold') });
   expect(JSON.stringify(response) + logged()).not.toContain(SECRET);
 });
 

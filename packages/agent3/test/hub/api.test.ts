@@ -114,7 +114,7 @@ test('files as large as described fit into a request, together with a message', 
   const hub = await startHub({ agent3 });
   const { properties } = (await ask(hub, '/openapi.json')).body.components.schemas.callRequest;
   const { maxLength } = properties.files.items.properties.base64;
-  expect(properties.files.description).toContain(`at most ${maxLength} characters`);
+  expect(properties.files.description).toContain(`At most ${maxLength} characters`);
   const files = [{ name: 'a', mediaType: 'text/plain', base64: 'A'.repeat(maxLength) }];
   const body = { agentId, message: '語'.repeat(properties.message.maxLength), files };
   expect((await ask(hub, '/api/calls', { owner: 'bob', body })).body).toMatchObject({ success: true });

@@ -53,7 +53,7 @@ test('what somebody says of their own agent counts no more once others came by a
   await (await connectTo(hub, 'bob')).call('agent3_call', { agentId: agent.id, message: 'hello' });
   await call('agent3_call', { agentId: agent.id, message: 'hello' });
   const { data } = await call('agent3_feedback', { agentId: agent.id, rating: 5, feedback: 'the best' });
-  expect(data.message).toContain('only what others say counts');
+  expect(data.message).toContain('only ratings by others count');
   expect((await call('agent3_select', { agentId: agent.id })).data).toMatchObject({ totalReviews: 0 });
 });
 
@@ -247,7 +247,7 @@ test('a model cannot make a call free by registering its agent with a lower pric
   for (const price of [{ perCall: 0 }, { perMinute: 0.01 }, { perCall: 0.02, currency: 'EUR' }])
     expect(await call('agent3_register', { card, price })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('Only a person lowers the price of an agent'),
+      text: expect.stringContaining('Only a person may lower the price of an agent'),
     });
   expect((await call('agent3_register', { card, price: { perCall: 0.03 } })).data.price.perCall).toBe(0.03);
   expect((await call('agent3_register', { card, tags: ['parrot'] })).data.price.perCall).toBe(0.03);
@@ -268,7 +268,7 @@ test.each<[string, (url: string) => { name: string; url: string }]>([
   const copy = { ...cardOf(address), name };
   expect(await call('agent3_register', { card: copy, price: { perCall: 0 } })).toMatchObject({
     isError: true,
-    text: expect.stringContaining('Only a person lowers the price of an agent ($0.02 a call)'),
+    text: expect.stringContaining('Only a person may lower the price of an agent ($0.02 a call)'),
   });
   const { data: agent } = await call('agent3_register', { card: copy });
   expect(agent.price).toEqual(perCall(0.02));

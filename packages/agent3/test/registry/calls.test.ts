@@ -94,7 +94,7 @@ test('what owners say of their own agents counts nowhere, and every call is rate
   expect(await found()).toBe(1);
   const receipt = await registry.record(callRecord(agentId, { caller: 'alice' }));
   const rating = { agentId, rating: 5, feedback: '', receipt };
-  expect((await registry.feedback(rating, alice)).message).toContain('only what others say counts');
+  expect((await registry.feedback(rating, alice)).message).toContain('only ratings by others count');
   await expect(registry.feedback(rating, alice)).rejects.toMatchObject({ code: 'ALREADY_RATED' });
 });
 
@@ -128,7 +128,7 @@ test('what an agent says of itself, or of another agent of its owner, does not c
   for (const userAgentId of [agentId, sibling]) {
     const receipt = await registry.record(callRecord(agentId, { userAgentId, startedAt: now }));
     const { message } = await registry.feedback({ agentId, rating: 5, feedback: '', receipt }, bob);
-    expect(message).toContain('only what others say counts');
+    expect(message).toContain('only ratings by others count');
   }
   expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0 });
 });

@@ -101,7 +101,7 @@ test.each([
     v03Card({ securitySchemes: { a: { type: 'magic' } } }),
     /A2A 0\.3: securitySchemes\.a\.type/,
   ],
-  ['a name that cannot be seen', v1Card({ name: '\u202e\u200b' }), /name cannot be read/],
+  ['a name that cannot be seen', v1Card({ name: '\u202e\u200b' }), /name has no visible characters/],
   ['a huge card', v1Card({ description: 'x'.repeat(300_000) }), /larger than 256 KiB/],
 ])('a card with %s is refused with what is wrong', async (_what, card, message) => {
   const refused = registry.register({ card }, alice);
@@ -240,12 +240,12 @@ test('a card that cannot be had is refused with the reason, in bounded time', as
   server.status = 200;
   server.headers = {};
   server.card = '{"name": ';
-  expect(await reason()).toContain('no JSON object');
+  expect(await reason()).toContain('did not send a JSON object');
   server.card = JSON.stringify(v1Card({ description: 'x'.repeat(300_000) }));
   expect(await reason()).toContain('larger than 256 KiB');
   const slow = await setup.serve((_request, response) => void response.writeHead(200).write('{'));
   const started = performance.now();
-  await expect(hasty.register({ cardUrl: `${slow}/card` }, alice)).rejects.toThrow('no whole answer within 200 ms');
+  await expect(hasty.register({ cardUrl: `${slow}/card` }, alice)).rejects.toThrow('no complete answer within 200 ms');
   expect(performance.now() - started).toBeLessThan(10_000);
   await expect(patient.register({ cardUrl: 'http://127.0.0.1:1/card' }, alice)).rejects.toThrow('ECONNREFUSED');
 });

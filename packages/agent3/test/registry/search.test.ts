@@ -271,7 +271,13 @@ test('with more matching agents than can be ranked, a word that no agent has hid
     await registry.register({ card: v1Card({ name: `Frog ${number}`, description: 'jumps' }) }, alice);
   const { db } = await setup.store();
   const index = { ...sqliteIndex, mostRanked: 10 };
-  const search = new Search({ db, index, vocabulary: new Vocabulary(db, 1000), meaning: undefined, now: Date.now });
+  const search = new Search({
+    db,
+    index,
+    vocabulary: new Vocabulary(db, 1000),
+    semanticIndex: undefined,
+    now: Date.now,
+  });
   for (const query of ['jumps zzqxv', 'zzqxv jumps qqqzz']) {
     const { rows, totalFound } = await search.find({ query });
     expect([rows.length, totalFound]).toEqual([10, 12]);

@@ -72,7 +72,7 @@ test('what a call needs is told, and whether we have it', async () => {
     required: true,
     available: false,
     sends: [],
-    problem: expect.stringContaining('there are no credentials'),
+    problem: expect.stringContaining('no credentials are registered'),
   });
   expect(await authentication(at('a.example'), credentials)).toEqual({
     schemes,

@@ -1,4 +1,4 @@
-// What a call of an agent must show, and whether the vault has it. Never a secret.
+// What authentication a call needs and whether the vault has it, without secrets.
 
 import type { Credential, Invocation, ListedAgent } from '../../base/types.ts';
 import { readCard } from '../../cards/card.ts';
@@ -9,7 +9,7 @@ const kindOfScheme: Record<string, Credential['type'] | undefined> = {
   oauth2SecurityScheme: 'oauth2',
 };
 
-/** bearer, basic, apiKey, oauth2, or the name the specification gives it. */
+/** bearer, basic, apiKey, oauth2, or the name in the specification. */
 function kindOf(scheme: Record<string, unknown>): string {
   const [name = 'unknown'] = Object.keys(scheme);
   const content = scheme[name];

@@ -1,4 +1,4 @@
-// The credentials of agents, in and out of the vault.
+// Stores the credentials of agents, encrypted by the vault.
 import type { Kysely } from 'kysely';
 import type { Credential } from '../../base/types.ts';
 import { hostsOf, readCard } from '../../cards/card.ts';
@@ -28,7 +28,7 @@ export class CredentialStore {
     await db.deleteFrom('agent3_credentials').where('agent_number', '=', number).execute();
   }
 
-  /** None when the card now names a host it did not name when they were given: its owner must register it again. */
+  /** Empty if the card names a host it did not name at registration: its owner must register it again. */
   async find(agentId: string): Promise<readonly Credential[]> {
     const row = await this.#db
       .selectFrom('agent3_credentials')
@@ -44,7 +44,7 @@ export class CredentialStore {
     return isKnown ? content.credentials : [];
   }
 
-  /** With the key of today; only what was read, since somebody may have changed or removed it. */
+  /** With the current key; does nothing if the row was changed or removed since it was read. */
   async #sealAgain(
     { id, number, sealed }: { id: string; number: number; sealed: string },
     content: Sealed,

@@ -1,4 +1,4 @@
-// One agent, looked at closely.
+// Details of one agent.
 import type { Kysely } from 'kysely';
 import type { AgentDetails, Credential, Invocation } from '../../base/types.ts';
 import { cardView, readCard } from '../../cards/card.ts';
@@ -25,7 +25,7 @@ export async function detailsOf(db: Kysely<RegistrySchema>, row: RowWithCard): P
   };
 }
 
-/** Only calls of its owner: others could use its name. */
+/** Counts only calls of its owner, because any caller can give its id. */
 async function asCaller(db: Kysely<RegistrySchema>, { id, owner }: AgentRow): Promise<Pick<AgentDetails, 'asCaller'>> {
   const { calls } = await db
     .selectFrom('agent3_calls')

@@ -1,4 +1,4 @@
-// A price belongs to the address that charges it: a second record of the same address is not free.
+// Prices by endpoint address, so that a second registration of the same address is not free.
 import type { Kysely, Transaction } from 'kysely';
 import { isPaid } from '../../base/price-text.ts';
 import type { Price } from '../../base/types.ts';
@@ -9,15 +9,15 @@ const MAX_COMPARED = 100;
 
 interface PricedRecord {
   addresses: readonly string[];
-  /** Undefined for a record that is not stored yet. */
+  /** Undefined if the record is not stored yet. */
   number?: number;
   owner: string;
   registeredAt: number;
 }
 
 /**
- * The price of another record with one of these addresses, as JSON. Other owners cannot raise the price of an agent by
- * registering it later.
+ * The price of another record with one of these addresses, as JSON. Later registrations by other owners do not count,
+ * so they cannot raise the price of an agent.
  */
 export async function inheritedPrice(
   db: Kysely<RegistrySchema>,

@@ -1,5 +1,5 @@
-// Cards stay current: fetched again when they are stale, by one request however many ask; the old one for a while
-// when that fails.
+// Keeps cards current: fetches a stale card once for all concurrent callers. If that fails, the old card stays in use
+// for a while.
 import type { Kysely } from 'kysely';
 import { abortable } from '../../base/abortable.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
@@ -13,9 +13,9 @@ import type { RegistrySchema } from '../records/schema.ts';
 import { inheritedPrice } from './endpoint-prices.ts';
 import type { Registrations } from './registrations.ts';
 
-const TRY_AGAIN_MS = 60_000;
-/** Failing calls ask the server of a card no more often than this. */
-const RENEW_MS = 5_000;
+const RETRY_MS = 60_000;
+/** Minimum time between two refreshes of one card that failed calls cause. */
+const RENEW_INTERVAL_MS = 5_000;
 const MAX_RENEWED = 10_000;
 
 export interface FreshnessOptions {
@@ -24,13 +24,13 @@ export interface FreshnessOptions {
   checks: CardChecks;
   registrations: Registrations;
   now: () => number;
-  /** The age at which a card that cannot be fetched again is too old to call by. */
+  /** A card that cannot be fetched again is not used beyond this age. */
   maxStaleMs: number;
 }
 
 export class Freshness {
   readonly #options: FreshnessOptions;
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #refreshing = new Map<string, Promise<void>>();
   readonly #renewedAt = new Map<string, number>();
 
   constructor(options: FreshnessOptions) {
@@ -45,19 +45,19 @@ export class Freshness {
   async fresh(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
     const row = await this.row(agentId);
     if (!row || row.card_url === null) return row && listedAgent(row);
-    if (row.fresh_until > this.#options.now()) return this.#asItIs(row);
+    if (row.fresh_until > this.#options.now()) return this.#oldCard(row);
     try {
-      // one who gives up waiting leaves the work to the others
+      // the signal ends only this wait; the request goes on for other callers
       const refreshing = this.refresh(row);
       await (signal ? abortable(refreshing, signal) : refreshing);
     } catch (cause) {
       signal?.throwIfAborted();
-      return this.#asItIs(row, cause);
+      return this.#oldCard(row, cause);
     }
     return this.find(agentId);
   }
 
-  /** Fetched again although it is not stale; the old one when that fails or was done a moment ago. */
+  /** Fetches the card even if it is not stale. Returns the old one if that fails or was done a moment ago. */
   async renewed(agentId: string, signal?: AbortSignal): Promise<ListedAgent | undefined> {
     const row = await this.row(agentId);
     if (!row || row.card_url === null) return row && listedAgent(row);
@@ -74,33 +74,34 @@ export class Freshness {
 
   #mayRenew(agentId: string): boolean {
     const now = this.#options.now();
-    if (now - (this.#renewedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < RENEW_MS) return this.#underWay.has(agentId);
+    if (now - (this.#renewedAt.get(agentId) ?? Number.NEGATIVE_INFINITY) < RENEW_INTERVAL_MS)
+      return this.#refreshing.has(agentId);
     if (this.#renewedAt.size >= MAX_RENEWED) this.#renewedAt.clear();
     this.#renewedAt.set(agentId, now);
     return true;
   }
 
-  /** The card we have, unless it is too old to call by: asking for it again was in vain, now or a moment ago. */
-  #asItIs(row: AgentRow & { card: string }, cause?: unknown): ListedAgent {
+  /** Throws if the card is too old to call by. */
+  #oldCard(row: AgentRow & { card: string }, cause?: unknown): ListedAgent {
     const { now, maxStaleMs } = this.#options;
     if (now() - row.refreshed_at <= maxStaleMs) return listedAgent(row);
     const reason = cause instanceof Error ? cause.message : 'Try again in a minute.';
-    throw new Agent3Error('CARD_UNAVAILABLE', `The card of "${row.name}" is too old to call by. ${reason}`, { cause });
+    throw new Agent3Error('CARD_UNAVAILABLE', `The card of "${row.name}" is too old to use. ${reason}`, { cause });
   }
 
-  /** Throws when the card cannot be had or is not what it should be; the old one stays. */
+  /** Throws if the card cannot be fetched or is invalid; the old one stays. */
   refresh(row: AgentRow): Promise<void> {
-    const known = this.#underWay.get(row.id);
+    const known = this.#refreshing.get(row.id);
     if (known) return known;
-    const refreshing = this.#refresh(row).finally(() => this.#underWay.delete(row.id));
-    this.#underWay.set(row.id, refreshing);
+    const refreshing = this.#refresh(row).finally(() => this.#refreshing.delete(row.id));
+    this.#refreshing.set(row.id, refreshing);
     return refreshing;
   }
 
   async #refresh(row: AgentRow): Promise<void> {
     const { db, source, checks, registrations, now } = this.#options;
     if (row.card_url === null) return;
-    // it may be gone when the card is there, or somebody else's
+    // the agent may be removed or taken over while the card is fetched
     const update = db.updateTable('agent3_agents').where('id', '=', row.id).where('owner', '=', row.owner);
     try {
       const fetched = await source.fetchCard(row.card_url, row.etag ?? undefined);
@@ -109,13 +110,13 @@ export class Freshness {
         await registrations.replaceCard(row, checked);
       } else await update.set({ refreshed_at: now(), fresh_until: now() + fetched.freshMs }).execute();
     } catch (error) {
-      // not again with every call
-      await update.set({ fresh_until: now() + TRY_AGAIN_MS }).execute();
+      // do not retry with every call
+      await update.set({ fresh_until: now() + RETRY_MS }).execute();
       throw error;
     }
   }
 
-  /** With the price of its address, if it has no price itself. */
+  /** The agent with its card; without a price of its own, it has the price of its address. */
   async row(agentId: string): Promise<(AgentRow & { card: string }) | undefined> {
     if (!canBeKey(agentId)) return undefined;
     const { db } = this.#options;

@@ -1,4 +1,4 @@
-// Whether agents are there: each asked now and then, by one hub at a time, a few at once.
+// Health checks: each agent is checked periodically, by one hub at a time, a few agents in parallel.
 import { type Kysely, sql } from 'kysely';
 import { readCard } from '../../cards/card.ts';
 import type { CardSource } from '../../cards/card-source.ts';
@@ -17,11 +17,11 @@ export interface HealthCheckOptions {
   now: () => number;
   intervalMs: number;
   concurrency: number;
-  /** Ends it after those that are being asked. */
+  /** Stops after the checks that are running. */
   signal: AbortSignal;
 }
 
-/** Checks all that are due by now, so that it ends also where agents are due again before it; tells how many that were. */
+/** Checks the agents that are due now and returns how many. Agents that become due meanwhile wait for the next round. */
 export async function checkHealth(options: HealthCheckOptions): Promise<number> {
   const due = options.now();
   let checked = 0;
@@ -37,7 +37,7 @@ export async function checkHealth(options: HealthCheckOptions): Promise<number> 
   return checked;
 }
 
-/** The one that waits longest, for us alone until the lease is over. */
+/** Leases the agent that has been due longest. */
 async function claim({ db, kind, now }: HealthCheckOptions, due: number): Promise<AgentRow | undefined> {
   const time = now();
   const { rows } = await sql<AgentRow>`
@@ -52,14 +52,14 @@ async function check(options: HealthCheckOptions, row: AgentRow): Promise<void> 
   const { db, now, intervalMs, signal } = options;
   const isUp = await answers(options, row).catch(() => false);
   if (!isUp && signal.aborted) {
-    // it was not given the time to answer: another hub may ask it at once
+    // the check was cut short; another hub may repeat it immediately
     await db.updateTable('agent3_agents').set({ health_leased_until: 0 }).where('id', '=', row.id).execute();
     return;
   }
   await db.transaction().execute(async (transaction) => {
     const health = isUp ? 'up' : 'down';
     await updateRecord(transaction, { agentId: row.id, now: now(), change: () => ({ health }) });
-    // spread, so that those registered together are not asked together for ever
+    // jitter, so that agents registered together are not checked together forever
     const due = now() + Math.round(intervalMs * (0.9 + Math.random() * 0.2));
     await transaction
       .updateTable('agent3_agents')
@@ -75,7 +75,7 @@ async function answers({ source, freshness }: HealthCheckOptions, row: AgentRow)
     return true;
   }
   const agent = await freshness.find(row.id);
-  // gRPC has addresses of another kind
+  // gRPC interfaces have no http address
   const found = agent && readCard(agent.card).supportedInterfaces.find(({ url }) => /^https?:/i.test(url));
   return found !== undefined && source.answers(found.url);
 }

@@ -1,4 +1,4 @@
-// Agents come in by their card, are written again when it changes, and go when their owner says so.
+// Registers, updates and removes agents.
 import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { Agent3Error } from '../../base/agent3-error.ts';
@@ -13,8 +13,8 @@ import type { CardChecks, CheckedCard } from '../../cards/card-checks.ts';
 import { type AgentRow, parse } from '../records/listing.ts';
 import { NEW_RECORD, standingOf } from '../records/ranking.ts';
 import type { AgentTable, FormerTable, RegistrySchema } from '../records/schema.ts';
-import type { Meaning } from '../search/meaning.ts';
-import { meaningOf, type TextIndex, textsOf } from '../search/text-index.ts';
+import type { SemanticIndex } from '../search/semantic-index.ts';
+import { embeddingText, type TextIndex, textsOf } from '../search/text-index.ts';
 import type { Vocabulary } from '../search/words.ts';
 import type { CredentialStore } from './credentials.ts';
 import { inheritedPrice, putEndpoints } from './endpoint-prices.ts';
@@ -37,7 +37,7 @@ export interface RegistrationsOptions {
   db: Kysely<RegistrySchema>;
   index: TextIndex;
   vocabulary: Vocabulary;
-  meaning: Meaning | undefined;
+  semanticIndex: SemanticIndex | undefined;
   checks: CardChecks;
   credentials: CredentialStore;
   now: () => number;
@@ -50,7 +50,7 @@ export class Registrations {
     this.#options = options;
   }
 
-  /** The id of the agent. The same card URL again changes what is given and keeps the rest. */
+  /** Returns the id of the agent. Registering the same card URL again changes only the given fields. */
   async register(registration: Registration, caller: Caller): Promise<string> {
     const { cardUrl, card: given, ...envelope } = inputChecked(registerRequest, registration);
     const { checks } = this.#options;
@@ -58,7 +58,7 @@ export class Registrations {
     return this.#write(checked, envelope, caller);
   }
 
-  /** Many cards at once, all or none. */
+  /** Registers many cards in one transaction. */
   async importCards(cards: readonly CardJson[], caller: Caller): Promise<void> {
     const checked = await Promise.all(cards.map((card) => this.#options.checks.check(card)));
     const written: WrittenCard[] = [];
@@ -69,11 +69,11 @@ export class Registrations {
     await this.#learn(written);
   }
 
-  /** Its record stays, for when it comes back: nobody gets rid of bad ratings by registering anew. */
+  /** Keeps the agent's track record, so that registering it anew does not clear bad ratings. */
   async unregister({ id }: AgentRow, caller: Caller): Promise<void> {
     const { db, index } = this.#options;
     await db.transaction().execute(async (transaction) => {
-      // read again: SQLite gives the number of a row that is gone to the next one, which may be somebody else's
+      // read again: SQLite reuses row numbers, so the number may belong to another owner's agent by now
       const row = await transaction
         .selectFrom('agent3_agents')
         .select(['number', 'owner'])
@@ -96,11 +96,11 @@ export class Registrations {
     });
   }
 
-  /** A card that was fetched again; the envelope stays. Nothing happens when its owner has removed the agent since. */
+  /** Stores a refreshed card and keeps the rest of the registration. Does nothing if the agent was removed meanwhile. */
   async replaceCard({ id, owner }: AgentRow, checked: CheckedCard): Promise<void> {
     const { db, now } = this.#options;
     const isReplaced = await db.transaction().execute(async (transaction) => {
-      // written to at once, so that nobody removes it before the end
+      // the update locks the row until the end of the transaction
       const row = await transaction
         .updateTable('agent3_agents')
         .set({ refreshed_at: now() })
@@ -125,11 +125,11 @@ export class Registrations {
     return id;
   }
 
-  /** What helps to find them, but is not worth waiting for in the transaction. */
+  /** Updates the vocabulary and vectors of the search, outside of the transaction. */
   async #learn(written: readonly WrittenCard[]): Promise<void> {
-    const { vocabulary, meaning } = this.#options;
+    const { vocabulary, semanticIndex } = this.#options;
     await vocabulary.learn(written.map(({ card }) => textsOf(card, tagsOf(card))));
-    await meaning?.learn(written.map(({ id, card }) => ({ id, text: meaningOf(card) })));
+    await semanticIndex?.learn(written.map(({ id, card }) => ({ id, text: embeddingText(card) })));
   }
 
   async #put(
@@ -152,7 +152,7 @@ export class Registrations {
       };
       checkPrice(known?.price ?? (await inheritedPrice(transaction, others)), envelope.price);
     }
-    // taken out, so that of two who bring it back at once one waits for the other
+    // the delete makes concurrent registrations of the same agent wait for each other
     const before =
       known ??
       (await transaction
@@ -184,7 +184,7 @@ export class Registrations {
         standing,
         registered_at: now(),
       })
-      // also when another hub was faster: then only its owner may go on
+      // another hub may have inserted it meanwhile; then only its owner may update it
       .onConflict((conflict) =>
         conflict
           .column('identity')
@@ -219,7 +219,7 @@ export class Registrations {
     return { changedRow, tags };
   }
 
-  /** Everything beside the row itself. */
+  /** Writes the card, the search index and the endpoints of an agent. */
   async #putParts(
     transaction: Transaction<RegistrySchema>,
     { number, checked, tags }: { number: number; checked: CheckedCard; tags: readonly string[] },
@@ -268,14 +268,14 @@ function envelopeColumns({ price, rateLimit, idempotent }: Envelope): EnvelopeCo
   };
 }
 
-/** A card from the web is one agent for everybody; a card that was handed in is one for its owner. */
+/** A card URL identifies one agent for all owners; a card without a URL identifies one agent of its owner. */
 function identityOf({ url, card }: CheckedCard, caller: Caller): string {
   if (url !== undefined) return `url ${normalized(url)}`;
   const [first] = card.supportedInterfaces;
   return `card ${digestOf([caller.id, first?.url, first?.tenant ?? '', card.name])}`;
 }
 
-/** Spellings of one address that servers do not tell apart. */
+/** Different spellings of one URL become equal. */
 function normalized(url: string): string {
   const { protocol, hostname, port, pathname, search } = new URL(url);
   const path = normalizedPath(pathname);
@@ -292,11 +292,11 @@ function newId(name: string): string {
   return `${readable || 'agent'}-${randomBytes(5).toString('hex')}`;
 }
 
-/** Whether it is taken over from who registered it first: the card itself names the caller. */
+/** Returns whether the caller takes the agent over from another owner, because its card names the caller. */
 function checkRight(known: AgentRow | undefined, { url, card }: CheckedCard, caller: Caller): boolean {
   const owners = url === undefined ? undefined : ownersOf(card);
   if (owners && !owners.includes(caller.id) && !caller.isAdmin)
-    throw new Agent3Error('FORBIDDEN', 'The card of this agent names its owners, and you are not one of them');
+    throw new Agent3Error('FORBIDDEN', 'The card of this agent lists its owners, and you are not one of them');
   if (!known || known.owner === caller.id) return false;
   if (owners?.includes(caller.id)) return true;
   checkOwner(known.owner, caller);
@@ -314,14 +314,14 @@ function checkPrice(price: string | undefined, wanted: Price | undefined): void 
   if (wanted.currency === before.currency && isKept('perCall') && isKept('perMinute') && isKept('perToken')) return;
   throw new Agent3Error(
     'FORBIDDEN',
-    `Only a person lowers the price of an agent (${priceText(before)}): agent3 register URL --price USD`,
+    `Only a person may lower the price of an agent (${priceText(before)}): agent3 register URL --price USD`,
   );
 }
 
 function notTheOwner(): Agent3Error {
   return new Agent3Error(
     'FORBIDDEN',
-    'This agent was registered by another owner; only that owner or an admin may change it. If its card is yours, name ' +
-      `yourself in it: capabilities.extensions with { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
+    'This agent was registered by another owner; only that owner or an admin may change it. If the card is yours, add ' +
+      `yourself to its capabilities.extensions: { uri: "${OWNER_EXTENSION}", params: { owners: ["you"] } }`,
   );
 }

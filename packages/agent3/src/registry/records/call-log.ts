@@ -1,4 +1,4 @@
-// The call log, newest first: callers see their own calls, admins all of them.
+// The call log, newest first: callers see their own calls, admins see all calls.
 import type { Kysely } from 'kysely';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import { canBeKey, inputChecked } from '../../base/check-input.ts';
@@ -10,7 +10,7 @@ export async function readCallLog(db: Kysely<RegistrySchema>, query: CallLogQuer
   const { agentId, userAgentId, caller, limit, cursor } = inputChecked(callLogRequest, query);
   const whose = caller ?? (reader.isAdmin ? undefined : reader.id);
   if (whose !== undefined && whose !== reader.id && !reader.isAdmin)
-    throw new Agent3Error('FORBIDDEN', 'Only an admin reads the calls of others');
+    throw new Agent3Error('FORBIDDEN', 'Only an admin may read the calls of other owners');
   const before = cursor === undefined ? undefined : readCursor(cursor);
   const filters = { agent_id: agentId, user_agent_id: userAgentId, caller: whose };
   const given = Object.entries(filters).flatMap(([column, value]) =>
@@ -66,6 +66,9 @@ function entryOf(row: CallTable & { name: string | null }): CallLogEntry {
 function readCursor(cursor: string): { startedAt: number; callId: string } {
   const [, startedAt, callId] = /^(\d{1,15})\.(.+)$/.exec(cursor) ?? [];
   if (startedAt === undefined || callId === undefined || !canBeKey(callId))
-    throw new Agent3Error('INPUT_INVALID', 'The cursor is not nextCursor of a page of calls; begin without one');
+    throw new Agent3Error(
+      'INPUT_INVALID',
+      'The cursor is not the nextCursor of a page of calls; start without a cursor',
+    );
   return { startedAt: Number(startedAt), callId };
 }

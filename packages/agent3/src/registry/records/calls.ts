@@ -1,15 +1,15 @@
-// The record of every call, without what was said; receipts that prove one; and what agents are like by it.
+// Records calls (without their content), issues receipts for them and updates the track record of agents.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type ExpressionBuilder, type Kysely, type SqlBool, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { CallErrorCode, CallRecord } from '../../base/types.ts';
 import { nextLatency, standingOf, type TrackRecord, trackRecordColumns } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
 
-/** A standing is only written when it is another: it is indexed. */
+/** Smaller changes of the standing are not written, because the column is indexed. */
 const MIN_CHANGE = 0.001;
 
-/** Calls that never reached the agent, or were given up by the caller, say nothing about it. */
-const notItsFault: readonly CallErrorCode[] = [
+/** Errors of calls that never reached the agent or that the caller canceled. They do not count against the agent. */
+const notAgentsFault: readonly CallErrorCode[] = [
   'AGENT_UNKNOWN',
   'INPUT_INVALID',
   'REFUSED',
@@ -21,19 +21,20 @@ const notItsFault: readonly CallErrorCode[] = [
   'CANCELED',
 ];
 
-/** Who gives an agent less time than this has not given it a chance. */
-const FAIR_MS = 10_000;
+/** A timeout after less time than this does not count against the agent. */
+const MIN_FAIR_TIMEOUT_MS = 10_000;
 
-export function tellsOfAgent(errorCode: string | null | undefined, responseTime: number): boolean {
-  if (errorCode === 'TIMEOUT') return responseTime >= FAIR_MS;
-  return !notItsFault.some((code) => code === errorCode);
+/** Whether the outcome of a call says something about the agent. */
+export function countsForAgent(errorCode: string | null | undefined, responseTime: number): boolean {
+  if (errorCode === 'TIMEOUT') return responseTime >= MIN_FAIR_TIMEOUT_MS;
+  return !notAgentsFault.some((code) => code === errorCode);
 }
 
-/** The same, for rows of `agent3_calls`. */
-export const rowTellsOfAgent = sql<SqlBool>`(error_code is null or (error_code not in (${sql.join(notItsFault)})
-  and (error_code <> 'TIMEOUT' or response_time >= ${sql.lit(FAIR_MS)})))`;
+/** The same for rows of `agent3_calls`. */
+export const rowCountsForAgent = sql<SqlBool>`(error_code is null or (error_code not in (${sql.join(notAgentsFault)})
+  and (error_code <> 'TIMEOUT' or response_time >= ${sql.lit(MIN_FAIR_TIMEOUT_MS)})))`;
 
-/** Bound to one call, its agent and its caller; the key lives in the database that all hubs of it share. */
+/** Proof of a call, bound to its agent and caller. The key is in the database, so all of its hubs accept it. */
 export class Receipts {
   readonly #key: string;
 
@@ -45,7 +46,7 @@ export class Receipts {
     return `${Buffer.from(call.callId).toString('base64url')}.${this.#proof(call)}`;
   }
 
-  /** The id of the call, if this is the receipt of one of this caller to this agent. */
+  /** The id of the call; undefined if the receipt is not for a call of this caller to this agent. */
   read(receipt: string, agentId: string, caller: string): string | undefined {
     const [encoded = '', proof = ''] = receipt.split('.');
     const callId = Buffer.from(encoded, 'base64url').toString('utf8');
@@ -60,7 +61,7 @@ export class Receipts {
   }
 }
 
-/** A call that is recorded again changes nothing. */
+/** Recording a call twice has no effect. */
 export async function recordCall(db: Kysely<RegistrySchema>, call: CallRecord, now: number): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const { numInsertedOrUpdatedRows } = await transaction
@@ -85,7 +86,7 @@ export async function recordCall(db: Kysely<RegistrySchema>, call: CallRecord, n
       })
       .onConflict((conflict) => conflict.column('call_id').doNothing())
       .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows === 0n || !tellsOfAgent(call.errorCode, call.responseTime)) return;
+    if (numInsertedOrUpdatedRows === 0n || !countsForAgent(call.errorCode, call.responseTime)) return;
     await updateRecord(transaction, {
       agentId: call.agentId,
       now,
@@ -102,7 +103,7 @@ type AgentUpdate = (
   expressions: ExpressionBuilder<RegistrySchema, 'agent3_agents'>,
 ) => UpdateObject<RegistrySchema, 'agent3_agents'>;
 
-/** Changes what ranking goes by, and the standing with it. */
+/** Changes the track record of an agent and updates its standing. */
 export async function updateRecord(
   transaction: Transaction<RegistrySchema>,
   { agentId, now, change }: { agentId: string; now: number; change: AgentUpdate },

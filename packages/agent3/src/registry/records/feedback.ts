@@ -1,12 +1,11 @@
-// Ratings: only with the receipt of a real call, one for each, weighted as ranking.ts says.
+// Ratings: each needs the receipt of a call, and each call can be rated once. ranking.ts defines their weight.
 import { type Kysely, sql } from 'kysely';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import { inputChecked } from '../../base/check-input.ts';
-import { cleanLine } from '../../base/clean-text.ts';
+import { cleanExcerpt, cleanLine } from '../../base/clean-text.ts';
 import { ratedCall } from '../../base/requests.ts';
 import type { Caller, Feedback, FeedbackResult, Review } from '../../base/types.ts';
-import { cleanText } from '../../cards/card-text.ts';
-import { type Receipts, rowTellsOfAgent, tellsOfAgent, updateRecord } from './calls.ts';
+import { countsForAgent, type Receipts, rowCountsForAgent, updateRecord } from './calls.ts';
 import { ageWeight, raterWeight, reputationOf } from './ranking.ts';
 import type { RegistrySchema } from './schema.ts';
 
@@ -24,18 +23,18 @@ export async function giveFeedback(
   const { agentId, rating, feedback, receipt, userAgentId: named } = inputChecked(ratedCall, given);
   const { caller, receipts, now } = context;
   const callId = receipts.read(receipt, agentId, caller.id);
-  if (callId === undefined) throw invalidReceipt('is not that of a call of yours to this agent');
+  if (callId === undefined) throw invalidReceipt('is not for one of your calls to this agent');
   return db.transaction().execute(async (transaction) => {
     const call = await transaction
       .selectFrom('agent3_calls')
       .select(['error_code', 'response_time', 'user_agent_id'])
       .where('call_id', '=', callId)
       .executeTakeFirst();
-    if (!call) throw invalidReceipt('is of a call too long ago');
-    if (!tellsOfAgent(call.error_code, call.response_time))
-      throw invalidReceipt('is of a call that never reached the agent, or gave it no time');
+    if (!call) throw invalidReceipt('is for a call that is no longer in the log');
+    if (!countsForAgent(call.error_code, call.response_time))
+      throw invalidReceipt('is for a call that never reached the agent or had too short a timeout');
     const userAgentId = raterOf(call.user_agent_id, named);
-    await holdAgent(transaction, agentId);
+    await lockAgent(transaction, agentId);
     const rater = { caller, userAgentId };
     const counts = (await isOwn(transaction, rater, agentId)) ? 0 : 1;
     const raterRecord = await recordOfRater(transaction, rater, agentId);
@@ -47,14 +46,14 @@ export async function giveFeedback(
         rater: caller.id,
         user_agent_id: userAgentId ?? null,
         rating,
-        text: cleanText(feedback, MAX_TEXT_LENGTH),
+        text: cleanExcerpt(feedback, MAX_TEXT_LENGTH),
         created_at: now,
         counts,
       })
       .onConflict((conflict) => conflict.column('call_id').doNothing())
       .executeTakeFirstOrThrow();
     if (numInsertedOrUpdatedRows === 0n)
-      throw new Agent3Error('ALREADY_RATED', 'This call has been rated; every call can be rated once');
+      throw new Agent3Error('ALREADY_RATED', 'This call has already been rated; each call can be rated once');
     const weight = counts * ageWeight(now) * raterWeight(raterRecord);
     const rated = await updateRecord(transaction, {
       agentId,
@@ -65,25 +64,25 @@ export async function giveFeedback(
         rating_weight: sql`${ref('rating_weight')} + cast(${weight} as double precision)`,
       }),
     });
-    if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanText(agentId, 100)}" any more`);
+    if (!rated) throw new Agent3Error('AGENT_UNKNOWN', `There is no agent "${cleanExcerpt(agentId, 100)}" anymore`);
     const reputation = reputationOf(rated);
     return {
       success: true,
       timestamp: new Date(now).toISOString(),
       message: counts
         ? 'Thank you: your rating counts.'
-        : 'Thank you. It is your own agent: only what others say counts.',
+        : 'Thank you. This is your own agent: only ratings by others count.',
       ...(reputation === undefined ? {} : { reputation }),
     };
   });
 }
 
 function invalidReceipt(why: string): Agent3Error {
-  return new Agent3Error('RECEIPT_INVALID', `The receipt ${why}; call the agent and give the receipt of that answer`);
+  return new Agent3Error('RECEIPT_INVALID', `The receipt ${why}; call the agent and use the receipt of that response`);
 }
 
-/** Until the transaction ends, so that of ratings at the same moment each counts those before it. */
-async function holdAgent(db: Database, agentId: string): Promise<void> {
+/** Locks the row until the transaction ends, so that concurrent ratings count each other. */
+async function lockAgent(db: Database, agentId: string): Promise<void> {
   await db
     .updateTable('agent3_agents')
     .set(({ ref }) => ({ rating_count: ref('rating_count') }))
@@ -91,7 +90,7 @@ async function holdAgent(db: Database, agentId: string): Promise<void> {
     .execute();
 }
 
-/** One of the caller's agents, as they say; so it may lower the weight of a rating, never raise it. */
+/** `userAgentId` is not verified, so it may lower the weight of a rating but never raise it. */
 interface Rater {
   caller: Caller;
   userAgentId: string | undefined;
@@ -102,12 +101,12 @@ function raterOf(called: string | null, named: string | undefined): string | und
   if (called !== null && given !== '' && given !== called)
     throw new Agent3Error(
       'INPUT_INVALID',
-      'userAgentId: the call was made with another one; leave it out, or give that',
+      'userAgentId: the call was made with a different one; omit it, or use the one of the call',
     );
   return called ?? (given === '' ? undefined : given);
 }
 
-/** An agent has the experience of its own calls; without one named, the caller has that of all its calls. */
+/** The experience of a named agent are its own calls; without a name, all calls of the caller count. */
 async function recordOfRater(
   db: Database,
   { caller, userAgentId }: Rater,
@@ -116,12 +115,7 @@ async function recordOfRater(
   const { id: rater } = caller;
   let calls = db.selectFrom('agent3_calls').where('caller', '=', rater);
   if (userAgentId !== undefined) calls = calls.where('user_agent_id', '=', userAgentId);
-  const called = await calls
-    .select('agent_id')
-    .distinct()
-    .where(rowTellsOfAgent) // a call that came to nobody teaches nothing
-    .limit(4)
-    .execute();
+  const called = await calls.select('agent_id').distinct().where(rowCountsForAgent).limit(4).execute();
   const before = await db
     .selectFrom('agent3_feedback')
     .select(({ fn }) => fn.countAll<number>().as('total'))
@@ -131,12 +125,12 @@ async function recordOfRater(
   return { agentsCalled: called.length, ratingsBefore: before.total };
 }
 
-/** Their own agent, which others could rate; or an agent that rates itself or another one of its owner. */
+/** Whether the caller rates their own agent, or an agent rates itself or another agent of its owner. */
 async function isOwn(db: Database, { caller: { id, isLocal }, userAgentId }: Rater, agentId: string): Promise<boolean> {
   if (userAgentId === agentId) return true;
   const owner = await ownerOf(db, agentId);
   const isRelated = owner === id || (userAgentId !== undefined && (await ownerOf(db, userAgentId)) === owner);
-  return isRelated && !(isLocal && (await isAlone(db, id)));
+  return isRelated && !(isLocal && (await isOnlyUser(db, id)));
 }
 
 async function ownerOf(db: Database, agentId: string): Promise<string | undefined> {
@@ -144,9 +138,9 @@ async function ownerOf(db: Database, agentId: string): Promise<string | undefine
   return agent?.owner;
 }
 
-async function isAlone(db: Database, id: string): Promise<boolean> {
+async function isOnlyUser(db: Database, id: string): Promise<boolean> {
   const owner = db.selectFrom('agent3_agents').select('id').where('owner', '<>', id).limit(1);
-  // both sides of the id, since an index finds nothing by what is not
+  // `<` or `>` instead of `<>`, so that the index is used
   const caller = db
     .selectFrom('agent3_calls')
     .select('call_id')
@@ -165,7 +159,7 @@ export async function recentReviews(db: Database, agentId: string): Promise<Revi
     .limit(RECENT_REVIEWS)
     .execute();
   return rows.map(({ rater, user_agent_id, rating, text, created_at }) => ({
-    rater: cleanText(rater, 100),
+    rater: cleanExcerpt(rater, 100),
     ...(user_agent_id === null ? {} : { userAgentId: user_agent_id }),
     rating,
     feedback: text,

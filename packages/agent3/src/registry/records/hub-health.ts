@@ -1,4 +1,4 @@
-// How the hub is: its store, how many agents there are, and how quick things go.
+// The health of the hub: database, number of agents, latencies.
 import type { Store } from '@pocket-agent/store';
 import type { Kysely } from 'kysely';
 import type { HubHealth } from '../../base/types.ts';

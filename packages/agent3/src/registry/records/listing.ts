@@ -1,8 +1,8 @@
-// A row of the registry as the outside sees it.
+// Converts rows of the registry to public types.
 import type { Kysely, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import type { AgentMetrics, AgentSummary, CardJson, ListedAgent, Price, RateLimit } from '../../base/types.ts';
-import { rowTellsOfAgent } from './calls.ts';
+import { rowCountsForAgent } from './calls.ts';
 import { reputationOf } from './ranking.ts';
 import type { AgentTable, RegistrySchema } from './schema.ts';
 
@@ -50,7 +50,7 @@ export function priceOf({ price }: AgentRow): { price?: Price } {
   return price === null ? {} : { price: parse<Price>(price) };
 }
 
-/** The latency is the median of the last calls that reached the agent; who was never called has no metrics. */
+/** The latency is the median of recent calls that reached the agent. Agents without calls have no metrics. */
 export async function metricsOf(
   db: Kysely<RegistrySchema>,
   rows: readonly AgentRow[],
@@ -59,7 +59,7 @@ export async function metricsOf(
   if (called.length === 0) return new Map();
   const recent = called.map(
     ({ id }) => sql`select * from (select agent_id, response_time from agent3_calls where agent_id = ${id}
-      and ${rowTellsOfAgent} order by started_at desc limit ${RECENT_CALLS}) as recent`,
+      and ${rowCountsForAgent} order by started_at desc limit ${RECENT_CALLS}) as recent`,
   );
   const times = await sql<{ agent_id: string; response_time: number }>`${sql.join(recent, sql` union all `)}`.execute(
     db,
@@ -84,7 +84,7 @@ function median(values: readonly number[]): number {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? 0) + upper) / 2 : upper;
 }
 
-/** Of JSON that we have written ourselves. */
+/** Parses JSON from our own tables. */
 export function parse<Value>(json: string): Value {
   return JSON.parse(json);
 }

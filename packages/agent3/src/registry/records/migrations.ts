@@ -1,4 +1,4 @@
-// How the tables of the registry came to be. Only ever added to at the end.
+// The migrations of the registry's tables. Append only.
 import { randomBytes } from 'node:crypto';
 import type { Migration, RunStatement } from '@pocket-agent/store';
 import { sql } from 'kysely';
@@ -75,7 +75,7 @@ export const migrations: readonly Migration[] = [
         latency double precision, rating_count integer not null, rating_sum double precision not null,
         rating_weight double precision not null)`);
       await run('alter table agent3_feedback add column counts integer not null default 1');
-      // of owners who were not alone; beside ratings of others theirs had a tenth of the weight, which stays
+      // ratings of one's own agents no longer count; sums that also hold ratings of others keep their small share
       await run(`update agent3_feedback set counts = 0 where rater <> 'local' and exists (
         select 1 from agent3_agents where agent3_agents.id = agent_id and owner = rater)`);
       await run(`update agent3_agents set rating_count = (

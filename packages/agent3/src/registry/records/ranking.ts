@@ -1,11 +1,11 @@
-// Which agents come first.
+// The ranking of agents.
 //
 //   score      = 0.55 · text + 0.45 · standing
-//   text       = how well the words fit (BM25, or ts_rank on PostgreSQL), as a share of the best that was found;
-//                with an embedding model 0.6 of this and 0.4 of the likeness of meaning;
+//   text       = text rank (BM25, or ts_rank on PostgreSQL), relative to the best match;
+//                with an embedding model 0.6 of this and 0.4 of the semantic similarity;
 //                a word in the name counts 10, in a tag 6, in a skill 4, in the description 2, in an example 1
 //   standing   = (0.45 · reputation + 0.27 · success + 0.13 · latency + 0.15 · price) · (1, or 0.5 if it is down)
-//   reputation = (3 · 2 + Σ weight · rating) / (2 + Σ weight), from 1 to 5 made 0 to 1: nobody starts at the top
+//   reputation = (3 · 2 + Σ weight · rating) / (2 + Σ weight), scaled from 1..5 to 0..1; new agents start at 3
 //   success    = (successes + 4) / (calls + 5)
 //   latency    = 1 / (1 + seconds / 2); 0.5 when unknown
 //   price      = 1 / (1 + dollars per call / 0.05); 0.5 when unknown
@@ -13,14 +13,14 @@
 // The weight of a rating:
 //
 //   weight     = age · rater · repetition
-//   age        = half after 180 days
-//   rater      = 0.25 for one who has called one agent, up to 1 for one who has called four or more; a userAgentId has
-//                the experience of its own calls only
-//   repetition = 1 / n for somebody's n-th rating of the same agent
+//   age        = halves every 180 days
+//   rater      = 0.25 for a rater who has called one agent, up to 1 for four or more agents; for a userAgentId only its
+//                own calls count
+//   repetition = 1 / n for the n-th rating of the same agent by one rater
 //
-// What owners say of their own agents counts nowhere, unless they are alone in their registry; nor does what an agent
-// (userAgentId) says of itself, or of another agent of its owner.
-// The age of all ratings grows alike, so the sums are kept as if all were rated on one day, and never go stale.
+// Ratings by owners of their own agents do not count, unless the owner is the only user of the registry; nor do ratings
+// by an agent (userAgentId) of itself or of another agent of its owner.
+// All ratings age at the same rate, so the stored sums are relative to a fixed day and need no updates.
 
 import { type Expression, sql } from 'kysely';
 
@@ -64,7 +64,7 @@ export const NEW_RECORD: TrackRecord = {
   health: 'unknown',
 };
 
-/** What a rating given at `time` weighs beside one of day zero. */
+/** The weight of a rating given at `time`, relative to one given on day zero. */
 export function ageWeight(time: number): number {
   return 2 ** ((time - DAY_ZERO) / HALF_LIFE_MS);
 }
@@ -92,7 +92,7 @@ export function scoreOf(text: number, standing: number): number {
   return TEXT_SHARE * text + (1 - TEXT_SHARE) * standing;
 }
 
-/** The latency with one more call in it, for the database to work out. */
+/** SQL for the moving average of the latency after one more call. */
 export function nextLatency(latency: Expression<number | null>, responseTime: number): Expression<number> {
   const time = sql`cast(${responseTime} as double precision)`;
   return sql`coalesce(${latency} + ${sql.lit(LATENCY_MEMORY)} * (${time} - ${latency}), ${time})`;

@@ -1,11 +1,11 @@
-// Who may call how often: at most so many in any window of time, exact also for several hubs on one database.
+// Sliding-window rate limits, exact across all hubs that share a database.
 import { type Kysely, sql } from 'kysely';
 import type { RateLimit } from '../../base/types.ts';
 import { parse } from './listing.ts';
 import type { RegistrySchema } from './schema.ts';
 
-/** With more calls than this a window is kept in so many pieces; a use counts until its piece has left the window. */
-const PIECES = 1_000;
+/** A window for more calls than this is stored in this many slots; a use counts until its slot has left the window. */
+const MAX_SLOTS = 1_000;
 
 export interface LimitedUse extends RateLimit {
   key: string;
@@ -19,7 +19,7 @@ export class RateLimits {
   readonly #kind: 'sqlite' | 'postgres';
   readonly #now: (() => number) | undefined;
 
-  /** Without `now`, hubs that share a PostgreSQL go by its clock. */
+  /** Without `now`, hubs that share a PostgreSQL database use its clock. */
   constructor(
     db: Kysely<RegistrySchema>,
     { kind, now }: { kind: 'sqlite' | 'postgres'; now: (() => number) | undefined },
@@ -29,7 +29,7 @@ export class RateLimits {
     this.#now = now;
   }
 
-  /** All or none: seconds to wait when one of them is used up, else every one is counted. */
+  /** Counts all uses, or counts none and returns the seconds to wait if one limit is reached. */
   async use(uses: readonly LimitedUse[]): Promise<number | undefined> {
     if (uses.length === 0) return undefined;
     const clock =
@@ -37,7 +37,7 @@ export class RateLimits {
         ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
         : sql<number>`cast(${Date.now()} as integer)`;
     return this.#db.transaction().execute(async (transaction) => {
-      // the rows are locked from here to the end, so nobody counts beside us; always in the order agent, caller
+      // locks the rows until the end of the transaction, always in the order agent, caller
       const rows = await transaction
         .insertInto('agent3_rate_windows')
         .values(uses.map(({ key }) => ({ key, uses: '[]', expires_at: 0 })))
@@ -50,7 +50,7 @@ export class RateLimits {
         const windowMs = perSeconds * 1_000;
         const kept = parse<Uses>(row?.uses ?? '[]').filter(([time]) => time > now - windowMs);
         const wait = waitFor(kept, { calls, windowMs, now });
-        const next = wait === undefined ? counted(kept, now, calls > PIECES ? windowMs / PIECES : 1) : kept;
+        const next = wait === undefined ? counted(kept, now, calls > MAX_SLOTS ? windowMs / MAX_SLOTS : 1) : kept;
         return { wait, change: { key, uses: JSON.stringify(next), expires_at: now + 2 * windowMs }, kept };
       });
       const waits = states.flatMap(({ wait }) => wait ?? []);
@@ -83,8 +83,8 @@ function waitFor(uses: Uses, window: { calls: number; windowMs: number; now: num
   return Math.ceil(window.windowMs / 1_000);
 }
 
-function counted(uses: Uses, now: number, piece: number): Uses {
-  const end = Math.ceil(now / piece) * piece;
+function counted(uses: Uses, now: number, slotMs: number): Uses {
+  const end = Math.ceil(now / slotMs) * slotMs;
   const last = uses.at(-1);
   if (last && last[0] >= end) return [...uses.slice(0, -1), [last[0], last[1] + 1]];
   return [...uses, [end, 1]];

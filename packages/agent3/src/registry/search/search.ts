@@ -1,7 +1,7 @@
-// Search: the words find candidates, then text and standing decide together. See ranking.ts for the formula.
+// Search: words and filters find candidates, then text and standing rank them. See ranking.ts for the formula.
 //
-// Agents with all the words are wanted; when fewer than ten have them, those with some are found as well, behind.
-// Words that fit more agents than can be ranked by text say little about any of them: then standing alone decides.
+// Agents must match all words. If fewer than ten do, agents that match some of the words follow behind them.
+// If words match more agents than can be ranked by text, standing alone decides.
 import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
@@ -12,18 +12,19 @@ import type { SearchQuery } from '../../base/types.ts';
 import type { AgentRow } from '../records/listing.ts';
 import { scoreOf, standingOf, trackRecordColumns } from '../records/ranking.ts';
 import type { RegistrySchema } from '../records/schema.ts';
-import { type Candidate, Candidates, type Filters, labelsOf, WINDOW } from './candidates.ts';
-import type { Meaning } from './meaning.ts';
+import { type Candidate, Candidates, type Filters, labelsOf, MAX_RESULTS } from './candidates.ts';
+import type { SemanticIndex } from './semantic-index.ts';
 import type { TextIndex, TextQuery } from './text-index.ts';
 import { queryWords, type Vocabulary } from './words.ts';
 
-const ENOUGH = 10;
-/** What the text of an agent without some of the words is worth beside one with all. */
-const PARTLY = 0.7;
-const MEANING_SHARE = 0.4;
-/** From this likeness on an agent is found by its meaning alone. */
-const ALIKE = 0.4;
-const MAX_ALIKE = 20;
+/** With fewer matches of all words, partial matches are added. */
+const MIN_MATCHES = 10;
+/** Factor for the text score of partial matches. */
+const PARTIAL_FACTOR = 0.7;
+const SIMILARITY_SHARE = 0.4;
+/** From this similarity on, an agent is found without a matching word. */
+const MIN_SIMILARITY = 0.4;
+const MAX_SIMILAR = 20;
 
 const searchQuery = z.object({
   query: z.string().max(2_000),
@@ -53,35 +54,35 @@ export interface SearchOptions {
   db: Database;
   index: TextIndex;
   vocabulary: Vocabulary;
-  meaning: Meaning | undefined;
+  semanticIndex: SemanticIndex | undefined;
   now: () => number;
 }
 
 export class Search {
   readonly #db: Database;
   readonly #candidates: Candidates;
-  readonly #mostRanked: number;
-  readonly #knowsTitles: boolean;
+  readonly #maxRanked: number;
+  readonly #isTitleSearchFast: boolean;
   readonly #vocabulary: Vocabulary;
-  readonly #meaning: Meaning | undefined;
+  readonly #semanticIndex: SemanticIndex | undefined;
   readonly #now: () => number;
 
-  constructor({ db, index, vocabulary, meaning, now }: SearchOptions) {
-    this.#meaning = meaning;
+  constructor({ db, index, vocabulary, semanticIndex, now }: SearchOptions) {
+    this.#semanticIndex = semanticIndex;
     this.#db = db;
     this.#candidates = new Candidates(db, index);
-    this.#mostRanked = index.mostRanked;
-    this.#knowsTitles = index.knowsTitles;
+    this.#maxRanked = index.maxRanked;
+    this.#isTitleSearchFast = index.isTitleSearchFast;
     this.#vocabulary = vocabulary;
     this.#now = now;
   }
 
-  /** `totalFound` is exact up to what can be ranked by text. A cursor belongs to its query. */
+  /** `totalFound` is exact up to the number that can be ranked by text. A cursor is valid for its query only. */
   async find(input: SearchQuery): Promise<FoundAgents> {
     const { query, limit, cursor, filters } = inputChecked(searchQuery, input);
     const offset = cursor === undefined ? 0 : readCursor(cursor, { query, filters });
     const { candidates, total } = await this.#wanted(queryWords(query), filters);
-    const numbers = await this.#ranked(await this.#byMeaning(candidates, query, filters));
+    const numbers = await this.#ranked(await this.#withSimilarity(candidates, query, filters));
     const end = offset + limit;
     return {
       rows: await this.#rows(numbers.slice(offset, end)),
@@ -96,36 +97,37 @@ export class Search {
     if (groups.length === 0 && labels.length === 0) return this.#candidates.best(filters);
     const all: TextQuery = { groups, join: 'all', labels };
     const total = await this.#candidates.count(all, filters);
-    if (total >= ENOUGH || groups.length < 2)
-      return { candidates: await this.#fitting(all, filters, total), total: Math.min(total, this.#mostRanked) };
+    if (total >= MIN_MATCHES || groups.length < 2)
+      return { candidates: await this.#fitting(all, filters, total), total: Math.min(total, this.#maxRanked) };
     const whole = total > 0 ? await this.#candidates.byText(all, filters) : [];
     const partly = await this.#partlyFitting({ ...all, join: 'any' }, filters);
     const known = new Set(whole.map(({ number }) => number));
     const others = partly.candidates
       .filter(({ number }) => !known.has(number))
-      .map(({ number, text }) => ({ number, text: text * PARTLY }));
+      .map(({ number, text }) => ({ number, text: text * PARTIAL_FACTOR }));
     return { candidates: [...whole, ...others], total: partly.total };
   }
 
   async #partlyFitting(query: TextQuery, filters: Filters): Promise<{ candidates: Candidate[]; total: number }> {
     let wanted = query;
     let total = await this.#candidates.count(query, filters);
-    if (total > this.#mostRanked) {
+    if (total > this.#maxRanked) {
       const rarer = await this.#rarer(query, filters);
       if (rarer.length > 0) wanted = { ...query, groups: rarer };
       total = await this.#candidates.count(wanted, filters);
     }
-    return { candidates: await this.#fitting(wanted, filters, total), total: Math.min(total, this.#mostRanked) };
+    return { candidates: await this.#fitting(wanted, filters, total), total: Math.min(total, this.#maxRanked) };
   }
 
   async #fitting(query: TextQuery, filters: Filters, total: number): Promise<Candidate[]> {
-    if (total <= this.#mostRanked)
+    if (total <= this.#maxRanked)
       return query.groups.length > 0
         ? this.#candidates.byText(query, filters)
         : this.#candidates.byStanding(query, filters);
     const inTitle = { ...query, inTitle: true };
-    const titles = this.#knowsTitles && query.groups.length > 0 ? await this.#candidates.count(inTitle, filters) : 0;
-    if (titles >= ENOUGH && titles <= this.#mostRanked) return this.#candidates.byText(inTitle, filters);
+    const titles =
+      this.#isTitleSearchFast && query.groups.length > 0 ? await this.#candidates.count(inTitle, filters) : 0;
+    if (titles >= MIN_MATCHES && titles <= this.#maxRanked) return this.#candidates.byText(inTitle, filters);
     return this.#candidates.amongBest(query, filters);
   }
 
@@ -133,10 +135,10 @@ export class Search {
     const totals = await Promise.all(
       groups.map((group) => this.#candidates.count({ groups: [group], join: 'all', labels }, filters)),
     );
-    // a word that no agent has would find nothing
+    // drop words without matches as well
     return groups.filter((_, index) => {
       const total = totals[index] ?? 0;
-      return total > 0 && total <= this.#mostRanked;
+      return total > 0 && total <= this.#maxRanked;
     });
   }
 
@@ -152,25 +154,29 @@ export class Search {
     return rows
       .map((row) => ({ number: row.number, score: scoreOf(texts.get(row.number) ?? 0, standingOf(row, now)) }))
       .sort((a, b) => b.score - a.score || a.number - b.number)
-      .slice(0, WINDOW)
+      .slice(0, MAX_RESULTS)
       .map(({ number }) => number);
   }
 
-  /** Mixes the likeness of meaning in, and adds those that share no word with the query but much of its sense. */
-  async #byMeaning(candidates: readonly Candidate[], query: string, filters: Filters): Promise<readonly Candidate[]> {
-    if (!this.#meaning || queryWords(query).length === 0) return candidates;
+  /** Adds semantic similarity to the text scores, and agents that match by meaning only. */
+  async #withSimilarity(
+    candidates: readonly Candidate[],
+    query: string,
+    filters: Filters,
+  ): Promise<readonly Candidate[]> {
+    if (!this.#semanticIndex || queryWords(query).length === 0) return candidates;
     const numbers = new Set(candidates.map(({ number }) => number));
-    const likeness = await this.#meaning.likeness(query, [...numbers]);
-    if (likeness.size === 0) return candidates;
-    const alike = [...likeness].filter(([number, like]) => like >= ALIKE && !numbers.has(number));
-    const nearest = alike.sort(([, a], [, b]) => b - a).slice(0, MAX_ALIKE);
+    const similarity = await this.#semanticIndex.similarity(query, [...numbers]);
+    if (similarity.size === 0) return candidates;
+    const similar = [...similarity].filter(([number, value]) => value >= MIN_SIMILARITY && !numbers.has(number));
+    const nearest = similar.sort(([, a], [, b]) => b - a).slice(0, MAX_SIMILAR);
     const allowed = await this.#candidates.allowed(
       nearest.map(([number]) => number),
       filters,
     );
     return [...candidates, ...allowed.map((number) => ({ number, text: 0 }))].map(({ number, text }) => ({
       number,
-      text: (1 - MEANING_SHARE) * text + MEANING_SHARE * (likeness.get(number) ?? 0),
+      text: (1 - SIMILARITY_SHARE) * text + SIMILARITY_SHARE * (similarity.get(number) ?? 0),
     }));
   }
 
@@ -194,6 +200,6 @@ function writeCursor(offset: number, scope: CursorScope): string {
 function readCursor(cursor: string, scope: CursorScope): number {
   const [, offset, hash] = /^(\d{1,4})\.([\w-]{12})$/.exec(cursor) ?? [];
   if (offset === undefined || hash !== scopeOf(scope))
-    throw new Agent3Error('INPUT_INVALID', 'The cursor belongs to another search; begin again without one');
+    throw new Agent3Error('INPUT_INVALID', 'The cursor belongs to another search; start again without a cursor');
   return Number(offset);
 }

@@ -1,4 +1,4 @@
-// Full text in the way of each database: what agents say of themselves, written and found.
+// The full-text index over agents, for SQLite (FTS5) and PostgreSQL (tsvector).
 import { createHash } from 'node:crypto';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { type Card, protocolsOf } from '../../cards/card.ts';
@@ -8,16 +8,16 @@ import { type IndexedText, wordsOf } from './words.ts';
 type Database = Kysely<RegistrySchema>;
 
 export interface TextQuery {
-  /** Words of which one must be there; of all groups, or of any. */
+  /** Alternatives for each word; `join` says whether all groups or any group must match. */
   groups: readonly (readonly string[])[];
   join: 'all' | 'any';
-  /** Labels of which one must be there, of all groups. */
+  /** One label of each group must match. */
   labels: readonly (readonly string[])[];
   /** Only in the name and the tags. */
   inTitle?: boolean;
 }
 
-/** Where the words are cut off. */
+/** Indexed words per field. */
 const MAX_WORDS = 2_000;
 
 export function textsOf(card: Card, tags: readonly string[]): IndexedText {
@@ -36,12 +36,12 @@ export function textsOf(card: Card, tags: readonly string[]): IndexedText {
   };
 }
 
-/** What an embedding model is given to read. */
-export function meaningOf({ name, description, skills }: Card): string {
+/** The text that the embedding model gets. */
+export function embeddingText({ name, description, skills }: Card): string {
   return [name, description, ...skills.map((skill) => `${skill.name}: ${skill.description}`)].join('. ');
 }
 
-/** A tag or protocol as one word that nobody writes. */
+/** A tag or protocol as one word that does not occur in texts. */
 export function labelOf(kind: 'tag' | 'protocol', value: string): string {
   return `x${createHash('sha256').update(`${kind} ${value.toLowerCase()}`).digest('hex').slice(0, 20)}x`;
 }
@@ -49,17 +49,17 @@ export function labelOf(kind: 'tag' | 'protocol', value: string): string {
 export interface TextIndex {
   write(db: Database, agentNumber: number, text: IndexedText): Promise<void>;
   remove(db: Database, agentNumber: number): Promise<void>;
-  /** The number of an agent, in a query of `agent3_texts`. */
+  /** The agent's number in a query of `agent3_texts`. */
   readonly number: RawBuilder<number>;
-  fits(query: TextQuery): RawBuilder<boolean>;
+  matches(query: TextQuery): RawBuilder<boolean>;
   /** Smaller is better. */
   rank(query: TextQuery): RawBuilder<number>;
-  /** Which of these numbers fit; for many numbers and words that fit many. */
-  fitting(query: TextQuery, numbers: RawBuilder<unknown>): RawBuilder<{ number: number }>;
-  /** Whether looking at name and tags alone is quick. */
-  readonly knowsTitles: boolean;
-  /** Ranking more than this many by text would take too long. */
-  readonly mostRanked: number;
+  /** The matches among the given numbers; efficient for many numbers and common words. */
+  matchesAmong(query: TextQuery, numbers: RawBuilder<unknown>): RawBuilder<{ number: number }>;
+  /** Whether a search in name and tags alone is fast. */
+  readonly isTitleSearchFast: boolean;
+  /** Ranking more agents than this by text takes too long. */
+  readonly maxRanked: number;
 }
 
 const ftsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
@@ -78,13 +78,13 @@ export const sqliteIndex: TextIndex = {
     await sql`delete from agent3_texts where rowid = ${agentNumber}`.execute(db);
   },
   number: sql`agent3_texts.rowid`,
-  fits: (query) => sql`agent3_texts match ${ftsExpression(query)}`,
+  matches: (query) => sql`agent3_texts match ${ftsExpression(query)}`,
   rank: () => sql`bm25(agent3_texts, 10.0, 6.0, 4.0, 2.0, 1.0, 0.0)`,
-  // the plus keeps it from asking the full text once for each of them
-  fitting: (query, numbers) => sql`select rowid as number from agent3_texts
+  // the plus keeps SQLite from querying the full-text index once per number
+  matchesAmong: (query, numbers) => sql`select rowid as number from agent3_texts
     where agent3_texts match ${ftsExpression(query)} and +rowid in (${numbers})`,
-  knowsTitles: true,
-  mostRanked: 10_000,
+  isTitleSearchFast: true,
+  maxRanked: 10_000,
 };
 
 const tsExpression = ({ groups, join, labels, inTitle }: TextQuery) => {
@@ -107,13 +107,13 @@ export const postgresIndex: TextIndex = {
     await sql`insert into agent3_texts (agent_number, document) values (${agentNumber}, ${document})
       on conflict (agent_number) do update set document = excluded.document`.execute(db);
   },
-  async remove() {}, // goes with its agent
+  async remove() {}, // deleted with its agent, by a foreign key
   number: sql`agent3_texts.agent_number`,
-  fits: (query) => sql`agent3_texts.document @@ ${tsExpression(query)}`,
+  matches: (query) => sql`agent3_texts.document @@ ${tsExpression(query)}`,
   rank: (query) => sql`-ts_rank('{0.15, 0.4, 0.6, 1.0}', agent3_texts.document, ${tsExpression(query)})`,
-  // asked for each of them by its key: a join would look at all that fit
-  fitting: (query, numbers) => sql`select number from (${numbers}) as best where
+  // looks up each number by its key; a join would visit all matches
+  matchesAmong: (query, numbers) => sql`select number from (${numbers}) as best where
     (select document @@ ${tsExpression(query)} from agent3_texts where agent_number = best.number)`,
-  knowsTitles: false,
-  mostRanked: 4_000,
+  isTitleSearchFast: false,
+  maxRanked: 4_000,
 };

@@ -1,9 +1,9 @@
-// The words of texts and queries, the same for both databases, and which known word a misspelt one may be.
+// Splits texts and queries into words, and corrects misspelt words of queries.
 import type { Kysely } from 'kysely';
 import { sql } from 'kysely';
 import type { RegistrySchema } from '../records/schema.ts';
 
-/** What is searched of an agent: words with spaces between them. */
+/** The searchable fields of an agent: words separated by spaces. */
 export interface IndexedText {
   name: string;
   tags: string;
@@ -23,14 +23,14 @@ const CANDIDATES = 40;
 const segmented = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]/u;
 const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
 
-// "agent" stands in every card
+// "agent" is in every card
 const stopWords = new Set(
   'a agent agents an and any are as at be bot by can could do does find for from get give have help how i in is it let like me my need of on or please some somebody someone something that the this to us use want we what which who will with would you your'.split(
     ' ',
   ),
 );
 
-/** Letters and digits only, so no word means anything to a query language. */
+/** Words consist of letters and digits only, so they need no escaping in a query. */
 export function wordsOf(text: string): string[] {
   const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   const runs = plain.match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -39,7 +39,7 @@ export function wordsOf(text: string): string[] {
     .map((word) => word.slice(0, MAX_WORD_LENGTH));
 }
 
-/** Without the words that say nothing, unless there are no others. */
+/** Without stop words, unless there are no other words. */
 export function queryWords(text: string): string[] {
   const all = [...new Set(wordsOf(text))];
   const telling = all.filter((word) => !stopWords.has(word));
@@ -47,19 +47,19 @@ export function queryWords(text: string): string[] {
 }
 
 /**
- * Words that agents wrote, to tell which one a misspelt word may be. It only helps, so it may lag behind, and no more are
- * learnt when there are many: whoever serves a card can make up others each time it is fetched.
+ * Words of registered agents, for correcting misspelt words. It may lag behind. Its size is limited, because the server of
+ * a card can send new words each time it is fetched.
  */
 export class Vocabulary {
   readonly #db: Kysely<RegistrySchema>;
-  readonly #most: number;
+  readonly #maxWords: number;
   readonly #known = new Set<string>();
-  /** Counted once, and then on by what is learnt here. */
+  /** Counted once, then incremented; other hubs may add more. */
   #size: number | undefined;
 
-  constructor(db: Kysely<RegistrySchema>, most: number) {
+  constructor(db: Kysely<RegistrySchema>, maxWords: number) {
     this.#db = db;
-    this.#most = most;
+    this.#maxWords = maxWords;
   }
 
   async learn(texts: readonly IndexedText[]): Promise<void> {
@@ -67,11 +67,11 @@ export class Vocabulary {
       .flatMap(({ labels: _labels, ...text }) => Object.values(text))
       .join(' ')
       .split(' ');
-    const fresh = new Set(all.filter((word) => mostEdits(word) > 0 && !this.#known.has(word)));
+    const fresh = new Set(all.filter((word) => maxEdits(word) > 0 && !this.#known.has(word)));
     if (fresh.size === 0) return;
     this.#size ??= await this.#count();
-    const room = Math.max(0, this.#most - this.#size);
-    // in one order everywhere, so that two hubs never wait for each other
+    const room = Math.max(0, this.#maxWords - this.#size);
+    // sorted, to avoid deadlocks between hubs
     for (const words of chunks([...fresh].slice(0, room).sort())) {
       const added = await this.#db
         .insertInto('agent3_words')
@@ -99,9 +99,9 @@ export class Vocabulary {
     return total;
   }
 
-  /** For each word itself and, if nobody ever wrote it so, the known word it is nearest to. */
+  /** Each word and, if it is unknown, the most similar known word. */
   async corrected(words: readonly string[]): Promise<string[][]> {
-    const doubtful = words.filter((word) => mostEdits(word) > 0);
+    const doubtful = words.filter((word) => maxEdits(word) > 0);
     if (doubtful.length === 0) return words.map((word) => [word]);
     const known = await this.#db.selectFrom('agent3_words').select('word').where('word', 'in', doubtful).execute();
     const isKnown = new Set(known.map(({ word }) => word));
@@ -121,14 +121,14 @@ function chunks<Item>(items: readonly Item[]): Item[][] {
 }
 
 async function nearest(db: Kysely<RegistrySchema>, word: string): Promise<string | undefined> {
-  const most = mostEdits(word);
+  const max = maxEdits(word);
   const length = sql<number>`length(word)`;
   const candidates = await db
     .selectFrom('agent3_word_grams')
     .select('word')
     .where('gram', 'in', gramsOf(word))
-    .where(length, '>=', word.length - most)
-    .where(length, '<=', word.length + most)
+    .where(length, '>=', word.length - max)
+    .where(length, '<=', word.length + max)
     .groupBy('word')
     .orderBy(({ fn }) => fn.countAll(), 'desc')
     .orderBy('word')
@@ -137,12 +137,12 @@ async function nearest(db: Kysely<RegistrySchema>, word: string): Promise<string
   let best: { word: string; edits: number } | undefined;
   for (const candidate of candidates) {
     const edits = editsBetween(word, candidate.word);
-    if (edits <= most && (!best || edits < best.edits)) best = { word: candidate.word, edits };
+    if (edits <= max && (!best || edits < best.edits)) best = { word: candidate.word, edits };
   }
   return best?.word;
 }
 
-function mostEdits(word: string): number {
+function maxEdits(word: string): number {
   if (word.length < 5 || /\d/.test(word)) return 0;
   return word.length < 8 ? 1 : 2;
 }
@@ -152,7 +152,7 @@ function gramsOf(word: string): string[] {
   return [...new Set(Array.from({ length: padded.length - 2 }, (_, index) => padded.slice(index, index + 3)))];
 }
 
-/** Letters put in, left out, changed, or swapped with their neighbour. */
+/** Edit distance that counts a swap of neighbours as one edit. */
 function editsBetween(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,15 +1,15 @@
-// Likeness of meaning, when an embedding model is given. It only helps: where it fails, words alone decide.
+// Semantic similarity by an embedding model. If the model fails, the search uses words alone.
 import { type Kysely, sql } from 'kysely';
 import type { RegistrySchema } from '../records/schema.ts';
 
-/** One vector for each text, all of one length. */
+/** Returns one vector per text, all of the same length. */
 export type Embedder = (texts: readonly string[]) => Promise<readonly Float32Array[]>;
 
-/** In a larger registry only agents that the words have found are compared. */
+/** In a larger registry, only agents found by words are compared. */
 const MAX_COMPARED = 2_000;
 const MAX_TEXT_LENGTH = 2_000;
 
-export class Meaning {
+export class SemanticIndex {
   readonly #db: Kysely<RegistrySchema>;
   readonly #embed: Embedder;
 
@@ -18,7 +18,7 @@ export class Meaning {
     this.#embed = embed;
   }
 
-  /** One that has been removed in the meantime is left out. */
+  /** Skips agents that have been removed meanwhile. */
   async learn(agents: readonly { id: string; text: string }[]): Promise<void> {
     const vectors = await this.#vectors(agents.map(({ text }) => text));
     for (const [index, { id }] of agents.entries()) {
@@ -39,8 +39,8 @@ export class Meaning {
     }
   }
 
-  /** How like the query agents are, 0 to 1: the candidates, and in a small registry all others too. */
-  async likeness(query: string, candidates: readonly number[]): Promise<Map<number, number>> {
+  /** Similarity to the query, 0 to 1, of the candidates and, in a small registry, of all other agents. */
+  async similarity(query: string, candidates: readonly number[]): Promise<Map<number, number>> {
     const [wanted] = await this.#vectors([query]);
     if (!wanted) return new Map();
     const { total } = await this.#db
@@ -65,7 +65,7 @@ function decoded(vector: string): Float32Array {
   return new Float32Array(new Uint8Array(Buffer.from(vector, 'base64')).buffer);
 }
 
-/** Vectors of another model are like nothing. */
+/** Vectors of another model have no similarity. */
 function cosine(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return 0;
   const lengths = Math.sqrt(product(a, a) * product(b, b));
