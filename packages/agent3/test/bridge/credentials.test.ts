@@ -195,7 +195,10 @@ test('credentials that cannot be in a header are told of, and not shown', async 
   const { card } = await startEcho({ securitySchemes: http('bearer'), securityRequirements: requires });
   const { say, logged } = setUp({ card, credentials: [{ type: 'bearer', token: `${SECRET}\n` }] });
   const response = await say('hello');
-  expect(response).toMatchObject({ errorCode: 'AUTH_MISSING', error: expect.stringContaining('HTTP headers cannot hold') });
+  expect(response).toMatchObject({
+    errorCode: 'AUTH_MISSING',
+    error: expect.stringContaining('HTTP headers cannot hold'),
+  });
   expect(JSON.stringify(response) + logged()).not.toContain(SECRET);
 });
 
