@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `agent3`: finds which command was meant and loads that one only; errors become one line and a code.
+// The command `agent3`: loads and runs a subcommand.
 
 interface Command {
   command(args: readonly string[]): Promise<number>;
@@ -43,7 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-// on a Node that is too old no command could even be loaded
+// checked first, because an older Node cannot load the commands
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
   process.stderr.write(`agent3 needs Node 22.18 or newer; this is ${process.version}.\n`);

@@ -1,4 +1,4 @@
-// What the API answers, described once: for its OpenAPI description, and to check what a remote hub says.
+// Schemas of the API's responses, for the OpenAPI description and for checking the responses of a remote hub.
 import { z } from 'zod';
 import type {
   AgentDetails,
@@ -166,7 +166,7 @@ export const callResponse: z.ZodType<CallResponse> = z.looseObject({
 export const callProgress: z.ZodType<CallProgress> = z.looseObject({
   message: z.string(),
   state: taskState.optional(),
-  continues: z.boolean().optional().describe('Of a piece of the answer: it goes on where the piece before it ended'),
+  continues: z.boolean().optional().describe('For a piece of the answer: whether it continues the previous piece'),
 });
 
 export const callLog: z.ZodType<CallLog> = z.looseObject({
@@ -226,7 +226,7 @@ export const hubHealth: z.ZodType<HubHealth> = z.looseObject({
 
 export const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) });
 
-/** One line of a call that is told as it goes: any number of `progress`, then one of the others. */
+/** One line of a streamed call: any number of `progress`, then one of the others. */
 export const callLine = z.union([
   z.object({ progress: callProgress }),
   z.object({ response: callResponse }),

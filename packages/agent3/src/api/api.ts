@@ -25,7 +25,7 @@ export interface ApiOptions {
   agent3: Agent3;
   callers: Callers;
   logger: Logger;
-  /** Takes what agents send to `/api/push/…`. */
+  /** Handles push notifications to `/api/push/…`. */
   receivePush?: (request: Request) => Promise<Response>;
 }
 
@@ -39,7 +39,8 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
     '/api/*',
     bodyLimit({
       maxSize: MAX_BYTES,
-      onError: () => refusal({ status: 413, code: 'TOO_LARGE', message: `A request has at most ${MAX_BYTES} bytes` }),
+      onError: () =>
+        refusal({ status: 413, code: 'TOO_LARGE', message: `A request may have at most ${MAX_BYTES} bytes` }),
     }),
   );
   app.use('/api/*', async (context, next) => {
@@ -105,7 +106,9 @@ export function makeApi({ agent3, callers, logger, receivePush }: ApiOptions): H
     return context.json(health, health.status === 'unhealthy' ? 503 : 200);
   });
   if (receivePush) app.post('/api/push/:handle', (context) => receivePush(context.req.raw));
-  app.all('/api/*', () => refusal({ status: 404, code: 'NOT_FOUND', message: 'See /openapi.json for what there is' }));
+  app.all('/api/*', () =>
+    refusal({ status: 404, code: 'NOT_FOUND', message: 'There is no such path; /openapi.json lists the API' }),
+  );
 
   async function answerCall({ req }: Context, run: (options: CallOptions) => Promise<CallResponse>): Promise<Response> {
     const { signal, headers } = req.raw;

@@ -1,4 +1,4 @@
-// A call told line by line (NDJSON): what streams in, then the answer. Who goes away ends the call.
+// Streams a call as NDJSON: progress lines, then the response. Closing the connection cancels the call.
 import type { Logger } from 'pocket-agent';
 import type { CallOptions, CallResponse } from '../base/types.ts';
 import { toRefusal } from './errors.ts';
@@ -9,15 +9,15 @@ export function callLines(
   run: (options: CallOptions) => Promise<CallResponse>,
   { signal, logger }: { signal: AbortSignal; logger: Logger },
 ): Response {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
       const write = (line: object) => {
-        if (!gone.signal.aborted) controller.enqueue(Buffer.from(`${JSON.stringify(line)}\n`));
+        if (!disconnected.signal.aborted) controller.enqueue(Buffer.from(`${JSON.stringify(line)}\n`));
       };
       try {
         const response = await run({
-          signal: AbortSignal.any([signal, gone.signal]),
+          signal: AbortSignal.any([signal, disconnected.signal]),
           onProgress: (progress) => write({ progress }),
         });
         write({ response });
@@ -25,9 +25,9 @@ export function callLines(
         const { code, message } = toRefusal(error, logger);
         write({ error: { code, message } });
       }
-      if (!gone.signal.aborted) controller.close();
+      if (!disconnected.signal.aborted) controller.close();
     },
-    cancel: () => gone.abort(),
+    cancel: () => disconnected.abort(),
   });
   return new Response(body, { headers: { 'content-type': LINES, 'cache-control': 'no-store' } });
 }

@@ -1,4 +1,4 @@
-// Who asks: the owner of the bearer token. A browser, which cannot send one, may show it as a password to read.
+// Authenticates requests by owner tokens: as bearer tokens, or for reading also as the password of a browser login.
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import { OAuthError, OAuthErrorCode, requireBearerAuth } from '@modelcontextprotocol/server';
 import type { Authorize } from '@pocket-agent/http/mcp';
@@ -11,7 +11,7 @@ const VISITOR: Caller = { id: 'visitor' };
 
 export interface CallersOptions {
   tokens: OwnerTokens;
-  /** Nobody reads without a token. */
+  /** Reading needs a token, too. */
   isPrivate: boolean;
 }
 
@@ -22,7 +22,7 @@ export class Callers {
     this.#options = options;
   }
 
-  /** Of a request that changes or calls something. */
+  /** The caller of a request that changes or calls something. */
   owner(request: Request): Caller {
     const token = /^Bearer (\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
     const caller = token === undefined ? undefined : this.#options.tokens.read(token);
@@ -30,19 +30,19 @@ export class Callers {
     return refuse({
       status: 401,
       code: 'UNAUTHORIZED',
-      message: 'This needs the token of an owner: Authorization: Bearer a3_… (agent3 token OWNER makes one)',
+      message: 'This needs an owner token: Authorization: Bearer a3_… (agent3 token OWNER creates one)',
       headers: { 'www-authenticate': 'Bearer' },
     });
   }
 
-  /** Of a request that only reads. */
+  /** The caller of a request that only reads. */
   reader(request: Request): Caller {
     return this.#shown(request) ?? (this.#options.isPrivate ? askForToken('This hub is private') : VISITOR);
   }
 
-  /** The owner who reads what is theirs, in a browser or with a bearer token. */
+  /** The caller of a request that reads an owner's private data. */
   readingOwner(request: Request): Caller {
-    return this.#shown(request) ?? askForToken('Only owners read calls');
+    return this.#shown(request) ?? askForToken('Reading calls needs a token');
   }
 
   #shown(request: Request): Caller | undefined {
@@ -56,13 +56,13 @@ function askForToken(why: string): never {
   return refuse({
     status: 401,
     code: 'UNAUTHORIZED',
-    message: `${why}: show the token of an owner as a bearer token, or as the password of a browser`,
+    message: `${why}: send an owner token as a bearer token, or as the password of a browser login`,
     headers: { 'www-authenticate': 'Basic realm="Agent3", charset="UTF-8"' },
   });
 }
 
-/** The same tokens for MCP over HTTP. */
-export function mcpGate(tokens: OwnerTokens): Authorize {
+/** Authenticates MCP over HTTP with owner tokens. */
+export function mcpAuthorization(tokens: OwnerTokens): Authorize {
   return requireBearerAuth({
     verifier: {
       async verifyAccessToken(token) {
@@ -80,11 +80,11 @@ export function mcpGate(tokens: OwnerTokens): Authorize {
   });
 }
 
-/** Whom `mcpGate` let in. */
+/** The caller that `mcpAuthorization` accepted. */
 export function mcpCaller(auth: AuthInfo | undefined): Caller {
   const caller = auth?.extra?.caller;
   if (isCaller(caller)) return caller;
-  throw new Error('A request came past the gate without a caller');
+  throw new Error('An MCP request has no authenticated caller');
 }
 
 function isCaller(value: unknown): value is Caller {

@@ -1,4 +1,4 @@
-// What goes wrong, as an HTTP answer: `{ error: { code, message } }`, and nothing that was not meant for the outside.
+// Errors as HTTP responses: `{ error: { code, message } }`, without internal details.
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Logger } from 'pocket-agent';
@@ -33,7 +33,7 @@ export function refuse(details: Refusal): never {
   throw new HTTPException(details.status, { res: refusal(details) });
 }
 
-/** What a caller may know of an error; the log is told of those nobody foresaw. */
+/** Unexpected errors are logged and answered without details. */
 export function toRefusal(error: unknown, logger: Logger): Refusal {
   if (error instanceof Agent3Error) {
     const { code, message } = error;

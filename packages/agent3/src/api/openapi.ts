@@ -1,4 +1,4 @@
-// The OpenAPI description of the API, from the schemas that requests and answers are checked with.
+// The OpenAPI description of the API, generated from the schemas of requests and responses.
 import { z } from 'zod';
 import {
   callLogRequest,
@@ -70,28 +70,28 @@ function describe(): Json {
         }),
       },
       '/api/agents/{id}': {
-        get: read('select', 'Everything known of an agent', 'agentDetails', [id]),
+        get: read('select', 'Show an agent', 'agentDetails', [id]),
         delete: {
           operationId: 'unregister',
           summary: 'Remove an agent',
           parameters: [id],
-          responses: { '204': { description: 'It is gone' }, default: faulty() },
+          responses: { '204': { description: 'The agent was removed' }, default: faulty() },
         },
       },
       '/api/agents/{id}/card': {
-        get: read('invoke', "An agent's card, and what a call needs", 'invocation', [id]),
+        get: read('invoke', "Show an agent's card and the authentication a call needs", 'invocation', [id]),
       },
       '/api/calls': {
         get: {
           ...read(
             'calls',
-            'Your calls, newest first; all calls for an admin',
+            'List your calls, newest first; all calls for an admin',
             'callLog',
             queryOf(callLogRequest.shape),
           ),
           security: [{ owner: [] }],
         },
-        post: write('call', 'Call an agent; its failures are answers too', {
+        post: write('call', 'Call an agent; a failed call is a response with an errorCode', {
           body: 'callRequest',
           answer: 'callResponse',
           lines: 'callLine',
@@ -110,15 +110,15 @@ function describe(): Json {
       '/api/statistics': {
         get: read('statistics', 'Calls over time', 'statistics', queryOf(statisticsRequest.shape)),
       },
-      '/api/health': { get: read('health', 'How the hub is', 'hubHealth', []) },
+      '/api/health': { get: read('health', 'Health of the hub', 'hubHealth', []) },
       '/api/push/{handle}': {
         post: {
           operationId: 'push',
-          summary: 'Where agents send push notifications, with the token they were given',
+          summary: 'Receive a push notification of an agent, with the token of the task',
           security: [],
           parameters: [handle],
           requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
-          responses: { '204': { description: 'Taken' }, default: { description: 'Refused' } },
+          responses: { '204': { description: 'Accepted' }, default: { description: 'Refused' } },
         },
       },
     },
@@ -128,14 +128,14 @@ function describe(): Json {
         ...Object.fromEntries(Object.entries(answered).map(([name, schema]) => [name, jsonSchema(schema, 'output')])),
       },
       securitySchemes: {
-        owner: { type: 'http', scheme: 'bearer', description: 'The token of an owner, from `agent3 token OWNER`' },
+        owner: { type: 'http', scheme: 'bearer', description: 'An owner token, from `agent3 token OWNER`' },
       },
     },
   };
 }
 
 function read(operationId: string, summary: string, answer: keyof typeof answered, parameters: Json[]): Json {
-  // an empty requirement: a token is taken, and needed when the hub is private
+  // the empty requirement makes the token optional; private hubs need it
   return { operationId, summary, security: [{}, { owner: [] }], parameters, responses: responses(answer) };
 }
 
@@ -160,11 +160,11 @@ function responses(answer: keyof typeof answered, { lines, status = '200' }: Par
     'application/json': { schema: schemaAt(answer) },
     ...(lines ? { [LINES]: { schema: schemaAt(lines) } } : {}),
   };
-  return { [status]: { description: 'The answer', content }, default: faulty() };
+  return { [status]: { description: 'The response', content }, default: faulty() };
 }
 
 function faulty(): Json {
-  return { description: 'What went wrong', content: { 'application/json': { schema: schemaAt('failure') } } };
+  return { description: 'The error', content: { 'application/json': { schema: schemaAt('failure') } } };
 }
 
 function schemaAt(name: string): Json {

@@ -1,9 +1,9 @@
-// What is asked in the address of a request, as what the schemas take.
+// Converts query strings to the input of the request schemas.
 import type { z } from 'zod';
 import { inputChecked } from '../base/check-input.ts';
 import { callLogRequest, searchRequest } from '../base/requests.ts';
 
-/** `?query=…&tags=a,b&verified=true` as what `search` takes; the web page uses the same words. */
+/** Reads `?query=…&tags=a,b&verified=true`; the web pages use the same parameters. */
 export function searchQuery(parameters: URLSearchParams): z.output<typeof searchRequest> {
   const { query = '', limit, cursor, protocols, tags, ...filters } = plainQuery(parameters);
   const lists = { ...listOf('protocols', protocols), ...listOf('tags', tags) };
@@ -29,7 +29,7 @@ export function callLogQuery(parameters: URLSearchParams): z.output<typeof callL
 
 const TEXTS = ['query', 'cursor', 'protocols', 'tags', 'agentId', 'userAgentId', 'caller'];
 
-/** Numbers and booleans as such; what is empty was not given. */
+/** Parses numbers and booleans, and drops empty values. */
 export function plainQuery(parameters: URLSearchParams): Record<string, unknown> {
   const given = [...parameters].filter(([, value]) => value !== '');
   return Object.fromEntries(given.map(([name, value]) => [name, TEXTS.includes(name) ? value : plain(value)]));

@@ -1,4 +1,4 @@
-// What was typed: read by Node's own parser, and its faults told by the names it has on the command line.
+// Parses command line arguments with `parseArgs`; errors name the options as typed.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { closestName } from 'pocket-agent';
 import { Agent3Error } from '../base/agent3-error.ts';
@@ -14,16 +14,16 @@ export function readArguments<Config extends ParseArgsConfig>(config: Config) {
 function explain(error: unknown, { options = {}, allowPositionals = false }: ParseArgsConfig): string {
   const text = error instanceof Error ? error.message : String(error);
   const name = /^Unknown option '(-[^']+)'/.exec(text)?.[1];
-  // Node ends some of its texts with a full stop, others not
+  // only some error messages of Node end with a full stop
   if (name === undefined) return text.replace(/\.?$/, '.');
   const known = Object.keys(options).map((each) => `--${each}`);
   const meant = closestName(name, known);
   const hint = meant ? ` Did you mean ${meant}?` : '';
-  const dashes = allowPositionals ? ' What starts with a dash but is no option goes after --.' : '';
+  const dashes = allowPositionals ? ' Put other arguments that start with a dash after --.' : '';
   return `Unknown option '${name}'.${hint}${dashes}`;
 }
 
-/** The number of an option, which is a text until then. */
+/** Parses the value of a numeric option. */
 export function numberOf(option: string, typed: string): number {
   const number = Number(typed);
   if (typed.trim() !== '' && Number.isFinite(number)) return number;

@@ -1,4 +1,4 @@
-// `agent3 call ID MESSAGE`: the answer on stdout, what goes on meanwhile on stderr.
+// `agent3 call ID MESSAGE`: prints the answer to stdout and progress to stderr.
 
 import { Agent3Error } from '../base/agent3-error.ts';
 import { inputChecked } from '../base/check-input.ts';
@@ -22,7 +22,7 @@ export async function command(args: readonly string[]): Promise<number> {
   });
   const [agentId, ...words] = positionals;
   if (agentId === undefined || words.length === 0)
-    throw new Agent3Error('INPUT_INVALID', 'Say whom to call and what: agent3 call ID MESSAGE');
+    throw new Agent3Error('INPUT_INVALID', 'The agent id or the message is missing: agent3 call ID MESSAGE');
   const { timeout, 'max-cost': maxCost, context, 'user-agent': userAgentId, json } = values;
   const request = inputChecked(
     callRequest,
@@ -56,13 +56,13 @@ export async function command(args: readonly string[]): Promise<number> {
     const { result, error, task, success } = response;
     if (json) process.stdout.write(`${JSON.stringify(response)}\n`);
     else if (result) process.stdout.write(`${cleanText(result.text)}\n`);
-    if (!json && task?.question) process.stderr.write(`It asks: ${cleanText(task.question)}\n`);
+    if (!json && task?.question) process.stderr.write(`The agent asks: ${cleanText(task.question)}\n`);
     if (!json && error !== undefined) process.stderr.write(`agent3: ${cleanText(error)}\n`);
     return success ? 0 : 1;
   });
 }
 
-/** On stderr: pieces of an answer as they come, everything else in lines of its own. */
+/** Writes pieces of the answer as they arrive, and other updates as separate lines. */
 class ProgressText {
   #isLineOpen = false;
 

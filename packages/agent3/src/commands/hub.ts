@@ -1,4 +1,4 @@
-// `agent3 hub`: HTTP API, web page and MCP, until the process is told to stop.
+// `agent3 hub`: serves the HTTP API, web pages and MCP until the process is stopped.
 import { once } from 'node:events';
 import { stderrLogger } from 'pocket-agent';
 import { Agent3Error } from '../base/agent3-error.ts';
@@ -19,12 +19,12 @@ export async function command(args: readonly string[]): Promise<number> {
     ...(port === undefined ? {} : { AGENT3_PORT: port }),
   });
   if (settings.remote)
-    throw new Agent3Error('CONFIG_INVALID', 'AGENT3_HUB_URL names another hub; unset it to run one here');
+    throw new Agent3Error('CONFIG_INVALID', 'AGENT3_HUB_URL is set to another hub; unset it to run a hub here');
   const stop = AbortSignal.any([stopped('SIGTERM'), stopped('SIGINT'), stopped('SIGHUP')]);
   const { isPrivate, confirm, allowedHosts, publicUrl, databaseUrl, tokenKey, secretKey } = settings;
   const logger = stderrLogger(settings.logLevel);
   if (databaseUrl && !tokenKey && !secretKey)
-    logger.warn('other hubs on this database will not know its tokens: give all of them one AGENT3_TOKEN_KEY');
+    logger.warn('other hubs on this database will refuse its tokens: set the same AGENT3_TOKEN_KEY for all of them');
   const agent3 = await openLocal(settings);
   try {
     const tokens = await ownerTokens(settings);

@@ -1,4 +1,4 @@
-// `agent3`: MCP on stdin and stdout, until the client goes away.
+// `agent3`: MCP on stdin and stdout, until the client disconnects.
 import { serveStdio } from '@pocket-agent/http/mcp';
 import { stderrLogger } from 'pocket-agent';
 import { openBySettings, spendingLimitOf } from '../hub/open.ts';

@@ -1,4 +1,4 @@
-// `agent3 register URL`: an agent, one of ours or any other, in one command.
+// `agent3 register URL`: adds or changes an agent.
 import { text } from 'node:stream/consumers';
 import { Agent3Error } from '../base/agent3-error.ts';
 import { inputChecked } from '../base/check-input.ts';
@@ -22,7 +22,7 @@ export async function command(args: readonly string[]): Promise<number> {
   });
   const [cardUrl, ...more] = positionals;
   if (cardUrl === undefined || more.length > 0)
-    throw new Agent3Error('INPUT_INVALID', 'Say where the agent is: agent3 register URL');
+    throw new Agent3Error('INPUT_INVALID', 'The URL of the agent is missing: agent3 register URL');
   const { tag, price, token, 'api-key': key, 'rate-limit': rateLimit, idempotent } = values;
   const credentials = [
     ...(token === undefined ? [] : [{ type: 'bearer', token: await secretOf(token) }]),
@@ -61,7 +61,7 @@ function rateLimitOf(typed: string): { calls: number; perSeconds: number } {
   return { calls: Number(calls), perSeconds: Number(seconds) };
 }
 
-/** Arguments of a command can be seen by others on the machine; what is read from stdin cannot. */
+/** Other users of the machine can see command line arguments, but not stdin. */
 async function secretOf(given: string): Promise<string> {
   return given === '-' ? (await text(process.stdin)).trim() : given;
 }

@@ -1,4 +1,4 @@
-// An error as a line on stderr and an exit code: 2 for what was asked wrongly, 1 for what went wrong.
+// Prints an error to stderr and returns the exit code: 2 for invalid input or settings, 1 for other errors.
 import { StoreError } from '@pocket-agent/store';
 import { Agent3Error } from '../base/agent3-error.ts';
 import { cleanText } from '../base/clean-text.ts';

@@ -1,4 +1,4 @@
-// `agent3 search WORDS`: agents, best first.
+// `agent3 search WORDS`: lists agents, best first.
 
 import { inputChecked } from '../base/check-input.ts';
 import { cleanText } from '../base/clean-text.ts';

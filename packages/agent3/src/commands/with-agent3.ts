@@ -1,4 +1,4 @@
-// A command that asks Agent3 once and ends.
+// Opens Agent3 for one command and closes it.
 
 import { localOwner } from '../base/owner-tokens.ts';
 import type { Agent3, Caller } from '../base/types.ts';
@@ -8,7 +8,7 @@ import { readSettings } from '../hub/options.ts';
 export async function withAgent3(work: (agent3: Agent3, caller: Caller) => Promise<number>): Promise<number> {
   const agent3 = await openBySettings(readSettings(process.env));
   try {
-    // a remote hub goes by the token
+    // a remote hub ignores the caller and uses the token
     return await work(agent3, localOwner);
   } finally {
     await agent3.close();

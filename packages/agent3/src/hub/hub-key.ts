@@ -1,29 +1,29 @@
-// The key that proves owner tokens, contexts and push notifications: a given one, or one made once and kept in a file.
+// The key that signs owner tokens, context ids and push tokens: configured, or generated once and stored in a file.
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Agent3Error } from '../base/agent3-error.ts';
 
-/** Of several hubs on one database all must be given the same. */
+/** Hubs that share a database need the same key. */
 export async function hubKey(given: string | undefined, file: string): Promise<string> {
-  return given ?? (await keptKey(file));
+  return given ?? (await storedKey(file));
 }
 
-/** One key for each purpose, so that what leaks of one says nothing of another. */
+/** Derives one key per purpose, so that a leak of one does not affect the others. */
 export function keyFor(purpose: string, key: string): string {
   return createHmac('sha256', key).update(`agent3 ${purpose}`).digest('base64url');
 }
 
-async function keptKey(file: string): Promise<string> {
+async function storedKey(file: string): Promise<string> {
   const own = `${file}.${randomUUID()}`;
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await writeFile(own, randomBytes(32).toString('base64url'), { mode: 0o600 });
-    // whoever is first makes it, whole; all others read what is there
-    await link(own, file).catch(unlessThere);
+    // `link` is atomic: one process creates the key, all others read it
+    await link(own, file).catch(unlessExists);
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Agent3Error('CONFIG_INVALID', `The key of this hub cannot be kept in ${file}: set AGENT3_TOKEN_KEY`, {
+    throw new Agent3Error('CONFIG_INVALID', `The key of this hub cannot be stored in ${file}: set AGENT3_TOKEN_KEY`, {
       cause: error,
     });
   } finally {
@@ -31,6 +31,6 @@ async function keptKey(file: string): Promise<string> {
   }
 }
 
-function unlessThere(error: unknown): void {
+function unlessExists(error: unknown): void {
   if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
 }

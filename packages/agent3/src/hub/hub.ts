@@ -1,10 +1,10 @@
-// A hub: the HTTP API, the web page and MCP on one address.
+// A hub: HTTP API, web pages and MCP on one address.
 import { type HttpServer, serveHttp } from '@pocket-agent/http/mcp';
 import { Hono } from 'hono';
 import { compress } from 'hono/compress';
 import { type Logger, stderrLogger } from 'pocket-agent';
 import { makeApi } from '../api/api.ts';
-import { Callers, mcpCaller, mcpGate } from '../api/callers.ts';
+import { Callers, mcpAuthorization, mcpCaller } from '../api/callers.ts';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { OwnerTokens } from '../base/owner-tokens.ts';
 import type { Agent3 } from '../base/types.ts';
@@ -16,7 +16,7 @@ export interface HubOptions {
   /** Stays open when the hub is closed. */
   agent3: Agent3 & { receivePush?(request: Request): Promise<Response> };
   tokens: OwnerTokens;
-  /** Nobody reads without a token. Default false. */
+  /** Reading needs a token, too. Default false. */
   isPrivate?: boolean;
   confirm?: ConfirmCalls;
   /** What a call over MCP may cost without a question. Default: nothing. */
@@ -25,13 +25,13 @@ export interface HubOptions {
   host?: string;
   /** Default 0: any free port, see `url`. */
   port?: number;
-  /** Host names under which the hub may be addressed, beside those of this machine and `host`. */
+  /** Further host names of the hub, beside those of this machine and `host`. */
   allowedHosts?: readonly string[];
   logger?: Logger;
 }
 
 export interface Hub {
-  /** Of the page; the API is at /api, MCP at /mcp. */
+  /** The URL of the web pages; the API is at /api, MCP at /mcp. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
   const callers = new Callers({ tokens, isPrivate });
   const receivePush = agent3.receivePush?.bind(agent3);
   const app = new Hono();
-  // calls that stream lines have a content type that is not compressed
+  // does not compress NDJSON, so calls still stream
   app.use(compress());
   app.route('/', makeApi({ agent3, callers, logger, ...(receivePush ? { receivePush } : {}) }));
   app.route('/', makePages({ agent3, callers, logger }));
@@ -59,7 +59,7 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
   const server: HttpServer = await serveHttp(factory, {
     host,
     ...(port === undefined ? {} : { port }),
-    authorize: mcpGate(tokens),
+    authorize: mcpAuthorization(tokens),
     routes: (request) => app.fetch(request),
     allowedHosts: names,
     allowedOrigins: names,
@@ -68,7 +68,7 @@ export async function serveHub(options: HubOptions): Promise<Hub> {
   return { url: new URL('/', server.url).href, close: () => server.close() };
 }
 
-/** One that cannot be had, such as a port in use, is a setting to change. */
+/** An address that cannot be used, such as a port in use, is a configuration error. */
 function refuseAddress(cause: unknown): never {
   throw new Agent3Error('CONFIG_INVALID', cause instanceof Error ? cause.message : String(cause), { cause });
 }

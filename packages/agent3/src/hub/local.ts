@@ -1,4 +1,4 @@
-// Agent3 in this process: a registry of its own and a bridge to the agents in it.
+// Agent3 in this process: a registry and a bridge to its agents.
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, stderrLogger } from 'pocket-agent';
 import type {
@@ -48,13 +48,13 @@ export async function openAgent3(options: LocalAgent3Options = {}): Promise<Loca
     ...(pushUrl ? { pushUrl } : {}),
     ...(key ? { key } : {}),
   });
-  return new LocalAgent3({ registry: directory, bridge, endFetch: () => fetch.close() });
+  return new LocalAgent3({ registry: directory, bridge, closeFetch: () => fetch.close() });
 }
 
 interface Parts {
   registry: Registry;
   bridge: Bridge;
-  endFetch(): void;
+  closeFetch(): void;
 }
 
 export class LocalAgent3 implements Agent3 {
@@ -108,7 +108,7 @@ export class LocalAgent3 implements Agent3 {
     return this.#parts.registry.health();
   }
 
-  /** What agents send to the push address. */
+  /** Handles a push notification of an agent. */
   receivePush(request: Request): Promise<Response> {
     return this.#parts.bridge.receivePush(request);
   }
@@ -116,6 +116,6 @@ export class LocalAgent3 implements Agent3 {
   async close(): Promise<void> {
     await this.#parts.bridge.close();
     await this.#parts.registry.close();
-    this.#parts.endFetch();
+    this.#parts.closeFetch();
   }
 }

@@ -1,4 +1,4 @@
-// Agent3 as the settings say: in this process, or a hub elsewhere.
+// Opens Agent3 by its settings: in this process, or as a client of a hub.
 import { stderrLogger } from 'pocket-agent';
 import { OwnerTokens } from '../base/owner-tokens.ts';
 import type { Agent3 } from '../base/types.ts';
@@ -36,7 +36,7 @@ export async function openLocal(settings: Agent3Settings): Promise<LocalAgent3> 
   });
 }
 
-/** What a person has allowed in the settings. */
+/** The limits a person has configured. */
 export function spendingLimitOf({ dollarsPerCall }: Agent3Settings): SpendingLimit {
   return ({ id }) => dollarsPerCall.byOwner.get(id) ?? dollarsPerCall.forAll;
 }

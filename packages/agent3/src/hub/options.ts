@@ -1,4 +1,4 @@
-// What Agent3 is made from: environment variables, checked all at once.
+// Reads and checks the settings of Agent3 from environment variables.
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
@@ -9,18 +9,18 @@ import type { SigningKey } from '../cards/signature.ts';
 import type { ConfirmCalls } from '../mcp/consent.ts';
 
 export interface Agent3Settings {
-  /** A hub elsewhere, instead of one in this process. */
+  /** A remote hub, instead of a registry in this process. */
   remote: { url: string; token: string | undefined } | undefined;
   databaseUrl: string | undefined;
   file: string;
-  /** Where the key of this hub is kept when none is given. */
+  /** Holds the key of this hub if none is configured. */
   keyFile: string;
   secretKey: string | undefined;
   oldSecretKeys: readonly string[];
   tokenKey: string | undefined;
   allowHosts: readonly string[];
   trustedKeys: readonly SigningKey[];
-  /** Rank by meaning, too. */
+  /** Rank by semantic similarity, too. */
   embeddings: boolean;
   confirm: ConfirmCalls;
   /** What one call may cost over MCP without a question. */
@@ -57,15 +57,12 @@ const flag = z
   .enum(['1', '0', 'true', 'false'], { error: 'must be 1 or 0' })
   .default('0')
   .transform((text) => text === '1' || text === 'true');
-const numberIn = (least: number, most: number) =>
+const numberIn = (min: number, max: number) =>
   z
     .string()
     .transform(Number)
     .pipe(
-      z
-        .number({ error: 'must be a number' })
-        .min(least, `must be at least ${least}`)
-        .max(most, `must be at most ${most}`),
+      z.number({ error: 'must be a number' }).min(min, `must be at least ${min}`).max(max, `must be at most ${max}`),
     );
 
 const amounts = list.transform((parts, context): Amounts => {
@@ -75,7 +72,10 @@ const amounts = list.transform((parts, context): Amounts => {
     const dollars = amount === '' ? Number.NaN : Number(amount);
     if (Number.isFinite(dollars) && dollars <= MAX_DOLLARS && !byOwner.has(owner)) byOwner.set(owner, dollars);
     else
-      context.addIssue({ code: 'custom', message: 'must be US dollars such as 5, or 5,alice=1 with one for an owner' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be an amount in US dollars such as 5, or 5,alice=1 with an amount for an owner',
+      });
   }
   const forAll = byOwner.get('');
   byOwner.delete('');
@@ -92,7 +92,7 @@ const environmentSchema = z.object({
   AGENT3_DB: z.string().optional(),
   AGENT3_SECRET_KEY: z
     .string()
-    .min(12, 'must have at least 12 characters; openssl rand -base64 32 makes one')
+    .min(12, 'must have at least 12 characters; openssl rand -base64 32 creates one')
     .optional(),
   AGENT3_SECRET_KEYS_OLD: list,
   AGENT3_TOKEN_KEY: z.string().min(16, 'must have at least 16 characters').optional(),
@@ -116,7 +116,7 @@ const environmentSchema = z.object({
   AGENT3_LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('warn'),
 });
 
-/** Throws one error that names every fault, and no value: a value may be a secret. */
+/** Throws one error that lists every problem. It shows no values, which may be secrets. */
 export function readSettings(environment: Environment): Agent3Settings {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
@@ -127,13 +127,13 @@ export function readSettings(environment: Environment): Agent3Settings {
   faults.push(...unknown.map((name) => `${name} is not a setting of Agent3; ${hintFor(name)}`));
   const trustedKeys = readKeys(given.AGENT3_TRUSTED_KEYS, faults);
   if (given.AGENT3_HUB_TOKEN !== undefined && given.AGENT3_HUB_URL === undefined)
-    faults.push('AGENT3_HUB_TOKEN is of no use without AGENT3_HUB_URL');
+    faults.push('AGENT3_HUB_TOKEN needs AGENT3_HUB_URL');
   if (success && !data.AGENT3_HUB_URL && !isBounded(data.AGENT3_DOLLARS_PER_CALL, data.AGENT3_DOLLARS_PER_DAY))
-    faults.push('AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY, or nothing bounds how often it is spent');
+    faults.push('AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY, because the number of calls is not limited');
   if (!success || faults.length > 0)
     throw new Agent3Error(
       'CONFIG_INVALID',
-      `The settings cannot be used:${faults.map((fault) => `\n- ${fault}`).join('')}`,
+      `The settings are invalid:${faults.map((fault) => `\n- ${fault}`).join('')}`,
     );
   const folder = join(dataFolder(environment), 'agent3');
   const publicUrl = data.AGENT3_PUBLIC_URL?.replace(/\/+$/, '');
@@ -162,28 +162,28 @@ export function readSettings(environment: Environment): Agent3Settings {
   };
 }
 
-/** With a hub elsewhere its budget counts. */
+/** Whether every limit per call comes with a limit per day. A remote hub has its own limits. */
 function isBounded(perCall: Amounts, perDay: Amounts): boolean {
   if (perDay.forAll !== undefined) return true;
   return perCall.forAll === undefined && [...perCall.byOwner.keys()].every((owner) => perDay.byOwner.has(owner));
 }
 
-/** By the part of a name that is not the same in all of them. */
+/** Compares names without their common prefix. */
 function hintFor(name: string): string {
   const endings = Object.keys(environmentSchema.shape).flatMap((each) => each.split(/^AGENT3_/)[1] ?? []);
   const meant = closestName(name.slice('AGENT3_'.length), endings);
-  return meant === undefined ? 'agent3 --help lists them' : `did you mean AGENT3_${meant}?`;
+  return meant === undefined ? 'agent3 --help lists all settings' : `did you mean AGENT3_${meant}?`;
 }
 
 const keySet = z.object({ keys: z.array(z.looseObject({ kid: z.string() })) });
 
-/** A JWK set in a file. */
+/** Reads a JWK set from a file. */
 function readKeys(file: string | undefined, faults: string[]): SigningKey[] {
   if (file === undefined) return [];
   try {
     return keySet.parse(JSON.parse(readFileSync(file, 'utf8'))).keys;
   } catch {
-    faults.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set, whose keys have a kid');
+    faults.push('AGENT3_TRUSTED_KEYS must be a file with a JWK set in which every key has a kid');
     return [];
   }
 }

@@ -1,4 +1,4 @@
-// Agent3 at the other end of an HTTP API: the same interface, whose caller is the owner of the token.
+// Agent3 as a client of a hub. The hub takes the caller from the token.
 import { type HttpFetch, makeFetch } from '@pocket-agent/http/fetch';
 import type { z } from 'zod';
 import {
@@ -36,9 +36,9 @@ import type {
 } from '../base/types.ts';
 
 export interface RemoteAgent3Options {
-  /** Of the hub. */
+  /** The URL of the hub. */
   url: string;
-  /** From `agent3 token OWNER` at the hub; reading may do without. */
+  /** From `agent3 token OWNER` at the hub; not needed for reading, unless the hub is private. */
   token?: string | undefined;
 }
 
@@ -51,12 +51,13 @@ interface Sent {
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
-const DEFAULT_CALL_MS = 30_000;
-/** The hub ends a call itself when its time is over; this is for a hub that does not. */
+const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+/** Extra time for a hub that does not end a call at its timeout. */
 const GRACE_MS = 15_000;
-const BROKE_OFF = 'broke off in the middle of an answer';
+const BROKE_OFF = 'closed the connection in the middle of a response';
 
-const passed: readonly Agent3ErrorCode[] = [
+/** Error codes of the hub that are passed on to the caller. */
+const passedOn: readonly Agent3ErrorCode[] = [
   'INPUT_INVALID',
   'AGENT_UNKNOWN',
   'CARD_INVALID',
@@ -132,21 +133,21 @@ export class RemoteAgent3 implements Agent3 {
   async #ask<Answer>(path: string, schema: z.ZodType<Answer>, sent: Sent = {}): Promise<Answer> {
     const response = await this.#send(path, sent);
     const { success, data } = schema.safeParse(await response.json().catch(() => undefined));
-    if (!success) throw this.#unusable('answers with something else than Agent3 does');
+    if (!success) throw this.#unavailable('sent a response that is not from Agent3');
     return data;
   }
 
   async #follow(
     path: string,
     body: object,
-    { signal, onProgress, timeoutMs = DEFAULT_CALL_MS }: CallOptions & { timeoutMs?: number | undefined },
+    { signal, onProgress, timeoutMs = DEFAULT_CALL_TIMEOUT_MS }: CallOptions & { timeoutMs?: number | undefined },
   ): Promise<CallResponse> {
     const late = AbortSignal.timeout(timeoutMs + GRACE_MS);
     const ends = signal ? AbortSignal.any([signal, late]) : late;
     const started = performance.now();
     try {
-      const { body: told } = await this.#send(path, { method: 'POST', body, accept: LINES, signal: ends });
-      for await (const line of linesOf(told)) {
+      const { body: lines } = await this.#send(path, { method: 'POST', body, accept: LINES, signal: ends });
+      for await (const line of linesOf(lines)) {
         const { data } = callLine.safeParse(parsed(line));
         if (!data) break;
         if ('error' in data) throw this.#refused(data.error);
@@ -154,8 +155,8 @@ export class RemoteAgent3 implements Agent3 {
         onProgress?.(data.progress);
       }
     } catch (error) {
-      if (!signal?.aborted) throw error instanceof Agent3Error ? error : this.#unusable(BROKE_OFF, error);
-      // the hub ends the call as well, since we are gone; nobody is told what came of it
+      if (!signal?.aborted) throw error instanceof Agent3Error ? error : this.#unavailable(BROKE_OFF, error);
+      // closing the connection cancels the call at the hub, too
       const responseTime = Math.round(performance.now() - started);
       return {
         success: false,
@@ -164,7 +165,7 @@ export class RemoteAgent3 implements Agent3 {
         metadata: { responseTime, retryCount: 0 },
       };
     }
-    throw this.#unusable(BROKE_OFF);
+    throw this.#unavailable(BROKE_OFF);
   }
 
   async #send(path: string, { method, body, accept = 'application/json', ...sent }: Sent): Promise<Response> {
@@ -180,31 +181,28 @@ export class RemoteAgent3 implements Agent3 {
       ...(body ? { body: JSON.stringify(body) } : {}),
       signal,
     }).catch((error) => {
-      throw this.#unusable('does not answer', error);
+      throw this.#unavailable('does not answer', error);
     });
-    // a hub that is unhealthy says so in an answer like any other
+    // an unhealthy hub reports its health with status 503
     if (response.ok || (response.status === 503 && path === 'api/health')) return response;
     if (response.status === 413)
       throw new Agent3Error(
         'INPUT_INVALID',
-        `The hub at ${this.#base.host} takes no request as large as this: send less text, or fewer or smaller files`,
+        `The request is too large for the hub at ${this.#base.host}: send less text, or fewer or smaller files`,
       );
     const { data } = failure.safeParse(await response.json().catch(() => undefined));
-    if (!data) throw this.#unusable(`answers with status ${response.status}`);
+    if (!data) throw this.#unavailable(`answers with status ${response.status}`);
     throw this.#refused(data.error);
   }
 
   #refused({ code, message }: { code: string; message: string }): Agent3Error {
     if (code === 'UNAUTHORIZED')
-      return new Agent3Error(
-        'FORBIDDEN',
-        `The hub at ${this.#base.host} does not know our token: set AGENT3_HUB_TOKEN`,
-      );
-    const known = passed.find((candidate) => candidate === code);
-    return known ? new Agent3Error(known, message) : this.#unusable(`says ${code}`);
+      return new Agent3Error('FORBIDDEN', `The hub at ${this.#base.host} refused the token: set AGENT3_HUB_TOKEN`);
+    const known = passedOn.find((candidate) => candidate === code);
+    return known ? new Agent3Error(known, message) : this.#unavailable(`failed with ${code}`);
   }
 
-  #unusable(what: string, cause?: unknown): Agent3Error {
+  #unavailable(what: string, cause?: unknown): Agent3Error {
     return new Agent3Error('HUB_UNAVAILABLE', `The hub at ${this.#base.host} ${what}; is AGENT3_HUB_URL right?`, {
       cause,
     });

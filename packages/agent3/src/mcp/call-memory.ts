@@ -1,5 +1,4 @@
-// What each caller was answered last, so that a rating needs no more than the agent's id, and a reply no more than its
-// task.
+// Remembers the last receipt per agent and the agent of each task, so that models need not repeat them.
 import type { Caller, CallResponse } from '../base/types.ts';
 
 const MAX_KEPT = 10_000;
@@ -13,12 +12,12 @@ export class CallMemory {
     if (task) put(this.#agents, `${id}\0${task.taskHandle}`, agentId);
   }
 
-  /** Of the last call to this agent. */
+  /** The receipt of the last call to this agent. */
   receipt({ id }: Caller, agentId: string): string | undefined {
     return this.#receipts.get(`${id}\0${agentId}`);
   }
 
-  /** Whose task this is. */
+  /** The agent that works on this task. */
   agentOf({ id }: Caller, taskHandle: string): string | undefined {
     return this.#agents.get(`${id}\0${taskHandle}`);
   }

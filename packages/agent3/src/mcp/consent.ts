@@ -1,7 +1,7 @@
-// Which messages a person must agree to before they are sent, and how that is asked over MCP in both eras.
+// Decides which messages need a person's consent, and asks for it over MCP (all protocol versions).
 //
-// Arguments are written by a model, so `maxCost` and `agreedPrice` only ever lower what a person agreed to: by
-// answering a question, or beforehand with a spending limit that was configured.
+// A model writes the arguments, so `maxCost` and `agreedPrice` can only lower what a person agreed to, by answering a
+// question or by configuring a spending limit.
 import {
   acceptedContent,
   CLIENT_CAPABILITIES_META_KEY,
@@ -20,10 +20,10 @@ import { isCovered, mostOf } from '../bridge/price.ts';
 import { DEFAULT_TIMEOUT_MS } from '../bridge/wire/deadline.ts';
 import type { CallMemory } from './call-memory.ts';
 
-/** paid: calls that cost money, unless they are within the spending limit of the caller. */
+/** paid: calls that cost money, unless they are within the caller's spending limit. */
 export type ConfirmCalls = 'never' | 'paid' | 'always';
 
-/** US dollars that one call may cost without a question. A person decides that, never a model. */
+/** US dollars that one call may cost without a question. Set by a person, never by a model. */
 export type SpendingLimit = (caller: Caller) => number | undefined;
 
 const SHOWN_MESSAGE = 500;
@@ -31,7 +31,7 @@ const SHOWN_NAME = 100;
 const FREE: Price = { currency: 'USD' };
 
 const approve = { type: 'boolean' as const, title: 'Send it' };
-const maxCost = { type: 'number' as const, title: 'At most, in US dollars for each call', minimum: 0 };
+const maxCost = { type: 'number' as const, title: 'Maximum cost of each call in US dollars', minimum: 0 };
 const answerSchema = { type: 'object' as const, properties: { approve }, required: ['approve'] };
 const costSchema = { ...answerSchema, properties: { approve, maxCost } };
 
@@ -39,7 +39,7 @@ const costSchema = { ...answerSchema, properties: { approve, maxCost } };
 export type Sending = Pick<CallRequest, 'message' | 'files' | 'mode' | 'metadata'> &
   ({ agentId: string } | { taskHandle: string });
 
-/** The most that one message may cost. */
+/** What one message may cost. */
 export interface Agreed {
   price?: Price;
   maxCost?: number;
@@ -55,7 +55,7 @@ interface Consent {
   context: ServerContext;
 }
 
-/** What each message may cost when they may be sent; otherwise a question or a refusal. */
+/** What each message may cost if all may be sent; otherwise a question or a refusal. */
 export async function consentTo(
   sendings: readonly Sending[],
   { server, context, ...asking }: Consent,
@@ -71,7 +71,7 @@ export async function consentTo(
   const answer = acceptedContent(inputResponses, key, form);
   if (answer?.approve === true) return { agreed: terms.map((each) => (each.line ? within(each, answer) : each)) };
   const said = inputResponses?.[key];
-  if (said) return { refused: isCancel(said) ? NO_ANSWER : 'the person who was asked said no.' };
+  if (said) return { refused: isCancel(said) ? NO_ANSWER : 'the user declined.' };
   if (!canBeAsked(server, context)) return { refused: unaskableText(asked, asking) };
   const elicitation = inputRequired.elicit({
     message: `May this be sent to ${asked.length === 1 ? 'this agent' : 'these agents'}?\n${asked.map(({ line }) => line).join('\n')}`,
@@ -81,7 +81,7 @@ export async function consentTo(
 }
 
 interface Terms extends Agreed {
-  /** Set when a person must agree. */
+  /** Set if a person must agree. */
   line?: string;
   name?: string;
 }
@@ -118,7 +118,7 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
   return { line, price, name, ...(bound === undefined ? {} : { maxCost: bound }) };
 }
 
-/** The most that an agent charging by the minute can cost within the timeout; undefined for other prices. */
+/** The maximum cost of a call priced by the minute; undefined for other prices. */
 function costOfTime(price: Price, timeoutMs: number): number | undefined {
   return price.perMinute && !price.perToken ? mostOf(price, { timeoutMs }) : undefined;
 }
@@ -135,7 +135,7 @@ function contentText({ message, files = [] }: Sending): string {
   return `${text}${cut}${sent}`;
 }
 
-/** After a restart only the registry knows which agent a task belongs to. */
+/** After a restart, only the registry knows the agent of a task. */
 async function agentOf(sending: Sending, { agent3, caller, memory }: Asking): Promise<string | undefined> {
   if ('agentId' in sending) return sending.agentId;
   const { taskHandle } = sending;
@@ -144,14 +144,14 @@ async function agentOf(sending: Sending, { agent3, caller, memory }: Asking): Pr
   return (await agent3.task({ action: 'get', taskHandle }, caller)).task?.agentId;
 }
 
-/** The answer to a call of an unknown agent says so. */
+/** The call itself reports an unknown agent. */
 function unlessUnknown(error: unknown): undefined {
   if (error instanceof Agent3Error && error.code === 'AGENT_UNKNOWN') return undefined;
   throw error;
 }
 
 const NO_ANSWER =
-  'the question whether it may be sent was dismissed without an answer. Ask your user before you call again.';
+  'the question whether to send it was dismissed without an answer. Ask your user before you call again.';
 
 function isCancel(said: object): boolean {
   return 'action' in said && said.action === 'cancel';
@@ -159,17 +159,17 @@ function isCancel(said: object): boolean {
 
 function unaskableText(asked: readonly Terms[], { confirm, caller, spendingLimit }: Asking): string {
   if (confirm === 'always')
-    return 'a person must approve every call here, and this client cannot ask one. They can use an MCP client with elicitation, or set AGENT3_CONFIRM=paid.';
+    return 'a person must approve every call here, and this MCP client cannot ask. Use an MCP client with elicitation, or set AGENT3_CONFIRM=paid.';
   const prices = asked.map(({ name, price }) => `${name} charges ${priceText(price)}`).join('; ');
   const limit = spendingLimit(caller);
-  const why = limit === undefined ? '' : ` One call may cost $${limit} here, and this one can cost more.`;
+  const why = limit === undefined ? '' : ` The limit is $${limit} per call, and this call can cost more.`;
   const [where, example] = caller.isLocal
     ? ['in the environment of this Agent3 server', '0.05']
     : ['in the environment of the hub', `${caller.id}=0.05`];
   return (
-    `${prices}. A person must agree to that, and this client cannot ask one.${why} ` +
-    `A person who agrees sets AGENT3_DOLLARS_PER_CALL (for example ${example}) and AGENT3_DOLLARS_PER_DAY ${where} ` +
-    'and restarts it, or uses an MCP client with elicitation. maxCost only lowers what a person agreed to.'
+    `${prices}. A person must agree to that, and this MCP client cannot ask.${why} ` +
+    `To agree, a person sets AGENT3_DOLLARS_PER_CALL (for example ${example}) and AGENT3_DOLLARS_PER_DAY ${where} ` +
+    'and restarts it, or uses an MCP client with elicitation. maxCost can only lower what a person agreed to.'
   );
 }
 

@@ -1,4 +1,4 @@
-// Agent3 as an MCP server: a server of the SDK for one connection or one request.
+// Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { type Logger, stderrLogger } from 'pocket-agent';
 import { Agent3Error } from '../base/agent3-error.ts';
@@ -11,22 +11,22 @@ import { type Agent3Tool, tools } from './tools.ts';
 
 export interface McpFrontOptions {
   agent3: Agent3;
-  /** Whose calls these are, by what the client proved; `local` without a login. */
+  /** The caller of a request, from its authentication. Default: the local owner. */
   callerOf?: (context: ServerContext) => Caller;
   /** Default paid. */
   confirm?: ConfirmCalls;
-  /** What a call may cost without a question, for clients that cannot ask. Default: nothing. */
+  /** What a call may cost without a question. Default: nothing. */
   spendingLimit?: SpendingLimit;
   logger?: Logger;
 }
 
-/** The factory behind stdio and HTTP. */
+/** Creates the MCP servers for stdio and HTTP. */
 export function mcpServerFactory(options: McpFrontOptions): () => McpServer {
   const memory = new CallMemory();
   return () => {
     const server = new McpServer(
       { name: 'agent3', version: packageVersion() },
-      { instructions: 'Find, call and rate other agents. Begin with agent3_search; agent3_guide explains the rest.' },
+      { instructions: 'Find, call and rate other agents. Start with agent3_search; agent3_guide explains the rest.' },
     );
     for (const tool of tools) registerTool(server, tool, { ...options, memory });
     return server;
@@ -52,7 +52,7 @@ function registerTool(server: McpServer, tool: Agent3Tool, front: McpFrontOption
         return toResult(await tool.run(args, { agent3, caller, memory, agreed, options, context }));
       } catch (error) {
         if (error instanceof Agent3Error) return failed(error.message);
-        // what we did not foresee is nobody's business outside
+        // unexpected errors may hold internal details; they go to the log only
         logger.error(`${name} failed`, { reason: error instanceof Error ? error.message : String(error) });
         return failed('Agent3 failed; its log says why.');
       }

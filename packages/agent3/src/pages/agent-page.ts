@@ -1,4 +1,4 @@
-// One agent: what it says of itself, what others made of it, and how its calls went.
+// The page of one agent: description, statistics, skills, reviews, and how to call it.
 import { html } from 'hono/html';
 import { priceText } from '../base/price-text.ts';
 import type { AgentDetails, Invocation, Review, Statistics } from '../base/types.ts';
@@ -10,7 +10,7 @@ export interface AgentPageOptions {
   agent: AgentDetails;
   statistics: Statistics;
   range: Range;
-  /** Undefined when it could not be had in time. */
+  /** Undefined if it was not available in time. */
   invocation: Invocation | undefined;
   now: number;
 }
@@ -26,18 +26,18 @@ export function agentPage({ agent, statistics, range, invocation, now }: AgentPa
       <p>${description}</p>
       <div class="row">${tags.map(tagLink)}</div>
       ${tiles(agent)}
-      <h2 class="row">How its calls went <nav class="ranges" aria-label="Time">${ranges.map(
+      <h2 class="row">Calls over time <nav class="ranges" aria-label="Time">${ranges.map(
         (one) =>
           html`<a class="range" href="${path}?range=${one.name}" ${one.name === range.name ? 'aria-current=true' : ''}>${one.name}</a>`,
       )}</nav></h2>
       ${callCharts({ statistics, range, now })}
-      <h2>What it can do</h2>
-      ${skills.length === 0 ? html`<p class="panel">It names no skills.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}
-      <h2>What others say</h2>
-      ${recentReviews.length === 0 ? html`<p class="panel">Nobody has rated it yet.</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
+      <h2>Skills</h2>
+      ${skills.length === 0 ? html`<p class="panel">Its card lists no skills.</p>` : html`<ul class="two">${skills.map(skillItem)}</ul>`}
+      <h2>Reviews</h2>
+      ${recentReviews.length === 0 ? html`<p class="panel">No ratings yet.</p>` : html`<ul class="two">${recentReviews.map(reviewItem)}</ul>`}
       <h2>How to call it</h2>
       <div class="panel">
-        <p>With any MCP client that has <code>agent3</code>, or in a terminal:</p>
+        <p>With any MCP client connected to <code>agent3</code>, or in a terminal:</p>
         <pre>agent3 call ${id} "…"</pre>
         ${facts(agent, invocation)}
       </div>
@@ -55,7 +55,7 @@ function provider({ provider: by, owner }: AgentDetails): Html {
 function tiles({ reputation, totalReviews, price, metrics }: AgentDetails): Html {
   return html`<dl class="tiles">
     <div><dt>${countText(totalReviews)} ${totalReviews === 1 ? 'rating' : 'ratings'}</dt><dd>${reputation === undefined ? '–' : html`<span class="star" aria-hidden="true">★</span> ${reputation.toFixed(1)}`}</dd></div>
-    <div><dt>of its calls went well</dt><dd>${metrics ? percentText(metrics.successRate) : '–'}</dd></div>
+    <div><dt>success rate</dt><dd>${metrics ? percentText(metrics.successRate) : '–'}</dd></div>
     <div><dt>median time</dt><dd>${metrics ? durationText(metrics.avgResponseTime) : '–'}</dd></div>
     <div><dt>calls</dt><dd>${countText(metrics?.totalCalls ?? 0)}</dd></div>
     <div><dt>price</dt><dd>${priceText(price)}</dd></div>
@@ -77,17 +77,17 @@ function facts(agent: AgentDetails, invocation: Invocation | undefined): Html {
   const { authentication } = invocation ?? {};
   const login = authentication?.schemes.join(', ');
   return html`<dl class="pairs">
-    <dt>Speaks</dt><dd>${protocols.join(', ')}</dd>
-    <dt>Takes</dt><dd>${inputModes.join(', ')}</dd>
-    <dt>Answers with</dt><dd>${outputModes.join(', ')}</dd>
-    ${authentication ? html`<dt>Login</dt><dd>${login ? `${login}${authentication.available ? ', which this hub has' : ', which this hub does not have'}` : 'none needed'}</dd>` : ''}
-    ${rateLimit ? html`<dt>At most</dt><dd>${countText(rateLimit.calls)} calls in ${countText(rateLimit.perSeconds)} s</dd>` : ''}
-    ${asCaller ? html`<dt>Calls others</dt><dd>${countText(asCaller.calls)} calls, ${countText(asCaller.ratings)} ratings given</dd>` : ''}
-    <dt>Card of</dt><dd>${dateText(refreshedAt)}</dd>
+    <dt>Protocols</dt><dd>${protocols.join(', ')}</dd>
+    <dt>Input</dt><dd>${inputModes.join(', ')}</dd>
+    <dt>Output</dt><dd>${outputModes.join(', ')}</dd>
+    ${authentication ? html`<dt>Authentication</dt><dd>${login ? `${login} (${authentication.available ? 'credentials registered' : 'no credentials registered'})` : 'not required'}</dd>` : ''}
+    ${rateLimit ? html`<dt>Rate limit</dt><dd>${countText(rateLimit.calls)} calls in ${countText(rateLimit.perSeconds)} s</dd>` : ''}
+    ${asCaller ? html`<dt>As a caller</dt><dd>${countText(asCaller.calls)} calls made, ${countText(asCaller.ratings)} ratings given</dd>` : ''}
+    <dt>Card fetched</dt><dd>${dateText(refreshedAt)}</dd>
   </dl>`;
 }
 
 function cardOf(invocation: Invocation | undefined): Html {
-  if (!invocation) return html`<p class="panel soft">Its card is being fetched again; look later.</p>`;
-  return html`<details class="panel"><summary>Its A2A card</summary><pre tabindex="0">${JSON.stringify(invocation.card, null, 2)}</pre></details>`;
+  if (!invocation) return html`<p class="panel soft">The card is being fetched; reload the page later.</p>`;
+  return html`<details class="panel"><summary>A2A card</summary><pre tabindex="0">${JSON.stringify(invocation.card, null, 2)}</pre></details>`;
 }

@@ -1,4 +1,4 @@
-// The API for people: what its OpenAPI description says, as a page.
+// The API reference page, generated from the OpenAPI description.
 import { html } from 'hono/html';
 import { openApi } from '../api/openapi.ts';
 import { type Html, page } from './layout.ts';
@@ -16,19 +16,19 @@ export function apiPage(): Html {
     title: 'API · Agent3',
     content: html`
       <h1>API</h1>
-      <p class="soft">JSON over HTTP. For programs there is the <a href="/openapi.json">OpenAPI description</a>; MCP clients connect to <code>/mcp</code>.</p>
+      <p class="soft">JSON over HTTP, with an <a href="/openapi.json">OpenAPI description</a>. MCP clients connect to <code>/mcp</code>.</p>
       <pre>curl -H "Authorization: Bearer a3_…" -H "Content-Type: application/json" \\
   -d '{"agentId": "…", "message": "…"}' /api/calls</pre>
       <div class="panel table" tabindex="0"><table class="words">
-        <thead><tr><th scope="col">Request</th><th scope="col">What it does</th><th scope="col">Parameters</th><th scope="col">Token</th></tr></thead>
+        <thead><tr><th scope="col">Request</th><th scope="col">Description</th><th scope="col">Parameters</th><th scope="col">Token</th></tr></thead>
         <tbody>${operations().map(row)}</tbody>
       </table></div>
-      <p class="soft">The token of an owner comes from <code>agent3 token OWNER</code>. Reading needs one on private hubs only.</p>`,
+      <p class="soft"><code>agent3 token OWNER</code> creates an owner token. Reading requires one on private hubs only.</p>`,
   });
 }
 
 function row({ method, path, summary, parameters, needsToken }: Operation): Html {
-  return html`<tr><td><code>${method} ${path}</code></td><td>${summary}</td><td>${parameters.join(', ')}</td><td>${needsToken ? 'needed' : ''}</td></tr>`;
+  return html`<tr><td><code>${method} ${path}</code></td><td>${summary}</td><td>${parameters.join(', ')}</td><td>${needsToken ? 'required' : ''}</td></tr>`;
 }
 
 function operations(): Operation[] {
@@ -47,6 +47,6 @@ function operations(): Operation[] {
 interface Described {
   summary: string;
   parameters?: { name: string }[];
-  /** Absent: that of the whole API. */
+  /** Default: the security of the whole API. */
   security?: object[];
 }

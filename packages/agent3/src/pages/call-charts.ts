@@ -1,4 +1,4 @@
-// Calls, success, time and cost of one agent over time; the same as a table for those who cannot see charts.
+// Charts of calls, success, time and cost of one agent, and the same as a table.
 import { html } from 'hono/html';
 import { dollarsText } from '../base/price-text.ts';
 import type { Statistics } from '../base/types.ts';
@@ -7,7 +7,7 @@ import { countText, dateText, durationText, percentText, timeText } from './figu
 import type { Html } from './layout.ts';
 
 const HOUR_MS = 3_600_000;
-/** The scale is labelled in whole milliseconds. */
+/** Minimum range of the time axis, whose labels are whole milliseconds. */
 const MIN_MS = 10;
 
 export interface Range {
@@ -28,7 +28,7 @@ export function rangeOf(name: string | undefined): Range {
   return ranges.find((range) => range.name === name) ?? week;
 }
 
-/** The whole pieces of time that end with the one it is now. */
+/** Whole buckets up to and including the current one. */
 export function spanOf({ buckets, bucketMs }: Range, now: number): { since: number; until: number; bucketMs: number } {
   const until = Math.floor(now / bucketMs + 1) * bucketMs;
   return { since: until - buckets * bucketMs, until, bucketMs };
@@ -42,14 +42,14 @@ export function callCharts({ statistics, range, now }: { statistics: Statistics;
   const all = times.map((time) => byStart.get(time));
   const formatTime = bucketMs < 24 * HOUR_MS ? timeText : dateText;
   const shared = { times, formatTime };
-  if (total.calls === 0) return html`<p class="panel">Nobody called it in the last ${range.name}.</p>`;
+  if (total.calls === 0) return html`<p class="panel">No calls in the last ${range.name}.</p>`;
   return html`<div class="charts">
       ${chart({ ...shared, title: 'Calls', summary: countText(total.calls), kind: 'bars', isWhole: true, values: all.map((one) => one?.calls), format: countText })}
       ${chart({ ...shared, title: 'Success', summary: percentText(total.successRate), kind: 'line', top: 1, values: all.map((one) => one?.successRate), format: percentText })}
-      ${chart({ ...shared, title: 'Time', summary: durationText(total.averageResponseTime), kind: 'line', least: MIN_MS, values: all.map((one) => one?.averageResponseTime), format: durationText })}
+      ${chart({ ...shared, title: 'Time', summary: durationText(total.averageResponseTime), kind: 'line', minTop: MIN_MS, values: all.map((one) => one?.averageResponseTime), format: durationText })}
       ${chart({ ...shared, title: 'Cost', summary: dollarsText(total.cost), kind: 'bars', values: all.map((one) => one?.cost), format: dollarsText })}
     </div>
-    <details class="panel small"><summary>The same as a table</summary><div class="table" tabindex="0"><table>
+    <details class="panel small"><summary>As a table</summary><div class="table" tabindex="0"><table>
       <thead><tr><th scope="col">From</th><th scope="col">Calls</th><th scope="col">Success</th><th scope="col">Time</th><th scope="col">Cost</th></tr></thead>
       <tbody>${buckets.map((one) => html`<tr><td>${timeText(one.start)}</td><td>${countText(one.calls)}</td><td>${percentText(one.successRate)}</td><td>${durationText(one.averageResponseTime)}</td><td>${dollarsText(one.cost)}</td></tr>`)}</tbody>
     </table></div></details>`;

@@ -1,4 +1,4 @@
-// The call log as a page: the calls of the reader, or all of them for an admin.
+// The call log page: the reader's own calls, or all calls for an admin.
 import { html } from 'hono/html';
 import { dollarsText } from '../base/price-text.ts';
 import type { CallLog, CallLogEntry } from '../base/types.ts';
@@ -16,7 +16,7 @@ export function callsPage({ asked, log, isAdmin }: CallsPageOptions): Html {
     title: 'Calls · Agent3',
     content: html`
       <h1>Calls</h1>
-      <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not kept, only their SHA-256.</p>
+      <p class="soft">${isAdmin ? 'All calls' : 'Your calls'} of the last 90 days, newest first. Messages are not stored, only their SHA-256.</p>
       ${log.calls.length === 0 ? html`<p class="panel">No calls.</p>` : table(log.calls)}
       ${nextLink(asked, log.nextCursor)}`,
   });

@@ -1,20 +1,20 @@
-// Charts as inline SVG: bars for what adds up, a line for what does not.
+// Charts as inline SVG: bars for sums, lines for averages.
 import { html } from 'hono/html';
 import type { Html } from './layout.ts';
 
 export interface ChartOptions {
   title: string;
-  /** The one number that sums it up. */
+  /** The total or average, shown beside the title. */
   summary: string;
-  /** One for each piece of time; undefined where nothing is known. */
+  /** One per bucket; undefined without data. */
   values: readonly (number | undefined)[];
   times: readonly number[];
   kind: 'bars' | 'line';
-  /** The top of the scale, when it is not that of the values. */
+  /** The top of the scale. Default: derived from the values. */
   top?: number;
-  /** The scale reaches at least this far. */
-  least?: number;
-  /** Only whole numbers make sense on the scale. */
+  /** Lower bound for the derived top of the scale. */
+  minTop?: number;
+  /** The scale shows whole numbers only. */
   isWhole?: boolean;
   format(value: number): string;
   formatTime(time: number): string;
@@ -22,15 +22,15 @@ export interface ChartOptions {
 
 const [WIDTH, HEIGHT, RIGHT, TOP, BOTTOM] = [480, 174, 8, 14, 28];
 const GAP = 8;
-/** Of a digit in the font size of phones (style.css), the largest one. */
-const CHARACTER = 12;
+/** Width of a digit in the largest font size, that of phones (style.css). */
+const DIGIT_WIDTH = 12;
 const GRID_LINES = [0, 0.5, 1];
 const MIN_BAR = 2;
 
 export function chart(options: ChartOptions): Html {
   const { title, summary, values, times, kind, format, formatTime } = options;
   const top = topOf(options);
-  const left = GAP + CHARACTER * Math.max(...GRID_LINES.map((share) => format(top * share).length));
+  const left = GAP + DIGIT_WIDTH * Math.max(...GRID_LINES.map((share) => format(top * share).length));
   const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
   const step = (WIDTH - left - RIGHT) / Math.max(1, values.length);
   const x = (index: number) => left + step * (index + 0.5);
@@ -74,18 +74,18 @@ export function chart(options: ChartOptions): Html {
   }
 }
 
-function topOf({ top, least = 0, values, isWhole = false }: ChartOptions): number {
+function topOf({ top, minTop = 0, values, isWhole = false }: ChartOptions): number {
   if (top !== undefined) return top;
-  const most = Math.max(least, ...values.map((value) => value ?? 0));
-  // twice a whole number, so that the line in the middle is one, too
-  return isWhole ? 2 * niceTop(Math.ceil(most / 2)) : niceTop(most);
+  const max = Math.max(minTop, ...values.map((value) => value ?? 0));
+  // an even number, so that the grid line in the middle is whole
+  return isWhole ? 2 * niceTop(Math.ceil(max / 2)) : niceTop(max);
 }
 
-/** 1, 2 or 5 with zeros behind, and at least as much as asked for. */
-function niceTop(most: number): number {
-  if (most <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(most));
-  const digit = [1, 2, 5, 10].find((candidate) => candidate * power >= most) ?? 10;
+/** Rounds up to 1, 2 or 5 times a power of ten. */
+function niceTop(max: number): number {
+  if (max <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(max));
+  const digit = [1, 2, 5, 10].find((candidate) => candidate * power >= max) ?? 10;
   return digit * power;
 }
 

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers and times.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -17,11 +17,11 @@ export function percentText(share: number): string {
 }
 
 export function successText({ successRate, totalCalls }: { successRate: number; totalCalls: number }): string {
-  if (totalCalls === 1) return successRate === 1 ? 'its only call went well' : 'its only call failed';
-  return `${percentText(successRate)} of ${countText(totalCalls)} calls went well`;
+  if (totalCalls === 1) return successRate === 1 ? '1 call, which succeeded' : '1 call, which failed';
+  return `${percentText(successRate)} of ${countText(totalCalls)} calls succeeded`;
 }
 
-/** UTC, as the page says at its foot. */
+/** In UTC, as the footer of the pages says. */
 export function dateText(time: number | string): string {
   return new Date(time).toISOString().slice(0, 10);
 }

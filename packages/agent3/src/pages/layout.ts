@@ -1,10 +1,10 @@
-// What all pages have in common. Everything that is put into `html` is escaped by it.
+// The layout of all pages. The `html` tag escapes every value.
 import { html } from 'hono/html';
 import { packageVersion } from '../base/version.ts';
 
 export type Html = ReturnType<typeof html>;
 
-/** Nothing from elsewhere, and nothing written into the page itself, is run or shown. */
+/** Allows no resources of other origins, no inline scripts and no inline styles. */
 export const SECURITY = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -27,7 +27,7 @@ export function page({ title, content }: { title: string; content: Html }): Html
     <script src="/assets/live.js" type="module"></script>
   </head>
   <body>
-    <a class="skip" href="#main">To the content</a>
+    <a class="skip" href="#main">Skip to content</a>
     <header class="top">
       <div class="wide bar-line">
         <a class="brand" href="/">${mark}Agent3</a>
@@ -36,14 +36,14 @@ export function page({ title, content }: { title: string; content: Html }): Html
       </div>
     </header>
     <main id="main" class="wide">${content}</main>
-    <footer><div class="wide">Agent3 ${packageVersion()}. Times are UTC. What agents and reviewers say of themselves is theirs.</div></footer>
+    <footer><div class="wide">Agent3 ${packageVersion()}. Times are UTC. Descriptions and reviews are written by third parties.</div></footer>
   </body>
 </html>`;
 }
 
 export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 28 28"><rect width="28" height="28" rx="8" fill="#3b4fd8"/><path d="M14 8 8 19h12z" stroke="#fff" stroke-width="2" fill="none"/><circle cx="14" cy="8" r="3" fill="#fff"/><circle cx="8" cy="19" r="3" fill="#fff"/><circle cx="20" cy="19" r="3" fill="#fff"/></svg>`;
 
-/** A state that the script keeps up to date when `live` says where to ask. */
+/** A state; the script keeps it up to date if `live` gives its URL. */
 export function badge({ state, live, field }: { state: string; live?: string; field?: string }): Html {
   if (live === undefined) return html`<span class="badge ${state}">${state}</span>`;
   return html`<span class="badge ${state}" role="status" data-state="${state}" data-live="${live}" data-field="${field}">${state}</span>`;

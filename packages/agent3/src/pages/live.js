@@ -1,4 +1,4 @@
-// Keeps what is marked `data-live` up to date: the address to ask, and which field of the answer is the state.
+// Updates elements with `data-live` (the URL to poll) from the field `data-field` of the response.
 const EVERY_MS = 10_000;
 
 async function refresh(badge) {
@@ -13,7 +13,7 @@ async function refresh(badge) {
 
 for (const badge of document.querySelectorAll('[data-live]')) {
   const tick = () => {
-    // a page nobody looks at asks nothing; a hub that is away for a moment is asked again
+    // hidden pages do not poll; errors are ignored until the next poll
     if (!document.hidden) refresh(badge).catch(() => {});
   };
   setInterval(tick, EVERY_MS);

@@ -1,4 +1,4 @@
-// The web page: made on the server, so that it works without a script; the script only keeps the health up to date.
+// The web pages, rendered on the server. They work without scripts; live.js only updates the health badges.
 import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
 import { html } from 'hono/html';
@@ -41,7 +41,7 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
   app.onError((error, context) => {
     if (error instanceof HTTPException) return error.getResponse();
     const { status, message } = toRefusal(error, logger);
-    return context.html(faultPage(message), status, SECURITY);
+    return context.html(errorPage(message), status, SECURITY);
   });
 
   app.get('/', async (context) => {
@@ -58,7 +58,7 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
     const agent = await agent3.select(agentId, caller);
     const [statistics, invocation] = await Promise.all([
       agent3.statistics({ agentId, ...spanOf(range, now) }),
-      inTime(agent3.invoke(agentId, caller)),
+      withinTimeout(agent3.invoke(agentId, caller)),
     ]);
     return context.html(agentPage({ agent, statistics, range, invocation, now }));
   });
@@ -76,23 +76,23 @@ export function makePages({ agent3, callers, logger }: PagesOptions): Hono {
   });
   app.get('/assets/:name', async (context) => {
     const asset = assets.get(context.req.param('name'));
-    if (!asset) return context.html(faultPage(NO_PAGE), 404);
+    if (!asset) return context.html(errorPage(NO_PAGE), 404);
     return context.body(asset.body, 200, {
       'content-type': `${asset.type}; charset=utf-8`,
       'cache-control': `public, max-age=${ASSET_SECONDS}`,
     });
   });
-  app.get('*', (context) => context.html(faultPage(NO_PAGE), 404));
+  app.get('*', (context) => context.html(errorPage(NO_PAGE), 404));
   return app;
 }
 
-function faultPage(message: string) {
-  const content = html`<h1>That did not work</h1><p>${message}</p><p><a href="/">Search for an agent</a></p>`;
+function errorPage(message: string) {
+  const content = html`<h1>Error</h1><p>${message}</p><p><a href="/">Search for an agent</a></p>`;
   return page({ title: 'Agent3', content });
 }
 
-/** What an agent is slow or unable to say is left out. */
-async function inTime<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+/** Undefined after a short wait, or if Agent3 fails. */
+async function withinTimeout<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), CARD_WAIT_MS);
   try {
@@ -102,7 +102,7 @@ async function inTime<Value>(asked: Promise<Value>): Promise<Value | undefined> 
     throw error;
   } finally {
     clearTimeout(timer);
-    asked.catch(() => {}); // nobody waits for it any more
+    asked.catch(() => {}); // it may fail after the timeout
   }
 }
 

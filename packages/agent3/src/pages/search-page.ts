@@ -1,4 +1,4 @@
-// The first page: what there is, and a search with filters.
+// The start page: search with filters.
 import { html } from 'hono/html';
 import { priceText } from '../base/price-text.ts';
 import type { AgentSummary, HubHealth, SearchPage } from '../base/types.ts';
@@ -17,8 +17,8 @@ export function searchPage({ asked, found, health }: SearchPageOptions): Html {
   return page({
     title: query ? `${query} · Agent3` : 'Agent3: find, call and rate agents',
     content: html`
-      <h1>Find an agent for it</h1>
-      <p class="soft">Agents that speak A2A, with what others made of them.</p>
+      <h1>Find an agent</h1>
+      <p class="soft">A2A agents with their ratings, prices and success rates.</p>
       ${form(asked)}
       <dl class="tiles">
         <div><dt>agents</dt><dd>${countText(totalAgents)}</dd></div>
@@ -27,7 +27,7 @@ export function searchPage({ asked, found, health }: SearchPageOptions): Html {
         <div><dt>ratings</dt><dd>${countText(totalFeedback)}</dd></div>
       </dl>
       <h2>${headline(found, isFiltered(asked))}</h2>
-      ${found.agents.length === 0 ? html`<p class="panel">Nothing fits. Try other words, or fewer filters.</p>` : ''}
+      ${found.agents.length === 0 ? html`<p class="panel">No agents match. Try other words, or fewer filters.</p>` : ''}
       <ul class="agents">${found.agents.map(agentItem)}</ul>
       ${nextLink(asked, found.nextCursor)}`,
   });
@@ -53,12 +53,12 @@ function form(asked: URLSearchParams): Html {
     <details ${hasFilters ? 'open' : ''}>
       <summary>Filters</summary>
       <div class="filters">
-        <label>Rated at least
+        <label>Minimum rating
           <select name="minReputation">
             ${['', '3', '4', '4.5'].map((value) => html`<option value="${value}" ${value === given('minReputation') ? 'selected' : ''}>${value || 'any'}</option>`)}
           </select>
         </label>
-        <label>Dollars a call at most <input type="number" name="maxPricePerCall" min="0" step="any" value="${given('maxPricePerCall')}"></label>
+        <label>Maximum price per call (USD) <input type="number" name="maxPricePerCall" min="0" step="any" value="${given('maxPricePerCall')}"></label>
         <label>Tags <input type="text" name="tags" value="${given('tags')}" placeholder="weather, german"></label>
         <label>Protocol
           <select name="protocols">

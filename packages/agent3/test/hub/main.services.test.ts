@@ -183,12 +183,12 @@ test('help and version are answered, and what is asked wrongly is said in a line
     [['serach'], 'no command "serach" (did you mean "search"?)'],
     [['call', 'x'], 'agent3 call ID MESSAGE'],
     [['call', 'x', 'hi', '--timeout', '0'], '--timeout: '],
-    [['search', '--colour'], "Unknown option '--colour'. What starts with a dash"],
+    [['search', '--colour'], "Unknown option '--colour'. Put other arguments that start with a dash"],
     [['hub', '--prt', '1'], "Unknown option '--prt'. Did you mean --port? See agent3 --help."],
     [['register', 'https://agent.example/', '--price', 'abc'], '--price must be a number, not "abc"'],
     [['register', 'nota-url'], '"nota-url": must be an absolute http or https URL'],
-    [['token', 'Not A Name'], 'small letters'],
-    [['hub'], 'unset it to run one here'],
+    [['token', 'Not A Name'], 'lower-case letters'],
+    [['hub'], 'unset it to run a hub here'],
   ];
   const elsewhere = { ...environment, AGENT3_HUB_URL: 'https://hub.example' };
   const answers = await Promise.all(wrong.map(([args]) => run(args, args[0] === 'hub' ? elsewhere : environment)));
@@ -229,7 +229,7 @@ test('every fault of the settings is told at once, and no value of them', () => 
   const complaint = String(fails(() => readSettings(faulty)));
   for (const name of Object.keys(faulty)) expect(complaint).toContain(`- ${name} `);
   expect(complaint).toContain('AGENT3_ALOW_HOSTS is not a setting of Agent3; did you mean AGENT3_ALLOW_HOSTS?');
-  expect(complaint).toContain('AGENT3_X is not a setting of Agent3; agent3 --help lists them');
+  expect(complaint).toContain('AGENT3_X is not a setting of Agent3; agent3 --help lists all settings');
   expect(complaint).not.toMatch(/eighty|maybe|sometimes|short|a3_secret|hunter2/);
 });
 
@@ -283,7 +283,7 @@ test('a spending limit for each call needs one for the day', () => {
   expect(() => settings('alice=0.05,bob=1', 'alice=1')).toThrow(refused);
   expect(settings('0.05', '5').dollarsPerCall.forAll).toBe(0.05);
   expect(settings('alice=0.05', 'alice=1').dollarsPerCall.byOwner.get('alice')).toBe(0.05);
-  expect(() => settings('1,2', '5')).toThrow('AGENT3_DOLLARS_PER_CALL must be US dollars');
+  expect(() => settings('1,2', '5')).toThrow('AGENT3_DOLLARS_PER_CALL must be an amount in US dollars');
 });
 
 function fails(work: () => unknown): unknown {

@@ -200,7 +200,7 @@ test.each<[string, Price]>([
       metadata: { maxCost: 9 },
     });
     if (price.perCall || price.perMinute) {
-      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('One call may cost $0.01 here') });
+      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('The limit is $0.01 per call') });
       expect(messageIds).toEqual([]);
     }
     const { call } = await limited(0.05);
@@ -351,7 +351,7 @@ test.each(eras)('%s: a person is asked before a paid call, and what they say cou
     },
   });
   const refused = await call('agent3_call', { agentId, message: 'now' });
-  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('said no') });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('the user declined') });
   expect(messageIds).toEqual([]);
   expect((await call('agent3_call', { agentId, message: 'please' })).data).toMatchObject({ success: true });
   expect(questions[1]).toContain('$0.02 a call');
@@ -386,7 +386,7 @@ test.each(eras)(
     });
     const refused = await call('agent3_call', { agentId, message: 'hello' });
     expect(questions).toEqual([expect.stringContaining('$0.01 a call'), expect.stringContaining('$1,234.5678 a call')]);
-    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('said no') });
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('the user declined') });
     expect(messageIds).toEqual([]);
     const { data } = await call('agent3_call', { agentId, message: 'hello' });
     expect(data).toMatchObject({ success: true, metadata: { cost: 1_234.5678 } });

@@ -48,11 +48,11 @@ test('a visitor searches, filters, opens an agent and sees how it did', async ()
   expect(await page.getByRole('listitem').count()).toBe(5);
   await page.getByRole('searchbox').fill('forecast for a city');
   await page.getByText('Filters').click();
-  await page.getByLabel('Rated at least').selectOption('4');
+  await page.getByLabel('Minimum rating').selectOption('4');
   await page.getByRole('button', { name: 'Search' }).click();
   expect(await page.getByRole('heading', { level: 2 }).textContent()).toMatch(/^1 found/);
   expect(await page.getByRole('searchbox').inputValue()).toBe('forecast for a city');
-  expect(await page.getByLabel('Rated at least').inputValue()).toBe('4');
+  expect(await page.getByLabel('Minimum rating').inputValue()).toBe('4');
 
   await page.getByRole('link', { name: 'Weather', exact: true }).click();
   expect(await page.title()).toBe('Weather · Agent3');
@@ -72,7 +72,7 @@ test('a visitor searches, filters, opens an agent and sees how it did', async ()
   expect(await page.getByRole('img', { name: /^Cost: \$/ }).count()).toBe(1);
   expect(await page.getByText('Right on the day, every time.').count()).toBe(1);
   expect(await page.getByText('Will it rain in Oslo?').count()).toBeGreaterThan(0);
-  await page.getByText('Its A2A card').click();
+  await page.getByText('A2A card', { exact: true }).click();
   expect(JSON.parse((await page.locator('details pre').textContent()) ?? '')).toMatchObject({ name: 'Weather' });
   await page.getByRole('link', { name: '30 days' }).click();
   expect(await page.getByRole('link', { name: '30 days' }).getAttribute('aria-current')).toBe('true');
@@ -85,7 +85,7 @@ test('it works without scripts', async () => {
   await page.goto(`${hub.url}?query=books`);
   await page.getByRole('link', { name: 'Ledger' }).click();
   expect(await page.title()).toBe('Ledger · Agent3');
-  expect(await page.getByText('Nobody has rated it yet.').count()).toBe(1);
+  expect(await page.getByText('No ratings yet.').count()).toBe(1);
 });
 
 test('what strangers write is text and nothing else', async () => {

@@ -58,8 +58,8 @@ test('an agent that was called once is said to have been', async () => {
   await seed(file);
   const hub = await startHub({ agent3: await open({ file }) });
   const { text } = await ask(hub, '/');
-  expect(text).toContain('its only call went well');
-  expect(text).toMatch(/\d % of \d+ calls went well/);
+  expect(text).toContain('1 call, which succeeded');
+  expect(text).toMatch(/\d % of \d+ calls succeeded/);
   expect(text).not.toContain('of 1 calls');
 });
 
@@ -111,7 +111,7 @@ test('an agent whose card takes long, or cannot be had, is shown without it', as
   const agent3 = await open();
   const { id } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, alice);
   const hub = await startHub({ agent3: altered(agent3, { invoke: () => new Promise(() => {}) }) });
-  expect((await ask(hub, `/agents/${id}`)).text).toContain('being fetched again');
+  expect((await ask(hub, `/agents/${id}`)).text).toContain('The card is being fetched');
 });
 
 test('a page that fails says no more than that', async () => {
