@@ -11,11 +11,11 @@ import {
   ServerCallContext,
 } from '@a2a-js/sdk/server';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { REST_PATH, RPC_PATH } from '../packages/a2a/src/card.ts';
-import { makeHandler } from '../packages/a2a/src/http-handler.ts';
-import type { A2aProtocol, RpcAnswer } from '../packages/a2a/src/request-handler.ts';
-import type { Call } from '../packages/a2a/src/server-options.ts';
-import type { AgentCard as CardJson } from '../packages/a2a/src/wire.ts';
+import { REST_PATH, RPC_PATH } from '../packages/a2a/src/server/card.ts';
+import { makeHandler } from '../packages/a2a/src/server/http-handler.ts';
+import type { A2aProtocol, RpcAnswer } from '../packages/a2a/src/server/request-handler.ts';
+import type { Call } from '../packages/a2a/src/server/server-options.ts';
+import type { AgentCard as CardJson } from '../packages/a2a/src/wire/wire.ts';
 import { tckExecutor } from './a2a-tck-executor.ts';
 
 export interface TckServerOptions {

@@ -1,6 +1,6 @@
 // The public names of `@pocket-agent/a2a`. Importing it adds `asA2aServer()` to agents; the A2A SDK is loaded with its first use.
-export { type RemoteAgentOptions, remoteAgent } from './remote-agent.ts';
-export { A2aServer } from './server.ts';
+export { type RemoteAgentOptions, remoteAgent } from './remote/remote-agent.ts';
+export { A2aServer } from './server/server.ts';
 export type {
   A2aAccessOptions,
   A2aCaller,
@@ -8,5 +8,5 @@ export type {
   A2aListenOptions,
   A2aServerOptions,
   PushOptions,
-} from './server-options.ts';
-export type { AgentCard, AgentSkill } from './wire.ts';
+} from './server/server-options.ts';
+export type { AgentCard, AgentSkill } from './wire/wire.ts';

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { type RemoteAgentOptions, remoteAgent } from '@pocket-agent/a2a';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { silent } from '../../pocket-agent/test/helpers.ts';
-import { EventCheck } from '../src/event-check.ts';
+import { EventCheck } from '../src/remote/event-check.ts';
 import { ForeignAgent, type Reply } from './fixtures/foreign-agent.ts';
 import { World } from './fixtures/world.ts';
 

@@ -3,7 +3,6 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { isPublic, PocketError, redactSecrets, textForOthers } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
 import { EventQueue } from 'pocket-agent/internal';
-import { Questions } from './questions.ts';
 import {
   agentMessage,
   assemble,
@@ -14,7 +13,8 @@ import {
   type StreamUpdate,
   type Task,
   type TaskState,
-} from './wire.ts';
+} from '../wire/wire.ts';
+import { Questions } from './questions.ts';
 
 const ANSWER = 'answer';
 /** A watcher who takes no more is let go; it can subscribe again. */

@@ -11,12 +11,12 @@ import { requestFault } from '@pocket-agent/http/json-weight';
 import { PocketError } from '@pocket-agent/kit';
 import { readProfile } from 'pocket-agent/internal';
 import { bearerGate, hasSeveralCallers } from 'pocket-agent/internal/serve';
+import { type AgentCard, CARD_PATH, VERSION_HEADER } from '../wire/wire.ts';
 import { REST_PATH, RPC_PATH, withLegacyFields } from './card.ts';
 import { eventStream } from './event-stream.ts';
 import { type A2aProtocol, type RpcAnswer, restError, rpcError, versionRefusal } from './request-handler.ts';
 import { restCall } from './rest.ts';
 import type { A2aAccessOptions, A2aCaller, Call } from './server-options.ts';
-import { type AgentCard, CARD_PATH, VERSION_HEADER } from './wire.ts';
 
 const CARD_SECONDS = 300;
 const PARSE_ERROR = -32_700;

@@ -3,7 +3,7 @@
 import { OptionSet, type Rules } from '@pocket-agent/kit';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import type { ServedApprovals } from 'pocket-agent/internal';
-import type { AgentCard } from './wire.ts';
+import type { AgentCard } from '../wire/wire.ts';
 
 /** Whoever calls. Callers see only what belongs to the same `id`. */
 export interface A2aCaller {

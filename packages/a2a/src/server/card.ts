@@ -2,8 +2,8 @@
 
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import { readProfile, refusalBy } from 'pocket-agent/internal';
+import type { AgentCard, AgentSkill } from '../wire/wire.ts';
 import type { A2aServerOptions } from './server-options.ts';
-import type { AgentCard, AgentSkill } from './wire.ts';
 
 export const RPC_PATH = '/a2a/jsonrpc';
 export const REST_PATH = '/a2a/rest';

@@ -1,8 +1,8 @@
 // Tasks that are over, in memory: the latest of them, each for its owner only.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { oldestOfLargest } from '@pocket-agent/kit';
+import type { Task } from '../wire/wire.ts';
 import { type Call, scopeOf } from './server-options.ts';
-import type { Task } from './wire.ts';
 
 export interface TaskFilter {
   contextId?: string;

@@ -11,11 +11,19 @@ import { errorText } from '@pocket-agent/kit';
 import type { ImageInput, PocketAgent, UserInput } from 'pocket-agent';
 import { agentResult, servedApproval } from 'pocket-agent/internal';
 import { type Conversations, RunLimit } from 'pocket-agent/internal/serve';
+import {
+  isOver,
+  isTextual,
+  type Message,
+  type Part,
+  type PushConfig,
+  type StreamUpdate,
+  type Task,
+} from '../wire/wire.ts';
 import type { PushNotifications } from './push.ts';
 import { ServedTask } from './served-task.ts';
 import { type A2aServerOptions, type Call, scopeOf } from './server-options.ts';
 import type { TaskKeeper } from './task-memory.ts';
-import { isOver, isTextual, type Message, type Part, type PushConfig, type StreamUpdate, type Task } from './wire.ts';
 
 /** Messages that are known again when they are sent a second time. */
 const MOST_MESSAGES = 10_000;

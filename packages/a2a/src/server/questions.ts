@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from 'pocket-agent/internal';
-import { type Part, textOfParts } from './wire.ts';
+import { type Part, textOfParts } from '../wire/wire.ts';
 
 export const ELICITATION_KEY = 'pocket-agent/elicitation';
 

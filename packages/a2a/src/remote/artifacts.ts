@@ -1,5 +1,5 @@
 // The artifacts of a remote task as they arrive, without what a cut result would not show.
-import { type Artifact, type ArtifactUpdate, assemble, type Part } from './wire.ts';
+import { type Artifact, type ArtifactUpdate, assemble, type Part } from '../wire/wire.ts';
 
 /** What an artifact or a part takes at least, so that empty ones are bounded as well. */
 const OVERHEAD_BYTES = 100;

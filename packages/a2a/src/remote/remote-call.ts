@@ -3,8 +3,6 @@
 import { A2AError } from '@a2a-js/sdk/errors';
 import { FetchError } from '@pocket-agent/http/fetch';
 import { delay, errorText, isPocketError, PocketError } from '@pocket-agent/kit';
-import { Artifacts } from './artifacts.ts';
-import type { RemoteLink } from './remote-link.ts';
 import {
   type Artifact,
   isAtRest,
@@ -14,7 +12,9 @@ import {
   type StreamUpdate,
   type TaskStatus,
   textOfParts,
-} from './wire.ts';
+} from '../wire/wire.ts';
+import { Artifacts } from './artifacts.ts';
+import type { RemoteLink } from './remote-link.ts';
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;

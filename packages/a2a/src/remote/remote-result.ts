@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
+import { isTextual, type Part, type TaskState, textOfParts } from '../wire/wire.ts';
 import type { RemoteCall } from './remote-call.ts';
-import { isTextual, type Part, type TaskState, textOfParts } from './wire.ts';
 
 type Block = CallToolResult['content'][number];
 

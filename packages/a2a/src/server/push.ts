@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { delay, errorText, type Logger, oldestOfLargest } from '@pocket-agent/kit';
+import type { PushConfig, Task } from '../wire/wire.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
-import type { PushConfig, Task } from './wire.ts';
 
 const MOST_PER_TASK = 10;
 const TIMEOUT_MS = 10_000;

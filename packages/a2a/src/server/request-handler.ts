@@ -30,13 +30,13 @@ import {
   type TaskStore,
   V1PushNotificationSerializer,
 } from '@a2a-js/sdk/server';
+import type * as wire from '../wire/wire.ts';
+import { isOver } from '../wire/wire.ts';
 import { inPieces } from './pieces.ts';
 import type { Notification, PushNotifications } from './push.ts';
 import type { Call, SdkTaskStore } from './server-options.ts';
 import type { TaskFilter, TaskKeeper, TaskPage } from './task-memory.ts';
 import type { FoundTask, Tasks } from './tasks.ts';
-import type * as wire from './wire.ts';
-import { isOver } from './wire.ts';
 
 const CALL = 'pocket-agent/call';
 

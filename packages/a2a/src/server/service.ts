@@ -6,6 +6,7 @@ import { refuseUnreadable, startListening } from '@pocket-agent/http/mcp';
 import { errorText } from '@pocket-agent/kit';
 import type { PocketAgent } from 'pocket-agent';
 import { Conversations, cannotListen, isLocal } from 'pocket-agent/internal/serve';
+import { type AgentCard, CARD_PATH } from '../wire/wire.ts';
 import { makeCard } from './card.ts';
 import { makeHandler } from './http-handler.ts';
 import { PushNotifications } from './push.ts';
@@ -13,7 +14,6 @@ import { A2aProtocol, keepIn, serializeNotification } from './request-handler.ts
 import type { A2aAccessOptions, A2aListening, A2aListenOptions, A2aServerOptions } from './server-options.ts';
 import { TaskMemory } from './task-memory.ts';
 import { Tasks } from './tasks.ts';
-import { type AgentCard, CARD_PATH } from './wire.ts';
 
 export class A2aService {
   readonly fetch = async (request: Request): Promise<Response> => {

@@ -19,9 +19,9 @@ import { A2AError } from '@a2a-js/sdk/errors';
 import { FetchError, isHost, makeFetch, withCutStrings } from '@pocket-agent/http/fetch';
 import { errorText, isPocketError, PocketError, refusalReason } from '@pocket-agent/kit';
 import { retryAfterHeader } from 'pocket-agent/internal';
+import type * as wire from '../wire/wire.ts';
+import { CARD_PATH } from '../wire/wire.ts';
 import { boundedResponse } from './bounded-response.ts';
-import type * as wire from './wire.ts';
-import { CARD_PATH } from './wire.ts';
 
 /** Of everything that is answered to one request, before long strings in it are cut. */
 const MOST_BYTES = 268_435_456;

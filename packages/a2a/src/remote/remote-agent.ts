@@ -18,10 +18,10 @@ import {
 } from '@pocket-agent/kit';
 import type { Capability, Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
 import { capabilities, currentFrame, DEFAULT_WAIT_MS, isCapability, validToolName } from 'pocket-agent/internal';
+import { type Message, userMessage } from '../wire/wire.ts';
 import { answerApprovals } from './remote-approvals.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';
-import { type Message, userMessage } from './wire.ts';
 
 export interface RemoteAgentOptions {
   /** Where the agent is, or its card. */

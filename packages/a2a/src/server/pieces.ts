@@ -1,5 +1,5 @@
 // Long updates of a task as several events: clients of the SDK take no line of more than 4 MiB.
-import { type Artifact, type ArtifactUpdate, OMITTED, type Part, type StreamUpdate, type Task } from './wire.ts';
+import { type Artifact, type ArtifactUpdate, OMITTED, type Part, type StreamUpdate, type Task } from '../wire/wire.ts';
 
 /** A character takes up to six bytes in JSON. */
 const PIECE_CHARACTERS = 500_000;

@@ -2,8 +2,8 @@
 
 import { PocketError } from '@pocket-agent/kit';
 import { APPROVAL_META_KEY, askRoot, nobody, notPassedOn, notPassedOnText, type RunFrame } from 'pocket-agent/internal';
+import { type Part, userMessage } from '../wire/wire.ts';
 import type { RemoteCall } from './remote-call.ts';
-import { type Part, userMessage } from './wire.ts';
 
 const MOST_ROUNDS = 100;
 
