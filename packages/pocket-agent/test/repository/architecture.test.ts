@@ -52,11 +52,14 @@ test.each(layers)('%s imports values only from layers below it', (layer) => {
   expect(wrong).toEqual([]);
 });
 
-test.each(['pocket-agent', 'kit', 'a2a', 'cli', 'tool-folder', 'store', 'agent3'])('a folder of %s has at most 15 files', (name) => {
-  const counts = Map.groupBy(sourceFiles(name), (file) => dirname(file));
-  const large = [...counts].filter(([, { length }]) => length > MAX_FILES);
-  expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
-});
+test.each(['pocket-agent', 'kit', 'a2a', 'cli', 'tool-folder', 'store', 'agent3'])(
+  'a folder of %s has at most 15 files',
+  (name) => {
+    const counts = Map.groupBy(sourceFiles(name), (file) => dirname(file));
+    const large = [...counts].filter(([, { length }]) => length > MAX_FILES);
+    expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
+  },
+);
 
 test('AGENTS.md lists the packages and their folders, and fits in 6 kB', () => {
   const text = readFileSync(join(root, 'AGENTS.md'), 'utf8');
