@@ -1,19 +1,28 @@
 // Three projects: `unit` needs nothing but npm; `services` needs system services or a browser, or takes long; `load`
 // measures rates, and has the machine to itself after the others.
-// Limits of time are for what never comes, not for slow machines: a shared one may give a test a tenth of a processor.
+// Polls give up after 5 s and tests after 30 s, both times TEST_PATIENCE. By default that follows the load of the machine.
+import { availableParallelism, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['pocket-agent/source', 'module', 'node', 'development|production'];
 const shared = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 const load = 'packages/pocket-agent/test/router/load.services.test.ts';
-const patience = { testTimeout: 180_000, hookTimeout: 180_000, expect: { poll: { timeout: 60_000 } } };
+const patience = Number(process.env.TEST_PATIENCE ?? Math.max(2, (loadavg()[0] ?? 0) / availableParallelism()));
+const limits = {
+  testTimeout: 30_000 * patience,
+  hookTimeout: 30_000 * patience,
+  expect: { poll: { timeout: 5_000 * patience } },
+};
 
 export default defineConfig({
   test: {
     maxWorkers: 3, // on two cores: many tests wait for a clock or a child, and hardly work
     // programs that tests start share what Node has compiled
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url)) },
+    env: {
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/tests', import.meta.url)),
+      TEST_PATIENCE: String(patience),
+    },
     coverage: { provider: 'v8', include: ['packages/*/src/**'] },
     projects: [
       {
@@ -28,16 +37,16 @@ export default defineConfig({
           unstubEnvs: true,
           unstubGlobals: true,
           restoreMocks: true,
-          ...patience,
+          ...limits,
         },
       },
       {
         ...shared,
-        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], exclude: [load], ...patience },
+        test: { name: 'services', include: ['packages/*/test/**/*.services.test.ts'], exclude: [load], ...limits },
       },
       {
         ...shared,
-        test: { name: 'load', include: [load], sequence: { groupOrder: 1 }, ...patience },
+        test: { name: 'load', include: [load], sequence: { groupOrder: 1 }, ...limits },
       },
     ],
   },
