@@ -1,4 +1,4 @@
-// The program behind mcp-server-mattermost: arguments and environment in, an exit code out.
+// The program mcp-server-mattermost: reads arguments and environment, sets the exit code.
 import { outlastReaders } from '@pocket-agent/http/output';
 import { errorText, isMattermostError } from './base/errors.ts';
 import { packageVersion } from './base/version.ts';

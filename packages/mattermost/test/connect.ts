@@ -1,4 +1,4 @@
-// A fake Mattermost, our server before it and the official client before that, in memory, in either era.
+// Connects the official MCP client in memory to our server and a fake Mattermost, in either protocol version.
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createLog, createMattermostServer, type MattermostConfig, readConfig } from '@pocket-agent/mattermost';
@@ -9,9 +9,9 @@ export const eras: readonly Era[] = ['2025', '2026'];
 
 export interface Answer {
   isError: boolean;
-  /** All text of the content. */
+  /** Concatenated text content. */
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: results are plain JSON that tests look into
+  // biome-ignore lint/suspicious/noExplicitAny: results are plain JSON that tests inspect
   data: any;
   content: { type: string; [field: string]: unknown }[];
 }

@@ -1,22 +1,21 @@
-// Who and what the ids in results are: people, channels and teams, looked up in batches and kept for a while.
-// One per identity: what one account may see is never shown to another.
+// Names of people, channels and teams by id, fetched in batches and cached per account, because accounts see different ones.
 
+import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError } from '../base/errors.ts';
-import { Memory } from '../base/memory.ts';
 import type { MattermostApi } from '../client/api.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, TeamRecord, UserRecord } from '../client/records.ts';
 
-const USERS_AT_ONCE = 100;
-/** Channels asked for one by one, for one result; the rest stay without a name. */
-const CHANNELS_AT_ONCE = 20;
+const USERS_PER_REQUEST = 100;
+/** Unknown channels fetched for one result; the rest stay without a name. */
+const MAX_CHANNEL_LOOKUPS = 20;
 
 export class Names {
   readonly #api: MattermostApi;
-  readonly #users = new Memory<string>({ most: 5000, ms: 600_000 });
-  readonly #channels = new Memory<ChannelRecord>({ most: 2000, ms: 60_000 });
-  readonly #teams = new Memory<TeamRecord>({ most: 200, ms: 300_000 });
-  readonly #me = new Memory<UserRecord>({ most: 1, ms: 600_000 });
+  readonly #users = new AsyncCache<string>({ maxEntries: 5000, ttlMs: 600_000 });
+  readonly #channels = new AsyncCache<ChannelRecord>({ maxEntries: 2000, ttlMs: 60_000 });
+  readonly #teams = new AsyncCache<TeamRecord>({ maxEntries: 200, ttlMs: 300_000 });
+  readonly #me = new AsyncCache<UserRecord>({ maxEntries: 1, ttlMs: 600_000 });
 
   constructor(api: MattermostApi) {
     this.#api = api;
@@ -38,12 +37,12 @@ export class Names {
     return this.#teams.get(`name ${name}`, () => this.#api.get(path`/teams/name/${name}`));
   }
 
-  /** Names of people by id; those that cannot be had are left out, because a result without them is better than none. */
+  /** Usernames by id. Names that cannot be fetched are left out, so that the result is still usable. */
   async users(ids: Iterable<string | null | undefined>): Promise<Map<string, string>> {
     const wanted = distinct(ids);
     const missing = wanted.filter((id) => !this.#users.find(id));
-    const batches = Array.from({ length: Math.ceil(missing.length / USERS_AT_ONCE) }, (_, index) =>
-      missing.slice(index * USERS_AT_ONCE, (index + 1) * USERS_AT_ONCE),
+    const batches = Array.from({ length: Math.ceil(missing.length / USERS_PER_REQUEST) }, (_, index) =>
+      missing.slice(index * USERS_PER_REQUEST, (index + 1) * USERS_PER_REQUEST),
     );
     await Promise.all(batches.map((batch) => this.#loadUsers(batch)));
     const names = new Map<string, string>();
@@ -62,7 +61,7 @@ export class Names {
     for (const channel of channels) this.#channels.set(channel.id, Promise.resolve(channel));
   }
 
-  /** How people call a channel: its name, or for a direct one the other person. */
+  /** The display name of a channel; for a direct channel the other person's username. */
   async label(channel: ChannelRecord): Promise<string> {
     if (channel.type !== 'D') return channel.display_name || channel.name || channel.id;
     const people = channel.name?.split('__') ?? [];
@@ -71,15 +70,15 @@ export class Names {
     return `@${(await this.users([other])).get(other) ?? other}`;
   }
 
-  /** Labels by id, as far as they can be had. */
+  /** Labels by channel id. Labels that cannot be fetched are left out. */
   async labels(ids: Iterable<string | null | undefined>): Promise<Map<string, string>> {
     const wanted = distinct(ids);
     const known = wanted.filter((id) => this.#channels.find(id));
-    const asked = wanted.filter((id) => !known.includes(id)).slice(0, CHANNELS_AT_ONCE);
+    const asked = wanted.filter((id) => !known.includes(id)).slice(0, MAX_CHANNEL_LOOKUPS);
     const labels = new Map<string, string>();
     await Promise.all(
       [...known, ...asked].map(async (id) => {
-        const label = await this.#orNothing(async () => this.label(await this.channel(id)));
+        const label = await this.#orUndefined(async () => this.label(await this.channel(id)));
         if (label !== undefined) labels.set(id, label);
       }),
     );
@@ -87,11 +86,11 @@ export class Names {
   }
 
   async #loadUsers(ids: readonly string[]): Promise<void> {
-    const users = await this.#orNothing(() => this.#api.askList<UserRecord>('/users/ids', ids));
+    const users = await this.#orUndefined(() => this.#api.queryList<UserRecord>('/users/ids', ids));
     this.rememberUsers(users ?? []);
   }
 
-  async #orNothing<Value>(load: () => Promise<Value>): Promise<Value | undefined> {
+  async #orUndefined<Value>(load: () => Promise<Value>): Promise<Value | undefined> {
     try {
       return await load();
     } catch (error) {

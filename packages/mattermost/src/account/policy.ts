@@ -1,5 +1,5 @@
-// Which channels and teams may be read and written, also when a call names them only by a post, a file or a bookmark.
-// Whatever cannot be found out is refused.
+// The access policy: which channels and teams may be read and written, also when a call names only a post, file or
+// bookmark. Access is refused if the channel cannot be determined.
 
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import type { MattermostApi } from '../client/api.ts';
@@ -10,7 +10,7 @@ import type { Names } from './names.ts';
 
 export type Purpose = 'read' | 'write';
 
-/** A channel as lists see it; one that is about to be made has no id yet. */
+/** The fields that access lists match. A channel that does not exist yet has no id. */
 type ListedChannel = Pick<ChannelRecord, 'team_id' | 'type' | 'name'> & { id?: string };
 
 const KINDS: Readonly<Record<string, string>> = { D: '@direct', G: '@group' };
@@ -27,27 +27,27 @@ export class Policy {
   readonly #api: MattermostApi;
 
   constructor({ config: { read, write }, names, api }: PolicyOptions) {
-    // what may not be read may not be written either
+    // writing requires that reading is allowed
     this.#lists = { read: [read].filter(isUsed), write: [read, write].filter(isUsed) };
     this.#names = names;
     this.#api = api;
   }
 
-  isOpen(purpose: Purpose): boolean {
+  isUnrestricted(purpose: Purpose): boolean {
     return this.#lists[purpose].length === 0;
   }
 
   async requireChannel(id: string, purpose: Purpose): Promise<void> {
-    if (this.isOpen(purpose)) return;
-    await this.requireListed(await this.#names.channel(id), purpose);
+    if (this.isUnrestricted(purpose)) return;
+    await this.requireChannelRecord(await this.#names.channel(id), purpose);
   }
 
-  async requireListed(channel: ListedChannel, purpose: Purpose): Promise<void> {
+  async requireChannelRecord(channel: ListedChannel, purpose: Purpose): Promise<void> {
     if (await this.#isAllowed(channel, purpose)) return;
     throw refusal(purpose, 'that channel');
   }
 
-  /** For what belongs to a team and to no channel, such as its members. */
+  /** For data of a team that belongs to no channel, such as its members. */
   async requireTeam(id: string, purpose: Purpose): Promise<void> {
     for (const lists of this.#lists[purpose]) {
       const team = await this.#teamNames(id);
@@ -57,7 +57,7 @@ export class Policy {
     }
   }
 
-  /** For what is found in a team and then filtered by channel. */
+  /** For data of a team that is filtered by channel afterwards. */
   async requireTeamNotDenied(id: string): Promise<void> {
     for (const { denyTeams } of this.#lists.read) {
       const team = await this.#teamNames(id);
@@ -66,32 +66,35 @@ export class Policy {
   }
 
   async requirePost(id: string, purpose: Purpose): Promise<void> {
-    if (this.isOpen(purpose)) return;
+    if (this.isUnrestricted(purpose)) return;
     const { channel_id: channelId } = await this.#api.get<PostRecord>(path`/posts/${id}`);
-    if (!channelId) throw refusal(purpose, `post ${id}, whose channel is not known`);
+    if (!channelId) throw refusal(purpose, `post ${id}, whose channel is unknown`);
     await this.requireChannel(channelId, purpose);
   }
 
   async requireFile(id: string, purpose: Purpose): Promise<void> {
-    if (this.isOpen(purpose)) return;
+    if (this.isUnrestricted(purpose)) return;
     const file = await this.#api.get<FileRecord>(path`/files/${id}/info`);
     if (file.channel_id) await this.requireChannel(file.channel_id, purpose);
     else if (file.post_id) await this.requirePost(file.post_id, purpose);
-    // sent by this account and not in any message yet, of which older servers do not say the channel
+    // uploaded by this account and not posted yet; older servers do not report the channel of such files
     else if (file.user_id && file.user_id === (await this.#names.me()).id) return;
-    else throw refusal(purpose, `file ${id}, whose channel is not known`);
+    else throw refusal(purpose, `file ${id}, whose channel is unknown`);
   }
 
-  /** The bookmark must be one of the channel, because only the channel is on the lists. */
+  /** Also checks that the bookmark belongs to the channel, because access lists contain only channels. */
   async requireBookmark(channelId: string, id: string, purpose: Purpose): Promise<void> {
-    if (this.isOpen(purpose)) return;
+    if (this.isUnrestricted(purpose)) return;
     await this.requireChannel(channelId, purpose);
     const bookmarks = await this.#api.list<BookmarkRecord>(path`/channels/${channelId}/bookmarks`);
     if (!bookmarks.some((bookmark) => bookmark.id === id)) throw refusal(purpose, `bookmark ${id} of another channel`);
   }
 
-  async readable<Item>(items: readonly Item[], channelOf: (item: Item) => string | null | undefined): Promise<Item[]> {
-    if (this.isOpen('read')) return [...items];
+  async filterReadable<Item>(
+    items: readonly Item[],
+    channelOf: (item: Item) => string | null | undefined,
+  ): Promise<Item[]> {
+    if (this.isUnrestricted('read')) return [...items];
     const ids = [...new Set(items.map(channelOf))];
     const allowed = await Promise.all(ids.map((id) => this.#canRead(id)));
     return items.filter((item) => allowed[ids.indexOf(channelOf(item))] === true);
@@ -136,9 +139,9 @@ function isUsed(lists: AccessLists): boolean {
   return Object.values(lists).some((entries) => entries.length > 0);
 }
 
-/** Says only what the caller knows: an id must not lead to the name of what is hidden. */
+/** The message repeats only what the caller sent, so that ids do not reveal names of hidden channels. */
 function refusal(purpose: Purpose, what: string): MattermostError {
   const doing = purpose === 'read' ? 'reading' : 'writing';
-  const text = `Refused: the policy of this server does not allow ${doing} in ${what}. Use another, or ask whoever runs the server.`;
+  const text = `Refused: the policy of this server does not allow ${doing} in ${what}. Use another one, or ask the operator of the server.`;
   return new MattermostError('REFUSED', text);
 }

@@ -1,4 +1,4 @@
-// Who may call over HTTP, and as which Mattermost account with which profile.
+// Authentication over HTTP: which clients may call, and with which Mattermost account and profile.
 import { createHash } from 'node:crypto';
 import {
   type AuthInfo,
@@ -9,19 +9,19 @@ import {
 } from '@modelcontextprotocol/server';
 import { type Authorize, bearerTokens } from '@pocket-agent/http/mcp';
 import { isProfile, narrower, type Profile } from '../base/access.ts';
+import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { Memory } from '../base/memory.ts';
 import { MattermostApi } from '../client/api.ts';
 import type { HttpPool } from '../client/http-pool.ts';
 import type { UserRecord } from '../client/records.ts';
 import type { MattermostConfig } from '../config/config.ts';
 
-/** What stands between the network and the server. The OAuth proxy has pages of its own beside /mcp. */
+/** Authorizes HTTP requests. The OAuth proxy also serves routes of its own beside /mcp. */
 export interface Gate {
   /**
-   * The account is that of `authInfo.extra.mattermostToken`, else of `authInfo.token`; `authInfo.extra.profile` narrows
-   * what it may do.
+   * The account is that of `authInfo.extra.mattermostToken`, otherwise of `authInfo.token`. `authInfo.extra.profile`
+   * can only narrow the configured profile.
    */
   authorize: Authorize;
   routes?(request: Request): Promise<Response | undefined>;
@@ -32,28 +32,27 @@ export interface Identity {
   profile: Profile;
 }
 
-export function identityOf(config: MattermostConfig, authInfo: AuthInfo | undefined): Identity {
-  const given = authInfo?.extra?.profile;
-  const profile = isProfile(given) ? narrower(given, config.profile) : config.profile;
-  const own = authInfo?.extra?.mattermostToken;
-  const token = config.authMode === 'static_token' ? config.token : typeof own === 'string' ? own : authInfo?.token;
-  if (!token)
-    throw new MattermostError('AUTHENTICATION_FAILED', 'Authentication failed: the call came without a token.');
+export function resolveIdentity(config: MattermostConfig, authInfo: AuthInfo | undefined): Identity {
+  const { profile: clientProfile, mattermostToken } = authInfo?.extra ?? {};
+  const profile = isProfile(clientProfile) ? narrower(clientProfile, config.profile) : config.profile;
+  const clientToken = typeof mattermostToken === 'string' ? mattermostToken : authInfo?.token;
+  const token = config.authMode === 'static_token' ? config.token : clientToken;
+  if (!token) throw new MattermostError('AUTHENTICATION_FAILED', 'Authentication failed: the request has no token.');
   return { token, profile };
 }
 
-export function hashOf(token: string): string {
+export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** A refused login leaves a line. One without a token is how clients find out that they need one. */
-export function withLog(authorize: Authorize, log: Log): Authorize {
+/** Logs rejected requests. A request without a token is normal: clients send one to discover that they need a token. */
+export function withRefusalLog(authorize: Authorize, log: Log): Authorize {
   return async (request) => {
     const auth = await authorize(request);
     if (!(auth instanceof Response)) return auth;
     const { status } = auth;
-    if (request.headers.has('authorization')) log.warning('login_refused', { status, token: 'not accepted' });
-    else log.info('login_refused', { status, token: 'none was sent' });
+    if (request.headers.has('authorization')) log.warning('login_refused', { status, token: 'rejected' });
+    else log.info('login_refused', { status, token: 'missing' });
     return auth;
   };
 }
@@ -72,27 +71,28 @@ export function createGate({ config, pool, log, signal }: GateOptions): Gate {
       authorize: bearerTokens(config.clientTokens.map(({ token, profile }) => ({ token, extra: { profile } }))),
     };
   }
-  return { authorize: accountTokens({ config, pool, log, signal }) };
+  return { authorize: authorizeByAccountToken({ config, pool, log, signal }) };
 }
 
-const VERIFIED_MS = 60_000;
+const TOKEN_CACHE_MS = 60_000;
 const RETRY_AFTER_S = 5;
 
-/** Asks Mattermost whose token it is, and remembers that for a minute. */
-export function accountCheck({ config, pool, log, signal }: GateOptions): (token: string) => Promise<string> {
-  const verified = new Memory<string>({ most: 512, ms: VERIFIED_MS });
+/** Verifies a token at Mattermost and returns the user id; cached for a minute. */
+export function createTokenCheck({ config, pool, log, signal }: GateOptions): (token: string) => Promise<string> {
+  const verified = new AsyncCache<string>({ maxEntries: 512, ttlMs: TOKEN_CACHE_MS });
   return (token) =>
-    verified.get(hashOf(token), async () => {
+    verified.get(hashToken(token), async () => {
       const api = new MattermostApi({ config: { ...config, maxRetries: 1 }, pool, token, signal, log });
       return (await api.get<UserRecord>('/users/me')).id;
     });
 }
 
-/** Clients show their own Mattermost token, which Mattermost itself verifies. */
-function accountTokens(options: GateOptions): Authorize {
-  const check = accountCheck(options);
+/** Clients send their own Mattermost token, which Mattermost verifies. */
+function authorizeByAccountToken(options: GateOptions): Authorize {
+  const check = createTokenCheck(options);
   const verifyAccessToken = async (token: string): Promise<AuthInfo> => {
-    if (!/^[\x21-\x7e]+$/.test(token)) throw new OAuthError(OAuthErrorCode.InvalidToken, 'This is no token');
+    if (!/^[\x21-\x7e]+$/.test(token))
+      throw new OAuthError(OAuthErrorCode.InvalidToken, 'The token contains invalid characters');
     const clientId = await check(token);
     return { token, clientId, scopes: [], expiresAt: Math.floor(Date.now() / 1000) + 3600 };
   };
@@ -102,16 +102,16 @@ function accountTokens(options: GateOptions): Authorize {
         verifier: { verifyAccessToken },
       });
     } catch (error) {
-      return refusal(error);
+      return unauthorized(error);
     }
   };
 }
 
-/** The answer to who could not be verified. Only Mattermost's own no is a refusal, not that of a proxy before it. */
-export function refusal(error: unknown, challenge: { resourceMetadataUrl?: string } = {}): Response {
+/** The response to a request that could not be verified: 401 only if Mattermost itself rejects the token. */
+export function unauthorized(error: unknown, challenge: { resourceMetadataUrl?: string } = {}): Response {
   if (!isMattermostError(error)) return bearerAuthChallengeResponse(error, challenge);
   if (error.status !== 401 && error.status !== 403) return unavailable();
-  const text = 'Mattermost refuses this token';
+  const text = 'Mattermost rejects this token';
   return bearerAuthChallengeResponse(new OAuthError(OAuthErrorCode.InvalidToken, text), challenge);
 }
 

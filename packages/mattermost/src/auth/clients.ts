@@ -1,9 +1,9 @@
-// MCP clients that register themselves. A client's id is its sealed registration: nothing is kept, so a restart loses
-// no client and no number of registrations fills the memory.
+// Dynamic registration of MCP clients. The client id is the encrypted registration itself, so nothing is stored: a restart
+// loses no client, and registrations use no memory.
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
 import { isObject } from '../base/json.ts';
 import { isSameRedirect, type RedirectUris } from './redirect-uris.ts';
-import type { Seal } from './seal.ts';
+import type { TokenCipher } from './token-cipher.ts';
 
 export interface RegisteredClient {
   id: string;
@@ -11,33 +11,33 @@ export interface RegisteredClient {
   redirectUris: readonly string[];
 }
 
-const MOST_REDIRECT_URIS = 5;
-const LONGEST_NAME = 100;
+const MAX_REDIRECT_URIS = 5;
+const MAX_NAME_LENGTH = 100;
 
 export class Clients {
-  readonly #seal: Seal;
+  readonly #cipher: TokenCipher;
   readonly #allowed: RedirectUris;
 
-  constructor(seal: Seal, allowed: RedirectUris) {
-    this.#seal = seal;
+  constructor(cipher: TokenCipher, allowed: RedirectUris) {
+    this.#cipher = cipher;
     this.#allowed = allowed;
   }
 
-  /** The answer to RFC 7591; every client is a public one that proves itself by PKCE. */
+  /** The registration response (RFC 7591). Every client is a public client and must use PKCE. */
   register(metadata: unknown): Record<string, unknown> {
     const { redirect_uris: uris, client_name } = isObject(metadata) ? metadata : {};
-    if (!Array.isArray(uris) || uris.length === 0 || uris.length > MOST_REDIRECT_URIS || !uris.every(isText)) {
+    if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS || !uris.every(isString)) {
       throw new OAuthError(
         OAuthErrorCode.InvalidClientMetadata,
-        `redirect_uris must be a list of 1 to ${MOST_REDIRECT_URIS}`,
+        `redirect_uris must be a list of 1 to ${MAX_REDIRECT_URIS} strings`,
       );
     }
     if (!uris.every((uri) => this.#allowed.allows(uri))) {
       throw new OAuthError(OAuthErrorCode.InvalidRedirectUri, 'This server does not allow one of the redirect_uris');
     }
-    const name = isText(client_name) ? client_name.slice(0, LONGEST_NAME) : '';
+    const name = isString(client_name) ? client_name.slice(0, MAX_NAME_LENGTH) : '';
     return {
-      client_id: this.#seal.close('client', { name, redirectUris: uris }),
+      client_id: this.#cipher.encrypt('client', { name, redirectUris: uris }),
       client_id_issued_at: Math.floor(Date.now() / 1000),
       ...(name === '' ? {} : { client_name: name }),
       redirect_uris: uris,
@@ -48,17 +48,17 @@ export class Clients {
   }
 
   find(id: string): RegisteredClient | undefined {
-    const found = this.#seal.open('client', id);
+    const found = this.#cipher.decrypt('client', id);
     if (!isObject(found) || !Array.isArray(found.redirectUris)) return undefined;
-    return { id, name: isText(found.name) ? found.name : '', redirectUris: found.redirectUris.filter(isText) };
+    return { id, name: isString(found.name) ? found.name : '', redirectUris: found.redirectUris.filter(isString) };
   }
 
-  /** It must be one the client registered, and still be allowed by the configuration. */
+  /** The URI must be registered by the client and still be allowed by the configuration. */
   mayRedirect({ redirectUris }: RegisteredClient, uri: string): boolean {
     return this.#allowed.allows(uri) && redirectUris.some((registered) => isSameRedirect(registered, uri));
   }
 }
 
-export function isText(value: unknown): value is string {
+export function isString(value: unknown): value is string {
   return typeof value === 'string';
 }

@@ -1,12 +1,12 @@
-// The tokens MCP clients get. They hold those of Mattermost sealed, so nothing is kept here but which were revoked.
+// Tokens of MCP clients. They contain the encrypted Mattermost tokens, so only revocations are stored.
 import { randomUUID } from 'node:crypto';
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
 import { isObject } from '../base/json.ts';
-import { isText } from './clients.ts';
-import type { Seal } from './seal.ts';
+import { isString } from './clients.ts';
+import type { TokenCipher } from './token-cipher.ts';
 import type { MattermostTokens } from './upstream.ts';
 
-/** What one login came to; it stays the same when its tokens are renewed. */
+/** The result of one login; keeps its id when tokens are refreshed. */
 export interface Grant extends MattermostTokens {
   id: string;
   clientId: string;
@@ -14,28 +14,28 @@ export interface Grant extends MattermostTokens {
 
 type Purpose = 'access' | 'refresh';
 
-const MOST_REVOKED = 10_000;
+const MAX_REVOKED = 10_000;
 
 export class Grants {
-  readonly #seal: Seal;
+  readonly #cipher: TokenCipher;
   readonly #revoked = new Set<string>();
 
-  constructor(seal: Seal) {
-    this.#seal = seal;
+  constructor(cipher: TokenCipher) {
+    this.#cipher = cipher;
   }
 
-  /** The answer of the token endpoint. Without a refresh token of Mattermost there is none of ours. */
+  /** The response of the token endpoint. It has a refresh token only if Mattermost issued one. */
   issue(grant: Grant): Record<string, unknown> {
     const { refreshToken, ...access } = grant;
     return {
-      access_token: this.#seal.close('access', access),
+      access_token: this.#cipher.encrypt('access', access),
       token_type: 'Bearer',
       expires_in: Math.max(1, grant.expiresAt - Math.floor(Date.now() / 1000)),
-      ...(refreshToken === undefined ? {} : { refresh_token: this.#seal.close('refresh', grant) }),
+      ...(refreshToken === undefined ? {} : { refresh_token: this.#cipher.encrypt('refresh', grant) }),
     };
   }
 
-  /** Throws for a token that is not ours, is over or was revoked. */
+  /** Throws if the token is unknown or revoked. */
   read(purpose: Purpose, token: string): Grant {
     const grant = this.find(purpose, token);
     const code = purpose === 'access' ? OAuthErrorCode.InvalidToken : OAuthErrorCode.InvalidGrant;
@@ -44,10 +44,10 @@ export class Grants {
   }
 
   find(purpose: Purpose, token: string): Grant | undefined {
-    const value = this.#seal.open(purpose, token);
-    if (!isObject(value) || !isText(value.id) || !isText(value.clientId) || !isText(value.accessToken))
+    const value = this.#cipher.decrypt(purpose, token);
+    if (!isObject(value) || !isString(value.id) || !isString(value.clientId) || !isString(value.accessToken))
       return undefined;
-    const refreshToken = isText(value.refreshToken) ? value.refreshToken : undefined;
+    const refreshToken = isString(value.refreshToken) ? value.refreshToken : undefined;
     const { id, clientId, accessToken } = value;
     return { id, clientId, accessToken, refreshToken, expiresAt: Number(value.expiresAt) };
   }
@@ -55,7 +55,7 @@ export class Grants {
   revoke(id: string): void {
     this.#revoked.add(id);
     for (const oldest of this.#revoked) {
-      if (this.#revoked.size <= MOST_REVOKED) break;
+      if (this.#revoked.size <= MAX_REVOKED) break;
       this.#revoked.delete(oldest);
     }
   }

@@ -1,19 +1,19 @@
-// A login from the MCP client through the browser to Mattermost and back: /authorize, the consent, the callback.
-// A request is bound to the browser that began it by a cookie, so that nobody can finish the login of another.
+// The login of an MCP client through the browser at Mattermost: /authorize, consent page, callback. A cookie binds each
+// login to the browser that started it.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { errorText, isMattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { OAuthConfig } from '../config/config.ts';
 import type { Clients, RegisteredClient } from './clients.ts';
 import { type Grant, newGrant } from './grants.ts';
+import { OneTimeStore } from './one-time-store.ts';
 import { consentPage, errorPage, show } from './pages.ts';
 import { readForm } from './request-form.ts';
-import { SingleUse } from './single-use.ts';
 import { newVerifier, type Upstream } from './upstream.ts';
 
 export const CONSENT_PATH = '/oauth/consent';
 
-/** What a code of ours is worth, to the client that can prove it asked for it. */
+/** What an authorization code stands for; the client must prove that it requested the code (PKCE). */
 export interface CodeGrant {
   grant: Grant;
   redirectUri: string;
@@ -23,12 +23,12 @@ export interface CodeGrant {
 interface LoginRequest {
   client: RegisteredClient;
   redirectUri: string;
-  /** The client's own, given back as it came. */
+  /** State of the client, returned unchanged. */
   state: string | undefined;
   challenge: string;
-  /** For Mattermost. */
+  /** PKCE verifier for Mattermost. */
   verifier: string;
-  /** In the cookie of the browser that began. */
+  /** Stored in a cookie of the browser that started the login. */
   secret: string;
   isAllowed: boolean;
 }
@@ -37,18 +37,18 @@ interface LoginOptions {
   oauth: OAuthConfig;
   clients: Clients;
   upstream: Upstream;
-  codes: SingleUse<CodeGrant>;
-  /** The address of the MCP endpoint, the only `resource` there is. */
+  codes: OneTimeStore<CodeGrant>;
+  /** URL of the MCP endpoint, the only valid `resource`. */
   resource: string;
   log: Log;
 }
 
-const LOGIN_S = 600;
-const MOST_LOGINS = 1000;
+const LOGIN_TTL_S = 600;
+const MAX_LOGINS = 1000;
 
 export class Login {
   readonly #options: LoginOptions;
-  readonly #requests = new SingleUse<LoginRequest>({ most: MOST_LOGINS, ms: LOGIN_S * 1000 });
+  readonly #requests = new OneTimeStore<LoginRequest>({ maxEntries: MAX_LOGINS, ttlMs: LOGIN_TTL_S * 1000 });
 
   constructor(options: LoginOptions) {
     this.#options = options;
@@ -58,18 +58,18 @@ export class Login {
     const { oauth, clients, upstream, resource } = this.#options;
     const query = new URL(request.url).searchParams;
     if ([...query.keys()].some((name, index, all) => name !== 'resource' && all.indexOf(name) !== index)) {
-      return errorPage('A parameter of the request is there twice.');
+      return errorPage('The request contains a parameter twice.');
     }
     const client = clients.find(query.get('client_id') ?? '');
-    if (!client)
-      return errorPage('This program is not registered here. Have it register again (remove its old login).');
-    const given = query.get('redirect_uri') ?? (client.redirectUris.length === 1 ? client.redirectUris[0] : undefined);
-    if (given === undefined || !clients.mayRedirect(client, given)) {
-      return errorPage('The program asks to be called back at an address that is not allowed (redirect_uri).');
+    if (!client) return errorPage('This program is not registered. Remove its old login so that it registers again.');
+    const redirectUri =
+      query.get('redirect_uri') ?? (client.redirectUris.length === 1 ? client.redirectUris[0] : undefined);
+    if (redirectUri === undefined || !clients.mayRedirect(client, redirectUri)) {
+      return errorPage('The redirect address of the program (redirect_uri) is not allowed.');
     }
     const state = query.get('state') ?? undefined;
     const refuse = (error: string, description: string) =>
-      this.#sendBack({ redirectUri: given, state }, { error, error_description: description });
+      this.#sendBack({ redirectUri, state }, { error, error_description: description });
     if (query.get('response_type') !== 'code') {
       return refuse('unsupported_response_type', 'Only response_type=code is supported');
     }
@@ -78,20 +78,20 @@ export class Login {
       return refuse('invalid_request', 'PKCE with code_challenge_method=S256 is required');
     }
     if (query.getAll('resource').some((asked) => !isSameResource(asked, resource))) {
-      return refuse('invalid_target', `The only resource here is ${resource}`);
+      return refuse('invalid_target', `The only valid resource is ${resource}`);
     }
     const secret = randomBytes(32).toString('base64url');
     const verifier = newVerifier();
     const isAllowed = !oauth.requireConsent;
-    const key = this.#requests.put({ client, redirectUri: given, state, challenge, verifier, secret, isAllowed });
+    const key = this.#requests.put({ client, redirectUri, state, challenge, verifier, secret, isAllowed });
     const headers = { 'set-cookie': this.#cookie(key, secret) };
     if (isAllowed) return redirect(upstream.loginUrl(key, verifier), headers);
     const mattermost = new URL(oauth.mattermostPublicUrl).host;
     const action = oauth.mcpPublicUrl + CONSENT_PATH;
-    return show(consentPage({ client, redirectUri: given, mattermost, action, request: key }), { headers });
+    return show(consentPage({ client, redirectUri, mattermost, action, request: key }), { headers });
   }
 
-  /** Only the browser that was shown the page can answer it, and only from the page. */
+  /** Accepts the form only from the browser and the origin that the page was shown to. */
   async consent(request: Request): Promise<Response> {
     const { oauth, upstream } = this.#options;
     const form = await readForm(request);
@@ -107,7 +107,7 @@ export class Login {
     return redirect(upstream.loginUrl(key, login.verifier));
   }
 
-  /** Mattermost sends the browser back. */
+  /** Mattermost redirects the browser here after the login. */
   async callback(request: Request): Promise<Response> {
     const { upstream, codes, log } = this.#options;
     const query = new URL(request.url).searchParams;
@@ -116,7 +116,7 @@ export class Login {
     if (!login?.isAllowed) return unknownLogin();
     this.#requests.take(key);
     const code = query.get('code');
-    if (!code) return this.#sendBack(login, { error: 'access_denied', error_description: 'Mattermost gave no access' });
+    if (!code) return this.#sendBack(login, { error: 'access_denied', error_description: 'Mattermost denied access' });
     try {
       const { client, redirectUri, challenge } = login;
       const grant = newGrant(client.id, await upstream.exchange(code, login.verifier));
@@ -133,7 +133,7 @@ export class Login {
     }
   }
 
-  /** The login, when the browser shows that it is its own. */
+  /** Finds a login if the browser has its cookie. */
   #find(request: Request, key: string): LoginRequest | undefined {
     const login = this.#requests.find(key);
     const cookies = request.headers.get('cookie')?.split(/;\s*/) ?? [];
@@ -143,7 +143,7 @@ export class Login {
 
   #cookie(key: string, secret: string): string {
     const secure = this.#options.oauth.mcpPublicUrl.startsWith('https:') ? '; Secure' : '';
-    return `${cookieName(key)}=${secret}; Path=/; Max-Age=${LOGIN_S}; HttpOnly; SameSite=Lax${secure}`;
+    return `${cookieName(key)}=${secret}; Path=/; Max-Age=${LOGIN_TTL_S}; HttpOnly; SameSite=Lax${secure}`;
   }
 
   #sendBack(
@@ -179,5 +179,5 @@ function redirect(location: string, headers: Record<string, string> = {}): Respo
 }
 
 function unknownLogin(): Response {
-  return errorPage('This login is over, or was begun in another browser. Start again from the program you came from.');
+  return errorPage('This login has expired or was started in another browser. Start again from your program.');
 }

@@ -1,20 +1,20 @@
-// The auth mode oauth_proxy: an OAuth 2.1 server for MCP clients whose people log in at Mattermost.
+// The auth mode oauth_proxy: an OAuth 2.1 server for MCP clients whose users log in at Mattermost.
 import { OAuthError, OAuthErrorCode, verifyBearerToken } from '@modelcontextprotocol/server';
 import { isMattermostError } from '../base/errors.ts';
 import type { OAuthConfig } from '../config/config.ts';
-import { accountCheck, type Gate, type GateOptions, refusal, unavailable } from './auth.ts';
+import { createTokenCheck, type Gate, type GateOptions, unauthorized, unavailable } from './auth.ts';
 import { Clients } from './clients.ts';
 import { Grants } from './grants.ts';
 import { CONSENT_PATH, type CodeGrant, Login } from './login.ts';
+import { OneTimeStore } from './one-time-store.ts';
 import { RedirectUris } from './redirect-uris.ts';
 import { readJson } from './request-form.ts';
-import { Seal } from './seal.ts';
-import { SingleUse } from './single-use.ts';
+import { TokenCipher } from './token-cipher.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
 import { Upstream } from './upstream.ts';
 
-const CODE_MS = 60_000;
-const MOST_CODES = 1000;
+const CODE_TTL_MS = 60_000;
+const MAX_CODES = 1000;
 const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
 const PROTECTED_RESOURCE = '/.well-known/oauth-protected-resource';
 
@@ -24,15 +24,15 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
   const { config, pool, log, signal } = options;
   const issuer = oauth.mcpPublicUrl;
   const resource = `${issuer}/mcp`;
-  const seal = new Seal(oauth.jwtSigningKey ?? oauth.clientSecret ?? '');
-  const clients = new Clients(seal, new RedirectUris(oauth.allowedRedirectUris));
-  const grants = new Grants(seal);
+  const cipher = new TokenCipher(oauth.jwtSigningKey ?? oauth.clientSecret ?? '');
+  const clients = new Clients(cipher, new RedirectUris(oauth.allowedRedirectUris));
+  const grants = new Grants(cipher);
   const upstream = new Upstream({ oauth, pool, timeoutMs: config.timeoutMs, signal });
-  const codes = new SingleUse<CodeGrant>({ most: MOST_CODES, ms: CODE_MS });
+  const codes = new OneTimeStore<CodeGrant>({ maxEntries: MAX_CODES, ttlMs: CODE_TTL_MS });
   const login = new Login({ oauth, clients, upstream, codes, resource, log });
   const tokens = new TokenEndpoint({ config, pool, log, signal, clients, grants, upstream, codes, resource });
-  const check = accountCheck(options);
-  // the path of the public address comes last in a well-known address (RFC 8414, RFC 9728)
+  const check = createTokenCheck(options);
+  // a well-known URL ends with the path of the public URL (RFC 8414, RFC 9728)
   const { origin, pathname } = new URL(resource);
   const prefix = pathname.replace(/\/mcp$/, '');
   const resourceMetadataUrl = `${origin}${PROTECTED_RESOURCE}${pathname}`;
@@ -67,7 +67,7 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
 
   const verifyAccessToken = async (token: string) => {
     const { accessToken, expiresAt } = grants.read('access', token);
-    // by the person, as many may use the same program; a session of one is nothing to the others
+    // the client id is the user, so that users of the same program cannot use each other's sessions
     const clientId = await check(accessToken);
     return { token, clientId, scopes: [], expiresAt, extra: { mattermostToken: accessToken } };
   };
@@ -78,7 +78,7 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
         const header = request.headers.get('authorization');
         return await verifyBearerToken(header, { verifier: { verifyAccessToken } });
       } catch (error) {
-        return refusal(error, { resourceMetadataUrl });
+        return unauthorized(error, { resourceMetadataUrl });
       }
     },
     async routes(request) {

@@ -1,4 +1,4 @@
-// What a person sees in the browser. No scripts, nothing from elsewhere, nothing that a client named unescaped.
+// HTML pages of the login: no scripts, no external resources, and all client data escaped.
 import type { RegisteredClient } from './clients.ts';
 
 const HEADERS = {
@@ -7,7 +7,7 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
-  // a form sent to ourselves must still say where it comes from
+  // the consent form must send its origin
   'referrer-policy': 'same-origin',
 };
 
@@ -18,7 +18,7 @@ const STYLE =
 interface Consent {
   client: RegisteredClient;
   redirectUri: string;
-  /** The Mattermost server whose account is asked for. */
+  /** Host of the Mattermost server. */
   mattermost: string;
   action: string;
   request: string;
@@ -28,16 +28,16 @@ export function consentPage({ client, redirectUri, mattermost, action, request }
   const name = client.name === '' ? 'A program' : `<b>${escapeHtml(client.name)}</b>`;
   return page(
     'Allow access to Mattermost?',
-    `<p>${name} wants to use your account at <b>${escapeHtml(mattermost)}</b>: to read and write what you can.</p>` +
-      `<p>It calls itself so; nobody has checked that. After the login you are sent to <code>${escapeHtml(redirectUri)}</code>. ` +
-      'If you did not just start this, choose Deny.</p>' +
+    `<p>${name} wants to use your account at <b>${escapeHtml(mattermost)}</b>. It can then read and write everything you can.</p>` +
+      `<p>The name is not verified. After the login you are sent to <code>${escapeHtml(redirectUri)}</code>. ` +
+      'If you did not start this login, choose Deny.</p>' +
       `<form method="post" action="${escapeHtml(action)}"><input type="hidden" name="request" value="${escapeHtml(request)}">` +
       '<button name="choice" value="allow">Allow</button><button name="choice" value="deny">Deny</button></form>',
   );
 }
 
 export function errorPage(text: string): Response {
-  return show(page('This login cannot go on', `<p>${escapeHtml(text)}</p>`), { status: 400 });
+  return show(page('Login failed', `<p>${escapeHtml(text)}</p>`), { status: 400 });
 }
 
 export function show(

@@ -1,23 +1,22 @@
-// Where a login may be sent back to. Addresses are compared part by part, never as text, so that no pattern can be
-// tricked into a host it does not name.
+// Allowed redirect URIs. URIs are compared part by part, never as strings, so that a pattern cannot match a foreign host.
 import { MattermostError } from '../base/errors.ts';
 
 interface Pattern {
   protocol: string;
-  /** `*.example.com` stands for everything below example.com. */
+  /** `*.example.com` matches all subdomains of example.com. */
   host: string;
-  /** Empty for the usual one of the protocol, `*` for any. */
+  /** Empty for the default port, `*` for any port. */
   port: string;
-  /** Undefined for any; `*` stands for anything. */
+  /** Undefined for any path; `*` matches any characters. */
   path: string | undefined;
 }
 
 const PATTERN =
   /^(?<protocol>[a-z][a-z0-9+.-]*:)\/\/(?<host>(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(?::(?<port>\*|\d+))?(?<path>\/[^?#]*)?$/i;
-/** What a browser would run or open instead of sending the code there. */
-const NEVER = ['javascript:', 'vbscript:', 'data:', 'file:', 'blob:', 'about:'];
+/** Schemes that a browser runs or opens locally. */
+const FORBIDDEN_PROTOCOLS = ['javascript:', 'vbscript:', 'data:', 'file:', 'blob:', 'about:'];
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-const LONGEST_URI = 500;
+const MAX_URI_LENGTH = 500;
 
 export class RedirectUris {
   readonly #patterns: readonly Pattern[];
@@ -27,16 +26,21 @@ export class RedirectUris {
   }
 
   allows(uri: string): boolean {
-    // what a browser would read in its own way is not an address
-    const url = uri.length <= LONGEST_URI && /^[!-[\]-~]+$/.test(uri) ? URL.parse(uri) : null;
-    if (url?.username !== '' || url.password !== '' || uri.includes('#') || NEVER.includes(url.protocol)) {
+    // reject characters that browsers interpret differently
+    const url = uri.length <= MAX_URI_LENGTH && /^[!-[\]-~]+$/.test(uri) ? URL.parse(uri) : null;
+    if (
+      url?.username !== '' ||
+      url.password !== '' ||
+      uri.includes('#') ||
+      FORBIDDEN_PROTOCOLS.includes(url.protocol)
+    ) {
       return false;
     }
     return this.#patterns.some((pattern) => matches(pattern, url));
   }
 }
 
-/** The same address; on this machine the port may differ, since programs take any that is free (RFC 8252). */
+/** Loopback URIs may differ in the port, because native programs use any free port (RFC 8252). */
 export function isSameRedirect(registered: string, given: string): boolean {
   if (registered === given) return true;
   const [one, other] = [URL.parse(registered), URL.parse(given)];
@@ -48,8 +52,8 @@ export function isSameRedirect(registered: string, given: string): boolean {
 
 function readPattern(text: string): Pattern {
   const { protocol = '', host = '', port = '', path } = PATTERN.exec(text)?.groups ?? {};
-  const isWide = host.startsWith('*.') && host.split('.').length < 3;
-  if (host === '' || isWide || NEVER.includes(protocol.toLowerCase())) {
+  const isTooBroad = host.startsWith('*.') && host.split('.').length < 3;
+  if (host === '' || isTooBroad || FORBIDDEN_PROTOCOLS.includes(protocol.toLowerCase())) {
     const example = 'http://localhost:* or https://*.example.com/callback';
     throw new MattermostError(
       'CONFIG_INVALID',
@@ -60,19 +64,19 @@ function readPattern(text: string): Pattern {
 }
 
 function matches({ protocol, host, port, path }: Pattern, url: URL): boolean {
-  const given = url.hostname.toLowerCase();
-  const isHost = host.startsWith('*.') ? given.endsWith(host.slice(1)) : given === host;
+  const hostname = url.hostname.toLowerCase();
+  const isHost = host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host;
   if (url.protocol !== protocol || !isHost) return false;
-  if (port !== '*' && url.port !== usualPort(protocol, port)) return false;
-  return path === undefined || fits(path, url.pathname);
+  if (port !== '*' && url.port !== normalizePort(protocol, port)) return false;
+  return path === undefined || matchesPath(path, url.pathname);
 }
 
-/** A URL leaves out the port that its protocol has anyway. */
-function usualPort(protocol: string, port: string): string {
+/** URL objects have an empty port for the default port of the protocol. */
+function normalizePort(protocol: string, port: string): string {
   return (protocol === 'http:' && port === '80') || (protocol === 'https:' && port === '443') ? '' : port;
 }
 
-function fits(pattern: string, path: string): boolean {
+function matchesPath(pattern: string, path: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();
   if (tail === undefined) return path === head;

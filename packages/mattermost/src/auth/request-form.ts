@@ -1,7 +1,7 @@
-// The body of a request that a stranger sent: a small form or small JSON.
+// Reads the bodies of unauthenticated requests: small forms or small JSON.
 import { OAuthError, OAuthErrorCode, readRequestBody } from '@modelcontextprotocol/server';
 
-const LARGEST_BODY = 64_000;
+const MAX_BODY_BYTES = 64_000;
 
 export async function readForm(request: Request): Promise<URLSearchParams> {
   const type = request.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
@@ -19,7 +19,7 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 async function readText(request: Request): Promise<string> {
-  const body = await readRequestBody(request, LARGEST_BODY);
+  const body = await readRequestBody(request, MAX_BODY_BYTES);
   if (body.tooLarge) throw invalid('The body is too large');
   return body.text;
 }

@@ -1,17 +1,17 @@
-// /token and /revoke: codes and refresh tokens of MCP clients become tokens, or tokens end.
+// The endpoints /token and /revoke: exchange codes and refresh tokens for tokens, and revoke tokens.
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
+import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { Memory } from '../base/memory.ts';
 import { MattermostApi } from '../client/api.ts';
 import type { HttpPool } from '../client/http-pool.ts';
 import type { MattermostConfig } from '../config/config.ts';
-import { hashOf } from './auth.ts';
+import { hashToken } from './auth.ts';
 import type { Clients } from './clients.ts';
 import type { Grants } from './grants.ts';
 import { type CodeGrant, isSameResource } from './login.ts';
+import { OneTimeStore } from './one-time-store.ts';
 import { readForm } from './request-form.ts';
-import { SingleUse } from './single-use.ts';
 import { challengeOf, type Upstream } from './upstream.ts';
 
 interface TokenEndpointOptions {
@@ -22,30 +22,30 @@ interface TokenEndpointOptions {
   clients: Clients;
   grants: Grants;
   upstream: Upstream;
-  codes: SingleUse<CodeGrant>;
+  codes: OneTimeStore<CodeGrant>;
   resource: string;
 }
 
-type Answer = Record<string, unknown>;
+type TokenResponse = Record<string, unknown>;
 
 export class TokenEndpoint {
   readonly #options: TokenEndpointOptions;
-  /** Codes that were used, and for which grant. */
-  readonly #spent = new SingleUse<string>({ most: 1000, ms: 600_000 });
-  /** Mattermost takes a refresh token once; a client that asks twice at once, or lost the answer, gets the same one. */
-  readonly #renewed = new Memory<Answer>({ most: 1000, ms: 10_000 });
+  /** Grant ids by used code. */
+  readonly #usedCodes = new OneTimeStore<string>({ maxEntries: 1000, ttlMs: 600_000 });
+  /** Mattermost accepts a refresh token once. A client that repeats a request gets the same response. */
+  readonly #refreshed = new AsyncCache<TokenResponse>({ maxEntries: 1000, ttlMs: 10_000 });
 
   constructor(options: TokenEndpointOptions) {
     this.#options = options;
   }
 
-  async token(request: Request): Promise<Answer> {
+  async token(request: Request): Promise<TokenResponse> {
     const form = await readForm(request);
     const { clients, resource } = this.#options;
     const clientId = form.get('client_id') ?? '';
     if (!clients.find(clientId)) throw new OAuthError(OAuthErrorCode.InvalidClient, 'This client is not registered');
     if (form.getAll('resource').some((asked) => !isSameResource(asked, resource))) {
-      throw new OAuthError(OAuthErrorCode.InvalidTarget, `The only resource here is ${resource}`);
+      throw new OAuthError(OAuthErrorCode.InvalidTarget, `The only valid resource is ${resource}`);
     }
     const type = form.get('grant_type');
     if (type === 'authorization_code') return this.#fromCode(form, clientId);
@@ -56,7 +56,7 @@ export class TokenEndpoint {
     );
   }
 
-  /** Answers the same whether or not there was something to revoke (RFC 7009). */
+  /** The response does not depend on whether the token existed (RFC 7009). */
   async revoke(request: Request): Promise<void> {
     const { grants } = this.#options;
     const form = await readForm(request);
@@ -67,46 +67,46 @@ export class TokenEndpoint {
     await this.#logOut(grant.accessToken);
   }
 
-  #fromCode(form: URLSearchParams, clientId: string): Answer {
+  #fromCode(form: URLSearchParams, clientId: string): TokenResponse {
     const { codes, grants } = this.#options;
     const code = form.get('code') ?? '';
     const found = codes.take(code);
     if (!found) {
-      const grantId = this.#spent.find(code);
-      // a code that comes a second time was stolen, before or after; nobody keeps what it gave
+      const grantId = this.#usedCodes.find(code);
+      // a code that is used twice was stolen, so its grant is revoked
       if (grantId !== undefined) grants.revoke(grantId);
-      throw invalidGrant('The code is not valid any more');
+      throw invalidGrant('The code is no longer valid');
     }
     const { grant, redirectUri, challenge } = found;
     const redirect = form.get('redirect_uri') ?? redirectUri;
     if (grant.clientId !== clientId || redirect !== redirectUri) {
-      throw invalidGrant('The code was given to another client or address');
+      throw invalidGrant('The code was issued to another client or redirect_uri');
     }
     const verifier = form.get('code_verifier') ?? '';
     if (!/^[\w.~-]{43,128}$/.test(verifier) || challengeOf(verifier) !== challenge) {
-      throw invalidGrant('The code_verifier does not fit');
+      throw invalidGrant('The code_verifier does not match');
     }
-    this.#spent.put(grant.id, code);
+    this.#usedCodes.put(grant.id, code);
     return grants.issue(grant);
   }
 
-  #fromRefreshToken(token: string, clientId: string): Promise<Answer> {
+  #fromRefreshToken(token: string, clientId: string): Promise<TokenResponse> {
     const { grants, upstream } = this.#options;
     const grant = grants.read('refresh', token);
-    if (grant.clientId !== clientId) throw invalidGrant('The token was given to another client');
-    return this.#renewed.get(hashOf(token), async () => {
+    if (grant.clientId !== clientId) throw invalidGrant('The token was issued to another client');
+    return this.#refreshed.get(hashToken(token), async () => {
       try {
         return grants.issue({ ...grant, ...(await upstream.refresh(grant.refreshToken ?? '')) });
       } catch (error) {
         const isRefusal = isMattermostError(error) && error.status !== undefined && error.status < 500;
         if (isRefusal && error.status !== 429)
-          throw invalidGrant('Mattermost refuses to renew this login; log in again');
+          throw invalidGrant('Mattermost refuses to refresh this login; log in again');
         throw error;
       }
     });
   }
 
-  /** As far as Mattermost can be told: ours is revoked already. */
+  /** Best effort: our own token is already revoked. */
   async #logOut(token: string): Promise<void> {
     const { config, pool, log, signal } = this.#options;
     const api = new MattermostApi({ config: { ...config, maxRetries: 0 }, pool, log, signal, token });

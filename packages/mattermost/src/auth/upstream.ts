@@ -1,4 +1,4 @@
-// Mattermost as the OAuth server behind ours: where people log in, and what their codes and refresh tokens come to.
+// Mattermost as the upstream OAuth server: login URL, code exchange, refresh.
 import { createHash, randomBytes } from 'node:crypto';
 import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
@@ -7,9 +7,9 @@ import type { HttpPool } from '../client/http-pool.ts';
 import { readRetryAfter } from '../client/retry.ts';
 import { statusError } from '../client/status-error.ts';
 import type { OAuthConfig } from '../config/config.ts';
-import { isText } from './clients.ts';
+import { isString } from './clients.ts';
 
-/** What Mattermost gave; it stays on this server. */
+/** Tokens issued by Mattermost. Clients only get them encrypted. */
 export interface MattermostTokens {
   accessToken: string;
   refreshToken: string | undefined;
@@ -24,7 +24,7 @@ interface UpstreamOptions {
   signal: AbortSignal;
 }
 
-const LARGEST_ANSWER = 64_000;
+const MAX_RESPONSE_BYTES = 64_000;
 const HOUR_S = 3600;
 const YEAR_S = 31_536_000;
 
@@ -37,7 +37,7 @@ export class Upstream {
     this.redirectUri = options.oauth.mcpPublicUrl + options.oauth.callbackPath;
   }
 
-  /** Where the browser goes. Of what the MCP client asked for, nothing is passed on: Mattermost refuses `resource`. */
+  /** Parameters of the MCP client are not passed on: Mattermost rejects `resource`. */
   loginUrl(state: string, verifier: string): string {
     const { clientId, mattermostPublicUrl } = this.#options.oauth;
     const query = new URLSearchParams({
@@ -53,14 +53,19 @@ export class Upstream {
 
   exchange(code: string, verifier: string): Promise<MattermostTokens> {
     const { redirectUri } = this;
-    return this.#ask({ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier });
+    return this.#requestTokens({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+    });
   }
 
   refresh(refreshToken: string): Promise<MattermostTokens> {
-    return this.#ask({ grant_type: 'refresh_token', refresh_token: refreshToken });
+    return this.#requestTokens({ grant_type: 'refresh_token', refresh_token: refreshToken });
   }
 
-  async #ask(fields: Record<string, string>): Promise<MattermostTokens> {
+  async #requestTokens(fields: Record<string, string>): Promise<MattermostTokens> {
     const { oauth, pool, timeoutMs, signal } = this.#options;
     const form = new URLSearchParams({ client_id: oauth.clientId, ...fields });
     if (oauth.clientType === 'confidential') form.set('client_secret', oauth.clientSecret ?? '');
@@ -74,12 +79,12 @@ export class Upstream {
     try {
       return await pool.exchange(outgoing, async (response) => {
         const status = response.statusCode ?? 0;
-        const answer = await readBody(response, LARGEST_ANSWER);
+        const responseBody = await readBody(response, MAX_RESPONSE_BYTES);
         const { location, 'retry-after': retryAfter } = response.headers;
         if (status !== 200) {
-          throw statusError({ status, body: answer, location, retryAfterMs: readRetryAfter(retryAfter) });
+          throw statusError({ status, body: responseBody, location, retryAfterMs: readRetryAfter(retryAfter) });
         }
-        return this.#read(answer);
+        return this.#readTokens(responseBody);
       });
     } catch (error) {
       if (isMattermostError(error)) throw error;
@@ -87,15 +92,15 @@ export class Upstream {
     }
   }
 
-  #read(answer: Buffer): MattermostTokens {
-    const value = parseObject(answer.toString('utf8'));
-    if (!isText(value?.access_token) || value.access_token === '') {
-      throw new MattermostError('ANSWER_INVALID', 'The answer of Mattermost to a login holds no token.');
+  #readTokens(body: Buffer): MattermostTokens {
+    const value = parseObject(body.toString('utf8'));
+    if (!isString(value?.access_token) || value.access_token === '') {
+      throw new MattermostError('ANSWER_INVALID', 'The response of Mattermost to the login contains no token.');
     }
-    const refreshToken = isText(value.refresh_token) && value.refresh_token !== '' ? value.refresh_token : undefined;
-    const told = Number(value.expires_in);
-    const unknown = this.#options.oauth.fallbackAccessTokenExpirySeconds ?? (refreshToken ? HOUR_S : YEAR_S);
-    const expiresAt = Math.floor(Date.now() / 1000) + (told > 0 ? told : unknown);
+    const refreshToken = isString(value.refresh_token) && value.refresh_token !== '' ? value.refresh_token : undefined;
+    const expiresIn = Number(value.expires_in);
+    const fallback = this.#options.oauth.fallbackAccessTokenExpirySeconds ?? (refreshToken ? HOUR_S : YEAR_S);
+    const expiresAt = Math.floor(Date.now() / 1000) + (expiresIn > 0 ? expiresIn : fallback);
     return { accessToken: value.access_token, refreshToken, expiresAt };
   }
 }

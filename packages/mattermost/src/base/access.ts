@@ -1,4 +1,4 @@
-// What a tool does in one word, and which words a profile allows. Each profile has all of the one before it.
+// Capabilities of tools, and the profiles that allow them. Each profile includes everything the previous one allows.
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
@@ -14,7 +14,7 @@ export function allows(profile: Profile, capability: Capability): boolean {
   return capabilities.indexOf(capability) <= profiles.indexOf(profile);
 }
 
-/** The one that allows less. */
+/** Returns the profile that allows less. */
 export function narrower(one: Profile, other: Profile): Profile {
   return profiles.indexOf(one) < profiles.indexOf(other) ? one : other;
 }

@@ -1,4 +1,4 @@
-// The one error class of this package. Programs branch on `code`; agents read `message`, which says what to do next.
+// The error class of this package. Programs branch on `code`; agents read `message`, which says what to do next.
 
 export type MattermostErrorCode =
   | 'CONFIG_INVALID'
@@ -18,9 +18,9 @@ export type MattermostErrorCode =
 
 export interface MattermostErrorOptions {
   cause?: unknown;
-  /** The HTTP status, when Mattermost answered. */
+  /** HTTP status, if Mattermost responded. */
   status?: number | undefined;
-  /** Mattermost's own name of the error. */
+  /** Mattermost's error id. */
   errorId?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export function isMattermostError(error: unknown, code?: MattermostErrorCode): e
   return error instanceof MattermostError && (code === undefined || error.code === code);
 }
 
-const PASSING: readonly MattermostErrorCode[] = [
+const TRANSIENT_CODES: readonly MattermostErrorCode[] = [
   'UNREACHABLE',
   'TIMEOUT',
   'SERVER_ERROR',
@@ -50,15 +50,15 @@ const PASSING: readonly MattermostErrorCode[] = [
   'ANSWER_INVALID',
 ];
 
-/** Whether the same may work after a while. */
-export function isPassing(error: unknown): boolean {
-  return isMattermostError(error) && PASSING.includes(error.code);
+/** Whether the same request may succeed later. */
+export function isTransient(error: unknown): boolean {
+  return isMattermostError(error) && TRANSIENT_CODES.includes(error.code);
 }
 
-/** The text of anything thrown. */
+/** The message of any thrown value. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Node gives an AggregateError without a text when several addresses refuse a connection
+  // Node throws an AggregateError without a message when every address of a host refuses the connection
   if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ');
   return error.message;
 }

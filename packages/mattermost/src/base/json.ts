@@ -1,10 +1,10 @@
-// JSON that others wrote, looked at before it is used.
+// Checks on untrusted JSON.
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that a text holds; undefined for anything else. */
+/** Parses a JSON object; returns undefined for anything else. */
 export function parseObject(text: unknown): Record<string, unknown> | undefined {
   if (typeof text !== 'string') return undefined;
   try {

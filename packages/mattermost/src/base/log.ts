@@ -1,4 +1,4 @@
-// Lines on stderr, as JSON or as text. Stdout belongs to the protocol.
+// The logger: lines on stderr, as JSON or text. Stdout is reserved for the MCP protocol.
 import { escapeUnseen } from '@pocket-agent/http/output';
 
 export const logLevels = ['debug', 'info', 'warning', 'error', 'silent'] as const;

@@ -1,6 +1,6 @@
-// The word that was probably meant by one that does not exist.
+// Did-you-mean suggestions.
 
-/** Undefined when none is near. */
+/** Returns the closest known word, or undefined if none is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const far = Math.ceil(word.length / 4);
   const near = known.map((candidate) => ({ candidate, distance: distanceOf(word, candidate) }));
@@ -8,7 +8,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return near[0] && near[0].distance <= far ? near[0].candidate : undefined;
 }
 
-/** How many letters must be added, taken away or replaced. */
+/** Levenshtein distance. */
 function distanceOf(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const letter of one) {

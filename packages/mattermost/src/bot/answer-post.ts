@@ -1,33 +1,33 @@
-// An answer that is written while it is read: its messages are edited about once a second, and the last edit arrives.
+// An answer that grows while the agent writes: its posts are edited about once a second, and the final edit is retried.
 
-import { isMattermostError, isPassing } from '../base/errors.ts';
+import { isMattermostError, isTransient } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostApi, NewPost } from '../client/api.ts';
 import { delay } from '../client/deadline.ts';
 import { path } from '../client/path.ts';
 import { backoff } from '../client/retry.ts';
 import { escapeMentions } from './text/escape-mentions.ts';
-import { inertLinks } from './text/inert-links.ts';
-import { LONGEST_MESSAGE, splitMessage } from './text/split-message.ts';
+import { makeLinksInert } from './text/inert-links.ts';
+import { MAX_MESSAGE_LENGTH, splitMessage } from './text/split-message.ts';
 
 interface AnswerPostOptions {
   api: MattermostApi;
   log: Log;
   channelId: string;
-  /** The message whose thread it belongs to; empty for none. */
+  /** First post of the thread; empty outside threads. */
   rootId: string;
-  /** What is answered. */
+  /** The post that is answered. */
   questionId: string;
-  /** Mattermost drops the second of two messages with the same, if they come close together; unique to this answer. */
+  /** Unique per answer. Mattermost drops a second post with the same pending id for a short time. */
   pendingId: string;
   editMs: number;
   backoffMs: number;
   signal: AbortSignal;
-  /** Whether a link may stay one. */
+  /** Whether a link stays clickable. */
   allowsLink: (url: URL) => boolean;
 }
 
-/** In the props of every message of an answer: which answer it is of, and the number of the message. */
+/** Prop of every post of an answer: pending id of the answer and index of the post. */
 export const ANSWER_PROP = 'pocket_agent_answer';
 
 interface WrittenPost {
@@ -35,18 +35,18 @@ interface WrittenPost {
   message: string;
 }
 
-const LAST_ATTEMPTS = 6;
+const MAX_FINISH_ATTEMPTS = 6;
 
 export class AnswerPost {
   readonly #options: AnswerPostOptions;
   readonly #posts: WrittenPost[] = [];
-  #wanted = '';
+  #latestText = '';
   #sent = '';
-  #sentAt = 0;
+  #lastEditAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #isFinished = false;
-  /** A message may be there though creating it failed. */
+  /** A post may exist although creating it failed. */
   #isUnclear = false;
 
   constructor(options: AnswerPostOptions) {
@@ -57,10 +57,10 @@ export class AnswerPost {
     return this.#posts.some(({ id }) => id === postId);
   }
 
-  /** Seen soon, or overtaken by what comes after it. */
+  /** Shows the text with the next edit, unless a newer text replaces it first. */
   show(text: string): void {
-    this.#wanted = text;
-    this.#wake();
+    this.#latestText = text;
+    this.#scheduleEdit();
   }
 
   async finish(text: string): Promise<void> {
@@ -75,38 +75,38 @@ export class AnswerPost {
       } catch (error) {
         if (!isMattermostError(error)) throw error;
         log.warning('answer_not_sent', { code: error.code, attempt });
-        if (attempt === LAST_ATTEMPTS || !isPassing(error)) return;
+        if (attempt === MAX_FINISH_ATTEMPTS || !isTransient(error)) return;
         await delay(backoff(attempt, backoffMs), signal);
       }
     }
   }
 
-  #wake(): void {
-    if (this.#isFinished || this.#sending || this.#timer || this.#wanted === this.#sent) return;
-    const wait = Math.max(0, this.#sentAt + this.#options.editMs - Date.now());
+  #scheduleEdit(): void {
+    if (this.#isFinished || this.#sending || this.#timer || this.#latestText === this.#sent) return;
+    const wait = Math.max(0, this.#lastEditAt + this.#options.editMs - Date.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#sending = this.#sendNow();
+      this.#sending = this.#sendLatest();
     }, wait);
   }
 
-  async #sendNow(): Promise<void> {
+  async #sendLatest(): Promise<void> {
     try {
-      await this.#send(this.#wanted);
+      await this.#send(this.#latestText);
     } catch (error) {
-      // the next edit says all of this one, too
+      // the next edit contains this text too
       this.#options.log.debug('answer_not_shown', { code: isMattermostError(error) ? error.code : 'UNEXPECTED' });
     } finally {
-      this.#sentAt = Date.now();
+      this.#lastEditAt = Date.now();
       this.#sending = undefined;
-      this.#wake();
+      this.#scheduleEdit();
     }
   }
 
   async #send(text: string): Promise<void> {
     const { api, allowsLink } = this.#options;
     this.#sent = text;
-    const parts = messagesOf(text, allowsLink);
+    const parts = toMessages(text, allowsLink);
     for (const [index, message] of parts.entries()) {
       const post = this.#posts[index] ?? (await this.#create(index, message));
       if (post.message !== message) {
@@ -120,12 +120,11 @@ export class AnswerPost {
     }
   }
 
-  /** When an earlier attempt was stored after all, Mattermost gives that one, with what it said then. */
+  /** If an earlier attempt was stored after all, returns that post with its old text. */
   async #create(index: number, message: string): Promise<WrittenPost> {
     const { api, channelId, rootId, questionId, pendingId } = this.#options;
     const key = `${pendingId}:${index}`;
-    // stored after all, however long ago
-    const search = { channelId, after: questionId, mark: ANSWER_PROP, key };
+    const search = { channelId, after: questionId, prop: ANSWER_PROP, key };
     const found = this.#isUnclear ? await api.findOwnPost(search) : undefined;
     this.#isUnclear = true;
     const post: NewPost = { channel_id: channelId, root_id: rootId, message, pending_post_id: key };
@@ -137,14 +136,14 @@ export class AnswerPost {
   }
 }
 
-/** Escaped again after each cut: a line may have become a fence or stopped being one, a code span may have lost its end. */
-function messagesOf(text: string, allowsLink: (url: URL) => boolean): string[] {
-  const made = (part: string) => escapeMentions(inertLinks(part, allowsLink));
-  // a NUL character cannot be stored
-  return splitMessage(made(text.replaceAll('\0', ''))).map((part) => {
-    let escaped = made(part);
-    while (escaped !== part && [...escaped].length > LONGEST_MESSAGE)
-      escaped = made([...escaped].slice(0, LONGEST_MESSAGE).join(''));
+/** Splits and escapes the answer. Each part is escaped again, because a cut can break fences and code spans. */
+function toMessages(text: string, allowsLink: (url: URL) => boolean): string[] {
+  const escapeText = (part: string) => escapeMentions(makeLinksInert(part, allowsLink));
+  // Mattermost cannot store NUL characters
+  return splitMessage(escapeText(text.replaceAll('\0', ''))).map((part) => {
+    let escaped = escapeText(part);
+    while (escaped !== part && [...escaped].length > MAX_MESSAGE_LENGTH)
+      escaped = escapeText([...escaped].slice(0, MAX_MESSAGE_LENGTH).join(''));
     return escaped;
   });
 }

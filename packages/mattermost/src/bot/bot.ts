@@ -1,8 +1,8 @@
-// The bot: hears what is said in Mattermost, and lets an agent answer what is said to it.
+// The bot: listens to events of Mattermost and lets an agent answer the messages addressed to it.
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
-import { Caller, type ToolContext } from '../account/caller.ts';
+import { Account, type ToolContext } from '../account/account.ts';
 import type { Profile } from '../base/access.ts';
-import { errorText, isMattermostError, isPassing, MattermostError } from '../base/errors.ts';
+import { errorText, isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { delay } from '../client/deadline.ts';
@@ -11,33 +11,33 @@ import type { PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/socket.ts';
 import { type MattermostConfig, withCheckedLists } from '../config/config.ts';
-import { AgentMaker } from './agent-maker.ts';
+import { AgentFactory } from './agent-factory.ts';
 import { Conversation } from './conversation.ts';
 import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
-import { lastPostTime, postsFrom } from './missed-posts.ts';
+import { latestPostTime, postsSince } from './missed-posts.ts';
 import { type Question, Questions } from './questions.ts';
 
 export interface BotOptions {
-  /** With the token of a bot account (static_token). */
+  /** Must use static_token with the token of a bot account. */
   config: MattermostConfig;
   /**
-   * The agent of a new conversation, closed when the conversation is. Options become an agent that has the tools of
-   * Mattermost beside its own; an agent is used as it is.
+   * Creates the agent of a new conversation; the bot closes it with the conversation. Options become an agent with the
+   * Mattermost tools added; an agent is used unchanged.
    */
   agent: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
-  /** What the tools of Mattermost may do; `none` leaves them out. Default reader. */
+  /** Profile of the Mattermost tools; `none` leaves them out. Default reader. */
   profile?: Profile | 'none';
-  /** Whose stop sign ends a run: that of whoever asked, or of everybody in the channel. Default asker. */
+  /** Who can stop a run with a stop sign reaction: the user who asked, or everyone in the channel. Default asker. */
   mayStop?: 'asker' | 'everyone';
   /**
-   * Hosts that links and pictures in answers may lead to, beside those people name in their questions: `example.com`,
-   * `*.example.com`, or `*`. Others are shown as text, because Mattermost fetches previews without a click.
+   * Hosts that links and images in answers may point to, in addition to hosts named in questions: `example.com`,
+   * `*.example.com`, or `*`. Other links become text, because Mattermost loads previews without a click.
    */
   allowLinkHosts?: readonly string[];
-  /** The shortest time between two edits of an answer. Default 1,000. */
+  /** Minimum time between two edits of an answer. Default 1,000. */
   editMs?: number;
   log?: Log;
-  /** The token is valid no longer: nothing will be answered any more. */
+  /** Called when the token is no longer valid; the bot stops answering. */
   onRefused?: () => void;
 }
 
@@ -45,26 +45,26 @@ export type MadeAgent = PocketAgent<unknown> | PocketAgentOptions;
 
 export interface ConversationInfo {
   channelId: string;
-  /** The first message of the thread; undefined in a direct channel. */
+  /** First post of the thread; undefined in a direct channel. */
   rootId: string | undefined;
   isDirect: boolean;
-  /** Who began it. */
+  /** The user who started the conversation. */
   username: string;
 }
 
 export interface MattermostBot {
   readonly username: string;
-  /** Stops what runs, tells so in the channels, and leaves. */
+  /** Stops running answers, notes that in their channels, and disconnects. */
   close(): Promise<void>;
 }
 
 const STOP_SIGNS = ['octagonal_sign', 'stop_sign', '🛑'];
-const MOST_CONVERSATIONS = 500;
-const FORGOTTEN_MS = 3_600_000;
-const MOST_SEEN = 5000;
-const CLOSING_MS = 10_000;
-/** How long a post is tried to be read; the posts after it in its channel wait. */
-const READING_MS = 3_600_000;
+const MAX_CONVERSATIONS = 500;
+const IDLE_CONVERSATION_MS = 3_600_000;
+const MAX_SEEN_POSTS = 5000;
+const CLOSE_TIMEOUT_MS = 10_000;
+/** How long reading a post is retried; later posts of the channel wait. */
+const POST_RETRY_MS = 3_600_000;
 
 export async function createMattermostBot(options: BotOptions): Promise<MattermostBot> {
   const config = withCheckedLists(options.config);
@@ -77,18 +77,18 @@ export async function createMattermostBot(options: BotOptions): Promise<Mattermo
   const pool = new HttpPool(config);
   const closing = new AbortController();
   let bot: Bot | undefined;
-  const caller = new Caller({
+  const account = new Account({
     config,
     pool,
     token,
     log,
     signal: closing.signal,
-    onRefused: () => void bot?.checkToken(),
+    onTokenRejected: () => void bot?.checkToken(),
   });
-  const context = caller.context(closing.signal, () => {});
+  const context = account.context(closing.signal, () => {});
   try {
     const { id, username } = await context.names.me();
-    const since = (await lastPostTime(context.api)) + 1;
+    const since = (await latestPostTime(context.api)) + 1;
     const me = { id, username: username ?? id };
     bot = new Bot({ options, context, pool, closing, log, token, me, since });
     return bot;
@@ -112,17 +112,17 @@ interface BotParts {
 class Bot implements MattermostBot {
   readonly username: string;
   readonly #parts: BotParts;
-  readonly #agents: AgentMaker;
+  readonly #agents: AgentFactory;
   readonly #questions: Questions;
   readonly #socket: MattermostSocket;
   readonly #conversations = new Map<string, Conversation>();
-  /** Posts that were looked at, the oldest first. */
+  /** Ids of processed posts, oldest first. */
   readonly #seen = new Set<string>();
-  /** The posts of each channel are looked at one after the other. */
+  /** By channel: posts are read one after the other. */
   readonly #reading = new Map<string, Promise<void>>();
-  /** The time of the last post that was heard of; others of the same millisecond may not have been. */
+  /** Time of the last known post; other posts of the same millisecond may be missing. */
   #since: number;
-  /** What was said from then on may have been missed. */
+  /** Posts from this time on may have been missed. */
   #missedSince: number | undefined;
   #isCatchingUp = false;
   #isChecking = false;
@@ -134,41 +134,41 @@ class Bot implements MattermostBot {
     this.#parts = parts;
     this.username = me.username;
     this.#since = since;
-    this.#agents = new AgentMaker(options, log);
+    this.#agents = new AgentFactory(options, log);
     this.#questions = new Questions(context, me);
     this.#socket = new MattermostSocket({
       config: options.config,
       token,
       log,
-      onEvent: (event) => this.#hear(event),
+      onEvent: (event) => this.#handleEvent(event),
       onGap: () => {
         this.#missedSince ??= this.#since;
         void this.#catchUp();
       },
       isTokenValid: () => this.#isTokenValid(),
-      onRefused: () => this.#refuse(),
+      onTokenRejected: () => this.#handleInvalidToken(),
     });
   }
 
-  /** After a refusal: a token that is over ends the bot, which Mattermost does not tell an open socket. */
+  /** Stops the bot if its token is no longer valid; Mattermost does not close an open socket in that case. */
   async checkToken(): Promise<void> {
     if (this.#isChecking || this.#isRefused || this.#isClosed) return;
     this.#isChecking = true;
     const isValid = await this.#isTokenValid();
     this.#isChecking = false;
-    if (!isValid) this.#refuse();
+    if (!isValid) this.#handleInvalidToken();
   }
 
   #isTokenValid(): Promise<boolean> {
     return isTokenValid(() => this.#parts.context.api.get('/users/me'));
   }
 
-  #refuse(): void {
+  #handleInvalidToken(): void {
     if (this.#isRefused || this.#isClosed) return;
     this.#isRefused = true;
     this.#socket.close();
     const { log, options } = this.#parts;
-    log.error('bot_refused', { reason: 'the token is not valid any more' });
+    log.error('bot_refused', { reason: 'the token is no longer valid' });
     options.onRefused?.();
   }
 
@@ -178,7 +178,7 @@ class Bot implements MattermostBot {
     this.#socket.close();
     const conversations = [...this.#conversations.values()];
     this.#conversations.clear();
-    const late = setTimeout(() => closing.abort(), CLOSING_MS);
+    const late = setTimeout(() => closing.abort(), CLOSE_TIMEOUT_MS);
     await Promise.allSettled(conversations.map((conversation) => conversation.close()));
     clearTimeout(late);
     closing.abort();
@@ -186,38 +186,38 @@ class Bot implements MattermostBot {
     pool.close();
   }
 
-  #hear({ event, data }: SocketEvent): void {
+  #handleEvent({ event, data }: SocketEvent): void {
     if (event === 'posted') {
       const post = parseObject(data.post);
-      if (typeof post?.id === 'string') this.#take({ ...post, id: post.id });
+      if (typeof post?.id === 'string') this.#queuePost({ ...post, id: post.id });
     } else if (event === 'reaction_added') this.#stop(parseObject(data.reaction));
   }
 
-  #take(post: PostRecord): void {
+  #queuePost(post: PostRecord): void {
     this.#since = Math.max(this.#since, post.create_at ?? 0);
     if (this.#seen.has(post.id)) return;
     this.#seen.add(post.id);
-    if (this.#seen.size > MOST_SEEN) this.#seen.delete(this.#seen.values().next().value ?? '');
+    if (this.#seen.size > MAX_SEEN_POSTS) this.#seen.delete(this.#seen.values().next().value ?? '');
     const channel = post.channel_id ?? '';
-    const reading = (this.#reading.get(channel) ?? Promise.resolve()).then(() => this.#read(post));
+    const reading = (this.#reading.get(channel) ?? Promise.resolve()).then(() => this.#readPost(post));
     this.#reading.set(channel, reading);
     void reading.then(() => {
       if (this.#reading.get(channel) === reading) this.#reading.delete(channel);
     });
   }
 
-  async #read(post: PostRecord): Promise<void> {
+  async #readPost(post: PostRecord): Promise<void> {
     const { log, closing, options } = this.#parts;
-    const latest = Date.now() + READING_MS;
+    const deadline = Date.now() + POST_RETRY_MS;
     for (let attempt = 0; !this.#isClosed; attempt++) {
       try {
         const question = await this.#questions.read(post);
-        if (question && !this.#isClosed) this.#conversationOf(question).ask(question);
+        if (question && !this.#isClosed) this.#conversationFor(question).ask(question);
         return;
       } catch (error) {
         log.warning('post_not_read', { post_id: post.id, error: errorText(error).slice(0, 200) });
-        if (!isPassing(error) || Date.now() > latest) return;
-        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // closing ends the loop
+        if (!isTransient(error) || Date.now() > deadline) return;
+        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // rejects when the bot closes, which ends the loop
       }
     }
   }
@@ -238,21 +238,21 @@ class Bot implements MattermostBot {
       const since = this.#missedSince;
       this.#missedSince = undefined;
       try {
-        for (const post of await postsFrom(context.api, since)) this.#take(post);
+        for (const post of await postsSince(context.api, since)) this.#queuePost(post);
       } catch (error) {
         if (this.#isRefused) break;
         this.#missedSince = since;
         log.warning('catch_up_failed', { code: isMattermostError(error) ? error.code : 'UNEXPECTED' });
-        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // closing ends the loop
+        await delay(backoff(attempt, options.config.backoffMs), closing.signal).catch(() => {}); // rejects when the bot closes, which ends the loop
       }
     }
     this.#isCatchingUp = false;
   }
 
-  #conversationOf(question: Question): Conversation {
-    const known = this.#conversations.get(question.conversation);
-    if (known) return known;
-    this.#forget();
+  #conversationFor(question: Question): Conversation {
+    const existing = this.#conversations.get(question.conversation);
+    if (existing) return existing;
+    this.#closeIdleConversations();
     const { context, log, closing, options, me } = this.#parts;
     const { editMs = 1000, mayStop = 'asker', allowLinkHosts = [] } = options;
     const conversation = new Conversation({
@@ -263,7 +263,7 @@ class Bot implements MattermostBot {
       signal: closing.signal,
       linkHosts: new LinkHosts(allowLinkHosts, options.config.url),
       makeAgent: ({ channelId, isDirect, rootId, username }) =>
-        this.#agents.make({ channelId, isDirect, username, rootId: isDirect ? undefined : rootId }),
+        this.#agents.create({ channelId, isDirect, username, rootId: isDirect ? undefined : rootId }),
       typing: ({ channelId, rootId }) => this.#socket.send('user_typing', { channel_id: channelId, parent_id: rootId }),
       mayStop: ({ userId }, stopper) => stopper !== me.id && (mayStop === 'everyone' || stopper === userId),
     });
@@ -271,13 +271,13 @@ class Bot implements MattermostBot {
     return conversation;
   }
 
-  /** Conversations nobody goes on with; their threads can be read again when somebody does. */
-  #forget(): void {
+  /** Closes idle conversations; the bot reads the thread again when a conversation continues. */
+  #closeIdleConversations(): void {
     const idle = [...this.#conversations].filter(([, { isIdle }]) => isIdle);
     idle.sort(([, one], [, other]) => one.lastUsed - other.lastUsed);
     for (const [key, conversation] of idle) {
-      const isOld = Date.now() - conversation.lastUsed > FORGOTTEN_MS;
-      if (!isOld && this.#conversations.size < MOST_CONVERSATIONS) return;
+      const isExpired = Date.now() - conversation.lastUsed > IDLE_CONVERSATION_MS;
+      if (!isExpired && this.#conversations.size < MAX_CONVERSATIONS) return;
       this.#conversations.delete(key);
       conversation.close().catch((error) => this.#parts.log.warning('close_failed', { error: errorText(error) }));
     }

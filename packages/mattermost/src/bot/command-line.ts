@@ -1,4 +1,4 @@
-// The arguments of the command mattermost-bot, and the environment it runs in.
+// Arguments and environment of the command mattermost-bot.
 import { parseArgs } from 'node:util';
 import { type Capability, capabilities, type Profile, profiles } from '../base/access.ts';
 import { errorText, MattermostError } from '../base/errors.ts';
@@ -11,17 +11,18 @@ export const HELP = `Usage: mattermost-bot [options]
 
 An agent that answers mentions, direct messages and replies in its threads.
 
-  --agent <file>    JSON with agentConfig, mcpServers, tools, access and limits
-  --model <name>    the model, such as anthropic/claude-sonnet-5 (goes before that of the file)
-  --profile <name>  what its Mattermost tools may do: reader (default), writer, manager, admin or none
-  --default-capability <name>  what tools of folders can do whose manifest does not say: read, write, create or delete
-  --stop <who>      whose stop sign counts: asker (default) or everyone
-  --allow-link-hosts <hosts>  hosts its links may lead to, beside those people name: example.com,*.example.com or *
+  --agent <file>    JSON file with agentConfig, mcpServers, tools, access and limits
+  --model <name>    model, such as anthropic/claude-sonnet-5; overrides the file
+  --profile <name>  profile of its Mattermost tools: reader (default), writer, manager, admin or none
+  --default-capability <name>  capability of tools whose manifest declares none: read, write, create or delete
+  --stop <who>      who can stop an answer with a stop sign: asker (default) or everyone
+  --allow-link-hosts <hosts>  hosts that links may point to, besides those named in questions:
+                    example.com,*.example.com or *
   --version         print the version
-  --help            print this
+  --help            print this help
 
-Needs MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account), from the environment or a .env file in this folder.
-Each option can be set there, too: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
+Requires MATTERMOST_URL and MATTERMOST_TOKEN (of a bot account) in the environment or in a .env file in this folder.
+Each option can also be set there: MATTERMOST_BOT_AGENT, _MODEL, _PROFILE, _STOP,
 _ALLOW_LINK_HOSTS, _DEFAULT_CAPABILITY.
 `;
 
@@ -30,7 +31,7 @@ export interface BotCommand {
   agentFile: string | undefined;
   model: string | undefined;
   profile: Profile | 'none';
-  /** Of tools in folders whose manifest names none. */
+  /** For tools whose manifest does not declare a capability. */
   defaultCapability: Capability | undefined;
   mayStop: 'asker' | 'everyone';
   allowLinkHosts: string[];

@@ -1,7 +1,7 @@
-// One conversation: an agent that remembers it, and its questions, answered one after the other.
+// One conversation: an agent with its history, and a queue of questions answered one after the other.
 import { randomUUID } from 'node:crypto';
 import type { PocketAgent } from 'pocket-agent';
-import type { ToolContext } from '../account/caller.ts';
+import type { ToolContext } from '../account/account.ts';
 import { errorText } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { AnswerPost } from './answer-post.ts';
@@ -15,12 +15,12 @@ export interface ConversationOptions {
   log: Log;
   editMs: number;
   makeAgent(question: Question): Promise<PocketAgent<unknown>>;
-  /** Shows to others that an answer is being written. */
+  /** Shows the typing indicator. */
   typing(question: Question): void;
   mayStop(question: Question, userId: string): boolean;
-  /** Hosts that links in answers may lead to. */
+  /** Hosts that links in answers may point to. */
   linkHosts: LinkHosts;
-  /** Aborted when nothing more may be sent. */
+  /** Aborted when nothing more can be sent. */
   signal: AbortSignal;
 }
 
@@ -30,12 +30,12 @@ interface Run {
   abort: AbortController;
 }
 
-const TYPING_MS = 4000;
-const MOST_WAITING = 20;
+const TYPING_INTERVAL_MS = 4000;
+const MAX_QUEUED = 20;
 
 export class Conversation {
   readonly #options: ConversationOptions;
-  readonly #waiting: Question[] = [];
+  readonly #queue: Question[] = [];
   #agent: PocketAgent<unknown> | undefined;
   #run: Run | undefined;
   #working: Promise<void> | undefined;
@@ -53,15 +53,15 @@ export class Conversation {
   ask(question: Question): void {
     if (this.#isClosed) return;
     this.lastUsed = Date.now();
-    if (this.#waiting.length >= MOST_WAITING) {
-      this.#options.log.warning('question_dropped', { post_id: question.postId, waiting: MOST_WAITING });
+    if (this.#queue.length >= MAX_QUEUED) {
+      this.#options.log.warning('question_dropped', { post_id: question.postId, waiting: MAX_QUEUED });
       return;
     }
-    this.#waiting.push(question);
+    this.#queue.push(question);
     this.#working ??= this.#work();
   }
 
-  /** Whether the message belongs to what is being answered. */
+  /** Whether the post is the current question or part of its answer. */
   isAbout(postId: string): boolean {
     return this.#run?.question.postId === postId || this.#run?.answer.has(postId) === true;
   }
@@ -73,21 +73,21 @@ export class Conversation {
     else this.#options.log.debug('stop_refused', { post_id: run.question.postId, user_id: userId });
   }
 
-  /** Ends what runs, and waits until that has been told. */
+  /** Stops the current answer and waits until its post says so. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#waiting.length = 0;
+    this.#queue.length = 0;
     this.#run?.abort.abort();
     await this.#working;
     await this.#agent?.close();
   }
 
   async #work(): Promise<void> {
-    for (let question = this.#waiting.shift(); question; question = this.#waiting.shift()) {
+    for (let question = this.#queue.shift(); question; question = this.#queue.shift()) {
       try {
         await this.#answer(question);
       } catch (error) {
-        this.#options.log.error('answer_failed', { post_id: question.postId, ...factsOf(error) });
+        this.#options.log.error('answer_failed', { post_id: question.postId, ...errorFields(error) });
       }
       this.lastUsed = Date.now();
     }
@@ -98,49 +98,49 @@ export class Conversation {
     const { context, log, editMs, signal, typing, linkHosts } = this.#options;
     const { channelId, rootId, postId: questionId } = question;
     const { api, config } = context;
-    const place = { channelId, rootId, questionId, pendingId: randomUUID() };
-    linkHosts.learn(question.text);
+    const target = { channelId, rootId, questionId, pendingId: randomUUID() };
+    linkHosts.allowHostsIn(question.text);
     const allowsLink = (url: URL) => linkHosts.allows(url);
-    const answer = new AnswerPost({ api, log, ...place, editMs, backoffMs: config.backoffMs, signal, allowsLink });
+    const answer = new AnswerPost({ api, log, ...target, editMs, backoffMs: config.backoffMs, signal, allowsLink });
     const abort = new AbortController();
     this.#run = { question, answer, abort };
     const text = new RunText();
     typing(question);
-    const stillTyping = setInterval(() => typing(question), TYPING_MS);
+    const stillTyping = setInterval(() => typing(question), TYPING_INTERVAL_MS);
     try {
-      const result = await this.#ask(question, abort.signal, text, answer);
-      await answer.finish(text.said || (typeof result === 'string' && result.trim()) || '*(no answer)*');
+      const result = await this.#runAgent(question, abort.signal, text, answer);
+      await answer.finish(text.answer || (typeof result === 'string' && result.trim()) || '*(no answer)*');
     } catch (error) {
-      if (!abort.signal.aborted) log.error('run_failed', { post_id: question.postId, ...factsOf(error) });
+      if (!abort.signal.aborted) log.error('run_failed', { post_id: question.postId, ...errorFields(error) });
       const note = abort.signal.aborted ? '*(stopped)*' : `:warning: Sorry, that did not work (${codeOf(error)}).`;
-      await answer.finish([text.said, note].filter((part) => part !== '').join('\n\n'));
+      await answer.finish([text.answer, note].filter((part) => part !== '').join('\n\n'));
     } finally {
       clearInterval(stillTyping);
       this.#run = undefined;
     }
   }
 
-  async #ask(question: Question, signal: AbortSignal, text: RunText, answer: AnswerPost): Promise<unknown> {
+  async #runAgent(question: Question, signal: AbortSignal, text: RunText, answer: AnswerPost): Promise<unknown> {
     const { questions, makeAgent } = this.#options;
     const earlier = this.#agent ? '' : await questions.earlier(question);
     this.#agent ??= await makeAgent(question);
-    const asked = `${question.username}: ${question.text}`;
+    const message = `${question.username}: ${question.text}`;
     signal.throwIfAborted();
-    return this.#agent.run(earlier === '' ? asked : `Said before:\n${earlier}\n\nNow:\n${asked}`, {
+    return this.#agent.run(earlier === '' ? message : `Earlier messages:\n${earlier}\n\nNew message:\n${message}`, {
       signal,
       streaming: true,
       onEvent: (event) => {
-        if (text.take(event) && text.shown !== '') answer.show(text.shown);
+        if (text.handle(event) && text.progress !== '') answer.show(text.progress);
       },
     });
   }
 }
 
-function factsOf(error: unknown): { code: string; error: string } {
+function errorFields(error: unknown): { code: string; error: string } {
   return { code: codeOf(error), error: errorText(error).slice(0, 500) };
 }
 
-/** What people in a channel may know of an error; its text may hold what is none of their business. */
+/** Channels see only the code of an error, because its message may contain private data. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'UNEXPECTED';
 }

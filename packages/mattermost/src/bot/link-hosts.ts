@@ -1,10 +1,10 @@
-// Which hosts links in answers may lead to: those that people named themselves, and those the operator allows.
+// Hosts that links in answers may point to: hosts named in questions and hosts allowed by the operator.
 import { MattermostError } from '../base/errors.ts';
 
 const HOST = /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{1,63}|localhost/gi;
 const ALLOWED = /^(?:\*|(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*)$/i;
-const MOST_HOSTS = 500;
-/** Places in Mattermost itself; other addresses of it may fetch what their query names. */
+const MAX_HOSTS = 500;
+/** Messages and channels of Mattermost; other paths may fetch a URL given in their query. */
 const OWN_PATH = /^\/[a-z0-9_-]+\/(?:pl|channels|messages)\/@?[\w.-]+\/?$/;
 
 export function isLinkHost(text: string): boolean {
@@ -15,9 +15,9 @@ export function checkLinkHosts(hosts: readonly string[]): void {
   if (!Array.isArray(hosts)) {
     throw new MattermostError('CONFIG_INVALID', 'allowLinkHosts must be a list of hosts, such as ["example.com"].');
   }
-  for (const given of hosts) {
-    if (isLinkHost(given)) continue;
-    const text = `allowLinkHosts: "${given}" is not a host: write example.com, *.example.com for all below it, or * for all.`;
+  for (const host of hosts) {
+    if (isLinkHost(host)) continue;
+    const text = `allowLinkHosts: "${host}" is not a host: use example.com, *.example.com for its subdomains, or * for all hosts.`;
     throw new MattermostError('CONFIG_INVALID', text);
   }
 }
@@ -27,25 +27,25 @@ export class LinkHosts {
   readonly #own: URL;
   readonly #named = new Set<string>();
 
-  /** `mattermost` is the address of the server, whose messages and channels may always be linked. */
+  /** Messages and channels of the server `mattermost` can always be linked. */
   constructor(allowed: readonly string[], mattermost: string) {
     this.#allowed = allowed.map((host) => host.toLowerCase());
     this.#own = new URL(mattermost);
   }
 
-  /** What a person wrote. */
-  learn(text: string): void {
+  /** Allows the hosts named in the text of a user. */
+  allowHostsIn(text: string): void {
     for (const [host] of text.matchAll(HOST)) {
-      if (this.#named.size < MOST_HOSTS) this.#named.add(bare(host.toLowerCase()));
+      if (this.#named.size < MAX_HOSTS) this.#named.add(withoutWww(host.toLowerCase()));
     }
   }
 
   allows(url: URL): boolean {
-    const host = bare(url.hostname);
+    const host = withoutWww(url.hostname);
     if (this.#named.has(host) || this.#isOwn(url)) return true;
     return this.#allowed.some((entry) => {
       if (entry === '*') return true;
-      return entry.startsWith('*.') ? host.endsWith(entry.slice(1)) : host === bare(entry);
+      return entry.startsWith('*.') ? host.endsWith(entry.slice(1)) : host === withoutWww(entry);
     });
   }
 
@@ -60,6 +60,6 @@ export class LinkHosts {
   }
 }
 
-function bare(host: string): string {
+function withoutWww(host: string): string {
   return host.replace(/^www\./, '');
 }

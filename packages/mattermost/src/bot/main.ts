@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command mattermost-bot. On a Node that is too old nothing else could even be loaded.
+// The command mattermost-bot. Checks the Node version first, because older versions cannot load the rest.
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {

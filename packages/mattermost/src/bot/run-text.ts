@@ -1,16 +1,16 @@
-// What a run has said so far and what it is doing, put together from its events.
+// The text of an answer and the tools that are running, collected from the events of a run.
 import type { AgentEvent } from 'pocket-agent';
 
 export class RunText {
-  /** The text of each step that is over. */
+  /** Texts of finished steps. */
   readonly #steps: string[] = [];
-  /** The step that is being said. */
+  /** Text of the current step. */
   #current = '';
-  /** Tools at work, by call. */
+  /** Names of running tools by call id. */
   readonly #tools = new Map<string, string>();
 
-  /** Whether there is something new to show. */
-  take({ type, data, meta }: AgentEvent): boolean {
+  /** Returns true if the text or the list of tools changed. */
+  handle({ type, data, meta }: AgentEvent): boolean {
     if (type === 'tool_call') this.#tools.set(data.id, data.name);
     else if (type === 'tool_result') this.#tools.delete(data.toolCallId);
     else if (meta.isSubAgent) return false;
@@ -23,17 +23,17 @@ export class RunText {
     return true;
   }
 
-  get said(): string {
+  get answer(): string {
     return [...this.#steps, this.#current]
       .map((step) => step.trim())
       .filter((step) => step !== '')
       .join('\n\n');
   }
 
-  /** With the tools that run at the moment. */
-  get shown(): string {
+  /** The answer so far, with the running tools. */
+  get progress(): string {
     const names = [...new Set(this.#tools.values())].map((name) => `\`${name.replaceAll('`', '')}\``);
-    return [this.said, names.length > 0 ? `:hourglass_flowing_sand: ${names.join(', ')} …` : '']
+    return [this.answer, names.length > 0 ? `:hourglass_flowing_sand: ${names.join(', ')} …` : '']
       .filter((part) => part !== '')
       .join('\n\n');
   }

@@ -1,10 +1,10 @@
-// Runs the bot of the command until the process is told to stop.
+// Runs the bot of the command until the process gets a signal.
 import { once } from 'node:events';
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
 import { errorText, MattermostError } from '../base/errors.ts';
 import { createLog } from '../base/log.ts';
+import { loadPocketAgent, MattermostTools } from './agent-factory.ts';
 import { readAgentOptions } from './agent-file.ts';
-import { loadPocketAgent, MattermostTools } from './agent-maker.ts';
 import { createMattermostBot } from './bot.ts';
 import type { BotCommand } from './command-line.ts';
 
@@ -18,31 +18,31 @@ export async function runBot({
   allowLinkHosts,
 }: BotCommand): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
-  // a promise that a tool forgot is no reason to end the conversations of everybody else
+  // an unhandled rejection in a tool must not end all conversations
   process.on('unhandledRejection', (error) => {
-    log.error('promise_forgotten', { error: error instanceof Error ? error.name : typeof error });
-    log.debug('promise_forgotten', { reason: errorText(error) });
+    log.error('unhandled_rejection', { error: error instanceof Error ? error.name : typeof error });
+    log.debug('unhandled_rejection', { reason: errorText(error) });
   });
   const options = await readAgentOptions({ file: agentFile, model, defaultCapability });
   const tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
-  // one agent holds the connections; each conversation has one of the same making
-  const agent = await makeAgent(options, tools);
-  const refused = Promise.withResolvers<never>();
+  // this agent owns the MCP connections; each conversation uses a fork of it
+  const agent = await createAgent(options, tools);
+  const tokenRejected = Promise.withResolvers<never>();
   try {
     const bot = await createMattermostBot({
       config,
       mayStop,
       allowLinkHosts,
       log,
-      profile: 'none', // the agent has them already
+      profile: 'none', // the agent already has the tools
       agent: () => agent.fork(),
       onRefused: () =>
-        refused.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is valid no longer.')),
+        tokenRejected.reject(new MattermostError('AUTHENTICATION_FAILED', 'MATTERMOST_TOKEN is no longer valid.')),
     });
     log.info('listening', { username: bot.username, profile });
     const stop = ['SIGTERM', 'SIGINT', 'SIGHUP'].map((signal) => once(process, signal));
     try {
-      await Promise.race([...stop, refused.promise]);
+      await Promise.race([...stop, tokenRejected.promise]);
       log.info('stopping');
     } finally {
       await bot.close();
@@ -53,8 +53,8 @@ export async function runBot({
   }
 }
 
-/** With a model that can be used: nobody should learn from an unanswered question that a key is missing. */
-async function makeAgent(options: PocketAgentOptions, tools: MattermostTools | undefined): Promise<PocketAgent> {
+/** Resolves the model first, so that a missing package or key is reported at startup. */
+async function createAgent(options: PocketAgentOptions, tools: MattermostTools | undefined): Promise<PocketAgent> {
   const { PocketAgent, resolveModel } = await loadPocketAgent();
   try {
     const { llmModel, modelSettings } = options.agentConfig;

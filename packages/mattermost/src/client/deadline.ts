@@ -1,4 +1,4 @@
-// Waiting that ends: one signal for a caller who may give up and for the time a request may take.
+// Deadlines and delays that end when the caller aborts.
 import { MattermostError } from '../base/errors.ts';
 
 export interface Deadline {
@@ -9,7 +9,7 @@ export interface Deadline {
 interface DeadlineOptions {
   caller: AbortSignal;
   timeoutMs: number;
-  /** For the text of the error. */
+  /** What is being done, for the error message. */
   what: string;
 }
 
@@ -32,7 +32,7 @@ export function startDeadline({ caller, timeoutMs, what }: DeadlineOptions): Dea
   };
 }
 
-/** Rejects as soon as the caller gives up. */
+/** Rejects as soon as the caller aborts. */
 export function delay(ms: number, caller: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const giveUp = () => {

@@ -1,4 +1,4 @@
-// One exchange over HTTP: a kept-alive connection, a place among those in flight, and a deadline for the whole answer.
+// HTTP exchanges with Mattermost: keep-alive connections, a limit on concurrent requests, and a deadline per response.
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 import type { Readable } from 'node:stream';
@@ -9,16 +9,16 @@ import type { MattermostConfig } from '../config/config.ts';
 import { startDeadline } from './deadline.ts';
 import { Semaphore } from './semaphore.ts';
 
-export interface Outgoing {
+export interface OutgoingRequest {
   method: string;
-  /** Below the address of Mattermost, with its query. */
+  /** Relative to the Mattermost URL, query included. */
   path: string;
   headers: Readonly<Record<string, string>>;
-  /** A stream is made anew for every attempt. */
+  /** A function opens a new stream for every attempt. */
   body?: Buffer | (() => Readable) | undefined;
-  /** For the answer. */
+  /** For the complete response. */
   timeoutMs: number;
-  /** Who has no connection by then is not sent. Default `timeoutMs`. */
+  /** How long to wait for a free connection; the request is not sent afterwards. Default `timeoutMs`. */
   sendWithinMs?: number;
   signal: AbortSignal;
 }
@@ -33,13 +33,13 @@ type PoolConfig = Pick<MattermostConfig, 'url' | 'maxConnections' | 'keepAliveMs
 export class HttpPool {
   readonly #base: URL;
   readonly #agent: Agent;
-  readonly #places: Semaphore;
+  readonly #slots: Semaphore;
   readonly #request: typeof requestHttp;
   #isClosed = false;
 
   constructor({ url, maxConnections, keepAliveMs, verifyTls, extraCaCerts }: PoolConfig) {
     this.#base = new URL(`${url}/`);
-    this.#places = new Semaphore(maxConnections);
+    this.#slots = new Semaphore(maxConnections);
     const options = { keepAlive: true, timeout: keepAliveMs };
     const isSecure = this.#base.protocol === 'https:';
     this.#request = isSecure ? requestHttps : requestHttp;
@@ -47,10 +47,13 @@ export class HttpPool {
     this.#agent = isSecure ? new SecureAgent({ ...options, ...ca, rejectUnauthorized: verifyTls }) : new Agent(options);
   }
 
-  async exchange<Result>(outgoing: Outgoing, read: (response: IncomingMessage) => Promise<Result>): Promise<Result> {
+  async exchange<Result>(
+    outgoing: OutgoingRequest,
+    read: (response: IncomingMessage) => Promise<Result>,
+  ): Promise<Result> {
     const { signal, timeoutMs } = outgoing;
     const what = `${outgoing.method} ${outgoing.path.split('?', 1)[0]}`;
-    const leave = await this.#enter(outgoing, what);
+    const release = await this.#acquireSlot(outgoing, what);
     const deadline = startDeadline({ caller: signal, timeoutMs, what });
     try {
       if (this.#isClosed) throw new MattermostError('ABORTED', 'The server is closing.');
@@ -58,16 +61,16 @@ export class HttpPool {
       try {
         return await read(response);
       } finally {
-        // what is not wanted to its end, or was answered before its end, is cut off
+        // close the connection unless both bodies were transferred completely
         if (!response.readableEnded || !request.writableFinished) request.destroy();
       }
     } catch (error) {
-      // an abort shows as whatever the socket says about it
+      // after an abort the socket reports an error of its own
       if (deadline.signal.aborted) throw deadline.signal.reason;
       throw error;
     } finally {
       deadline.release();
-      leave();
+      release();
     }
   }
 
@@ -76,33 +79,36 @@ export class HttpPool {
     this.#agent.destroy();
   }
 
-  async #enter({ signal, timeoutMs, sendWithinMs = timeoutMs }: Outgoing, what: string): Promise<() => void> {
+  async #acquireSlot(
+    { signal, timeoutMs, sendWithinMs = timeoutMs }: OutgoingRequest,
+    what: string,
+  ): Promise<() => void> {
     const deadline = startDeadline({ caller: signal, timeoutMs: sendWithinMs, what });
     try {
-      return await this.#places.enter(deadline.signal);
+      return await this.#slots.acquire(deadline.signal);
     } catch (error) {
       if (!isMattermostError(error, 'TIMEOUT')) throw error;
-      const text = `All connections to Mattermost are in use (MATTERMOST_MAX_CONNECTIONS), so nothing was sent (${what}); try again later.`;
+      const text = `All connections to Mattermost are in use (MATTERMOST_MAX_CONNECTIONS), so the request was not sent (${what}); try again later.`;
       throw new MattermostError('UNREACHABLE', text);
     } finally {
       deadline.release();
     }
   }
 
-  #send({ method, path, headers, body }: Outgoing, signal: AbortSignal): Promise<Exchange> {
+  #send({ method, path, headers, body }: OutgoingRequest, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve, reject) => {
       const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}${path}`, this.#base);
       const request = this.#request(url, { method, headers, agent: this.#agent, signal });
-      let isAnswered = false;
+      let hasResponse = false;
       request.once('response', (response) => {
-        isAnswered = true;
+        hasResponse = true;
         resolve({ request, response });
       });
       request.on('error', reject);
       if (typeof body === 'function') {
         pipeline(body(), request).catch((error) => {
-          // who answers before the end of a file has refused it, and the answer says why
-          if (isAnswered) return;
+          // a response before the end of the upload is a refusal and says why
+          if (hasResponse) return;
           reject(error);
           request.destroy();
         });

@@ -1,4 +1,4 @@
-// A form with fields and one file, as a stream whose length is known beforehand.
+// A multipart form with fields and one file, streamed with a known length.
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 
@@ -6,7 +6,7 @@ export interface MultipartFile {
   field: string;
   filename: string;
   size: number;
-  /** The bytes, from the start, for every attempt. */
+  /** Opens the file from the start; called once per attempt. */
   open(): AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
@@ -38,7 +38,7 @@ async function* concat(head: Buffer, file: MultipartFile, tail: Buffer): AsyncGe
   yield tail;
 }
 
-/** As browsers do it: the three characters that would end the name. */
+/** Escapes the characters that would end the name, as browsers do. */
 function escapeName(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }

@@ -1,4 +1,4 @@
-// What Mattermost sends, as far as we read it. Fields may be missing or null, by version and settings; more may come.
+// The fields of Mattermost records that this package reads. Depending on version and settings a field may be missing or null.
 
 type Maybe<Value> = Value | null | undefined;
 
@@ -96,7 +96,7 @@ export interface PostRecord {
   }>;
 }
 
-/** What a link in a message shows; a link to another message brings that message along. */
+/** The preview of a link in a message. A permalink embeds the linked message. */
 export interface EmbedRecord {
   type?: Maybe<string>;
   data?: Maybe<{ post?: Maybe<PostRecord> }>;

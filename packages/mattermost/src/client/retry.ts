@@ -1,56 +1,56 @@
-// Which failed request may be sent again, and after how long.
+// Which failed requests may be retried, and after how long.
 
-/** `read` changes nothing; `idempotent` comes to the same when sent twice; `once` must not be sent twice. */
-export type Safety = 'read' | 'idempotent' | 'once';
+/** `read` changes nothing; `idempotent` has the same effect when sent twice; `once` must not be sent twice. */
+export type RetrySafety = 'read' | 'idempotent' | 'once';
 
 const BUSY = [502, 503, 504];
-/** The connection was never made, so nothing can have arrived. */
-const NEVER_ARRIVED = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
-const BROKEN = [...NEVER_ARRIVED, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'UND_ERR_SOCKET'];
+/** The connection was never established, so the request was not sent. */
+const NEVER_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
+const BROKEN = [...NEVER_SENT, 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'UND_ERR_SOCKET'];
 
-export function mayRepeatStatus(status: number, safety: Safety): boolean {
-  // a rate limit refuses before anything is done
+export function canRetryStatus(status: number, safety: RetrySafety): boolean {
+  // a rate-limited request was not executed
   if (status === 429) return true;
   return (safety !== 'once' && BUSY.includes(status)) || (safety === 'read' && status === 500);
 }
 
-export function mayRepeatFault(error: unknown, safety: Safety | 'deduplicated'): boolean {
-  const code = faultCode(error);
-  const anyFault = safety === 'read' || safety === 'deduplicated';
-  return code !== undefined && (anyFault ? BROKEN : NEVER_ARRIVED).includes(code);
+export function canRetryFault(error: unknown, safety: RetrySafety | 'deduplicated'): boolean {
+  const code = networkErrorCode(error);
+  const anyError = safety === 'read' || safety === 'deduplicated';
+  return code !== undefined && (anyError ? BROKEN : NEVER_SENT).includes(code);
 }
 
-/** True for any fault of the network, whether or not it may be repeated; not for a mistake of the program. */
-export function isNetworkFault(error: unknown): boolean {
-  return faultCode(error) !== undefined;
+/** True for every network error, whether or not it may be retried; false for programming errors. */
+export function isNetworkError(error: unknown): boolean {
+  return networkErrorCode(error) !== undefined;
 }
 
-export function isCertificateFault(error: unknown): boolean {
-  return /CERT|SIGNATURE|ISSUER/.test(faultCode(error) ?? '');
+export function isCertificateError(error: unknown): boolean {
+  return /CERT|SIGNATURE|ISSUER/.test(networkErrorCode(error) ?? '');
 }
 
-export function neverArrived(error: unknown): boolean {
-  return NEVER_ARRIVED.includes(faultCode(error) ?? '');
+export function wasNeverSent(error: unknown): boolean {
+  return NEVER_SENT.includes(networkErrorCode(error) ?? '');
 }
 
-function faultCode(error: unknown): string | undefined {
+function networkErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   return /^ERR_(INVALID|HTTP|STREAM|OUT)/.test(error.code) ? undefined : error.code;
 }
 
-/** Seconds or a date, as a wait from now; undefined when there is none to read. */
+/** Parses Retry-After, in seconds or as a date, to milliseconds from now. */
 export function readRetryAfter(header: string | undefined, now = Date.now()): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
-  // a date has the name of a month; Date.parse would take much else for one
+  // HTTP dates contain the name of a month; Date.parse accepts many other strings
   const date = /[a-z]{3}/i.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-const LONGEST_BACKOFF_MS = 10_000;
+const MAX_BACKOFF_MS = 10_000;
 
-/** Doubles with every attempt; the upper half of it is chance, so that many who wait do not come back together. */
+/** Exponential backoff. Half of the delay is random, so that clients do not all retry at the same moment. */
 export function backoff(attempt: number, firstMs: number): number {
-  const full = Math.min(firstMs * 2 ** attempt, LONGEST_BACKOFF_MS);
+  const full = Math.min(firstMs * 2 ** attempt, MAX_BACKOFF_MS);
   return full / 2 + (Math.random() * full) / 2;
 }

@@ -1,4 +1,4 @@
-// At most so many at once; the rest wait in order, and may give up waiting.
+// A semaphore with a first-in, first-out queue; waiting can be aborted.
 
 export class Semaphore {
   #free: number;
@@ -8,16 +8,16 @@ export class Semaphore {
     this.#free = size;
   }
 
-  /** Resolves with what gives the place back; rejects with the signal's reason. */
-  async enter(signal: AbortSignal): Promise<() => void> {
+  /** Resolves with a function that releases the slot; rejects with the signal's reason. */
+  async acquire(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free--;
     else await this.#wait(signal);
-    let isOver = false;
+    let isReleased = false;
     return () => {
-      if (isOver) return;
-      isOver = true;
-      this.#leave();
+      if (isReleased) return;
+      isReleased = true;
+      this.#release();
     };
   }
 
@@ -36,8 +36,8 @@ export class Semaphore {
     });
   }
 
-  /** The place goes to who waited longest. */
-  #leave(): void {
+  /** Passes the slot to the longest waiting caller. */
+  #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
       this.#free++;

@@ -1,4 +1,4 @@
-// One WebSocket to Mattermost that stays open: it says who it is, notices when it is dead, and comes back.
+// A WebSocket to Mattermost that authenticates, detects a dead connection and reconnects.
 import { getCACertificates } from 'node:tls';
 import WebSocket from 'ws';
 import { errorText, isMattermostError } from '../base/errors.ts';
@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { backoff } from './retry.ts';
 
-/** Posts and reactions are JSON in text inside its data. */
+/** In `data`, posts and reactions are JSON strings. */
 export interface SocketEvent {
   event: string;
   data: Readonly<Record<string, unknown>>;
@@ -19,16 +19,16 @@ export interface SocketOptions {
   token: string;
   log: Log;
   onEvent(event: SocketEvent): void;
-  /** Something may have been missed: the socket is new, or numbers are left out. */
+  /** Events may have been missed: the connection is new, or sequence numbers are missing. */
   onGap(): void;
-  /** Whether Mattermost still takes the token; asked when it hangs up without a word. */
+  /** Whether Mattermost still accepts the token; called when a connection closes before the greeting. */
   isTokenValid(): Promise<boolean>;
-  /** The token is valid no longer; the socket does not come back. */
-  onRefused(): void;
+  /** The token is no longer valid; the socket does not reconnect. */
+  onTokenRejected(): void;
 }
 
-const LARGEST_MESSAGE = 8_000_000;
-const GOODBYE_MS = 1000;
+const MAX_PAYLOAD_BYTES = 8_000_000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 export class MattermostSocket {
   readonly #options: SocketOptions;
@@ -36,35 +36,35 @@ export class MattermostSocket {
   #isReady = false;
   #isClosed = false;
   #attempt = 0;
-  /** Number of our next message. */
+  /** Sequence number of our next message. */
   #seq = 1;
-  /** Number of the next event; another one means that some are missing. */
+  /** Expected sequence number of the next event; a different one means that events are missing. */
   #nextEvent = 0;
-  #heard = true;
-  #pinging: NodeJS.Timeout | undefined;
-  #reconnecting: NodeJS.Timeout | undefined;
+  #isAlive = true;
+  #pingTimer: NodeJS.Timeout | undefined;
+  #reconnectTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SocketOptions) {
     this.#options = options;
     this.#connect();
   }
 
-  /** Lost while the connection is: for what is of use only at the moment. */
+  /** Sends a message that may be dropped while disconnected. */
   send(action: string, data: Record<string, unknown> = {}): void {
     if (this.#isReady) this.#write(action, data);
   }
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#reconnecting);
-    clearInterval(this.#pinging);
+    clearTimeout(this.#reconnectTimer);
+    clearInterval(this.#pingTimer);
     const socket = this.#socket;
     if (socket?.readyState !== WebSocket.OPEN) {
       socket?.terminate();
       return;
     }
     socket.close(1000);
-    setTimeout(() => socket.terminate(), GOODBYE_MS).unref();
+    setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
   }
 
   #connect(): void {
@@ -74,7 +74,7 @@ export class MattermostSocket {
     const socket = new WebSocket(address, {
       headers: { authorization: `Bearer ${token}` },
       handshakeTimeout: timeoutMs,
-      maxPayload: LARGEST_MESSAGE,
+      maxPayload: MAX_PAYLOAD_BYTES,
       rejectUnauthorized: verifyTls,
       ...(extraCaCerts === undefined ? {} : { ca: [...getCACertificates('default'), extraCaCerts] }),
     });
@@ -83,23 +83,23 @@ export class MattermostSocket {
     this.#seq = 1;
     let reason = '';
     socket.on('open', () => {
-      this.#heard = true;
-      this.#pinging = setInterval(() => this.#ping(socket), config.pingMs);
-      // a proxy may have dropped the header
+      this.#isAlive = true;
+      this.#pingTimer = setInterval(() => this.#ping(socket), config.pingMs);
+      // a proxy may have removed the authorization header
       this.#write('authentication_challenge', { token });
     });
-    socket.on('message', (data) => this.#hear(String(data)));
+    socket.on('message', (data) => this.#handleMessage(String(data)));
     socket.on('pong', () => {
-      this.#heard = true;
+      this.#isAlive = true;
     });
     socket.on('error', (error) => {
       reason = errorText(error);
     });
-    socket.on('close', (code) => this.#lost(reason || `closed with code ${code}`));
+    socket.on('close', (code) => this.#handleClose(reason || `closed with code ${code}`));
   }
 
-  #hear(line: string): void {
-    this.#heard = true;
+  #handleMessage(line: string): void {
+    this.#isAlive = true;
     const message = parseObject(line);
     if (typeof message?.event !== 'string') return;
     const { event, seq } = message;
@@ -114,34 +114,34 @@ export class MattermostSocket {
     this.#options.onEvent({ event, data: objectOf(message.data), broadcast: objectOf(message.broadcast) });
   }
 
-  /** Silence since the last ping is the silence of the dead; who has not greeted by now will not. */
+  /** Ends a connection that was silent since the last ping or has not sent its greeting. */
   #ping(socket: WebSocket): void {
-    if (!this.#heard || !this.#isReady) {
+    if (!this.#isAlive || !this.#isReady) {
       socket.terminate();
       return;
     }
-    this.#heard = false;
+    this.#isAlive = false;
     this.#write('ping');
   }
 
-  #lost(reason: string): void {
-    clearInterval(this.#pinging);
+  #handleClose(reason: string): void {
+    clearInterval(this.#pingTimer);
     const wasReady = this.#isReady;
     this.#isReady = false;
     if (this.#isClosed) return;
     const { config, log } = this.#options;
     const wait = backoff(this.#attempt++, config.backoffMs);
     log.info('socket_lost', { reason: reason.slice(0, 200), wait_ms: Math.round(wait) });
-    this.#reconnecting = setTimeout(() => void this.#comeBack(wasReady), wait);
+    this.#reconnectTimer = setTimeout(() => void this.#reconnect(wasReady), wait);
   }
 
-  async #comeBack(wasReady: boolean): Promise<void> {
+  async #reconnect(wasReady: boolean): Promise<void> {
     const isValid = wasReady || (await this.#options.isTokenValid());
     if (this.#isClosed) return;
     if (isValid) this.#connect();
     else {
       this.#isClosed = true;
-      this.#options.onRefused();
+      this.#options.onTokenRejected();
     }
   }
 
@@ -151,10 +151,10 @@ export class MattermostSocket {
   }
 }
 
-/** Only Mattermost's own word ends a token; an outage does not. */
-export async function isTokenValid(ask: () => Promise<unknown>): Promise<boolean> {
+/** False only if Mattermost itself rejects the token; an outage says nothing about it. */
+export async function isTokenValid(request: () => Promise<unknown>): Promise<boolean> {
   try {
-    await ask();
+    await request();
     return true;
   } catch (error) {
     return !isMattermostError(error, 'AUTHENTICATION_FAILED');

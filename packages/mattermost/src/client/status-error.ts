@@ -1,26 +1,26 @@
-// What an answer that is no success comes to: the classes of text that agents know, and what to do next.
+// Converts an HTTP error response to a MattermostError that tells an agent what to do next.
 import { MattermostError } from '../base/errors.ts';
 
-const LONGEST_MESSAGE = 500;
+const MAX_MESSAGE_LENGTH = 500;
 
-interface Refusal {
+interface ErrorResponse {
   status: number;
   body: Buffer;
   location: string | undefined;
   retryAfterMs: number | undefined;
 }
 
-export function statusError({ status, body, location, retryAfterMs }: Refusal): MattermostError {
-  const { message, errorId } = readRefusal(body);
+export function statusError({ status, body, location, retryAfterMs }: ErrorResponse): MattermostError {
+  const { message, errorId } = readErrorBody(body);
   const suffix = `(status=${status}${errorId ? ` error_id=${errorId}` : ''})`;
   const said = (title: string) => `${title}${message ? `: ${message}` : ''} ${suffix}`;
   const options = { status, errorId };
   if (status === 401) {
-    const text = `${said('Authentication failed')}. The token is invalid or expired: stop, and have the configuration fixed.`;
+    const text = `${said('Authentication failed')}. The token is invalid or expired: stop and ask for the configuration to be fixed.`;
     return new MattermostError('AUTHENTICATION_FAILED', text, options);
   }
   if (status === 404) {
-    const text = `${said('Resource not found')}. Check the id; resolve, list and search tools give right ones.`;
+    const text = `${said('Resource not found')}. Check the id; get valid ids from resolve, list or search tools.`;
     return new MattermostError('NOT_FOUND', text, options);
   }
   if (status === 429) {
@@ -28,7 +28,7 @@ export function statusError({ status, body, location, retryAfterMs }: Refusal): 
     return new MattermostError('RATE_LIMITED', `Rate limit exceeded ${suffix}. ${wait}, then try again.`, options);
   }
   if (status === 501) {
-    const text = `${said('Client error')}. This Mattermost has that turned off; trying again does not help, its administrator can.`;
+    const text = `${said('Client error')}. This feature is disabled on this Mattermost server. Do not retry; only an administrator can enable it.`;
     return new MattermostError('CLIENT_ERROR', text, options);
   }
   if (status >= 500) {
@@ -37,19 +37,19 @@ export function statusError({ status, body, location, retryAfterMs }: Refusal): 
   if (status >= 400)
     return new MattermostError('CLIENT_ERROR', `${said('Client error')}. ${adviceFor(status)}`, options);
   const target = location === undefined ? 'elsewhere' : `to ${location.slice(0, 200)}`;
-  const text = `Mattermost redirects ${target} ${suffix}: MATTERMOST_URL must be the address it really has.`;
+  const text = `Mattermost redirects ${target} ${suffix}: set MATTERMOST_URL to that address.`;
   return new MattermostError('ANSWER_INVALID', text, options);
 }
 
 function adviceFor(status: number): string {
   if (status === 403) {
-    return 'Either the id is wrong, which many Mattermost servers do not tell apart, or this account may not do that: join_channel makes it a member of a public channel; for other channels ask a member with the permission.';
+    return 'Either this account lacks the permission or the id is wrong; many Mattermost servers report both in the same way. Use join_channel for a public channel; for other channels ask a member with the permission.';
   }
-  if (status === 413) return 'It is larger than this Mattermost takes.';
+  if (status === 413) return 'The request is larger than this Mattermost server accepts.';
   return 'Change the arguments before you try again.';
 }
 
-function readRefusal(body: Buffer): { message: string; errorId: string | undefined } {
+function readErrorBody(body: Buffer): { message: string; errorId: string | undefined } {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     if (typeof value === 'object' && value !== null) {
@@ -58,12 +58,12 @@ function readRefusal(body: Buffer): { message: string; errorId: string | undefin
       return { message: oneLine(message), errorId: errorId?.slice(0, 100) };
     }
   } catch {
-    // a proxy in front of Mattermost answered; its page is of no use to an agent
+    // not JSON: the response comes from a proxy, and its page does not help an agent
   }
   return { message: '', errorId: undefined };
 }
 
 function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim().replace(/\.$/, '');
-  return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
 }

@@ -1,4 +1,4 @@
-// The arguments of the command, and the environment it runs in.
+// Arguments and environment of the command mcp-server-mattermost.
 import { readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
 import { errorText, MattermostError } from '../base/errors.ts';
@@ -7,15 +7,15 @@ import { Settings } from './settings.ts';
 
 export const HELP = `Usage: mcp-server-mattermost [options]
 
-Mattermost as an MCP server, on stdio unless told otherwise.
+Mattermost as an MCP server on stdio or HTTP.
 
-  --http         serve streamable HTTP at /mcp instead of stdio
+  --http         serve Streamable HTTP at /mcp instead of stdio
   --host <name>  address to listen on (default 127.0.0.1)
   --port <n>     port to listen on (default 8000)
   --version      print the version
-  --help         print this
+  --help         print this help
 
-Needs MATTERMOST_URL and MATTERMOST_TOKEN, from the environment or a .env file in this folder.
+Requires MATTERMOST_URL and MATTERMOST_TOKEN in the environment or in a .env file in this folder.
 `;
 
 export type Command = { kind: 'help' } | { kind: 'version' } | { kind: 'serve'; settings: Settings };
@@ -50,7 +50,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** Node ends some of its own with a full stop, others not. */
+/** Adds a full stop, which some messages of Node have and others do not. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

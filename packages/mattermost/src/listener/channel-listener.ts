@@ -1,4 +1,4 @@
-// Channels as resources that can be read and watched, for clients of both eras on both transports.
+// Channels as MCP resources to read and subscribe to, for both protocol versions on both transports.
 import {
   type AuthInfo,
   createMcpHandler,
@@ -9,21 +9,21 @@ import {
   readRequestBody,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { Caller } from '../account/caller.ts';
-import { hashOf } from '../auth/auth.ts';
+import type { Account } from '../account/account.ts';
+import { hashToken } from '../auth/auth.ts';
 import { errorText } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
-import { channelIdOf, readChannelResource, URI_TEMPLATE } from './channel-resource.ts';
+import { readChannelResource, requireChannelId, URI_TEMPLATE } from './channel-resource.ts';
 import { ChannelFeed, type Watcher } from './feed.ts';
-import { honoredPart, LISTEN, ListenEvents, urisOf } from './listen-request.ts';
+import { keepGrantedUris, LISTEN, ListenEvents, requestedUris } from './listen-request.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-/** Does something as whoever asks. */
-export type Acting = <Result>(
+/** Runs `work` with the account of a request. */
+export type ActAs = <Result>(
   authInfo: AuthInfo | undefined,
-  work: (caller: Caller, token: string) => Promise<Result>,
+  work: (account: Account, token: string) => Promise<Result>,
 ) => Promise<Result>;
 
 interface ListenerOptions {
@@ -31,56 +31,56 @@ interface ListenerOptions {
   log: Log;
   /** Aborted when the server closes. */
   signal: AbortSignal;
-  acting: Acting;
+  actAs: ActAs;
 }
 
-const MOST_LISTENING = 1000;
-const LARGEST_REQUEST = 100_000;
+const MAX_LISTENERS = 1000;
+const MAX_REQUEST_BYTES = 100_000;
 
 const TEMPLATE = new ResourceTemplate(URI_TEMPLATE, { list: undefined });
-const DESCRIBED = {
+const RESOURCE_INFO = {
   title: 'Channel',
-  description: 'The last messages of a channel; subscribe to be told when that changes',
+  description: 'The latest messages of a channel; subscribe to be notified of changes',
   mimeType: 'application/json',
 };
 
 export class ChannelListener {
   readonly #options: ListenerOptions;
   readonly #feeds = new Map<string, ChannelFeed>();
-  /** Ends each listening request of the newer era. */
-  readonly #listening = new Set<() => void>();
+  /** Functions that end the open listen requests (2026 protocol). */
+  readonly #openListens = new Set<() => void>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
   }
 
-  /** Before the server is connected. */
+  /** Registers the resources; call before the server is connected. */
   extend(server: McpServer, { era, authInfo }: { era: 'legacy' | 'modern'; authInfo?: AuthInfo | undefined }): void {
-    // in an older session the request says who asks, not whoever opened the session
-    const asking = (context: ServerContext) => context.http?.authInfo ?? authInfo;
+    // in a session of the 2025 protocol each request has its own authentication
+    const authInfoOf = (context: ServerContext) => context.http?.authInfo ?? authInfo;
     server.server.registerCapabilities({ resources: { subscribe: true } });
-    server.registerResource('channel', TEMPLATE, DESCRIBED, (uri, _variables, context) =>
-      this.#options.acting(asking(context), (caller) =>
+    server.registerResource('channel', TEMPLATE, RESOURCE_INFO, (uri, _variables, context) =>
+      this.#options.actAs(authInfoOf(context), (account) =>
         readChannelResource(
           uri.href,
-          caller.context(context.mcpReq.signal, () => {}),
+          account.context(context.mcpReq.signal, () => {}),
         ),
       ),
     );
-    if (era === 'legacy') this.#takeSubscriptions(server, asking);
+    if (era === 'legacy') this.#takeSubscriptions(server, authInfoOf);
   }
 
-  /** Clients of the 2026 era over HTTP: the answer to a request to listen, undefined for any other request. */
+  /** Answers a listen request of the 2026 protocol over HTTP; undefined for other requests. */
   async listen(request: Request, authInfo: AuthInfo, factory: McpServerFactory): Promise<Response | undefined> {
     if (request.headers.get('mcp-method') !== LISTEN) return undefined;
-    if (this.#listening.size >= MOST_LISTENING)
-      return new Response('Too many listen; try again later', { status: 503 });
-    const body = await readRequestBody(request, LARGEST_REQUEST);
+    if (this.#openListens.size >= MAX_LISTENERS)
+      return new Response('Too many open listen requests; try again later', { status: 503 });
+    const body = await readRequestBody(request, MAX_REQUEST_BYTES);
     const message = body.tooLarge ? undefined : parseObject(body.text);
-    if (message === undefined) return new Response('The request is no JSON, or too large', { status: 400 });
+    if (message === undefined) return new Response('The request is not JSON or is too large', { status: 400 });
     const events = new ListenEvents();
     const end = () => {
-      this.#listening.delete(end);
+      this.#openListens.delete(end);
       subscriptions.clear();
       handler.close().catch((error) => this.#options.log.warning('listen_close_failed', { error: errorText(error) }));
     };
@@ -89,20 +89,20 @@ export class ChannelListener {
     );
     const handler = createMcpHandler(factory, { legacy: 'reject', bus: events });
     events.onEnd = end;
-    this.#listening.add(end);
+    this.#openListens.add(end);
     try {
-      const honored = await honoredPart(message, (uri) => this.#tryTo(subscriptions.add(uri)));
-      return await handler.fetch(request, { authInfo, parsedBody: honored });
+      const granted = await keepGrantedUris(message, (uri) => this.#isGranted(subscriptions.add(uri)));
+      return await handler.fetch(request, { authInfo, parsedBody: granted });
     } finally {
-      if (!events.isUsed) end(); // refused, or nothing to listen to
+      if (!events.isUsed) end(); // refused, or nothing granted
     }
   }
 
-  /** Clients on stdio: what the newer era listens to is seen in its messages only. */
+  /** For stdio: listen requests of the 2026 protocol are only visible in the messages themselves. */
   onStdio(factory: McpServerFactory): { factory: McpServerFactory; onMessage(message: JSONRPCMessage): void } {
     let current: McpServer | undefined;
     const subscriptions = new Subscriptions((uri) =>
-      this.#watch(undefined, uri, { changed: () => tell(current?.server, uri), ended: () => {} }),
+      this.#watch(undefined, uri, { changed: () => notifyUpdated(current?.server, uri), ended: () => {} }),
     );
     return {
       factory: async (context) => {
@@ -113,7 +113,7 @@ export class ChannelListener {
       onMessage: (message) => {
         if (!('method' in message)) return;
         if (message.method === LISTEN && 'id' in message) {
-          for (const uri of urisOf(message)) void this.#tryTo(subscriptions.add(uri, message.id));
+          for (const uri of requestedUris(message)) void this.#isGranted(subscriptions.add(uri, message.id));
         } else if (message.method === 'notifications/cancelled') {
           const id = message.params?.requestId;
           if (typeof id === 'string' || typeof id === 'number') subscriptions.removeOwner(id);
@@ -123,32 +123,32 @@ export class ChannelListener {
   }
 
   close(): void {
-    for (const end of [...this.#listening]) end();
+    for (const end of [...this.#openListens]) end();
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds.clear();
   }
 
-  #takeSubscriptions({ server }: McpServer, asking: (context: ServerContext) => AuthInfo | undefined): void {
+  #takeSubscriptions({ server }: McpServer, authInfoOf: (context: ServerContext) => AuthInfo | undefined): void {
     const owners = new Map<string, Subscriptions>();
-    const subscriptionsOf = (context: ServerContext) => {
-      const authInfo = asking(context);
+    const subscriptionsFor = (context: ServerContext) => {
+      const authInfo = authInfoOf(context);
       const key = authInfo?.token ?? '';
-      const known = owners.get(key);
+      const existing = owners.get(key);
       const subscriptions: Subscriptions =
-        known ??
+        existing ??
         new Subscriptions((uri) => {
-          const ended = () => subscriptions.remove(uri); // so that it can be asked for again, with another token
-          return this.#watch(authInfo, uri, { changed: () => tell(server, uri), ended });
+          const ended = () => subscriptions.remove(uri); // allows a new subscription with another token
+          return this.#watch(authInfo, uri, { changed: () => notifyUpdated(server, uri), ended });
         });
       owners.set(key, subscriptions);
       return subscriptions;
     };
     server.setRequestHandler('resources/subscribe', async ({ params }, context) => {
-      await subscriptionsOf(context).add(params.uri);
+      await subscriptionsFor(context).add(params.uri);
       return {};
     });
     server.setRequestHandler('resources/unsubscribe', async ({ params }, context) => {
-      subscriptionsOf(context).remove(params.uri);
+      subscriptionsFor(context).remove(params.uri);
       return {};
     });
     const { onclose } = server;
@@ -159,21 +159,21 @@ export class ChannelListener {
   }
 
   #watch(authInfo: AuthInfo | undefined, uri: string, watcher: Watcher): Promise<() => void> {
-    return this.#options.acting(authInfo, async (caller, token) => {
-      const channelId = channelIdOf(uri);
-      return this.#feedOf(token, caller).watch(channelId, watcher);
+    return this.#options.actAs(authInfo, async (account, token) => {
+      const channelId = requireChannelId(uri);
+      return this.#feedFor(token, account).watch(channelId, watcher);
     });
   }
 
-  #feedOf(token: string, caller: Caller): ChannelFeed {
+  #feedFor(token: string, account: Account): ChannelFeed {
     const { config, log, signal } = this.#options;
-    const key = hashOf(token);
-    const known = this.#feeds.get(key);
-    if (known) return known;
+    const key = hashToken(token);
+    const existing = this.#feeds.get(key);
+    if (existing) return existing;
     const feed = new ChannelFeed({
       config,
       token,
-      caller,
+      account,
       log,
       signal,
       onIdle: () => {
@@ -184,8 +184,8 @@ export class ChannelListener {
     return feed;
   }
 
-  /** Whether it came to be. */
-  async #tryTo(subscribed: Promise<void>): Promise<boolean> {
+  /** Returns false if the subscription was refused. */
+  async #isGranted(subscribed: Promise<void>): Promise<boolean> {
     try {
       await subscribed;
       return true;
@@ -196,6 +196,6 @@ export class ChannelListener {
   }
 }
 
-function tell(server: McpServer['server'] | undefined, uri: string): void {
-  server?.sendResourceUpdated({ uri }).catch(() => {}); // nobody is there
+function notifyUpdated(server: McpServer['server'] | undefined, uri: string): void {
+  server?.sendResourceUpdated({ uri }).catch(() => {}); // the client has disconnected
 }

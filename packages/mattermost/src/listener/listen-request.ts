@@ -1,11 +1,11 @@
-// A request of the 2026 era to listen: what it asks for, and the events that go to it.
+// Listen requests of the 2026 protocol: the requested resources and the events sent to the client.
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
 import { isObject } from '../base/json.ts';
 
 export const LISTEN = 'subscriptions/listen';
-const MOST_PER_REQUEST = 100;
+const MAX_URIS_PER_REQUEST = 100;
 
-/** The events of one listening client. */
+/** The event bus of one listen request. */
 export class ListenEvents implements ServerEventBus {
   onEnd: () => void = () => {};
   #listener: ((event: ServerEvent) => void) | undefined;
@@ -24,8 +24,8 @@ export class ListenEvents implements ServerEventBus {
   }
 }
 
-/** The request with only those resources that may be watched; the client is told which those are. */
-export async function honoredPart(
+/** Reduces the request to resources that may be watched; the response tells the client which ones. */
+export async function keepGrantedUris(
   message: Record<string, unknown>,
   watch: (uri: string) => Promise<boolean>,
 ): Promise<unknown> {
@@ -33,13 +33,13 @@ export async function honoredPart(
   const notifications = objectOf(params?.notifications);
   if (!Array.isArray(notifications?.resourceSubscriptions)) return message;
   const resourceSubscriptions: string[] = [];
-  for (const uri of urisOf(message)) if (await watch(uri)) resourceSubscriptions.push(uri);
+  for (const uri of requestedUris(message)) if (await watch(uri)) resourceSubscriptions.push(uri);
   return { ...message, params: { ...params, notifications: { ...notifications, resourceSubscriptions } } };
 }
 
-export function urisOf(message: object): string[] {
+export function requestedUris(message: object): string[] {
   const uris = objectOf(objectOf(objectOf(message)?.params)?.notifications)?.resourceSubscriptions;
-  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MOST_PER_REQUEST) : [];
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_URIS_PER_REQUEST) : [];
 }
 
 function objectOf(value: unknown): Record<string, unknown> | undefined {

@@ -1,11 +1,11 @@
-// The channel resources one client has subscribed to, each watched once however often it is asked for.
+// The channel resources a client has subscribed to; each is watched once, regardless of the number of subscriptions.
 
-/** Resolves with what ends it. */
+/** Resolves with a function that ends the watch. */
 export type Watch = (uri: string) => Promise<() => void>;
 
 export class Subscriptions {
   readonly #watch: Watch;
-  /** By URI: the watch, and who asked for it. */
+  /** By URI: the watch and the ids of its subscribers. */
   readonly #open = new Map<string, { watch: Promise<() => void>; owners: Set<string | number> }>();
 
   constructor(watch: Watch) {
@@ -13,10 +13,10 @@ export class Subscriptions {
   }
 
   async add(uri: string, owner: string | number = ''): Promise<void> {
-    const known = this.#open.get(uri);
-    if (known) {
-      known.owners.add(owner);
-      await known.watch;
+    const existing = this.#open.get(uri);
+    if (existing) {
+      existing.owners.add(owner);
+      await existing.watch;
       return;
     }
     const watch = this.#watch(uri);
@@ -30,12 +30,12 @@ export class Subscriptions {
   }
 
   remove(uri: string, owner: string | number = ''): void {
-    const known = this.#open.get(uri);
-    if (!known?.owners.delete(owner) || known.owners.size > 0) return;
+    const existing = this.#open.get(uri);
+    if (!existing?.owners.delete(owner) || existing.owners.size > 0) return;
     this.#open.delete(uri);
-    known.watch.then(
+    existing.watch.then(
       (end) => end(),
-      () => {}, // whoever asked for it was told
+      () => {}, // the subscriber got the error
     );
   }
 

@@ -1,10 +1,10 @@
-// What is written of a call: ids and numbers that are on the list, never texts, names or tokens.
+// Logs tool calls with listed ids and numbers, never with message texts, names or tokens.
 import { randomUUID } from 'node:crypto';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { isMattermostError } from '../base/errors.ts';
 import type { Log, LogFields } from '../base/log.ts';
 
-const SHOWN = new Set([
+const LOGGED_ARGUMENTS = new Set([
   'team_id',
   'channel_id',
   'user_id',
@@ -27,7 +27,7 @@ interface LoggedCall {
   context: ServerContext;
 }
 
-export async function logged<Result>(
+export async function logToolCall<Result>(
   log: Log,
   { tool, args, context }: LoggedCall,
   run: () => Promise<Result>,
@@ -35,7 +35,7 @@ export async function logged<Result>(
   const call = { tool, request_id: requestIdOf(context) };
   const started = performance.now();
   const elapsed = () => ({ duration_ms: Math.round(performance.now() - started) });
-  log.debug('tool_call_start', { ...call, ...shownOf(args) });
+  log.debug('tool_call_start', { ...call, ...loggableArguments(args) });
   try {
     const result = await run();
     log.info('tool_call_success', { ...call, ...elapsed() });
@@ -49,17 +49,17 @@ export async function logged<Result>(
   }
 }
 
-function shownOf(args: unknown): LogFields {
-  const shown: LogFields = {};
+function loggableArguments(args: unknown): LogFields {
+  const fields: LogFields = {};
   for (const [name, value] of Object.entries(args ?? {})) {
     const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    if (SHOWN.has(name) && isPlain) shown[name] = value;
+    if (LOGGED_ARGUMENTS.has(name) && isPlain) fields[name] = value;
   }
-  return shown;
+  return fields;
 }
 
-/** That of the client's own logs, as long as it is plain and short. */
+/** The request id of the client, if it is short and plain, so that both logs can be matched. */
 function requestIdOf({ http }: ServerContext): string {
-  const given = http?.req?.headers.get('x-request-id');
-  return given && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
+  const requestId = http?.req?.headers.get('x-request-id');
+  return requestId && /^[\w.:-]{1,64}$/.test(requestId) ? requestId : randomUUID();
 }

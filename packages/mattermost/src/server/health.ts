@@ -1,8 +1,8 @@
-// Two questions for whoever runs the server: is the process alive, and can calls to Mattermost succeed.
+// Health checks for operators: is the process alive, and can calls to Mattermost succeed?
 
+import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
-import { Memory } from '../base/memory.ts';
 import { packageVersion } from '../base/version.ts';
 import { MattermostApi } from '../client/api.ts';
 import type { HttpPool } from '../client/http-pool.ts';
@@ -10,8 +10,8 @@ import { isTokenValid } from '../client/socket.ts';
 import type { MattermostConfig } from '../config/config.ts';
 
 const PING_TIMEOUT_MS = 5000;
-/** Anybody may ask, so Mattermost is not asked every time. */
-const PING_KEPT_MS = 1000;
+/** Anyone can call /ready, so its result is cached. */
+const READINESS_CACHE_MS = 1000;
 
 interface HealthOptions {
   config: MattermostConfig;
@@ -22,22 +22,22 @@ interface HealthOptions {
 
 export type ReadyState = 'ready' | 'mattermost unreachable' | 'token refused';
 
-export function readinessOf({ config, pool, log, signal }: HealthOptions): () => Promise<ReadyState> {
+export function createReadinessCheck({ config, pool, log, signal }: HealthOptions): () => Promise<ReadyState> {
   const timeoutMs = Math.min(PING_TIMEOUT_MS, config.timeoutMs);
   const parts = { config: { ...config, maxRetries: 0, timeoutMs }, pool, signal, log };
   const api = new MattermostApi({ ...parts, token: undefined });
-  const own = config.authMode === 'static_token' ? new MattermostApi({ ...parts, token: config.token }) : undefined;
-  const ask = async (): Promise<ReadyState> => {
+  const ownApi = config.authMode === 'static_token' ? new MattermostApi({ ...parts, token: config.token }) : undefined;
+  const check = async (): Promise<ReadyState> => {
     try {
       await api.get('/system/ping');
     } catch (error) {
       if (isMattermostError(error) && !signal.aborted) return 'mattermost unreachable';
       throw error;
     }
-    return own === undefined || (await isTokenValid(() => own.get('/users/me'))) ? 'ready' : 'token refused';
+    return ownApi === undefined || (await isTokenValid(() => ownApi.get('/users/me'))) ? 'ready' : 'token refused';
   };
-  const answers = new Memory<ReadyState>({ most: 1, ms: PING_KEPT_MS });
-  return () => answers.get('state', ask);
+  const results = new AsyncCache<ReadyState>({ maxEntries: 1, ttlMs: READINESS_CACHE_MS });
+  return () => results.get('state', check);
 }
 
 export function healthRoutes(

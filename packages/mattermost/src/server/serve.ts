@@ -1,4 +1,4 @@
-// Runs the server on the configured transport until its client goes away or the process is told to stop.
+// Runs the server on the configured transport until the client disconnects or the process gets a signal.
 import { once } from 'node:events';
 import { localhostAllowedHostnames, localhostAllowedOrigins } from '@modelcontextprotocol/server';
 import { type Authorize, serveHttp, serveStdio } from '@pocket-agent/http/mcp';
@@ -19,8 +19,8 @@ export interface ServeOptions {
   log?: Log;
 }
 
-/** For whoever starts it by hand. */
-const WAITING = 'Waiting for an MCP client on stdin; --http serves HTTP, --help tells more.\n';
+/** Shown when the server is started in a terminal. */
+const WAITING = 'Waiting for an MCP client on stdin. Use --http for HTTP, --help for help.\n';
 
 export async function serve(config: MattermostConfig): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat });
@@ -50,7 +50,7 @@ export function startHttp(config: MattermostConfig, { log }: ServeOptions = {}):
   return listenOn(createMattermostServer(config, log ? { log } : {}), config, log);
 }
 
-/** Closes the server when nobody can reach it. */
+/** Closes the server if it cannot listen. */
 async function listenOn(server: MattermostServer, config: MattermostConfig, log?: Log): Promise<RunningServer> {
   const { gate } = server;
   const { host, port } = config;
@@ -58,9 +58,9 @@ async function listenOn(server: MattermostServer, config: MattermostConfig, log?
     const http = await serveHttp(server.factory, {
       host,
       port,
-      authorize: listening(server),
+      authorize: answerListenRequests(server),
       routes: async (request) => (await server.routes(request)) ?? gate.routes?.(request),
-      ...reachableAs(config),
+      ...allowedNames(config),
       ...(log ? { onError: errorLogger(log) } : {}),
     });
     return {
@@ -72,7 +72,7 @@ async function listenOn(server: MattermostServer, config: MattermostConfig, log?
     };
   } catch (cause) {
     server.close();
-    // an address that cannot be had, such as a port in use, is a setting to change
+    // an unavailable address, such as a port in use, is a configuration error
     throw new MattermostError('CONFIG_INVALID', errorText(cause), { cause });
   }
 }
@@ -80,44 +80,41 @@ async function listenOn(server: MattermostServer, config: MattermostConfig, log?
 const WARNINGS: Readonly<Record<Exclude<ReadyState, 'ready'>, [string, LogFields]>> = {
   'token refused': [
     'token_refused',
-    { reason: 'Mattermost refuses MATTERMOST_TOKEN: it is wrong, expired or revoked' },
+    { reason: 'Mattermost rejects MATTERMOST_TOKEN: it is wrong, expired or revoked' },
   ],
-  'mattermost unreachable': [
-    'mattermost_unreachable',
-    { reason: 'there is no Mattermost at MATTERMOST_URL, or not yet' },
-  ],
+  'mattermost unreachable': ['mattermost_unreachable', { reason: 'Mattermost cannot be reached at MATTERMOST_URL' }],
 };
 
-/** What would fail every call is told at the start, not with the first call. */
+/** Warns at startup about problems that would make every call fail. */
 async function warnUnlessReady(server: MattermostServer, log: Log): Promise<void> {
   try {
     const state = await server.readiness();
     if (state !== 'ready') log.warning(...WARNINGS[state]);
   } catch (error) {
-    if (!isMattermostError(error)) log.warning('not_checked', { error: errorText(error) }); // else it is closing
+    if (!isMattermostError(error)) log.warning('not_checked', { error: errorText(error) }); // other errors: the server is closing
   }
 }
 
-/** Requests to listen for changes are answered here, because each account hears of its own channels only. */
-function listening({ gate, listen }: MattermostServer): Authorize {
+/** Answers listen requests separately, because each account may only be notified of its own channels. */
+function answerListenRequests({ gate, listen }: MattermostServer): Authorize {
   return async (request) => {
     const auth = await gate.authorize(request);
     return auth instanceof Response ? auth : ((await listen(request, auth)) ?? auth);
   };
 }
 
-/** With OAuth, browsers come by the public address. */
-function reachableAs({ host, oauth, allowedHosts, allowedOrigins }: MattermostConfig) {
-  const own = oauth ? [new URL(oauth.mcpPublicUrl).hostname] : [];
-  if (own.length === 0)
+/** With OAuth, browsers use the public URL, so its host is allowed too. */
+function allowedNames({ host, oauth, allowedHosts, allowedOrigins }: MattermostConfig) {
+  const publicHosts = oauth ? [new URL(oauth.mcpPublicUrl).hostname] : [];
+  if (publicHosts.length === 0)
     return { ...(allowedHosts ? { allowedHosts } : {}), ...(allowedOrigins ? { allowedOrigins } : {}) };
   return {
-    allowedHosts: [...(allowedHosts ?? [...localhostAllowedHostnames(), host]), ...own],
-    allowedOrigins: [...(allowedOrigins ?? localhostAllowedOrigins()), ...own],
+    allowedHosts: [...(allowedHosts ?? [...localhostAllowedHostnames(), host]), ...publicHosts],
+    allowedOrigins: [...(allowedOrigins ?? localhostAllowedOrigins()), ...publicHosts],
   };
 }
 
-/** Errors of the transport, which hold no secrets but may hold what a stranger sent. */
+/** Transport errors contain no secrets but may contain data of unauthenticated clients, so they are cut. */
 function errorLogger(log: Log): (error: Error) => void {
   return (error) => log.warning('transport_error', { error: error.message.slice(0, 300) });
 }

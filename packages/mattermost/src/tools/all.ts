@@ -1,4 +1,4 @@
-// Every tool of the server.
+// All tools of the server.
 import type { Tool } from './base/tool.ts';
 import { bookmarkTools } from './bookmarks.ts';
 import { channelTools } from './channels.ts';

@@ -1,4 +1,4 @@
-// Bookmarks of channels, which Mattermost has from version 9.5.
+// Tools for channel bookmarks (Mattermost 9.5 or newer).
 import { z } from 'zod';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
@@ -20,7 +20,7 @@ export const bookmarkTools = [
   defineTool({
     name: 'list_bookmarks',
     title: 'List bookmarks',
-    description: 'Links and files kept at the top of a channel.',
+    description: 'List the links and files bookmarked at the top of a channel.',
     capability: 'read',
     effect: 'read',
     tags,
@@ -31,20 +31,22 @@ export const bookmarkTools = [
         .min(0)
         .max(9_999_999_999_999)
         .optional()
-        .describe('Milliseconds: changed or deleted after it'),
+        .describe('Only bookmarks changed or deleted after this time, in milliseconds'),
       full: full(),
     },
     output: listOf('bookmarks', bookmark),
     async run({ channel_id, bookmarks_since, full }, { api, policy }) {
       await policy.requireChannel(channel_id, 'read');
-      const found = await known(api.list<BookmarkRecord>(path`/channels/${channel_id}/bookmarks`, { bookmarks_since }));
+      const found = await explainUnsupported(
+        api.list<BookmarkRecord>(path`/channels/${channel_id}/bookmarks`, { bookmarks_since }),
+      );
       return { bookmarks: found.map((one) => present(one, full)) };
     },
   }),
   defineTool({
     name: 'create_bookmark',
     title: 'Create bookmark',
-    description: 'Add a link (link_url) or an uploaded file (file_id) to the top of a channel.',
+    description: 'Bookmark a link (link_url) or an uploaded file (file_id) at the top of a channel.',
     capability: 'write',
     effect: 'additive',
     tags,
@@ -67,7 +69,9 @@ export const bookmarkTools = [
       await policy.requireChannel(channel_id, 'write');
       if (fields.file_id) await policy.requireFile(fields.file_id, 'read');
       return present(
-        await known(api.post<BookmarkRecord>(path`/channels/${channel_id}/bookmarks`, { type, ...fields })),
+        await explainUnsupported(
+          api.post<BookmarkRecord>(path`/channels/${channel_id}/bookmarks`, { type, ...fields }),
+        ),
         full,
       );
     },
@@ -75,7 +79,7 @@ export const bookmarkTools = [
   defineTool({
     name: 'update_bookmark',
     title: 'Edit bookmark',
-    description: 'Change what is given of a bookmark.',
+    description: 'Change the given fields of a bookmark.',
     capability: 'write',
     effect: 'idempotent',
     tags,
@@ -90,13 +94,13 @@ export const bookmarkTools = [
     },
     check: ({ display_name, link_url, image_url, emoji }) =>
       [display_name, link_url, image_url, emoji].every((field) => field === undefined)
-        ? 'nothing to change; give display_name, link_url, image_url or emoji'
+        ? 'nothing to change; set display_name, link_url, image_url or emoji'
         : undefined,
     output: bookmark,
     async run({ channel_id, bookmark_id, full, ...fields }, { api, policy }) {
-      await known(policy.requireBookmark(channel_id, bookmark_id, 'write'));
+      await explainUnsupported(policy.requireBookmark(channel_id, bookmark_id, 'write'));
       const target = path`/channels/${channel_id}/bookmarks/${bookmark_id}`;
-      const answer = await known(api.patch<BookmarkRecord & { updated?: BookmarkRecord }>(target, fields));
+      const answer = await explainUnsupported(api.patch<BookmarkRecord & { updated?: BookmarkRecord }>(target, fields));
       return present(answer.updated ?? answer, full);
     },
   }),
@@ -110,9 +114,9 @@ export const bookmarkTools = [
     input: { channel_id: id(), bookmark_id: id(), full: full() },
     output: bookmark,
     async run({ channel_id, bookmark_id, full }, { api, policy }) {
-      await known(policy.requireBookmark(channel_id, bookmark_id, 'write'));
+      await explainUnsupported(policy.requireBookmark(channel_id, bookmark_id, 'write'));
       return present(
-        await known(api.delete<BookmarkRecord>(path`/channels/${channel_id}/bookmarks/${bookmark_id}`)),
+        await explainUnsupported(api.delete<BookmarkRecord>(path`/channels/${channel_id}/bookmarks/${bookmark_id}`)),
         full,
       );
     },
@@ -120,16 +124,16 @@ export const bookmarkTools = [
   defineTool({
     name: 'update_bookmark_sort_order',
     title: 'Move bookmark',
-    description: 'Put a bookmark at a place, counted from 0; answers with all in their order.',
+    description: 'Move a bookmark to a position, counted from 0. Returns all bookmarks in their new order.',
     capability: 'write',
     effect: 'idempotent',
     tags,
     input: { channel_id: id(), bookmark_id: id(), new_sort_order: z.int().min(0).max(1000), full: full() },
     output: listOf('bookmarks', bookmark),
     async run({ channel_id, bookmark_id, new_sort_order, full }, { api, policy }) {
-      await known(policy.requireBookmark(channel_id, bookmark_id, 'write'));
+      await explainUnsupported(policy.requireBookmark(channel_id, bookmark_id, 'write'));
       const target = path`/channels/${channel_id}/bookmarks/${bookmark_id}/sort_order`;
-      const moved = await known(api.postList<BookmarkRecord>(target, new_sort_order));
+      const moved = await explainUnsupported(api.postList<BookmarkRecord>(target, new_sort_order));
       return { bookmarks: moved.map((one) => present(one, full)) };
     },
   }),
@@ -139,17 +143,17 @@ function present(record: BookmarkRecord, full: boolean): object {
   return full ? record : compactBookmark(record);
 }
 
-/** Mattermost's answer to an address it does not have. */
-const NO_SUCH_ADDRESS = 'api.context.404.app_error';
+/** Error id of an unknown API path. */
+const UNKNOWN_PATH = 'api.context.404.app_error';
 
-async function known<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function explainUnsupported<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (error) {
-    const isTooOld = isMattermostError(error, 'NOT_FOUND') && (!error.errorId || error.errorId === NO_SUCH_ADDRESS);
+    const isTooOld = isMattermostError(error, 'NOT_FOUND') && (!error.errorId || error.errorId === UNKNOWN_PATH);
     if (!isTooOld) throw error;
     const text =
-      'This Mattermost has no channel bookmarks: they need version 9.5 or newer (and a licence that has them).';
+      'This Mattermost server has no channel bookmarks; they need version 9.5 or newer and a license that includes them.';
     throw new MattermostError('CLIENT_ERROR', `Client error: ${text} (status=404)`, { cause: error, status: 404 });
   }
 }

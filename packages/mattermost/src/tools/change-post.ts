@@ -1,5 +1,5 @@
-// Changing a post. Mattermost refuses one that is not there with 403, as if only the permission were missing.
-import type { ToolContext } from '../account/caller.ts';
+// Changes a post. Mattermost reports a missing post as 403, so a refused change is followed by a read, which gives 404.
+import type { ToolContext } from '../account/account.ts';
 import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 

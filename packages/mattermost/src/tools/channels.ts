@@ -1,12 +1,12 @@
-// Channels: finding, making, joining and leaving them, and who is in them.
+// Tools for channels: list, create, join, leave, members.
 import { z } from 'zod';
-import type { ToolContext } from '../account/caller.ts';
+import type { ToolContext } from '../account/account.ts';
 import { requireMember } from '../account/membership.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, MemberRecord } from '../client/records.ts';
-import { tidy, time } from './base/compact.ts';
-import { CUT, readFromStart, readPage, readReadablePage } from './base/paging.ts';
-import { paged, presentChannel, presentChannels, presentMembers } from './base/present.ts';
+import { isoTime, omitEmpty } from './base/compact.ts';
+import { readFromStart, readPage, readReadablePage, SCAN_LIMIT_REACHED } from './base/paging.ts';
+import { pagination, presentChannel, presentChannels, presentMembers } from './base/present.ts';
 import { channelName, full, id, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 import { readMyChannels, unreadCounts } from './unread.ts';
@@ -30,7 +30,7 @@ export const channelTools = [
   defineTool({
     name: 'list_public_channels',
     title: 'List public channels',
-    description: 'Public channels of a team, joined or not.',
+    description: 'List the public channels of a team, joined or not.',
     capability: 'read',
     effect: 'read',
     tags: ['channel'],
@@ -39,7 +39,7 @@ export const channelTools = [
     output: pageOf('channels', channel, { note: {} }),
     async run({ team_id, page, per_page, full }, context) {
       const team = await context.team(team_id);
-      const { items, isTruncated, isCut } = await readReadablePage<ChannelRecord>(context, {
+      const { items, isTruncated, hitScanLimit } = await readReadablePage<ChannelRecord>(context, {
         page,
         per_page,
         channelOf: (one) => one.id,
@@ -50,21 +50,22 @@ export const channelTools = [
         },
       });
       const channels = await presentChannels(context, items, full);
-      return { channels, ...(isCut ? CUT : paged(isTruncated, { page: page + 1 })) };
+      return { channels, ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, { page: page + 1 })) };
     },
   }),
   defineTool({
     name: 'list_my_channels',
     title: 'List my channels',
-    description: 'Channels of a team that this account is in, direct and group messages included, with unread counts.',
+    description:
+      'List the channels this account has joined in a team, including direct and group messages, with unread counts.',
     capability: 'read',
     effect: 'read',
     tags: ['channel'],
     hasTeam: true,
     input: {
-      channel_types: z.array(channelType).min(1).nullish().describe('O public, P private, D direct, G group'),
+      channel_types: z.array(channelType).min(1).nullish().describe('O: public, P: private, D: direct, G: group'),
       only_unread: z.boolean().default(false),
-      collapsed_threads: z.boolean().default(false).describe('Replies do not make a channel unread'),
+      collapsed_threads: z.boolean().default(false).describe('Ignore unread replies in threads'),
       full: full(),
     },
     output: listOf('channels', record('id', 'display_name', 'unread_msg_count', 'mention_count', 'last_viewed')),
@@ -83,7 +84,7 @@ export const channelTools = [
         const { isUnread: _, ...counts } = unreadCounts(one, collapsed_threads);
         const viewed = full
           ? { last_viewed_at: one.member?.last_viewed_at }
-          : tidy({ last_viewed: time(one.member?.last_viewed_at) });
+          : omitEmpty({ last_viewed: isoTime(one.member?.last_viewed_at) });
         return { ...presented[index], ...counts, ...viewed };
       });
       return { channels };
@@ -92,8 +93,8 @@ export const channelTools = [
   defineTool({
     name: 'list_channels',
     title: 'List channels',
-    description: 'Public channels of a team, and private ones of this account.',
-    isListed: false, // for clients that know its name: list_my_channels and list_public_channels are the two halves
+    description: 'List the public channels of a team and the private channels of this account.',
+    isListed: false, // kept for clients of the Python server; new clients see list_my_channels and list_public_channels
     capability: 'read',
     effect: 'read',
     tags: ['channel'],
@@ -102,7 +103,7 @@ export const channelTools = [
     output: pageOf('channels', channel, { note: {} }),
     async run({ team_id, page, per_page, full }, context) {
       const team = await context.team(team_id);
-      const { items, isTruncated, isCut } = await readFromStart<ChannelRecord>(context, {
+      const { items, isTruncated, hitScanLimit } = await readFromStart<ChannelRecord>(context, {
         page,
         per_page,
         channelOf: (one) => one.id,
@@ -115,13 +116,16 @@ export const channelTools = [
         },
       });
       const channels = await presentChannels(context, items, full);
-      return { channels, ...(isCut ? CUT : paged(isTruncated, { page: page + 1, per_page })) };
+      return {
+        channels,
+        ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, { page: page + 1, per_page })),
+      };
     },
   }),
   defineTool({
     name: 'get_channel',
     title: 'Get channel',
-    description: 'One channel by id.',
+    description: 'Get a channel by id.',
     capability: 'read',
     effect: 'read',
     tags: ['channel'],
@@ -135,7 +139,7 @@ export const channelTools = [
   defineTool({
     name: 'get_channel_by_name',
     title: 'Get channel by name',
-    description: 'One channel by its name in the address (town-square), not its display name.',
+    description: 'Get a channel by its name in URLs (e.g. town-square), not its display name.',
     capability: 'read',
     effect: 'read',
     tags: ['channel'],
@@ -145,14 +149,14 @@ export const channelTools = [
     async run({ team_id, channel_name, full }, context) {
       const team = await context.team(team_id);
       const found = await context.api.get<ChannelRecord>(path`/teams/${team}/channels/name/${channel_name}`);
-      await context.policy.requireListed(found, 'read');
+      await context.policy.requireChannelRecord(found, 'read');
       return presentChannel(context, found, full);
     },
   }),
   defineTool({
     name: 'create_channel',
     title: 'Create channel',
-    description: 'Make a public (O) or private (P) channel.',
+    description: 'Create a public (O) or private (P) channel.',
     capability: 'create',
     effect: 'additive',
     tags: ['channel'],
@@ -168,7 +172,7 @@ export const channelTools = [
     output: channel,
     async run({ team_id, name, display_name, channel_type: type, purpose, header, full }, context) {
       const team = await context.team(team_id);
-      await context.policy.requireListed({ team_id: team, name, type }, 'write');
+      await context.policy.requireChannelRecord({ team_id: team, name, type }, 'write');
       const body = { team_id: team, name, display_name, type, purpose, header };
       return presentChannel(context, await context.api.post<ChannelRecord>('/channels', body), full);
     },
@@ -176,29 +180,28 @@ export const channelTools = [
   defineTool({
     name: 'create_direct_channel',
     title: 'Open direct channel',
-    description:
-      'The direct channel of two people, made if there is none; one of them is usually this account (get_me).',
+    description: 'Get or create the direct channel of two users, one of them usually this account (get_me).',
     capability: 'create',
     effect: 'idempotent',
     tags: ['channel'],
     input: { user_id_1: id(), user_id_2: id(), full: full() },
     output: channel,
     async run({ user_id_1, user_id_2, full }, context) {
-      await context.policy.requireListed({ type: 'D', name: [user_id_1, user_id_2].sort().join('__') }, 'write');
+      await context.policy.requireChannelRecord({ type: 'D', name: [user_id_1, user_id_2].sort().join('__') }, 'write');
       return openChannel(context, { endpoint: '/channels/direct', user_ids: [user_id_1, user_id_2], full });
     },
   }),
   defineTool({
     name: 'create_group_channel',
     title: 'Open group channel',
-    description: 'The group message channel of this account and 2 to 7 others, made if there is none.',
+    description: 'Get or create the group channel of this account and 2 to 7 other users.',
     capability: 'create',
     effect: 'idempotent',
     tags: ['channel'],
     input: { user_ids: z.array(id()).min(2).max(8), full: full() },
     output: channel,
     async run({ user_ids: others, full }, context) {
-      await context.policy.requireListed({ type: 'G' }, 'write');
+      await context.policy.requireChannelRecord({ type: 'G' }, 'write');
       const user_ids = [...new Set([(await context.names.me()).id, ...others])];
       return openChannel(context, { endpoint: '/channels/group', user_ids, full });
     },
@@ -206,7 +209,7 @@ export const channelTools = [
   defineTool({
     name: 'join_channel',
     title: 'Join channel',
-    description: 'Make this account a member of a public channel.',
+    description: 'Join a public channel with this account.',
     capability: 'write',
     effect: 'idempotent',
     tags: ['channel'],
@@ -220,7 +223,7 @@ export const channelTools = [
   defineTool({
     name: 'leave_channel',
     title: 'Leave channel',
-    description: 'End the membership of this account.',
+    description: 'Leave a channel with this account.',
     capability: 'write',
     effect: 'idempotent',
     tags: ['channel'],
@@ -237,7 +240,7 @@ export const channelTools = [
     name: 'mark_channel_viewed',
     title: 'Mark channel as read',
     description:
-      'Move the read marker of this account to now. Of the other tools only post_message moves it, in its channel.',
+      'Mark a channel as read for this account. Reading tools never do this; post_message does, in its channel.',
     capability: 'write',
     effect: 'additive',
     tags: ['channel'],
@@ -245,7 +248,7 @@ export const channelTools = [
     output: done,
     async run({ channel_id }, context) {
       await context.policy.requireChannel(channel_id, 'write');
-      await requireMember(context.api, channel_id, 'only members of a channel have a read marker in it');
+      await requireMember(context.api, channel_id, 'only members of a channel can mark it as read');
       await context.api.post('/channels/members/me/view', { channel_id });
       return { ok: true, channel_id };
     },
@@ -253,7 +256,7 @@ export const channelTools = [
   defineTool({
     name: 'get_channel_members',
     title: 'List channel members',
-    description: 'Who is in a channel.',
+    description: 'List the members of a channel.',
     capability: 'read',
     effect: 'read',
     tags: ['channel', 'user'],
@@ -267,13 +270,13 @@ export const channelTools = [
         read: (page, per_page) =>
           context.api.list<MemberRecord>(path`/channels/${channel_id}/members`, { page, per_page }),
       });
-      return { members: await presentMembers(context, items, full), ...paged(isTruncated, { page: page + 1 }) };
+      return { members: await presentMembers(context, items, full), ...pagination(isTruncated, { page: page + 1 }) };
     },
   }),
   defineTool({
     name: 'add_user_to_channel',
     title: 'Add user to channel',
-    description: 'Make somebody a member of a channel.',
+    description: 'Add a user to a channel.',
     capability: 'write',
     effect: 'idempotent',
     tags: ['channel', 'user'],
@@ -292,10 +295,10 @@ interface OpenRequest {
   full: boolean;
 }
 
-/** The channel may have been there before, and be one that a list names by its id. */
+/** Checks the policy again afterwards: the channel may already exist and be listed by its id. */
 async function openChannel(context: ToolContext, { endpoint, user_ids, full }: OpenRequest): Promise<object> {
   const channel = await context.api.post<ChannelRecord>(endpoint, user_ids);
-  await context.policy.requireListed(channel, 'write');
+  await context.policy.requireChannelRecord(channel, 'write');
   return presentChannel(context, channel, full);
 }
 

@@ -1,11 +1,11 @@
-// What is new for this account, in one call: unread channels with their messages, mentions and threads.
+// The tool get_unread_inbox: unread channels with their messages, mentions and threads in one call.
 import { z } from 'zod';
-import type { ToolContext } from '../account/caller.ts';
+import type { ToolContext } from '../account/account.ts';
 import { errorText, isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
-import { type Compact, tidy, time } from './base/compact.ts';
-import { LISTED_CHARACTERS, MOST_LISTED, postsOf, presentPosts } from './base/present.ts';
+import { type Compact, isoTime, omitEmpty } from './base/compact.ts';
+import { MAX_LIST_CHARACTERS, MAX_LISTED_POSTS, orderedPosts, presentPosts } from './base/present.ts';
 import { full, id, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 import { readMyTeams } from './teams.ts';
@@ -19,7 +19,7 @@ export const inboxTools = [
     name: 'get_unread_inbox',
     title: 'Unread inbox',
     description:
-      'Everything unread in one call: channels (mentions first), their first unread messages, and followed threads; of all teams, or of team_id. Muted channels come only with mentions. Marks nothing as read.',
+      'Get everything unread in one call: channels (mentions first) with their first unread messages, and followed threads. Covers all teams, or only team_id. Muted channels appear only with mentions. Marks nothing as read.',
     capability: 'read',
     effect: 'read',
     tags: ['message', 'channel', 'post'],
@@ -27,7 +27,7 @@ export const inboxTools = [
       team_id: id().optional(),
       max_channels: z.int().min(1).max(50).default(20),
       messages_per_channel: z.int().min(0).max(50).default(5),
-      collapsed_threads: z.boolean().default(false).describe('Replies do not make a channel unread'),
+      collapsed_threads: z.boolean().default(false).describe('Ignore unread replies in threads'),
       full: full(),
     },
     output: {
@@ -48,8 +48,8 @@ export const inboxTools = [
       const unread = await readUnreadChannels(context, { teams, collapsed_threads, failures });
       const shown = unread.slice(0, max_channels);
       const share = (total: number) => Math.floor(total / Math.max(1, shown.length));
-      const count = Math.min(messages_per_channel, share(MOST_LISTED));
-      const characters = share(LISTED_CHARACTERS);
+      const count = Math.min(messages_per_channel, share(MAX_LISTED_POSTS));
+      const characters = share(MAX_LIST_CHARACTERS);
       const channels = await Promise.all(
         shown.map((one) => presentUnread(context, one, { count, collapsed_threads, full, characters, failures })),
       );
@@ -90,9 +90,9 @@ async function readUnreadChannels(
 ): Promise<UnreadChannel[]> {
   const found = new Map<string, UnreadChannel>();
   const lists = await Promise.all(
-    teams.map((team) => orFailure(failures, `team ${team}`, () => readMyChannels(context, team))),
+    teams.map((team) => orRecordFailure(failures, `team ${team}`, () => readMyChannels(context, team))),
   );
-  // direct channels are listed with every team
+  // direct channels appear in every team
   for (const one of lists.flatMap((channels) => channels ?? [])) {
     const counts = unreadCounts(one, collapsed_threads);
     const mentions = collapsed_threads ? counts.mention_count_root : counts.mention_count;
@@ -119,30 +119,30 @@ async function presentUnread(
 ): Promise<Compact> {
   const name = await context.names.label(channel);
   const head = {
-    ...tidy({ id: channel.id, name, type: channel.type, team_id: channel.team_id }),
+    ...omitEmpty({ id: channel.id, name, type: channel.type, team_id: channel.team_id }),
     unread,
     mentions,
-    ...tidy({ last_viewed: time(member?.last_viewed_at) }),
+    ...omitEmpty({ last_viewed: isoTime(member?.last_viewed_at) }),
   };
   if (count === 0) return head;
-  const posts = await orFailure(failures, `channel ${channel.id}`, () =>
+  const posts = await orRecordFailure(failures, `channel ${channel.id}`, () =>
     readFirstUnread(context, channel.id, { count, collapsed_threads }),
   );
   if (!posts) return head;
   const messages = await presentPosts(context, posts, { full, characters });
-  return { ...head, messages, ...tidy({ truncated: unread > messages.length }) };
+  return { ...head, messages, ...omitEmpty({ truncated: unread > messages.length }) };
 }
 
-/** Oldest first. Of a channel that was never opened Mattermost says nothing, so its newest messages are taken. */
+/** Oldest first. For a channel that was never opened Mattermost returns nothing, so the newest messages are used. */
 async function readFirstUnread(
   { api }: ToolContext,
   channelId: string,
   { count, collapsed_threads }: { count: number; collapsed_threads: boolean },
 ): Promise<PostRecord[]> {
   const query = { limit_before: 0, limit_after: count, collapsedThreads: collapsed_threads || undefined };
-  const unread = postsOf(await api.get<PostListRecord>(path`/users/me/channels/${channelId}/posts/unread`, query));
+  const unread = orderedPosts(await api.get<PostListRecord>(path`/users/me/channels/${channelId}/posts/unread`, query));
   if (unread.length > 0) return unread.reverse();
-  return postsOf(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { per_page: count })).reverse();
+  return orderedPosts(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { per_page: count })).reverse();
 }
 
 async function readUnreadThreads(
@@ -151,17 +151,19 @@ async function readUnreadThreads(
 ): Promise<{ items: Compact[]; isTruncated: boolean }> {
   const request = { unread: true, per_page: THREADS_PER_TEAM };
   const found = await Promise.all(
-    teams.map((team) => orFailure(failures, `threads of team ${team}`, () => readThreads(context, team, request))),
+    teams.map((team) =>
+      orRecordFailure(failures, `threads of team ${team}`, () => readThreads(context, team, request)),
+    ),
   );
-  // those of direct channels are listed with every team
+  // threads in direct channels appear in every team
   const threads = [...new Map(found.flatMap((one) => one?.threads ?? []).map((one) => [one.id, one])).values()];
-  const items = await presentThreads(context, threads.slice(0, MOST_LISTED), full);
-  const isLess = found.some((one) => one?.isTruncated || one?.isCut);
-  return { items, isTruncated: isLess || threads.length > MOST_LISTED };
+  const items = await presentThreads(context, threads.slice(0, MAX_LISTED_POSTS), full);
+  const isIncomplete = found.some((one) => one?.isTruncated || one?.hitScanLimit);
+  return { items, isTruncated: isIncomplete || threads.length > MAX_LISTED_POSTS };
 }
 
-/** A part that cannot be had is told beside those that can; a token that is refused is refused for all. */
-async function orFailure<Value>(
+/** Records a failed part so that the others are still returned. A rejected token fails the whole call. */
+async function orRecordFailure<Value>(
   failures: Failure[],
   what: string,
   read: () => Promise<Value>,

@@ -1,11 +1,11 @@
-// Single posts: reading, reactions, pins.
+// Tools for single posts: read, reactions, pins.
 
-import type { ToolContext } from '../account/caller.ts';
+import type { ToolContext } from '../account/account.ts';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ReactionRecord } from '../client/records.ts';
-import { tidy, time } from './base/compact.ts';
-import { postsOf, presentPost, presentPosts } from './base/present.ts';
+import { isoTime, omitEmpty } from './base/compact.ts';
+import { orderedPosts, presentPost, presentPosts } from './base/present.ts';
 import { emojiName, full, id, listOf, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 import { changePost } from './change-post.ts';
@@ -17,7 +17,7 @@ export const postTools = [
   defineTool({
     name: 'get_post',
     title: 'Get message',
-    description: 'One message by id, whole.',
+    description: 'Get a message by id, uncut.',
     capability: 'read',
     effect: 'read',
     tags: ['post', 'message'],
@@ -31,7 +31,7 @@ export const postTools = [
   defineTool({
     name: 'add_reaction',
     title: 'Add reaction',
-    description: 'React to a message with an emoji.',
+    description: 'Add an emoji reaction to a message.',
     capability: 'write',
     effect: 'idempotent',
     tags: ['post'],
@@ -41,7 +41,7 @@ export const postTools = [
       const { id: user_id } = await context.names.me();
       const body = { user_id, post_id, emoji_name: withoutColons(emoji_name) };
       const made = await changePost(context, post_id, ({ api }) =>
-        orUnknown(api.post<ReactionRecord>('/reactions', body)),
+        explainUnknownEmoji(api.post<ReactionRecord>('/reactions', body)),
       );
       const [added = {}] = await presentReactions(context, [made], full);
       return added;
@@ -50,7 +50,7 @@ export const postTools = [
   defineTool({
     name: 'remove_reaction',
     title: 'Remove reaction',
-    description: 'Take back a reaction of this account.',
+    description: 'Remove a reaction of this account.',
     capability: 'write',
     effect: 'idempotent',
     tags: ['post'],
@@ -65,7 +65,7 @@ export const postTools = [
   defineTool({
     name: 'get_reactions',
     title: 'List reactions',
-    description: 'Who reacted to a message, and how.',
+    description: 'List who reacted to a message, and with which emoji.',
     capability: 'read',
     effect: 'read',
     tags: ['post'],
@@ -82,7 +82,7 @@ export const postTools = [
   defineTool({
     name: 'list_pinned_messages',
     title: 'List pinned messages',
-    description: 'All pinned messages of a channel, newest first.',
+    description: 'List all pinned messages of a channel, newest first.',
     capability: 'read',
     effect: 'read',
     tags: ['post', 'channel'],
@@ -91,7 +91,7 @@ export const postTools = [
     async run({ channel_id, full }, context) {
       await context.policy.requireChannel(channel_id, 'read');
       const list = await context.api.get<PostListRecord>(path`/channels/${channel_id}/pinned`);
-      return { messages: await presentPosts(context, postsOf(list), { full }) };
+      return { messages: await presentPosts(context, orderedPosts(list), { full }) };
     },
   }),
 ];
@@ -116,13 +116,14 @@ function definePin(
   });
 }
 
-/** From version 9.3 Mattermost refuses emoji it does not have, in words about ids or settings. */
-async function orUnknown<Value>(adding: Promise<Value>): Promise<Value> {
+/** From version 9.3 Mattermost rejects unknown emoji with a message about ids or settings. */
+async function explainUnknownEmoji<Value>(adding: Promise<Value>): Promise<Value> {
   try {
     return await adding;
   } catch (error) {
     if (!isMattermostError(error) || !error.errorId?.includes('.emoji.')) throw error;
-    const text = 'There is no emoji of that name here. Use a standard name such as thumbsup, eyes or white_check_mark.';
+    const text =
+      'This server has no emoji with that name. Use a standard name such as thumbsup, eyes or white_check_mark.';
     throw new MattermostError('ARGUMENTS_INVALID', text, { cause: error });
   }
 }
@@ -135,13 +136,13 @@ async function presentReactions(
   const users = await names.users(reactions.map(({ user_id }) => user_id));
   return reactions.map((one) => {
     const user = users.get(one.user_id);
-    if (full) return { ...one, ...tidy({ user }) };
-    return tidy({
+    if (full) return { ...one, ...omitEmpty({ user }) };
+    return omitEmpty({
       emoji_name: one.emoji_name,
       user,
       user_id: one.user_id,
       post_id: one.post_id,
-      time: time(one.create_at),
+      time: isoTime(one.create_at),
     });
   });
 }

@@ -1,11 +1,11 @@
-// What people write (a #channel, a @name, a link) to the ids that tools take. Never makes anything.
+// The tool resolve: turns a #channel, @name or link into ids. Never creates anything.
 import { z } from 'zod';
-import type { ToolContext } from '../account/caller.ts';
+import type { ToolContext } from '../account/account.ts';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
 import { isId } from '../client/id.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, PostRecord, TeamRecord, UserRecord } from '../client/records.ts';
-import { tidy } from './base/compact.ts';
+import { omitEmpty } from './base/compact.ts';
 import { presentChannel, presentPost, presentUsers } from './base/present.ts';
 import { id, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
@@ -16,7 +16,7 @@ export const resolveTools = [
     name: 'resolve',
     title: 'Resolve a reference',
     description:
-      'Ids for what people write: #channel, ~channel, team/channel, @username (with the direct channel, if there is one), a permalink or any address of this Mattermost.',
+      'Get ids for a reference: #channel, ~channel, team/channel, @username (includes the direct channel, if it exists), or a permalink or other URL of this Mattermost server.',
     capability: 'read',
     effect: 'read',
     tags: ['channel', 'user', 'post', 'team'],
@@ -35,7 +35,7 @@ export const resolveTools = [
     ),
     async run({ team_id, reference }, context) {
       const text = reference.trim();
-      if (/^https?:\/\//i.test(text)) return resolveAddress(context, text);
+      if (/^https?:\/\//i.test(text)) return resolveUrl(context, text);
       if (text.startsWith('@')) return resolveUser(context, text.slice(1), team_id);
       const [first = '', second] = text.replace(/^[#~]/, '').split('/');
       return second === undefined ? resolveChannel(context, first, team_id) : resolveIn(context, first, second);
@@ -43,13 +43,13 @@ export const resolveTools = [
   }),
 ];
 
-async function resolveAddress(context: ToolContext, text: string): Promise<object> {
+async function resolveUrl(context: ToolContext, text: string): Promise<object> {
   const url = URL.parse(text);
-  const own = [context.config.url, context.config.oauth?.mattermostPublicUrl].flatMap((one) => one ?? []);
-  const base = own
+  const ownUrls = [context.config.url, context.config.oauth?.mattermostPublicUrl].flatMap((one) => one ?? []);
+  const base = ownUrls
     .map((one) => new URL(one))
     .find((one) => url?.host === one.host && url.pathname.startsWith(one.pathname));
-  if (!url || !base) throw invalid(`"${text.slice(0, 200)}" is no address of this Mattermost (${own[0]})`);
+  if (!url || !base) throw invalid(`"${text.slice(0, 200)}" is not a URL of this Mattermost server (${ownUrls[0]})`);
   const parts = url.pathname.slice(base.pathname.replace(/\/$/, '').length).split('/').filter(Boolean).map(decode);
   const [team = '', kind, name] = parts;
   if (kind === 'pl' && name && isId(name)) return resolvePost(context, name);
@@ -58,7 +58,7 @@ async function resolveAddress(context: ToolContext, text: string): Promise<objec
     return resolveUser(context, name.slice(1), (await findTeam(context, team)).id);
   if (kind === 'messages' && name) return resolveIn(context, team, name);
   if (kind === undefined && team) return resolveTeam(context, team);
-  throw invalid(`"${text.slice(0, 200)}" leads to no channel, person, message or team`);
+  throw invalid(`"${text.slice(0, 200)}" does not lead to a channel, user, message or team`);
 }
 
 function decode(part: string): string {
@@ -75,7 +75,7 @@ async function resolvePost(context: ToolContext, id: string): Promise<object> {
   const presented = await presentPost(context, post, false);
   return {
     kind: 'post',
-    ...tidy({ post_id: post.id, channel_id: post.channel_id, root_id: post.root_id }),
+    ...omitEmpty({ post_id: post.id, channel_id: post.channel_id, root_id: post.root_id }),
     post: presented,
   };
 }
@@ -83,29 +83,27 @@ async function resolvePost(context: ToolContext, id: string): Promise<object> {
 async function resolveTeam(context: ToolContext, name: string): Promise<object> {
   const team = await findTeam(context, name);
   await context.policy.requireTeam(team.id, 'read');
-  return { kind: 'team', team_id: team.id, team: tidy({ name: team.name, display_name: team.display_name }) };
+  return { kind: 'team', team_id: team.id, team: omitEmpty({ name: team.name, display_name: team.display_name }) };
 }
 
 async function resolveIn(context: ToolContext, team: string, channel: string): Promise<object> {
-  return presentFound(context, await findChannel(context, (await findTeam(context, team)).id, channel));
+  return presentResolved(context, await findChannel(context, (await findTeam(context, team)).id, channel));
 }
 
-/** Looks in the team that was named, else in the default one, else in all of this account. */
+/** Searches the given team, otherwise the default team, otherwise all teams of this account. */
 async function resolveChannel(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
   const hasTeam = teamId !== undefined || context.config.defaultTeam !== undefined;
   const teams = hasTeam ? [await context.team(teamId)] : (await readMyTeams(context)).map(({ id }) => id);
-  const found = await Promise.all(teams.map((id) => orUnknown(findChannel(context, id, name))));
+  const found = await Promise.all(teams.map((id) => orUndefined(findChannel(context, id, name))));
   const channels = [...new Map(found.flatMap((one) => one ?? []).map((one) => [one.id, one])).values()];
   const [first] = channels;
-  if (!first) throw unknown(`No channel "${name}" in ${hasTeam ? 'the team' : 'any team'} of this account`);
+  if (!first) throw notFound(`no channel "${name}" in ${hasTeam ? 'the team' : 'any team of this account'}`);
   context.names.rememberChannels(channels);
-  const readable = await context.policy.readable(channels, ({ id }) => id);
+  const readable = await context.policy.filterReadable(channels, ({ id }) => id);
   if (readable.length > 1) {
-    throw invalid(
-      `"${name}" is a channel of several teams (${readable.map((one) => one.team_id).join(', ')}); give team_id`,
-    );
+    throw invalid(`"${name}" exists in several teams (${readable.map((one) => one.team_id).join(', ')}); set team_id`);
   }
-  return presentFound(context, readable[0] ?? first);
+  return presentResolved(context, readable[0] ?? first);
 }
 
 async function resolveUser(context: ToolContext, name: string, teamId: string | undefined): Promise<object> {
@@ -113,10 +111,10 @@ async function resolveUser(context: ToolContext, name: string, teamId: string | 
   const me = await context.names.me();
   const [presented = {}] = presentUsers(context, [user], false);
   const direct = await findDirect(context, [me.id, user.id].sort().join('__'), teamId);
-  return { kind: 'user', user_id: user.id, ...tidy({ direct_channel_id: direct }), user: presented };
+  return { kind: 'user', user_id: user.id, ...omitEmpty({ direct_channel_id: direct }), user: presented };
 }
 
-/** Direct channels are listed with those of any team. */
+/** Every team lists the direct channels, so one team is enough. */
 async function findDirect(
   { api, policy }: ToolContext,
   name: string,
@@ -126,13 +124,13 @@ async function findDirect(
   if (team === undefined) return undefined;
   const channels = await api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`);
   const direct = channels.filter((channel) => channel.type === 'D' && channel.name === name);
-  return (await policy.readable(direct, ({ id }) => id))[0]?.id;
+  return (await policy.filterReadable(direct, ({ id }) => id))[0]?.id;
 }
 
-async function presentFound(context: ToolContext, channel: ChannelRecord): Promise<object> {
-  await context.policy.requireListed(channel, 'read');
+async function presentResolved(context: ToolContext, channel: ChannelRecord): Promise<object> {
+  await context.policy.requireChannelRecord(channel, 'read');
   const presented = await presentChannel(context, channel, false);
-  return { kind: 'channel', channel_id: channel.id, ...tidy({ team_id: channel.team_id }), channel: presented };
+  return { kind: 'channel', channel_id: channel.id, ...omitEmpty({ team_id: channel.team_id }), channel: presented };
 }
 
 function findTeam({ names }: ToolContext, name: string): Promise<TeamRecord> {
@@ -145,7 +143,7 @@ function findChannel({ api }: ToolContext, team: string, name: string): Promise<
     : api.get(path`/teams/${team}/channels/name/${name.toLowerCase()}`);
 }
 
-async function orUnknown<Value>(value: Promise<Value>): Promise<Value | undefined> {
+async function orUndefined<Value>(value: Promise<Value>): Promise<Value | undefined> {
   try {
     return await value;
   } catch (error) {
@@ -158,9 +156,6 @@ function invalid(text: string): MattermostError {
   return new MattermostError('ARGUMENTS_INVALID', `${text}.`);
 }
 
-function unknown(text: string): MattermostError {
-  return new MattermostError(
-    'NOT_FOUND',
-    `Resource not found: ${text}. Look at list_my_channels or list_public_channels.`,
-  );
+function notFound(text: string): MattermostError {
+  return new MattermostError('NOT_FOUND', `Resource not found: ${text}. Use list_my_channels or list_public_channels.`);
 }

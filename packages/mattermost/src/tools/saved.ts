@@ -1,9 +1,9 @@
-// Messages this account has saved for later.
-import type { ToolContext } from '../account/caller.ts';
+// Tools for saved messages.
+import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
-import { CUT, readReadablePage } from './base/paging.ts';
-import { paged, postsOf, presentPosts } from './base/present.ts';
+import { readReadablePage, SCAN_LIMIT_REACHED } from './base/paging.ts';
+import { orderedPosts, pagination, presentPosts } from './base/present.ts';
 import { full, id, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 
@@ -11,7 +11,7 @@ export const savedTools = [
   defineTool({
     name: 'list_saved_messages',
     title: 'List saved messages',
-    description: 'Messages this account saved, newest first; of one team or channel if given.',
+    description: 'List the messages this account saved, newest first, optionally of one team or channel.',
     capability: 'read',
     effect: 'read',
     tags: ['post', 'message'],
@@ -20,18 +20,18 @@ export const savedTools = [
     async run({ team_id, channel_id, page, per_page, full }, context) {
       if (channel_id) await context.policy.requireChannel(channel_id, 'read');
       const me = await context.names.me();
-      const { items, isTruncated, isCut } = await readReadablePage<PostRecord>(context, {
+      const { items, isTruncated, hitScanLimit } = await readReadablePage<PostRecord>(context, {
         page,
         per_page,
         channelOf: (post) => post.channel_id,
         async read(page, per_page) {
-          // what Mattermost calls page is the number of messages to skip
+          // here Mattermost uses `page` as an offset
           const query = { team_id, channel_id, page: page * per_page, per_page };
-          return postsOf(await context.api.get<PostListRecord>(path`/users/${me.id}/posts/flagged`, query));
+          return orderedPosts(await context.api.get<PostListRecord>(path`/users/${me.id}/posts/flagged`, query));
         },
       });
       const messages = await presentPosts(context, items, { full, withChannel: true });
-      return { messages, ...(isCut ? CUT : paged(isTruncated, { page: page + 1 })) };
+      return { messages, ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, { page: page + 1 })) };
     },
   }),
   defineFlag('save_message', {
@@ -41,7 +41,7 @@ export const savedTools = [
   }),
   defineFlag('unsave_message', {
     title: 'Unsave message',
-    description: 'Take a message off the saved ones.',
+    description: 'Remove a message from the saved messages.',
     change: ({ api }, flag) => api.post(path`/users/${flag.user_id}/preferences/delete`, [flag]),
   }),
 ];
@@ -59,7 +59,7 @@ interface FlagTool {
   change(context: ToolContext, flag: Flag): Promise<object>;
 }
 
-/** Mattermost keeps saved messages among the preferences of an account. */
+/** Mattermost stores saved messages as preferences of the account. */
 function defineFlag(name: string, { title, description, change }: FlagTool) {
   return defineTool({
     name,

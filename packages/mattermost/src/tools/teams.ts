@@ -1,11 +1,11 @@
-// Teams: those of this account, and who is in them.
-import type { ToolContext } from '../account/caller.ts';
+// Tools for teams and their members.
+import type { ToolContext } from '../account/account.ts';
 import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { MemberRecord, TeamRecord } from '../client/records.ts';
 import { compactTeam } from './base/compact.ts';
 import { readPage } from './base/paging.ts';
-import { paged, presentMembers } from './base/present.ts';
+import { pagination, presentMembers } from './base/present.ts';
 import { full, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 
@@ -15,7 +15,7 @@ export const teamTools = [
   defineTool({
     name: 'list_teams',
     title: 'List my teams',
-    description: 'Teams of this account.',
+    description: 'List the teams of this account.',
     capability: 'read',
     effect: 'read',
     tags: ['team'],
@@ -29,7 +29,7 @@ export const teamTools = [
   defineTool({
     name: 'get_team',
     title: 'Get team',
-    description: 'One team by id.',
+    description: 'Get a team by id.',
     capability: 'read',
     effect: 'read',
     tags: ['team'],
@@ -46,7 +46,7 @@ export const teamTools = [
   defineTool({
     name: 'get_team_members',
     title: 'List team members',
-    description: 'Who is in a team.',
+    description: 'List the members of a team.',
     capability: 'read',
     effect: 'read',
     tags: ['team', 'user'],
@@ -61,12 +61,12 @@ export const teamTools = [
         per_page,
         read: (page, per_page) => context.api.list<MemberRecord>(path`/teams/${id}/members`, { page, per_page }),
       });
-      return { members: await presentMembers(context, items, full), ...paged(isTruncated, { page: page + 1 }) };
+      return { members: await presentMembers(context, items, full), ...pagination(isTruncated, { page: page + 1 }) };
     },
   }),
 ];
 
-/** Without those that may not be read. */
+/** Teams of this account that may be read. */
 export async function readMyTeams({ api, policy }: ToolContext): Promise<TeamRecord[]> {
   const teams = await api.list<TeamRecord>('/users/me/teams');
   const isReadable = await Promise.all(

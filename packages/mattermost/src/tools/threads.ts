@@ -1,11 +1,11 @@
-// Threads: one with its replies, page by page, and those this account follows.
+// Tools for threads: read one with its replies, list followed threads.
 import { z } from 'zod';
-import type { ToolContext } from '../account/caller.ts';
+import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ThreadListRecord, ThreadRecord } from '../client/records.ts';
 import { type Compact, compactThread } from './base/compact.ts';
-import { CUT, findReadable, LARGEST_PAGE } from './base/paging.ts';
-import { paged, postsOf, presentPosts } from './base/present.ts';
+import { findReadable, MAX_PAGE_SIZE, SCAN_LIMIT_REACHED } from './base/paging.ts';
+import { orderedPosts, pagination, presentPosts } from './base/present.ts';
 import { full, id, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 
@@ -14,7 +14,7 @@ export const threadTools = [
     name: 'get_thread',
     title: 'Read thread',
     description:
-      'A thread by any of its messages: the first one, then its replies, oldest first. Give from_post and from_create_at of "next" for more.',
+      'Read a thread by the id of any of its messages: the first message, then replies, oldest first. Pass from_post and from_create_at from "next" to continue.',
     capability: 'read',
     effect: 'read',
     tags: ['post', 'message'],
@@ -28,7 +28,7 @@ export const threadTools = [
     check: ({ from_post, from_create_at }) =>
       (from_post === undefined) === (from_create_at === undefined)
         ? undefined
-        : 'from_post and from_create_at go together',
+        : 'from_post and from_create_at must be used together',
     output: pageOf('messages', record('id', 'time', 'user', 'message'), { root_id: {}, channel_id: {} }),
     async run({ post_id, per_page, from_post, from_create_at, full }, context) {
       await context.policy.requirePost(post_id, 'read');
@@ -44,20 +44,20 @@ export const threadTools = [
       const messages = await presentPosts(context, posts, { full });
       const next = { per_page, from_post: last?.id, from_create_at: last?.create_at };
       const place = { root_id: asked?.root_id || post_id, channel_id: asked?.channel_id };
-      return { ...place, messages, ...paged(isTruncated, next) };
+      return { ...place, messages, ...pagination(isTruncated, next) };
     },
   }),
   defineTool({
     name: 'list_threads',
     title: 'List threads',
-    description: 'Threads of a team that this account follows, last active first, with unread counts.',
+    description: 'List the threads this account follows in a team, most recently active first, with unread counts.',
     capability: 'read',
     effect: 'read',
     tags: ['post', 'message'],
     hasTeam: true,
     input: {
-      unread: z.boolean().default(false).describe('Only those with unread replies'),
-      before: id().optional().describe('Thread to go on after'),
+      unread: z.boolean().default(false).describe('Only threads with unread replies'),
+      before: id().optional().describe('Continue after this thread'),
       per_page: z.int().min(1).max(100).default(25),
       full: full(),
     },
@@ -69,13 +69,16 @@ export const threadTools = [
     async run({ team_id, unread, before, per_page, full }, context) {
       const team = await context.team(team_id);
       await context.policy.requireTeamNotDenied(team);
-      await context.names.team(team); // an unknown team would only have no threads
-      // where a thread stands in the list tells when it was last answered
+      await context.names.team(team); // otherwise an unknown team looks like one without threads
+      // the position of a hidden thread would reveal when it was last active
       if (before) await context.policy.requirePost(before, 'read');
-      const { threads, isTruncated, isCut } = await readThreads(context, team, { unread, before, per_page });
+      const { threads, isTruncated, hitScanLimit } = await readThreads(context, team, { unread, before, per_page });
       if (before && threads.length === 0) await context.api.get(path`/posts/${before}`);
       const next = { before: threads.at(-1)?.id, per_page };
-      return { threads: await presentThreads(context, threads, full), ...(isCut ? CUT : paged(isTruncated, next)) };
+      return {
+        threads: await presentThreads(context, threads, full),
+        ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, next)),
+      };
     },
   }),
 ];
@@ -86,40 +89,40 @@ interface ThreadsRequest {
   per_page: number;
 }
 
-/** Those that may be read. One more than wanted is looked for, to know whether there is more. */
+/** Reads one more readable thread than requested, to know whether more follow. */
 export async function readThreads(
   context: ToolContext,
   team: string,
   { unread, before, per_page }: ThreadsRequest,
-): Promise<{ threads: ThreadRecord[]; isTruncated: boolean; isCut: boolean }> {
-  const { found, isCut } = await findReadable<ThreadRecord>(context, {
-    most: per_page + 1,
+): Promise<{ threads: ThreadRecord[]; isTruncated: boolean; hitScanLimit: boolean }> {
+  const { found, hitScanLimit } = await findReadable<ThreadRecord>(context, {
+    limit: per_page + 1,
     channelOf: ({ post }) => post?.channel_id,
     read: async (_, last) => {
       const list = await context.api.get<ThreadListRecord>(path`/users/me/teams/${team}/threads`, {
-        per_page: LARGEST_PAGE,
+        per_page: MAX_PAGE_SIZE,
         unread: unread || undefined,
         before: last?.id ?? before,
         threadsOnly: true,
       });
       const threads = list.threads ?? [];
-      const isLast = threads.length < LARGEST_PAGE;
-      return { items: isLast ? threads : threads.slice(0, wholeMoments(threads, LARGEST_PAGE - 1)), isLast };
+      const isLast = threads.length < MAX_PAGE_SIZE;
+      return { items: isLast ? threads : threads.slice(0, countWholeMilliseconds(threads, MAX_PAGE_SIZE - 1)), isLast };
     },
   });
-  const count = wholeMoments(found, per_page);
-  return { threads: found.slice(0, count), isTruncated: found.length > count, isCut };
+  const count = countWholeMilliseconds(found, per_page);
+  return { threads: found.slice(0, count), isTruncated: found.length > count, hitScanLimit };
 }
 
 /**
- * How many of the threads make a page: at most `most`, but all that were answered in the same millisecond as the last one
- * or none of them, because `before` leaves out all of that millisecond.
+ * How many threads make a page: about `limit`, but never only some of those last active in the same millisecond, because
+ * `before` skips all of them.
  */
-function wholeMoments(threads: readonly ThreadRecord[], most: number): number {
-  if (threads.length <= most) return threads.length;
-  const moment = threads[most]?.last_reply_at;
-  const start = threads.findIndex(({ last_reply_at }) => last_reply_at === moment);
-  const end = threads.findLastIndex(({ last_reply_at }) => last_reply_at === moment) + 1;
+function countWholeMilliseconds(threads: readonly ThreadRecord[], limit: number): number {
+  if (threads.length <= limit) return threads.length;
+  const millisecond = threads[limit]?.last_reply_at;
+  const start = threads.findIndex(({ last_reply_at }) => last_reply_at === millisecond);
+  const end = threads.findLastIndex(({ last_reply_at }) => last_reply_at === millisecond) + 1;
   return start > 0 ? start : end;
 }
 
@@ -149,16 +152,16 @@ interface ThreadPage {
 }
 
 /**
- * The message that was asked for comes along with every page, before version 8 even twice, and belongs to one of them; a
- * server before 6.6 sends the whole thread. So the page is what comes first after the place it starts from.
+ * Every page also contains the requested message, before version 8 even twice, and servers before 6.6 send the whole
+ * thread. So the page is cut here: the first posts after the start position.
  */
 function readThread(
   list: PostListRecord,
   { per_page, from_post = '', from_create_at = 0 }: ThreadPage,
 ): { posts: PostRecord[]; isTruncated: boolean } {
   const timeOf = ({ create_at }: PostRecord) => create_at ?? 0;
-  const left = [...new Map(postsOf(list).map((post) => [post.id, post])).values()]
+  const remaining = [...new Map(orderedPosts(list).map((post) => [post.id, post])).values()]
     .filter((post) => timeOf(post) > from_create_at || (timeOf(post) === from_create_at && post.id > from_post))
     .sort((one, other) => timeOf(one) - timeOf(other) || (one.id < other.id ? -1 : 1));
-  return { posts: left.slice(0, per_page), isTruncated: list.has_next === true || left.length > per_page };
+  return { posts: remaining.slice(0, per_page), isTruncated: list.has_next === true || remaining.length > per_page };
 }

@@ -1,11 +1,11 @@
-// The channels of this account in a team, with what is unread in each.
-import type { ToolContext } from '../account/caller.ts';
+// The joined channels of a team with their unread counts.
+import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
 import type { ChannelRecord, MemberRecord } from '../client/records.ts';
 
 export interface MyChannel {
   channel: ChannelRecord;
-  /** Missing when Mattermost knows of none, which counts as nothing unread. */
+  /** Undefined if Mattermost has no membership record; counts as nothing unread. */
   member: MemberRecord | undefined;
 }
 
@@ -16,7 +16,7 @@ export async function readMyChannels({ api, names, policy }: ToolContext, team: 
   ]);
   names.rememberChannels(channels);
   const memberOf = new Map(members.map((member) => [member.channel_id, member]));
-  const readable = await policy.readable(channels, ({ id }) => id);
+  const readable = await policy.filterReadable(channels, ({ id }) => id);
   return readable.map((channel) => ({ channel, member: memberOf.get(channel.id) }));
 }
 
@@ -28,7 +28,7 @@ export interface UnreadCounts {
   isUnread: boolean;
 }
 
-/** With collapsed threads only posts that start a thread count for the channel. */
+/** With collapsed threads, replies do not count as unread in the channel. */
 export function unreadCounts({ channel, member }: MyChannel, collapsedThreads: boolean): UnreadCounts {
   const counts = {
     unread_msg_count: member ? remaining(channel.total_msg_count, member.msg_count) : 0,
@@ -42,7 +42,7 @@ export function unreadCounts({ channel, member }: MyChannel, collapsedThreads: b
   return { ...counts, isUnread };
 }
 
-/** Counters of Mattermost drift; less than nothing is nothing. */
+/** Never negative, although the counters of Mattermost can drift. */
 function remaining(total: number | null | undefined, seen: number | null | undefined): number {
   return Math.max(0, (total ?? 0) - (seen ?? 0));
 }

@@ -12,7 +12,7 @@ import { defaultSeed } from '../fake/world/seed.ts';
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../../src/bot/main.ts', import.meta.url))];
 const { NODE_COMPILE_CACHE = '' } = process.env;
 const endings: (() => unknown)[] = [];
-/** Waits for something to become true, however busy the machine is. */
+/** Polls until the assertion holds. */
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 interface Started {
   model?: string;
-  /** Of a tool folder. */
+  /** Manifest of a tool folder. */
   files?: Record<string, string>;
   access?: object;
 }
@@ -64,7 +64,7 @@ async function start(args: string[], { model = 'demo', files = {}, access = {} }
   return { fake, file, child, ended, errors: () => errors, output: () => output };
 }
 
-test('answers as the agent of its file says, and ends when it is told to', async () => {
+test('answers with the agent of its file and exits on a signal', async () => {
   const { fake, child, ended, errors, output } = await start([]);
   await until(() => fake.socketCount).toBe(1);
   fake.say('alice', 'alice,helper', 'what is your name in Mattermost?');
@@ -79,7 +79,7 @@ test('answers as the agent of its file says, and ends when it is told to', async
   expect(errors()).not.toContain(fake.token('helper'));
 });
 
-test('goes on when a tool forgot a promise, and when nobody reads its log', async () => {
+test('survives an unhandled rejection in a tool and a closed log pipe', async () => {
   const { fake, child, ended, errors } = await start([], {
     files: {
       'news/manifest.yaml':
@@ -93,7 +93,7 @@ test('goes on when a tool forgot a promise, and when nobody reads its log', asyn
     [...fake.world.posts.values()].filter((post) => post.user_id === helper && post.message.includes('all quiet'));
   fake.say('alice', 'alice,helper', 'call the tool news');
   await until(() => said().length).toBe(1);
-  await until(errors).toContain('promise_forgotten');
+  await until(errors).toContain('unhandled_rejection');
   expect(errors()).not.toContain('hidden');
   child.stderr.destroy();
   fake.say('alice', 'alice,helper', 'call the tool news');
@@ -102,7 +102,7 @@ test('goes on when a tool forgot a promise, and when nobody reads its log', asyn
   expect(await ended).toEqual([0, null]);
 });
 
-test('uses tools whose manifest names no capability as --default-capability says', async () => {
+test('applies --default-capability to tools without a declared capability', async () => {
   const { fake, errors } = await start(['--default-capability', 'read'], {
     access: { profile: 'reader' },
     files: {
@@ -116,7 +116,7 @@ test('uses tools whose manifest names no capability as --default-capability says
   expect(errors()).not.toContain('no capability for');
 });
 
-test('says what it can do, and refuses the rest with the way out', async () => {
+test('prints help and version, and explains invalid options', async () => {
   const refused: [string[], RegExp][] = [
     [
       [

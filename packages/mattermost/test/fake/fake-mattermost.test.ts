@@ -1,4 +1,4 @@
-// The fake Mattermost answers and refuses like the real one, as far as other tests rely on it.
+// The fake Mattermost behaves like the real one, as far as other tests rely on it.
 import { createHash, randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fake-mattermost.ts';
@@ -32,7 +32,7 @@ test('a request without a valid token is a 401 in the shape of Mattermost', asyn
   expect(headers.get('x-version-id')).toMatch(/^10\.11\.0\./);
 });
 
-test('private channels are closed to others, public ones are read by the team and written by members', async () => {
+test('private channels are closed to non-members; public ones are readable by the team and writable by members', async () => {
   const { fake, alice } = await start();
   const secret = fake.channel('secret').id;
   const open = fake.channel('open-door').id;
@@ -49,7 +49,7 @@ test('private channels are closed to others, public ones are read by the team an
   expect((await alice.get(`/channels/${'a'.repeat(26)}`)).status).toBe(404);
 });
 
-test('bad bodies are a 400 that names the rule', async () => {
+test('invalid bodies get a 400 that names the rule', async () => {
   const { fake, alice, square } = await start();
   const refusal = async (path: string, json: unknown) => {
     const { status, body } = await alice.post<{ id: string }>(path, json);
@@ -69,7 +69,7 @@ test('bad bodies are a 400 that names the rule', async () => {
   expect((await alice.post('/posts', { ...post, message: '😀'.repeat(16_383) })).status).toBe(201);
 });
 
-test('a post sent again with its pending id is the same post, for that user only', async () => {
+test('a repeated pending id returns the same post, per user', async () => {
   const { fake, alice, bob, square } = await start();
   const post = { channel_id: square, message: 'once', pending_post_id: 'abc' };
   const first = await alice.post<{ id: string }>('/posts', post);
@@ -81,7 +81,7 @@ test('a post sent again with its pending id is the same post, for that user only
   expect(all.filter(({ message }) => message === 'once')).toHaveLength(2);
 });
 
-test('10,000 posts page to the end, each once, with cursors that are true', async () => {
+test('10,000 posts are paged completely, each once, with correct cursors', async () => {
   const { fake, alice } = await start({ postCount: 10_000 });
   const big = fake.channel('big').id;
   const seen: string[] = [];
@@ -103,7 +103,7 @@ test('10,000 posts page to the end, each once, with cursors that are true', asyn
   expect((await alice.get<PostListBody>(`/channels/${big}/posts?since=1`)).body.order).toHaveLength(1000);
 });
 
-test('since tells of edits and of tombstones; a page does not', async () => {
+test('since includes edits and deleted posts; a page does not', async () => {
   const { fake, alice, bob, square } = await start();
   const { id } = fake.say('bob', square, 'soon gone');
   const since = fake.world.now();
@@ -116,7 +116,7 @@ test('since tells of edits and of tombstones; a page does not', async () => {
   expect((await bob.remove(`/posts/${id}`)).status).toBe(404);
 });
 
-test('replies come along with their roots, and threads page by time', async () => {
+test('replies are sent with their roots, and threads are paged by time', async () => {
   const { fake, alice, square } = await start();
   const root = fake.post('plan').id;
   for (let index = 1; index <= 5; index++) fake.say('bob', square, `reply ${index}`, { root });
@@ -137,7 +137,7 @@ test('replies come along with their roots, and threads page by time', async () =
   expect(body).toMatchObject({ total: 1, total_unread_threads: 1, threads: [{ id: root, unread_replies: 7 }] });
 });
 
-test('what is unread is counted, with and without replies, until the channel is viewed', async () => {
+test('unread posts are counted, with and without replies, until the channel is viewed', async () => {
   const { fake, alice, square } = await start();
   const unread = `/users/me/channels/${square}/unread`;
   expect((await alice.get(unread)).body).toMatchObject({ msg_count: 2, msg_count_root: 2, mention_count: 1 });
@@ -156,7 +156,7 @@ test('what is unread is counted, with and without replies, until the channel is 
   expect(await alice.messages(around)).toEqual(['hey @alice']);
 });
 
-test('an answer to since that was cut makes later ones empty until the channel changes', async () => {
+test('after a truncated response to since, later ones are empty until the channel changes', async () => {
   const { fake, alice } = await start({ postCount: 1500 });
   const big = fake.channel('big').id;
   const posts = fake.world.timeline.get(big) ?? [];
@@ -168,7 +168,7 @@ test('an answer to since that was cut makes later ones empty until the channel c
   expect(await since(posts[1400]?.create_at)).toBe(100);
 });
 
-test('saved posts are skipped by number, a search of the database has one page, and a restart forgets pending posts', async () => {
+test('saved posts use page as an offset, a database search has one page, and a restart forgets pending posts', async () => {
   const { fake, alice } = await start({ searchEngine: 'database' });
   const team = fake.team('main').id;
   const user_id = fake.user('alice').id;
@@ -191,7 +191,7 @@ test('saved posts are skipped by number, a search of the database has one page, 
   expect(ids[2]).not.toBe(ids[0]);
 });
 
-test('old servers refuse what is not there, and show a public channel to members only', async () => {
+test('old servers answer 403 for unknown ids and show public channels only to members', async () => {
   const { fake, alice, bob } = await start({ version: '6.7' });
   const unknown = 'a'.repeat(26);
   expect((await alice.get(`/channels/${unknown}/posts`)).status).toBe(403);
@@ -203,7 +203,7 @@ test('old servers refuse what is not there, and show a public channel to members
   expect((await alice.get(`/users/${unknown}/status`)).body).toMatchObject({ status: 'offline' });
 });
 
-test('a PUT replaces, pin and props included; a patch changes what it names', async () => {
+test('PUT replaces a post including pin and props; PATCH changes only given fields', async () => {
   const { fake, alice } = await start();
   const { id } = fake.post('plan');
   await alice.put(`/posts/${id}/patch`, { message: 'A new plan', props: { colour: 'red' } });
@@ -218,7 +218,7 @@ test('a PUT replaces, pin and props included; a patch changes what it names', as
   expect((await alice.post(`/posts/${fake.post('deleted').id}/pin`)).status).toBe(403);
 });
 
-test('files come back byte for byte, by form or as they are, and an envelope called JSON is stored as an envelope', async () => {
+test('files are stored unchanged, as a form or raw, and a multipart body sent as JSON is stored raw', async () => {
   const { fake, alice, square } = await start();
   const content = randomBytes(200_000);
   const headers = { Authorization: `Bearer ${fake.token('alice')}` };
@@ -252,7 +252,7 @@ test('files come back byte for byte, by form or as they are, and an envelope cal
   expect((await userOf(fake, 'carol').get(`/files/${byForm?.id}/info`)).status).toBe(403);
 });
 
-test('search knows words, phrases, exclusions and modifiers, and shows nobody what is not theirs', async () => {
+test('search supports words, phrases, exclusions and modifiers, and respects membership', async () => {
   const { fake, alice } = await start();
   const search = async (terms: string, more: object = {}) => {
     const path = `/teams/${fake.team('main').id}/posts/search`;
@@ -273,7 +273,7 @@ test('search knows words, phrases, exclusions and modifiers, and shows nobody wh
   expect(await search('build after:2020-01-01')).toHaveLength(2);
 });
 
-test('posts are saved and found again; reactions are kept once', async () => {
+test('posts can be saved and listed; a reaction is stored once', async () => {
   const { fake, alice } = await start();
   const me = fake.user('alice').id;
   const saved = { user_id: me, category: 'flagged_post', name: fake.post('hello').id, value: 'true' };
@@ -289,7 +289,7 @@ test('posts are saved and found again; reactions are kept once', async () => {
   expect((await alice.get(`/posts/${reaction.post_id}/reactions`)).body).toHaveLength(1);
 });
 
-test('conversations are made once, whoever asks', async () => {
+test('direct channels are created once, regardless of the user', async () => {
   const { fake, alice, bob } = await start();
   const ids = ['alice', 'bob'].map((name) => fake.user(name).id);
   const one = await alice.post<{ id: string }>('/channels/direct', ids);
@@ -300,7 +300,7 @@ test('conversations are made once, whoever asks', async () => {
   expect(group.body).toMatchObject({ id: fake.channel('alice,bob,carol').id, type: 'G', team_id: '' });
 });
 
-test('old servers leave fields out and have no bookmarks; new ones have more', async () => {
+test('old servers omit fields and have no bookmarks; new ones send more fields', async () => {
   const old = await start({ version: '6.7' });
   const recent = await start({ version: '11.1' });
   const post = await old.alice.get(`/posts/${old.fake.post('hello').id}`);
@@ -317,7 +317,7 @@ test('old servers leave fields out and have no bookmarks; new ones have more', a
   expect((await recent.alice.post(path, { display_name: 'Nothing', type: 'link' })).status).toBe(400);
 });
 
-test('an answer that has not changed is a 304', async () => {
+test('an unchanged response is a 304', async () => {
   const { fake, square } = await start();
   const headers = { Authorization: `Bearer ${fake.token('alice')}` };
   const first = await fetch(`${fake.url}/api/v4/channels/${square}/posts`, { headers });
@@ -328,7 +328,7 @@ test('an answer that has not changed is a 304', async () => {
   expect((await ask()).status).toBe(200);
 });
 
-test('OAuth: a code for its verifier, once; a refresh token for the next pair; no resource', async () => {
+test('OAuth: a code works once with its verifier; refresh tokens rotate; resource is rejected', async () => {
   const { fake } = await start();
   const { clientId, clientSecret } = fake.oauthApp;
   const verifier = 'v'.repeat(50);

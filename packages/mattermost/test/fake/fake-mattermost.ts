@@ -1,4 +1,4 @@
-// A Mattermost server for tests: real HTTP and WebSocket, stateful, wrong on command.
+// A fake Mattermost server for tests: real HTTP and WebSocket, stateful, with faults on command.
 import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { bookmarkRoutes } from './api/bookmarks.ts';
@@ -63,12 +63,12 @@ export class FakeMattermost {
     this.#stop = parts.stop;
   }
 
-  /** Every request so far, in the order of arrival; emptied by setting its length to 0. */
+  /** All requests in order of arrival; set its length to 0 to reset. */
   get requests(): RecordedRequest[] {
     return this.#core.requests;
   }
 
-  /** Requests to addresses that the fake does not know; for tests to find empty. */
+  /** Requests to paths the fake does not implement; tests expect none. */
   get unanswered(): string[] {
     return this.#core.unanswered;
   }
@@ -81,7 +81,7 @@ export class FakeMattermost {
     return this.#core.maxInFlight;
   }
 
-  /** WebSocket connections that have logged in. */
+  /** Authenticated WebSocket connections. */
   get socketCount(): number {
     return this.#sockets.count;
   }
@@ -98,7 +98,7 @@ export class FakeMattermost {
     return named(new Map([...this.world.teams.values()].map((team) => [team.name, team])), name);
   }
 
-  /** By name, or by the users of a conversation in the order of the alphabet: `alice,bob`. */
+  /** By name, or by the sorted users of a direct or group channel: `alice,bob`. */
   channel(name: string): Channel {
     return named(this.#names.channels, name);
   }
@@ -108,13 +108,13 @@ export class FakeMattermost {
     return named(this.#names.posts, key);
   }
 
-  /** A user writes something; the channel by name or id. */
+  /** Posts as a user; the channel by name or id. */
   say(user: string, channel: string, message: string, { root = '' }: { root?: string } = {}): Post {
     const target = this.world.channels.get(channel) ?? this.channel(channel);
     return storePost(this.world, target, { user: this.user(user), message, rootId: root });
   }
 
-  /** A user takes a post back; by id. */
+  /** Deletes a post as a user. */
   unsay(user: string, postId: string): void {
     deletePost(this.world, this.world.post(postId), this.user(user).id);
   }
@@ -123,19 +123,19 @@ export class FakeMattermost {
     return this.#core.faults.add(fault);
   }
 
-  /** The token is valid no longer; sockets of its user end unless told otherwise. */
+  /** Invalidates a token and, by default, closes the sockets of its user. */
   revoke(token: string, { sockets = true }: { sockets?: boolean } = {}): void {
     const userId = this.world.tokens.get(token);
     this.world.tokens.delete(token);
     if (userId && sockets) this.#sockets.logOut(userId);
   }
 
-  /** Without a code the connections just end. */
+  /** Without a code the connections break. */
   disconnectSockets(code?: number): void {
     this.#sockets.disconnect(code);
   }
 
-  /** Sockets stay open but are dead, until told otherwise. */
+  /** Keeps sockets open but dead, until called with false. */
   freezeSockets(frozen = true): void {
     this.#sockets.freeze(frozen);
   }

@@ -1,4 +1,4 @@
-// Faults of the fake come when told, as told, and leave nothing behind.
+// Faults of the fake occur on command and leave nothing behind.
 import { get } from 'node:https';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type FakeMattermost, startFakeMattermost } from './fake-mattermost.ts';
@@ -17,7 +17,7 @@ function me(init: RequestInit = {}): Promise<Response> {
   return fetch(`${fake.url}/api/v4/users/me`, { headers: { Authorization: `Bearer ${fake.token('alice')}` }, ...init });
 }
 
-test('a fault strikes the requests it fits, as often as told', async () => {
+test('a fault hits matching requests the given number of times', async () => {
   const fault = fake.fail({ path: /\/users\/me$/, status: 429, headers: { 'Retry-After': '3' }, times: 2 });
   const first = await me();
   expect([first.status, first.headers.get('retry-after'), await first.text()]).toEqual([429, '3', 'limit exceeded\n']);
@@ -29,7 +29,7 @@ test('a fault strikes the requests it fits, as often as told', async () => {
   expect((await me()).status).toBe(200);
 });
 
-test('a post may be stored and its answer be a failure', async () => {
+test('a post can be stored although the response is an error', async () => {
   const post = { channel_id: fake.channel('town-square').id, message: 'stored', pending_post_id: 'p' };
   const alice = userOf(fake, 'alice');
   const stored = () => [...fake.world.posts.values()].filter(({ message }) => message === 'stored').length;
@@ -44,7 +44,7 @@ test('a post may be stored and its answer be a failure', async () => {
   expect(stored()).toBe(2);
 });
 
-test('connections break before the answer, after the headers, or in the body', async () => {
+test('connections break before the response, after the headers, or within the body', async () => {
   fake.fail({ reset: 'before' });
   await expect(me()).rejects.toThrow('fetch failed');
   for (const reset of ['headers', 'mid-body'] as const) {
@@ -56,7 +56,7 @@ test('connections break before the answer, after the headers, or in the body', a
   expect((await me()).status).toBe(200);
 });
 
-test('bodies may be slow, wrong or late', async () => {
+test('bodies can be slow, wrong or late', async () => {
   fake.fail({ slowBodyMs: 100 });
   const slow = await me();
   const began = performance.now();
@@ -68,7 +68,7 @@ test('bodies may be slow, wrong or late', async () => {
   await expect(me({ signal: AbortSignal.timeout(30) })).rejects.toThrow();
 });
 
-test('every request is on record, without its token', async () => {
+test('every request is recorded without its token', async () => {
   const alice = userOf(fake, 'alice');
   await alice.post('/users/ids?since=5', [fake.user('bob').id]);
   await fetch(`${fake.url}/api/v4/users/me`, { headers: { Authorization: 'Bearer wrong' } });
@@ -80,12 +80,12 @@ test('every request is on record, without its token', async () => {
   expect(JSON.stringify(fake.requests)).not.toMatch(new RegExp(`${fake.token('alice')}|wrong`));
 });
 
-test('an address that the fake does not know is a 404 and on record', async () => {
+test('an unknown path is a 404 and is recorded', async () => {
   expect((await userOf(fake, 'alice').get('/users/me/nonsense')).status).toBe(404);
   expect(fake.unanswered).toEqual(['GET /api/v4/users/me/nonsense']);
 });
 
-test('requests under way are counted', async () => {
+test('requests in flight are counted', async () => {
   fake.fail({ delayMs: 50, times: 5 });
   const all = Array.from({ length: 5 }, () => me().then((response) => response.text()));
   await Promise.all(all);
@@ -93,7 +93,7 @@ test('requests under way are counted', async () => {
   await expect.poll(() => fake.inFlight).toBe(0);
 });
 
-test('over TLS it is trusted by those who trust its certificate, and by nobody else', async () => {
+test('over TLS only clients that trust its certificate connect', async () => {
   const tls = selfSigned();
   const secure = await startFakeMattermost({ tls });
   const status = (ca?: string) =>
@@ -108,7 +108,7 @@ test('over TLS it is trusted by those who trust its certificate, and by nobody e
   await secure.close();
 });
 
-test('closing ends what is under way and leaves nothing open', async () => {
+test('closing ends open requests and connections', async () => {
   const servers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap').length;
   const before = servers();
   const own = await startFakeMattermost();
@@ -119,5 +119,5 @@ test('closing ends what is under way and leaves nothing open', async () => {
   await own.close();
   await failed;
   await expect(fetch(`${own.url}/api/v4/system/ping`)).rejects.toThrow();
-  expect(servers()).toBeLessThanOrEqual(before); // those of earlier files may still be closing
+  expect(servers()).toBeLessThanOrEqual(before); // servers of earlier test files may still be closing
 });

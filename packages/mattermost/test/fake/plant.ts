@@ -1,4 +1,4 @@
-// Makes a world out of a seed.
+// Creates a world from a seed.
 import { addMember } from './api/channel-members.ts';
 import { storeChannel, storeConversation } from './api/channels.ts';
 import { storeFile } from './api/files.ts';
@@ -10,7 +10,7 @@ import { storePost } from './world/store-post.ts';
 import { markViewed } from './world/unread.ts';
 import type { World } from './world/world.ts';
 
-/** What tests call things by. */
+/** Records by the names used in tests. */
 export interface Names {
   users: Map<string, User>;
   channels: Map<string, Channel>;
@@ -66,7 +66,7 @@ export function plant(world: World, seed: Seed): Names {
   return names;
 }
 
-/** Something of the seed by its name; a wrong name is a mistake in the test. */
+/** Finds a record of the seed by name; throws on a typo in a test. */
 export function named<Value>(map: Map<string, Value>, name: string): Value {
   const value = map.get(name);
   if (value !== undefined) return value;

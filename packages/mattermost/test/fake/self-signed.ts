@@ -1,7 +1,7 @@
-// A key and a certificate for 127.0.0.1 and localhost, made on the spot.
+// Generates a key and a self-signed certificate for 127.0.0.1 and localhost.
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** One piece of DER: a tag, a length, the content. */
+/** A DER element: tag, length, content. */
 function der(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;
@@ -14,7 +14,7 @@ const objectId = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const utcTime = (text: string) => der(0x17, Buffer.from(text));
 const bits = (content: Buffer) => der(0x03, Buffer.from([0]), content);
 
-/** Its own authority: what trusts `cert` as a CA trusts the server that shows it. */
+/** A client that trusts `cert` as a CA trusts a server that uses it. */
 export function selfSigned(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'));

@@ -1,4 +1,4 @@
-// A user of the fake with plain fetch, for the fake's own tests.
+// A user of the fake with plain fetch, for tests of the fake.
 import type { FakeMattermost } from './fake-mattermost.ts';
 
 export interface Answer<Body> {
@@ -7,7 +7,7 @@ export interface Answer<Body> {
   headers: Headers;
 }
 
-/** What lists of posts have in common. */
+/** Fields of all post lists. */
 export interface PostListBody {
   order: string[];
   posts: Record<string, { message: string; delete_at: number; root_id: string }>;
@@ -32,7 +32,7 @@ export function userOf(fake: FakeMattermost, name: string) {
     post: <Body>(path: string, json?: unknown) => call<Body>('POST', path, json),
     put: <Body>(path: string, json?: unknown) => call<Body>('PUT', path, json),
     remove: <Body>(path: string) => call<Body>('DELETE', path),
-    /** The messages of a list in its order. */
+    /** Messages of a list, in its order. */
     messages: async (path: string) => {
       const { body } = await call<PostListBody>('GET', path);
       return body.order.map((id) => body.posts[id]?.message);

@@ -1,4 +1,4 @@
-// The WebSocket of the fake: who hears what, in which order.
+// The WebSocket of the fake: recipients and order of events.
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import WebSocket from 'ws';
@@ -34,7 +34,7 @@ async function connect(token: string, { header = false, query = '' } = {}) {
   });
   await once(socket, 'open');
   if (!header) socket.send(JSON.stringify({ seq: 1, action: 'authentication_challenge', data: { token } }));
-  /** All that was heard, once there are this many. */
+  /** Resolves with all events once there are this many. */
   const until = async (count: number) => {
     if (heard.length < count) await new Promise<void>((resolve) => waiting.push({ count, resolve }));
     return heard;
@@ -42,7 +42,7 @@ async function connect(token: string, { header = false, query = '' } = {}) {
   return { socket, closed, until, send: (message: object) => socket.send(JSON.stringify(message)) };
 }
 
-test('a challenge is answered by hello and OK, a header by hello; a bad token by the end', async () => {
+test('a challenge gets hello and OK, a header gets hello, a bad token closes the connection', async () => {
   const alice = await connect(fake.token('alice'));
   expect(await alice.until(2)).toMatchObject([
     { event: 'hello', seq: 0, data: { server_version: '10.11.0' } },
@@ -55,7 +55,7 @@ test('a challenge is answered by hello and OK, a header by hello; a bad token by
   await stranger.closed;
 });
 
-test('members of a channel hear its posts in order, numbered; others do not', async () => {
+test('members of a channel get its posts in order with sequence numbers; others do not', async () => {
   const alice = await connect(fake.token('alice'), { header: true });
   await alice.until(1);
   fake.say('bob', 'secret', 'not for alice');
@@ -80,7 +80,7 @@ test('members of a channel hear its posts in order, numbered; others do not', as
   expect(JSON.parse(posted?.data?.post ?? '')).toMatchObject({ id, message: 'hi @alice' });
 });
 
-test('typing goes to the others, what one has viewed to oneself', async () => {
+test('typing events go to other users, view events to the user', async () => {
   const alice = await connect(fake.token('alice'), { header: true });
   const bob = await connect(fake.token('bob'), { header: true });
   await Promise.all([alice.until(1), bob.until(1)]);
@@ -96,7 +96,7 @@ test('typing goes to the others, what one has viewed to oneself', async () => {
   ]);
 });
 
-test('connections end on command, and with the token', async () => {
+test('connections end on command and with the token', async () => {
   const first = await connect(fake.token('alice'), { header: true });
   await first.until(1);
   fake.disconnectSockets();
@@ -112,7 +112,7 @@ test('connections end on command, and with the token', async () => {
   expect(fake.socketCount).toBe(0);
 });
 
-test('who comes back in time is told what was missed; who comes too late begins again', async () => {
+test('a client that reconnects in time gets missed events; a late one starts a new connection', async () => {
   const first = await connect(fake.token('alice'), { header: true });
   const [hello] = await first.until(1);
   const id = hello?.data?.connection_id ?? '';
@@ -134,7 +134,7 @@ test('who comes back in time is told what was missed; who comes too late begins 
   expect(again?.data?.connection_id).not.toBe(id);
 });
 
-test('frozen connections hear nothing, and the numbers show the gap', async () => {
+test('frozen connections get no events, and sequence numbers show the gap', async () => {
   const alice = await connect(fake.token('alice'), { header: true });
   await alice.until(1);
   fake.freezeSockets();

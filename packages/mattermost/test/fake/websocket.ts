@@ -1,4 +1,4 @@
-// The WebSocket: who is connected, and who hears what.
+// The WebSocket server of the fake.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -10,17 +10,17 @@ import type { Broadcast, World } from './world/world.ts';
 
 const loginMs = 5000;
 
-/** How many events a connection may miss and still go on where it was. */
+/** Number of missed events after which a connection cannot be resumed. */
 const remembered = 128;
 
 interface Connection {
-  /** Gone while the client is away; it may come back to the same connection. */
+  /** Undefined while the client is disconnected; it may resume the connection. */
   socket: WebSocket | undefined;
   id: string;
   user: User | undefined;
-  /** Number of the next event; every connection counts for itself. */
+  /** Sequence number of the next event of this connection. */
   seq: number;
-  /** The last events, as they were or would have been sent. */
+  /** The latest events, sent or not. */
   past: { seq: number; line: string }[];
 }
 
@@ -37,7 +37,7 @@ export class Sockets {
     world.publish = (event, data, to) => this.#publish(event, data, to);
   }
 
-  /** Connections that have said who they are. */
+  /** Authenticated connections. */
   get count(): number {
     return [...this.#connections].filter(({ user, socket }) => user && socket).length;
   }
@@ -50,7 +50,7 @@ export class Sockets {
     this.#server.handleUpgrade(request, socket, head, (client) => this.#connected(client, request));
   };
 
-  /** Ends every connection without a goodbye, as a network does, or with a close code. */
+  /** Breaks every connection, or closes it with a code. */
   disconnect(code?: number): void {
     for (const { socket } of this.#connections) {
       if (code === undefined) socket?.terminate();
@@ -58,7 +58,7 @@ export class Sockets {
     }
   }
 
-  /** Stays connected but neither answers nor tells anything, as behind a dead proxy. */
+  /** Keeps connections open without any traffic, as behind a dead proxy. */
   freeze(frozen: boolean): void {
     this.#frozen = frozen;
   }
@@ -68,7 +68,7 @@ export class Sockets {
     this.#server.close();
   }
 
-  /** A session that has ended takes its connections with it. */
+  /** Closes the connections of a user whose session ended. */
   logOut(userId: string): void {
     for (const { user, socket } of this.#connections) if (user?.id === userId) socket?.terminate();
   }
@@ -107,7 +107,7 @@ export class Sockets {
     return [...this.#connections].find((other) => other.id === id && !other.socket && other.user === user);
   }
 
-  /** Says what was missed; when that is forgotten, a hello with a new id says that something was. */
+  /** Sends missed events; if they are no longer stored, sends a hello with a new connection id. */
   #resume(connection: Connection, next: number): void {
     const missed = connection.past.filter(({ seq }) => seq >= next);
     if (missed.length === connection.seq - next) {
@@ -140,7 +140,7 @@ export class Sockets {
     if (action === 'authentication_challenge') {
       const user = this.#userOf(`Bearer ${text(data, 'token')}`);
       if (!user) {
-        // the real server hangs up on a bad token, without a word
+        // the real server closes the connection on a bad token
         connection.socket?.close();
         return undefined;
       }
@@ -179,7 +179,7 @@ export class Sockets {
     const line = JSON.stringify({ ...event, seq });
     connection.past.push({ seq, line });
     if (connection.past.length > remembered) connection.past.shift();
-    // what a frozen connection loses leaves a gap in the numbers
+    // events lost while frozen leave a gap in the sequence numbers
     if (!this.#frozen) connection.socket?.send(line);
   }
 }

@@ -1,4 +1,4 @@
-// The configuration: what it defaults to, and what it says when it cannot be used.
+// The configuration: defaults and error messages.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,15 +31,12 @@ test('two variables are enough', () => {
   });
 });
 
-test.each(['/api/v4', '/api/v4/', '/sub/api/v4'])(
-  'the path of the API at the end of the address (%s) is taken off',
-  (path) => {
-    const { url } = readConfig({ ...usable, MATTERMOST_URL: `https://chat.example.com${path}` });
-    expect(url).toBe(`https://chat.example.com${path.startsWith('/sub') ? '/sub' : ''}`);
-  },
-);
+test.each(['/api/v4', '/api/v4/', '/sub/api/v4'])('the API path at the end of the URL (%s) is removed', (path) => {
+  const { url } = readConfig({ ...usable, MATTERMOST_URL: `https://chat.example.com${path}` });
+  expect(url).toBe(`https://chat.example.com${path.startsWith('/sub') ? '/sub' : ''}`);
+});
 
-test('everything can be set', () => {
+test('every setting can be changed', () => {
   const config = readConfig({
     ...usable,
     MATTERMOST_URL: 'https://chat.example.com/sub/path//',
@@ -134,14 +131,14 @@ test.each([
     { ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_OAUTH_MCP_PUBLIC_URL: 'http://mcp.example.com' },
     'https',
   ],
-])('%j is refused: %s', (environment, expected) => {
+])('%j is rejected: %s', (environment, expected) => {
   const failure = catchError(() => readConfig(environment));
   expect(failure).toMatchObject({ code: 'CONFIG_INVALID' });
   expect(failure.message).toContain(expected);
   expect(failure.message).not.toContain(TOKEN);
 });
 
-test('variables of the bot, of OAuth, of a service called mattermost and empty ones may be set', () => {
+test('variables of the bot, of OAuth, of a Kubernetes service named mattermost and empty variables are accepted', () => {
   const others = {
     MATTERMOST_BOT_AGENT: 'agent.json',
     MATTERMOST_BOT_MODEL: 'demo',
@@ -160,7 +157,7 @@ test('variables of the bot, of OAuth, of a service called mattermost and empty o
   expect(() => readConfig({ ...usable, MATTERMOST_PORT: '8000' })).toThrow('MATTERMOST_PORT: is no variable');
 });
 
-test('names in lists may be written in any case', () => {
+test('access lists ignore case', () => {
   const { read, write } = readConfig({
     ...usable,
     MATTERMOST_READ_DENY_CHANNELS: 'One, #Two, ~THREE, Main / Four, @Direct, @GROUP',
@@ -170,7 +167,7 @@ test('names in lists may be written in any case', () => {
   expect(write.allowTeams).toEqual(['main', 'other']);
 });
 
-test('lists that a program has put together are refused like those of variables', async () => {
+test('access lists passed by a program are checked like those of variables', async () => {
   const none = { allowChannels: [], denyChannels: [], allowTeams: [], denyTeams: [] };
   const read = { ...none, denyChannels: ['Private Room'] };
   const config = { ...readConfig(usable), read, write: { ...none, allowTeams: ['a b'] } };
@@ -183,7 +180,7 @@ test('lists that a program has put together are refused like those of variables'
   await expect(createMattermostBot({ config, agent })).rejects.toThrow(failure.message);
 });
 
-test('an entry of tokens that cannot be used is one fault, not two', () => {
+test('an invalid token entry is reported once', () => {
   const environment = { ...usable, MCP_TRANSPORT: 'http', MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' };
   expect(catchError(() => readConfig(environment)).message.split('\n- ')).toHaveLength(2);
   expect(() => readConfig({ ...environment, MATTERMOST_HTTP_TOKENS: ',' })).toThrow(
@@ -191,7 +188,7 @@ test('an entry of tokens that cannot be used is one fault, not two', () => {
   );
 });
 
-test('all faults are told at once', () => {
+test('all errors are reported together', () => {
   const { message } = catchError(() => readConfig({ MATTERMOST_TIMEOUT: 'x', MCP_PORT: 'y', MATTERMOST_PROFILE: 'z' }));
   expect(message.split('\n- ')).toHaveLength(6);
 });

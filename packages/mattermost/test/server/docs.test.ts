@@ -1,4 +1,4 @@
-// docs/mattermost.md says what is so: every variable with its default and bounds, every tool with its capability.
+// docs/mattermost.md matches the code: every variable with default and bounds, every tool with its capability.
 import { readFileSync } from 'node:fs';
 import { isMattermostError, type MattermostConfig, readConfig } from '@pocket-agent/mattermost';
 import { expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const oauth = {
 };
 const plain = { MATTERMOST_URL: 'https://chat.example.com', MATTERMOST_TOKEN: 'a-token' };
 
-/** The cells of the rows below a heading, without the head of the table. */
+/** The cells of the table below a heading, without its header row. */
 function rowsOf(heading: string): string[][] {
   const section = page.split(/^## /m).find((text) => text.startsWith(heading)) ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('| '));
@@ -59,13 +59,13 @@ function read(environment: Record<string, string>): MattermostConfig | undefined
   }
 }
 
-test('the table of variables has those that are read, and the page names no others', () => {
+test('the table lists exactly the variables that are read', () => {
   const known = variablesRead().sort();
   expect(variables.map(({ name }) => name).sort()).toEqual(known);
   expect(known).toEqual(expect.arrayContaining([...new Set(page.match(VARIABLE))]));
 });
 
-test('what the table calls a default is what holds when nothing is set', () => {
+test('documented defaults are the real defaults', () => {
   const told = variables.filter(({ standard }) => standard !== '');
   expect(told.length).toBeGreaterThan(15);
   for (const { name, standard } of told) {
@@ -74,7 +74,7 @@ test('what the table calls a default is what holds when nothing is set', () => {
   }
 });
 
-test('the bounds in the table are accepted, and nothing beyond them', () => {
+test('documented bounds are the real bounds', () => {
   const bounded = variables.filter(({ bounds }) => bounds);
   expect(bounded.length).toBeGreaterThan(5);
   for (const { name, bounds: [least = 0, most = 0] = [] } of bounded) {
@@ -85,7 +85,7 @@ test('the bounds in the table are accepted, and nothing beyond them', () => {
   }
 });
 
-test('the table of tools has every tool, in its order, with its capability', async () => {
+test('the table lists every tool in order with its capability', async () => {
   const connection = await connect();
   const { tools } = await connection.client.listTools();
   await connection.close();
@@ -94,7 +94,7 @@ test('the table of tools has every tool, in its order, with its capability', asy
   expect(page).toContain(`${tools.length} tools`);
 });
 
-test('the configurations for clients are JSON, and those that start the server can be used', () => {
+test('client configurations are JSON, and those that start the server are valid', () => {
   const blocks = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = '']) => JSON.parse(json));
   const entries = blocks.map(({ mcpServers, servers }) => (mcpServers ?? servers).mattermost);
   expect(entries).toHaveLength(3);

@@ -1,4 +1,4 @@
-// The server over HTTP: who gets in, as whom, and what can be asked without a token.
+// The server over HTTP: authentication, sessions, health checks.
 import { request } from 'node:http';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createLog, type MattermostConfig, type RunningServer, startHttp } from '@pocket-agent/mattermost';
@@ -46,7 +46,7 @@ async function connectTo({ server }: Started, era: Era, token: string) {
   return client;
 }
 
-/** The status of a plain request, for those that no client would make. */
+/** Status of a raw request that MCP clients would not send. */
 function statusOf(url: string, headers: Record<string, string> = {}, method = 'POST'): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
@@ -58,7 +58,7 @@ function statusOf(url: string, headers: Record<string, string> = {}, method = 'P
   });
 }
 
-test('an address that cannot be had is a fault of the configuration', async () => {
+test('an unavailable port is a configuration error', async () => {
   const fake = await startFakeMattermost();
   endings.push(() => fake.close());
   const port = Number(new URL(fake.url).port);
@@ -69,7 +69,7 @@ test('an address that cannot be had is a fault of the configuration', async () =
 });
 
 describe.each(eras)('in %s', (era) => {
-  test('with a static token, a client with a token of its own acts as the account of the server', async () => {
+  test('with a static token, clients with an HTTP token act as the account of the server', async () => {
     const started = await start(staticMode);
     const client = await connectTo(started, era, CLIENT_TOKEN);
     expect((await callTool(client, { name: 'get_me' })).data.username).toBe('alice');
@@ -90,14 +90,14 @@ describe.each(eras)('in %s', (era) => {
     expect(started.fake.requests).toEqual([]);
   });
 
-  test('a tool that there is not is told so, however it is spelt', async () => {
+  test('an unknown tool is an error', async () => {
     const client = await connectTo(await start(staticMode), era, CLIENT_TOKEN);
     for (const name of ['get_mee', 'Zoë'])
       await expect(callTool(client, { name })).rejects.toThrow(`Tool ${name} not found`);
     expect((await callTool(client, { name: 'get_me' })).data.username).toBe('alice');
   });
 
-  test('no client token gives more than the profile of the server', async () => {
+  test('a client token cannot exceed the profile of the server', async () => {
     const started = await start({
       ...staticMode,
       MATTERMOST_PROFILE: 'reader',
@@ -108,7 +108,7 @@ describe.each(eras)('in %s', (era) => {
     expect(new Set(tools.map(({ _meta }) => _meta?.capability))).toEqual(new Set(['read']));
   });
 
-  test('with tokens of the clients, each acts as itself, and is verified once a minute', async () => {
+  test('with client tokens, each client acts as itself and is verified once a minute', async () => {
     const started = await start(clientMode);
     for (const name of ['alice', 'bob']) {
       const client = await connectTo(started, era, started.fake.token(name));
@@ -123,13 +123,13 @@ describe.each(eras)('in %s', (era) => {
     expect(verifications.map(({ user }) => user)).toEqual(['alice', 'alice', 'bob', 'bob']);
   });
 
-  test('a token that Mattermost does not know gets nowhere', async () => {
+  test('a token unknown to Mattermost is rejected', async () => {
     const started = await start(clientMode);
     await expect(connectTo(started, era, 'unknown-token')).rejects.toThrow();
   });
 });
 
-test('a session of one account does not serve another as that account', async () => {
+test('a session cannot be used by another account', async () => {
   const started = await start(clientMode);
   const { server, fake } = started;
   const headers = (name: string, session?: string) => ({
@@ -159,7 +159,7 @@ test.each([
   ['no token', {}],
   ['a wrong token', { authorization: 'Bearer wrong' }],
   ['another scheme', { authorization: `Basic ${CLIENT_TOKEN}` }],
-])('%s is refused with a challenge', async (_, headers) => {
+])('%s is rejected with a challenge', async (_, headers) => {
   const { server, logLines } = await start(staticMode);
   const response = await fetch(server.url, { method: 'POST', headers, body: '{}' });
   expect(response.status).toBe(401);
@@ -185,7 +185,7 @@ test.each([
     async (fake: FakeMattermost) => void fake.fail({ path: /users\/me/, status: 404, body: '' }),
   ],
   ['limits the rate', async (fake: FakeMattermost) => void fake.fail({ path: /users\/me/, status: 429, times: 99 })],
-])('when Mattermost %s a token is not called wrong', async (_, spoil) => {
+])('when Mattermost %s, the response is not 401', async (_, spoil) => {
   const { server, fake } = await start(clientMode);
   const headers = { authorization: `Bearer ${fake.token('alice')}` };
   await spoil(fake);
@@ -194,14 +194,14 @@ test.each([
   expect(response.headers.get('retry-after')).toBe('5');
 });
 
-test('a foreign Host or Origin is refused before anything else', async () => {
+test('a foreign Host or Origin is rejected first', async () => {
   const { server } = await start(staticMode);
   const authorization = `Bearer ${CLIENT_TOKEN}`;
   expect(await statusOf(server.url, { authorization, host: 'evil.example' })).toBe(403);
   expect(await statusOf(server.url, { authorization, origin: 'https://evil.example' })).toBe(403);
 });
 
-test('/health says that the process lives, /ready that it reaches Mattermost; neither needs a token', async () => {
+test('/health reports the process, /ready the connection to Mattermost; neither needs a token', async () => {
   const { server, fake } = await start(staticMode);
   const ask = async (path: string) => {
     const response = await fetch(new URL(path, server.url));
@@ -220,7 +220,7 @@ test('/health says that the process lives, /ready that it reaches Mattermost; ne
   expect(await statusOf(String(new URL('/elsewhere', server.url)), {}, 'GET')).toBe(404);
 });
 
-test('200 calls at once over HTTP are all answered', async () => {
+test('200 concurrent calls over HTTP all succeed', async () => {
   const started = await start(staticMode);
   const client = await connectTo(started, '2026', CLIENT_TOKEN);
   const team_id = started.fake.team('main').id;
@@ -230,7 +230,7 @@ test('200 calls at once over HTTP are all answered', async () => {
   expect(started.fake.maxInFlight).toBeLessThanOrEqual(20);
 });
 
-test('no token is in the log, and a request id of a client only when it is harmless', async () => {
+test('the log contains no token, and only plain request ids of clients', async () => {
   const started = await start(clientMode);
   const token = started.fake.token('alice');
   for (const id of ['trace-1', 'evil{"injected": 1}']) {

@@ -1,4 +1,4 @@
-// Channels as resources: read, watched in both eras over HTTP, through lost and dead connections.
+// Channels as resources: read and watched in both protocol versions over HTTP, through lost and dead connections.
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { userOf } from '../fake/test-client.ts';
 import { caughtUp, listening, open, uriOf, type Watching, watching } from './watching.ts';
 
 const endings: (() => Promise<unknown>)[] = [];
-/** Waits for something to become true, however busy the machine is. */
+/** Polls until the assertion holds. */
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
@@ -51,8 +51,8 @@ async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promis
   return watching(client, era);
 }
 
-describe.each(eras)('a client of the %s era', (era) => {
-  test('reads a channel as its last messages', async () => {
+describe.each(eras)('a client of the %s protocol', (era) => {
+  test('reads the latest messages of a channel', async () => {
     const place = await world();
     const { client } = await connectTo(place, era);
     const { resourceTemplates } = await client.listResourceTemplates();
@@ -67,7 +67,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(place.fake.socketCount).toBe(0);
   });
 
-  test('hears of posts, edits and deletions in the channel it watches, and of no other', async () => {
+  test('is notified of posts, edits and deletions only in the channel it watches', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -87,7 +87,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => watcher.updates).toEqual([uri, uri, uri]);
   });
 
-  test('the socket is open while somebody watches, once for each account', async () => {
+  test('one socket per account is open while there are watchers', async () => {
     const place = await world();
     const { fake } = place;
     const [alice, again, bob] = [
@@ -109,7 +109,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await open(fake, 0);
   });
 
-  test('a client that goes away watches no longer', async () => {
+  test('a disconnected client no longer watches', async () => {
     const place = await world({ config: { pingMs: 50 } });
     const { client, subscribe } = await connectTo(place, era);
     await subscribe(uriOf(place.fake, 'town-square'));
@@ -121,7 +121,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await open(place.fake, 0);
   });
 
-  test('what was missed while the connection was lost is told when it is back', async () => {
+  test('missed changes are notified after a reconnect', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -137,7 +137,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => watcher.updates).toEqual([uri, uri]);
   });
 
-  test('a dead connection is noticed and replaced', async () => {
+  test('a dead connection is detected and replaced', async () => {
     const place = await world({ config: { pingMs: 100 } });
     const { fake, logLines } = place;
     const watcher = await connectTo(place, era);
@@ -152,7 +152,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => watcher.updates).toEqual([uri]);
   });
 
-  test('events that are left out are noticed by their numbers', async () => {
+  test('missing events are detected by their sequence numbers', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -167,7 +167,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(caughtUp(fake)).toBe(2);
   });
 
-  test('what is written while a catch-up looks for it is told once', async () => {
+  test('a post written during a catch-up is notified once', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -187,7 +187,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(watcher.updates).toEqual([uri]);
   });
 
-  test('what was missed is told though Mattermost could not say it at first', async () => {
+  test('missed changes are notified although Mattermost fails at first', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -201,7 +201,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(outage.hits).toBe(3);
   });
 
-  test('what was missed is told though a cache of Mattermost hides it', async () => {
+  test('missed changes are notified although a stale cache of Mattermost hides them', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -209,7 +209,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await watcher.subscribe(uri);
     await listening(fake);
     const { publish } = fake.world;
-    fake.world.publish = () => {}; // what follows is not heard
+    fake.world.publish = () => {}; // suppress events from here on
     const { id, create_at } = fake.channel('town-square');
     fake.say('bob', 'town-square', 'missed');
     fake.world.lastPostTimes.set(id, create_at);
@@ -218,14 +218,14 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => watcher.updates).toEqual([uri]);
   });
 
-  test('a change is told as soon as it can be found out whether it may be', async () => {
+  test('a change is notified as soon as the access check succeeds', async () => {
     const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
     const { fake } = place;
     const watcher = await connectTo(place, era);
     const uri = uriOf(fake, 'town-square');
     await watcher.subscribe(uri);
     await listening(fake);
-    // by then, which channel it is has to be asked again
+    // wait until the cached channel has expired
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
     const outage = fake.fail({ path: /channels\/\w+$/, status: 500, times: 3 });
     fake.say('bob', 'town-square', 'for alice');
@@ -233,7 +233,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(outage.hits).toBe(3);
   });
 
-  test('hears of reactions that come and go', async () => {
+  test('is notified of added and removed reactions', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -247,7 +247,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => watcher.updates).toEqual([uri, uri]);
   });
 
-  test('a public channel is watched by its members only; others are told to join it', async () => {
+  test('only members can watch a public channel; others are told to join it', async () => {
     const place = await world();
     const { fake, logLines } = place;
     const watcher = await connectTo(place, era);
@@ -264,7 +264,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => watcher.updates).toEqual([uri]);
   });
 
-  test('a channel that may not be read is neither read nor watched', async () => {
+  test('a hidden channel can be neither read nor watched', async () => {
     const place = await world({ environment: { MATTERMOST_READ_DENY_CHANNELS: 'off-topic' } });
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -284,7 +284,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(watcher.updates).toEqual([]);
   });
 
-  test('addresses that are none are refused', async () => {
+  test('invalid URIs are rejected', async () => {
     const { client, subscribe } = await connectTo(await world(), era);
     for (const uri of ['mattermost://channel/short', 'https://example.com/', 'mattermost://channel/../x']) {
       await expect(client.readResource({ uri })).rejects.toThrow();
@@ -292,7 +292,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     }
   });
 
-  test('a token that was revoked ends the socket for good', async () => {
+  test('a revoked token closes the socket for good', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -304,7 +304,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(place.logLines.join('')).not.toContain(fake.token('alice'));
   });
 
-  test('an outage of Mattermost is waited out', async () => {
+  test('the listener survives an outage of Mattermost', async () => {
     const place = await world();
     const { fake } = place;
     const watcher = await connectTo(place, era);
@@ -320,7 +320,7 @@ describe.each(eras)('a client of the %s era', (era) => {
   });
 });
 
-test('a client that subscribes twice is told once, and is rid of it at once', async () => {
+test('a client that subscribes twice is notified once and unsubscribes once', async () => {
   const { client, fake, close } = await connect({ era: '2025' });
   endings.push(close);
   const watcher = watching(client, '2025');
@@ -334,7 +334,7 @@ test('a client that subscribes twice is told once, and is rid of it at once', as
   await open(fake, 0);
 });
 
-test('the socket trusts the certificates it was given', async () => {
+test('the socket trusts configured certificates', async () => {
   const { key, cert } = selfSigned();
   const file = join(tmpdir(), `mattermost-listener-${process.pid}.pem`);
   writeFileSync(file, cert);

@@ -1,4 +1,4 @@
-// The auth mode oauth_proxy: the official client logs in through us at Mattermost, and nobody gets past that.
+// The auth mode oauth_proxy: the official client logs in at Mattermost through our OAuth server; attacks fail.
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,7 @@ import { type FakeMattermost, type FakeOptions, startFakeMattermost } from '../f
 const CALLBACK = 'http://localhost:7777/callback';
 const opened: { close(): Promise<unknown> }[] = [];
 
-/** Waits for something to become true, however busy the machine is. */
+/** Polls until the assertion holds. */
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterEach(async () => {
 interface World {
   fake: FakeMattermost;
   server: RunningServer;
-  /** The public address, which is the issuer. */
+  /** The public URL, which is the issuer. */
   origin: string;
   logLines: string[];
 }
@@ -66,7 +66,7 @@ async function world(environment: Record<string, string> = {}, fakeOptions: Fake
   return { fake, server, origin, logLines };
 }
 
-/** A browser: it keeps cookies, follows redirects by hand and stops at the program that began the login. */
+/** A browser that keeps cookies, follows redirects and stops at the callback of the program. */
 class Browser {
   readonly cookies = new Map<string, string>();
 
@@ -81,7 +81,7 @@ class Browser {
     return response;
   }
 
-  /** Until there is a page, or an address of `callback`. */
+  /** Follows redirects until a page or the callback. */
   async follow(start: string, init?: RequestInit): Promise<{ page?: string; status: number; back?: URL }> {
     let response = await this.open(start, init);
     for (;;) {
@@ -92,7 +92,7 @@ class Browser {
     }
   }
 
-  /** Answers the consent page it was shown. */
+  /** Submits the consent page. */
   answer(origin: string, page: string, choice = 'allow', headers: Record<string, string> = { origin }) {
     const request = /name="request" value="([^"]+)"/.exec(page)?.[1] ?? '';
     return this.follow(`${origin}/oauth/consent`, {
@@ -103,7 +103,7 @@ class Browser {
   }
 }
 
-/** The memory of an MCP client, and the person before it. */
+/** The OAuth provider of an MCP client, with the user in front of it. */
 class Person implements OAuthClientProvider {
   readonly browser = new Browser();
   readonly origin: string;
@@ -214,7 +214,7 @@ async function token(origin: string, fields: Record<string, string>) {
   return answerOf(response);
 }
 
-/** A code of ours, with what it takes to redeem it. */
+/** An authorization code with everything needed to redeem it. */
 async function obtainCode({ origin }: World, registered?: string) {
   const clientId = registered ?? (await register(origin)).body.client_id;
   const { verifier, challenge } = pkce();
@@ -246,8 +246,8 @@ function call(server: RunningServer, bearer?: string, { session = '', message = 
   });
 }
 
-describe.each(eras)('a client of the %s era', (era) => {
-  test('finds the login by itself, and acts as the person who logged in', async () => {
+describe.each(eras)('a client of the %s protocol', (era) => {
+  test('discovers the login and acts as the user who logged in', async () => {
     const place = await world();
     const { person, client } = await logIn(place, era);
     const me = await callTool(client, { name: 'get_me' });
@@ -258,7 +258,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(login?.query).toMatchObject({ code_challenge_method: 'S256' });
   });
 
-  test('hears of the channels of the person who logged in', async () => {
+  test('is notified of the channels of the user who logged in', async () => {
     const place = await world();
     const { fake } = place;
     const { client } = await logIn(place, era);
@@ -272,7 +272,7 @@ describe.each(eras)('a client of the %s era', (era) => {
     await until(() => updates).toContain(uri);
   });
 
-  test('renews its tokens without a person', async () => {
+  test('refreshes its tokens without the user', async () => {
     const place = await world({}, { oauthApp: { expiresIn: 1 } });
     const { person, client } = await logIn(place, era);
     const before = person.tokens()?.access_token;
@@ -284,7 +284,7 @@ describe.each(eras)('a client of the %s era', (era) => {
   });
 });
 
-test('a public application of Mattermost needs no secret, and gives no refresh token', async () => {
+test('a public Mattermost application needs no secret and issues no refresh token', async () => {
   const place = await world(
     { MATTERMOST_OAUTH_JWT_SIGNING_KEY: 'a long enough key'.replaceAll(' ', '-').padEnd(40, 'x') },
     { oauthApp: { clientSecret: '' } },
@@ -294,7 +294,7 @@ test('a public application of Mattermost needs no secret, and gives no refresh t
   expect(person.tokens()).not.toHaveProperty('refresh_token');
 });
 
-test('without a token there is a challenge that leads to the metadata', async () => {
+test('a request without a token gets a challenge with the metadata URL', async () => {
   const { server, origin } = await world();
   const refused = await call(server);
   expect(refused.status).toBe(401);
@@ -306,7 +306,7 @@ test('without a token there is a challenge that leads to the metadata', async ()
   expect(issuer).toMatchObject({ issuer: origin, code_challenge_methods_supported: ['S256'] });
 });
 
-test('no token of Mattermost and no secret is ever shown', async () => {
+test('Mattermost tokens and secrets are never exposed', async () => {
   const place = await world();
   const { person, client } = await logIn(place);
   await callTool(client, { name: 'get_me' });
@@ -320,7 +320,7 @@ test('no token of Mattermost and no secret is ever shown', async () => {
   expect(JSON.stringify(logLines)).not.toContain(person.tokens()?.access_token);
 });
 
-test('a person may say no, here and at Mattermost', async () => {
+test('a user can deny access here and at Mattermost', async () => {
   const { fake, origin } = await world();
   const { body: client } = await register(origin);
   const url = authorizeUrl(origin, { client_id: client.client_id, code_challenge: pkce().challenge });
@@ -334,7 +334,7 @@ test('a person may say no, here and at Mattermost', async () => {
   expect(there.back?.searchParams.get('error')).toBe('access_denied');
 });
 
-test('the consent page shows who asks, escaped, and loads nothing from elsewhere', async () => {
+test('the consent page names the client, escaped, and loads no external resources', async () => {
   const { origin } = await world();
   const { body: client } = await register(origin, {
     redirect_uris: [CALLBACK],
@@ -359,7 +359,7 @@ test('without the consent page the login goes straight to Mattermost', async () 
   expect(back?.searchParams.get('iss')).toBe(origin);
 });
 
-test('a revoked login is over, with us and with Mattermost', async () => {
+test('a revoked login ends here and at Mattermost', async () => {
   const place = await world();
   const { origin, server } = place;
   const fields = await obtainCode(place);
@@ -373,7 +373,7 @@ test('a revoked login is over, with us and with Mattermost', async () => {
   expect(await token(origin, renewal)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
 });
 
-test('an outage of Mattermost is a 503, a refusal by it a 401', async () => {
+test('an outage of Mattermost is a 503, a rejected token a 401', async () => {
   const place = await world();
   const { fake, origin, server } = place;
   const first = await obtainCode(place);
@@ -391,7 +391,7 @@ test('an outage of Mattermost is a 503, a refusal by it a 401', async () => {
   expect((await call(server, renewed.access_token)).status).toBe(401);
 });
 
-test('two renewals at once get the same answer, because Mattermost takes a refresh token once', async () => {
+test('concurrent refreshes get the same response, because Mattermost accepts a refresh token once', async () => {
   const place = await world();
   const fields = await obtainCode(place);
   const { body: tokens } = await token(place.origin, fields);
@@ -401,7 +401,7 @@ test('two renewals at once get the same answer, because Mattermost takes a refre
   expect(other.body).toEqual(one.body);
 });
 
-test('a session is of its person: another one with the same program has no part in it, a renewed token has', async () => {
+test('a session belongs to its user: other users of the same program cannot use it, a refreshed token can', async () => {
   const place = await world();
   const { origin, server, fake } = place;
   const first = await obtainCode(place);
@@ -420,7 +420,7 @@ test('a session is of its person: another one with the same program has no part 
   expect((await call(server, renewed.access_token, { session })).status).toBe(200);
 });
 
-test('a server that was started anew forgets neither clients nor logins', async () => {
+test('a restarted server still accepts clients and logins', async () => {
   const place = await world();
   const fields = await obtainCode(place);
   const { body: tokens } = await token(place.origin, fields);
@@ -451,7 +451,7 @@ describe('attacks', () => {
     'http://evil.example/?http://localhost:7777',
     'HTTP://LOCALHOST:7777\\@evil.example/callback',
     'not an address',
-  ])('no client is registered for %s', async (uri) => {
+  ])('no client can register %s', async (uri) => {
     const { origin } = await world();
     expect(await register(origin, { redirect_uris: [uri] })).toMatchObject({
       status: 400,
@@ -459,7 +459,7 @@ describe('attacks', () => {
     });
   });
 
-  test('patterns allow what they name and nothing else', async () => {
+  test('patterns allow exactly what they name', async () => {
     const allowed = ['https://*.example.com/oauth/*/done', 'cursor://anysphere.cursor-mcp/oauth/*', 'https://one.test'];
     const { origin } = await world({ MATTERMOST_OAUTH_ALLOWED_REDIRECT_URIS: JSON.stringify(allowed) });
     const status = async (uri: string) => (await register(origin, { redirect_uris: [uri] })).status;
@@ -473,7 +473,7 @@ describe('attacks', () => {
     expect(await status('http://one.test/')).toBe(400);
   });
 
-  test('a configuration that would send logins anywhere is refused at the start', async () => {
+  test('overly broad redirect patterns are rejected at startup', async () => {
     for (const pattern of ['*', 'https://*', 'https://*.com', 'javascript://localhost']) {
       await expect(world({ MATTERMOST_OAUTH_ALLOWED_REDIRECT_URIS: JSON.stringify([pattern]) })).rejects.toThrow(
         'ALLOWED_REDIRECT_URIS',
@@ -481,7 +481,7 @@ describe('attacks', () => {
     }
   });
 
-  test('a wrong address or client is told on a page, never by a redirect', async () => {
+  test('a wrong redirect_uri or client is reported on a page, never by a redirect', async () => {
     const { origin } = await world();
     const { body: client } = await register(origin);
     const { challenge } = pkce();
@@ -499,7 +499,7 @@ describe('attacks', () => {
     expect((await new Browser().open(twice)).status).toBe(400);
   });
 
-  test('on this machine the port may be another one', async () => {
+  test('loopback redirects may use another port', async () => {
     const { origin } = await world();
     const { body: client } = await register(origin);
     const redirect_uri = 'http://localhost:9999/callback';
@@ -507,7 +507,7 @@ describe('attacks', () => {
     expect((await new Browser().open(url)).status).toBe(200);
   });
 
-  test('PKCE is not left out and not weakened', async () => {
+  test('PKCE with S256 is required', async () => {
     const { origin } = await world();
     const { body: client } = await register(origin);
     const error = async (parameters: Record<string, string>) => {
@@ -521,7 +521,7 @@ describe('attacks', () => {
     );
   });
 
-  test('a code is good once, for its client, its address and its verifier', async () => {
+  test('a code works once, with its client, redirect_uri and verifier', async () => {
     const place = await world();
     const { origin } = place;
     const invalid = { status: 400, body: { error: 'invalid_grant' } };
@@ -536,7 +536,7 @@ describe('attacks', () => {
     expect(await token(origin, { ...(await obtainCode(place)), client_id: 'forged' })).toMatchObject({ status: 401 });
   });
 
-  test('a code that comes a second time ends what the first gave', async () => {
+  test('reusing a code revokes its tokens', async () => {
     const place = await world();
     const fields = await obtainCode(place);
     const { body: tokens } = await token(place.origin, fields);
@@ -545,7 +545,7 @@ describe('attacks', () => {
     expect((await call(place.server, tokens.access_token)).status).toBe(401);
   });
 
-  test('forged and altered tokens are refused, and one kind is not taken for another', async () => {
+  test('forged, altered and swapped tokens are rejected', async () => {
     const place = await world();
     const { origin, server, fake } = place;
     const fields = await obtainCode(place);
@@ -567,7 +567,7 @@ describe('attacks', () => {
     expect((await token(origin, stolen)).body).toMatchObject({ error: 'invalid_grant' });
   });
 
-  test('a consent counts only from the browser and the page that it was asked on', async () => {
+  test('consent counts only from the browser and origin of its page', async () => {
     const { origin } = await world();
     const { body: client } = await register(origin);
     const url = authorizeUrl(origin, { client_id: client.client_id, code_challenge: pkce().challenge });
@@ -584,7 +584,7 @@ describe('attacks', () => {
     expect((await victim.answer(origin, page)).back?.searchParams.get('code')).toBeTruthy();
   });
 
-  test('a callback without consent, from another browser or a second time goes nowhere', async () => {
+  test('a callback without consent, from another browser or repeated is rejected', async () => {
     const { fake, origin } = await world();
     const { body: client } = await register(origin);
     const url = authorizeUrl(origin, { client_id: client.client_id, code_challenge: pkce().challenge });

@@ -1,4 +1,4 @@
-// Requests under faults: what is sent again, what never is, and what an agent is told.
+// Requests under faults: what is retried, what is not, and which error the agent gets.
 import { afterEach, expect, test } from 'vitest';
 import { type Connection, type ConnectOptions, connect } from '../connect.ts';
 
@@ -17,14 +17,14 @@ const postCount = ({ fake }: Connection) => fake.world.posts.size;
 const requestsTo = ({ fake }: Connection, path: RegExp, method = 'GET') =>
   fake.requests.filter((request) => request.method === method && path.test(request.path));
 
-test.each([429, 500, 502, 503, 504])('a read is sent again after %d', async (status) => {
+test.each([429, 500, 502, 503, 504])('a read is retried after %d', async (status) => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status, times: 3 });
   expect((await connection.call('get_me')).data.username).toBe('alice');
   expect(requestsTo(connection, /users\/me/)).toHaveLength(4);
 });
 
-test.each([400, 403, 404, 408, 501])('a read is not sent again after %d', async (status) => {
+test.each([400, 403, 404, 408, 501])('a read is not retried after %d', async (status) => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status, times: 3 });
   expect((await connection.call('get_me')).isError).toBe(true);
@@ -32,7 +32,7 @@ test.each([400, 403, 404, 408, 501])('a read is not sent again after %d', async 
 });
 
 test.each(['before', 'headers', 'mid-body'] as const)(
-  'a read whose answer breaks off (%s) is sent again',
+  'a read with an interrupted response (%s) is retried',
   async (reset) => {
     const connection = await start();
     connection.fake.fail({ path: /users\/me/, reset, times: 3 });
@@ -40,7 +40,7 @@ test.each(['before', 'headers', 'mid-body'] as const)(
   },
 );
 
-test('an answer that takes too long ends at the deadline, also in the middle of its body', async () => {
+test('a slow response ends at the deadline, also within its body', async () => {
   const connection = await start({ config: { timeoutMs: 100 } });
   connection.fake.fail({ path: /users\/me/, slowBodyMs: 5000 });
   const started = Date.now();
@@ -50,7 +50,7 @@ test('an answer that takes too long ends at the deadline, also in the middle of 
   expect(Date.now() - started).toBeLessThan(4500);
 });
 
-test('the wait that a rate limit asks for is kept', async () => {
+test('Retry-After is respected', async () => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': '1' } });
   const started = Date.now();
@@ -58,7 +58,7 @@ test('the wait that a rate limit asks for is kept', async () => {
   expect(Date.now() - started).toBeGreaterThan(950);
 });
 
-test('a wait that is too long is told to the agent instead', async () => {
+test('a long Retry-After is reported to the agent instead', async () => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': '3600' } });
   const { text } = await connection.call('get_me');
@@ -66,7 +66,7 @@ test('a wait that is too long is told to the agent instead', async () => {
   expect(requestsTo(connection, /users\/me/)).toHaveLength(1);
 });
 
-test('a wait may also be a date, and one that is past is no wait', async () => {
+test('Retry-After may be a date; a past date means no wait', async () => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status: 503, headers: { 'Retry-After': 'Wed, 21 Oct 2015 07:28:00 GMT' } });
   connection.fake.fail({ path: /users\/me/, status: 503, headers: { 'Retry-After': 'soon' } });
@@ -74,7 +74,7 @@ test('a wait may also be a date, and one that is past is no wait', async () => {
 });
 
 test.each(['0', '-5', '1.5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
-  'after Retry-After: %s there is still some wait, longer each time',
+  'Retry-After: %s still waits with growing backoff',
   async (header) => {
     const connection = await start({ config: { backoffMs: 40 } });
     connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': header }, times: 3 });
@@ -104,7 +104,7 @@ test.each([
   expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(requests);
 });
 
-test('a post that was not stored is sent again after a look, with the message of somebody else left alone', async () => {
+test('a post that was not stored is retried after a check that ignores posts of other users', async () => {
   const connection = await start();
   const { fake } = connection;
   fake.say('alice', 'off-topic', 'Once');
@@ -116,37 +116,37 @@ test('a post that was not stored is sent again after a look, with the message of
   expect(posts.at(-1)?.id).toBe(data.id);
 });
 
-test('a post is not sent again when it cannot be looked for', async () => {
+test('a post is not retried if the check fails', async () => {
   const connection = await start();
   const before = postCount(connection);
   connection.fake.fail({ method: 'POST', path: /posts$/, restart: true });
   connection.fake.fail({ method: 'GET', path: /channels\/\w+\/posts/, status: 503, times: 4 });
   const args = { channel_id: connection.fake.channel('off-topic').id, message: 'Once' };
-  expect((await connection.call('post_message', args)).text).toContain('look before you repeat it');
+  expect((await connection.call('post_message', args)).text).toContain('check before you repeat it');
   expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(1);
   expect(postCount(connection)).toBe(before + 1);
 });
 
-test('a post that may be stored is not sent again when Mattermost will have forgotten the first one', async () => {
+test('a post that may be stored is not retried after the deduplication window', async () => {
   const connection = await start();
   const before = postCount(connection);
   const headers = { 'Retry-After': '28' };
   connection.fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, status: 503, headers });
   const args = { channel_id: connection.fake.channel('off-topic').id, message: 'Once' };
-  expect((await connection.call('post_message', args)).text).toContain('look before you repeat it');
+  expect((await connection.call('post_message', args)).text).toContain('check before you repeat it');
   expect(requestsTo(connection, /posts$/, 'POST')).toHaveLength(1);
   expect(postCount(connection)).toBe(before + 1);
 });
 
-test('a deletion that was made, failed and is not found when repeated is not called a mistake of the caller', async () => {
+test('a retried deletion that finds nothing is not blamed on the arguments', async () => {
   const connection = await start();
   connection.fake.fail({ method: 'DELETE', afterHandling: true, status: 503 });
   const { text } = await connection.call('delete_message', { post_id: connection.fake.post('plan').id });
   expect(requestsTo(connection, /posts/, 'DELETE')).toHaveLength(2);
-  expect(text).toMatch(/^Resource not found.*may have been carried out/);
+  expect(text).toMatch(/^Resource not found.*may have been made/);
 });
 
-test('a post that Mattermost is still storing is asked for again', async () => {
+test('a post that Mattermost is still storing is retried', async () => {
   const connection = await start();
   const body = { id: 'api.post.deduplicate_create_post.pending', message: 'Pending', status_code: 500 };
   connection.fake.fail({ method: 'POST', path: /posts$/, status: 500, body });
@@ -154,23 +154,23 @@ test('a post that Mattermost is still storing is asked for again', async () => {
   expect((await connection.call('post_message', args)).isError).toBe(false);
 });
 
-test('a feature that is turned off is not called a passing error', async () => {
+test('a disabled feature is not reported as a transient error', async () => {
   const connection = await start({ fake: { version: '6.7' } });
   const [file_id] = connection.fake.post('notes').file_ids;
   const { text } = await connection.call('get_file_link', { file_id });
   expect(text).toMatch(/^Client error: Public links have been disabled \(status=501/);
-  expect(text).toContain('turned off');
+  expect(text).toContain('disabled');
   expect(text).not.toContain('Try again');
 });
 
-test.each(['6.7', '10.11'])('a refusal by %s names both the id and join_channel', async (version) => {
+test.each(['6.7', '10.11'])('a 403 of %s mentions the id and join_channel', async (version) => {
   const connection = await start({ fake: { version } });
   const channel_id = connection.fake.channel('open-door').id;
   const { text } = await connection.call('post_message', { channel_id, message: 'Hello' });
   expect(text).toMatch(/^Client error: .*the id is wrong.*join_channel/);
 });
 
-test('an answer may take longer than idle connections are kept', async () => {
+test('a response may take longer than the keep-alive time', async () => {
   const connection = await start({ config: { keepAliveMs: 20 } });
   connection.fake.fail({ path: /users\/me/, delayMs: 200 });
   expect((await connection.call('get_me')).isError).toBe(false);
@@ -180,31 +180,28 @@ test('an answer may take longer than idle connections are kept', async () => {
 test.each([
   ['a 503', { status: 503 }, 'Server error'],
   ['a reset', { reset: 'before' }, 'could not be reached'],
-] as const)(
-  'a channel that was made and then ended with %s is not made twice, and the agent is told to look',
-  async (_, fault, text) => {
-    const connection = await start();
-    connection.fake.fail({ method: 'POST', path: /channels$/, afterHandling: true, ...fault });
-    const answer = await connection.call('create_channel', {
-      team_id: connection.fake.team('main').id,
-      name: 'only-one',
-      display_name: 'Only one',
-    });
-    expect(answer.isError).toBe(true);
-    expect(answer.text).toContain(text);
-    expect(answer.text).toContain('look before you repeat it');
-    expect(requestsTo(connection, /channels$/, 'POST')).toHaveLength(1);
-  },
-);
+] as const)('creating a channel is not retried after %s, and the agent is told to check', async (_, fault, text) => {
+  const connection = await start();
+  connection.fake.fail({ method: 'POST', path: /channels$/, afterHandling: true, ...fault });
+  const answer = await connection.call('create_channel', {
+    team_id: connection.fake.team('main').id,
+    name: 'only-one',
+    display_name: 'Only one',
+  });
+  expect(answer.isError).toBe(true);
+  expect(answer.text).toContain(text);
+  expect(answer.text).toContain('check before you repeat it');
+  expect(requestsTo(connection, /channels$/, 'POST')).toHaveLength(1);
+});
 
-test('a change that a rate limit refused is sent again, because it was not made', async () => {
+test('a rate-limited change is retried, because it was not made', async () => {
   const connection = await start();
   connection.fake.fail({ method: 'POST', path: /channels$/, status: 429, times: 2 });
   const args = { team_id: connection.fake.team('main').id, name: 'later', display_name: 'Later' };
   expect((await connection.call('create_channel', args)).isError).toBe(false);
 });
 
-test('Mattermost that is away: reads and changes say so, and no change is called done', async () => {
+test('an outage is reported for reads and changes, and no change is reported as done', async () => {
   const connection = await start({ config: { maxRetries: 1 } });
   await connection.call('get_me');
   const channel_id = connection.fake.channel('off-topic').id;
@@ -214,7 +211,7 @@ test('Mattermost that is away: reads and changes say so, and no change is called
   expect(read).toContain('if the address is wrong, have MATTERMOST_URL corrected.');
   const { text } = await connection.call('mark_channel_viewed', { channel_id });
   expect(text).toContain('Mattermost could not be reached');
-  expect(text).not.toContain('may have been carried out');
+  expect(text).not.toContain('may have been made');
 });
 
 test.each([
@@ -223,7 +220,7 @@ test.each([
   [404, 'missing', /^Resource not found: .*status=404.*Check the id/],
   [400, 'bad', /^Client error: .*status=400/],
   [500, 'server', /^Server error: .*status=500.*Try again after a while/],
-])('status %d is told in words agents know', async (status, _, expected) => {
+])('status %d has the documented error text', async (status, _, expected) => {
   const connection = await start({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /users\/me/, status });
   const { isError, text } = await connection.call('get_me');
@@ -231,7 +228,7 @@ test.each([
   expect(text).toMatch(expected);
 });
 
-test('a message of Mattermost that has no end is cut, and a page of a proxy is left out', async () => {
+test('a long error message is cut, and an HTML page of a proxy is left out', async () => {
   const connection = await start({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /users\/me/, status: 400, body: { message: 'x'.repeat(50_000) } });
   expect((await connection.call('get_me')).text.length).toBeLessThan(1000);
@@ -240,11 +237,11 @@ test('a message of Mattermost that has no end is cut, and a page of a proxy is l
 });
 
 test.each([
-  ['<html>Log in</html>', 'is no JSON'],
-  ['{"id": "abc', 'is no JSON'],
-  ['[]', 'is no object'],
-  ['null', 'is no object'],
-])('an answer %s is an error that names what to check', async (body, expected) => {
+  ['<html>Log in</html>', 'is not JSON'],
+  ['{"id": "abc', 'is not JSON'],
+  ['[]', 'is not an object'],
+  ['null', 'is not an object'],
+])('the response %s is an error that names what to check', async (body, expected) => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status: 200, body });
   const { isError, text } = await connection.call('get_me');
@@ -252,7 +249,7 @@ test.each([
   expect(text).toContain(expected);
 });
 
-test('a redirect is not followed, so the token goes nowhere else', async () => {
+test('a redirect is not followed, so the token is not sent elsewhere', async () => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, status: 302, headers: { Location: 'https://elsewhere.example/' } });
   const { text } = await connection.call('get_me');
@@ -260,14 +257,14 @@ test('a redirect is not followed, so the token goes nowhere else', async () => {
   expect(text).toContain('MATTERMOST_URL');
 });
 
-test('a token that expires is an authentication error from then on', async () => {
+test('an expired token is an authentication error', async () => {
   const connection = await start();
   expect((await connection.call('get_me')).isError).toBe(false);
   connection.fake.revoke(connection.fake.token('alice'));
   expect((await connection.call('get_me')).text).toMatch(/^Authentication failed/);
 });
 
-test('a token that an answer sends back does not reach the agent', async () => {
+test('a token in a response does not reach the agent', async () => {
   const connection = await start();
   const token = connection.fake.token('alice');
   connection.fake.fail({ path: /users\/me/, status: 400, body: { message: `bad header Bearer ${token}` } });
@@ -281,7 +278,7 @@ test('a token that an answer sends back does not reach the agent', async () => {
   expect(inbox.text + connection.logLines.join('')).not.toContain(token);
 });
 
-test('200 calls at once: all answered, never more requests in flight than allowed', async () => {
+test('200 concurrent calls all succeed within the connection limit', async () => {
   const connection = await start({ environment: { MATTERMOST_MAX_CONNECTIONS: '7' } });
   connection.fake.fail({ path: /channels\//, delayMs: 5, times: 1000 });
   const channel_id = connection.fake.channel('town-square').id;
@@ -291,7 +288,7 @@ test('200 calls at once: all answered, never more requests in flight than allowe
   expect(connection.fake.maxInFlight).toBeLessThanOrEqual(7);
 });
 
-test('who waits for a connection does not wait for ever', async () => {
+test('waiting for a connection times out', async () => {
   const connection = await start({ config: { maxConnections: 1, timeoutMs: 200 } });
   const [file_id = ''] = connection.fake.post('notes').file_ids;
   connection.fake.fail({ path: /files\/\w+$/, slowBodyMs: 3000 });
@@ -301,21 +298,21 @@ test('who waits for a connection does not wait for ever', async () => {
   await expect.poll(() => requestsTo(connection, /files\/\w+$/).length).toBe(1);
   const args = { channel_id: connection.fake.channel('off-topic').id };
   const { text } = await connection.call('mark_channel_viewed', args);
-  expect(text).toMatch(/^All connections to Mattermost are in use .* nothing was sent/);
-  expect(text).not.toContain('may have been carried out');
+  expect(text).toMatch(/^All connections to Mattermost are in use .* the request was not sent/);
+  expect(text).not.toContain('may have been made');
   controller.abort();
   await expect(reading).rejects.toThrow();
   expect((await connection.call('mark_channel_viewed', args)).isError).toBe(false);
 });
 
-test('a storm of rate limits over 50 calls: all get through in the end', async () => {
+test('50 calls under heavy rate limiting all succeed in the end', async () => {
   const connection = await start({ config: { maxRetries: 10 } });
   connection.fake.fail({ path: /users\/me/, status: 429, times: 120 });
   const answers = await Promise.all(Array.from({ length: 50 }, () => connection.call('get_me')));
   expect(answers.filter(({ isError }) => isError)).toEqual([]);
 });
 
-test('a call that is cancelled ends its request', async () => {
+test('cancelling a call aborts its request', async () => {
   const connection = await start();
   connection.fake.fail({ path: /users\/me/, delayMs: 10_000 });
   const controller = new AbortController();
@@ -327,7 +324,7 @@ test('a call that is cancelled ends its request', async () => {
   await expect.poll(() => connection.fake.inFlight).toBe(0);
 });
 
-test('a cancelled call that waits to repeat a request does not repeat it', async () => {
+test('a call cancelled during a backoff is not retried', async () => {
   const connection = await start({ config: { backoffMs: 10_000 } });
   connection.fake.fail({ path: /users\/me$/, status: 503, times: 9 });
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-// The command itself: a process on stdio or HTTP, its output, and its end.
+// The command mcp-server-mattermost as a process on stdio or HTTP: output and exit.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -57,11 +57,11 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-test.each(eras)('a client of %s starts it, asks it, watches a channel, and ends it', async (era) => {
+test.each(eras)('a client of %s starts it, calls it, watches a channel, and stops it', async (era) => {
   const { fake, environment } = await startFake();
   const folder = await newFolder();
   const transport = new StdioClientTransport({
-    // no file may be larger than some 64 kB, as on a disk that is full
+    // limit file sizes to about 64 kB, to simulate a full disk
     command: 'sh',
     args: ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, ...main],
     env: { NODE_COMPILE_CACHE, ...environment, MATTERMOST_FILE_ROOTS: folder },
@@ -108,7 +108,7 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
 };
 
-test('stdout has nothing but the protocol, and SIGTERM ends it also in the middle of a call', async () => {
+test('stdout contains only the protocol, and SIGTERM stops it during a call', async () => {
   const { fake, environment } = await startFake();
   fake.fail({ path: /users\/me\/teams$/, delayMs: 60_000 });
   const { child, output, ended } = run([], { ...environment, MATTERMOST_LOG_LEVEL: 'debug' });
@@ -125,7 +125,7 @@ test('stdout has nothing but the protocol, and SIGTERM ends it also in the middl
   for (const line of output().trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' });
 });
 
-test('it ends when its client is gone', async () => {
+test('it exits when its client disconnects', async () => {
   const { environment } = await startFake();
   const { child, output, ended } = run([], environment);
   child.stdin.write(`${JSON.stringify(initialize)}\n`);
@@ -134,7 +134,7 @@ test('it ends when its client is gone', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end', async () => {
+test('over HTTP it logs its URL, reads .env, and exits cleanly on SIGTERM', async () => {
   const { environment } = await startFake();
   const folder = await newFolder();
   const secret = 'planted-client-token-42';
@@ -162,12 +162,12 @@ test('over HTTP it says where it listens, reads .env, and SIGTERM is a clean end
   expect(errors()).not.toContain(environment.MATTERMOST_TOKEN);
 });
 
-test('a token that Mattermost refuses is told at the start and by /ready', async () => {
+test('a rejected token is reported at startup and by /ready', async () => {
   const { fake } = await startFake();
   const environment = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: 'planted-and-wrong-token' };
   const secret = { MATTERMOST_HTTP_TOKEN: 'planted-client-token-42' };
   const { child, errors, ended } = run(['--http', '--port', '0'], { ...environment, ...secret });
-  await expect.poll(errors).toMatch(/"warning".*Mattermost refuses MATTERMOST_TOKEN/);
+  await expect.poll(errors).toMatch(/"warning".*Mattermost rejects MATTERMOST_TOKEN/);
   const url = /http:\/\/[^"]+/.exec(errors())?.[0] ?? '';
   const response = await fetch(new URL('/ready', url));
   expect([response.status, await response.json()]).toMatchObject([503, { status: 'token refused' }]);
@@ -176,7 +176,7 @@ test('a token that Mattermost refuses is told at the start and by /ready', async
   expect(errors()).not.toContain('planted');
 });
 
-test('started by hand in a terminal, it says what it waits for', async () => {
+test('in a terminal it says that it waits for a client', async () => {
   const { environment } = await startFake();
   const asInTerminal = ['--import', 'data:text/javascript,process.stdin.isTTY=true'];
   const child = spawn(process.execPath, [...asInTerminal, ...main], {
@@ -192,10 +192,10 @@ test('started by hand in a terminal, it says what it waits for', async () => {
     child.kill('SIGKILL');
     await ended;
   });
-  await expect.poll(() => errors).toContain('Waiting for an MCP client on stdin; --http');
+  await expect.poll(() => errors).toContain('Waiting for an MCP client on stdin. Use --http');
 });
 
-test('what prints or is refused ends at once, with all that is wrong and no secret', async () => {
+test('help, version and invalid settings exit immediately, with all errors and no secret', async () => {
   const secret = 'planted secret with spaces';
   const runs = [
     run(['--version']),
@@ -218,7 +218,7 @@ test('what prints or is refused ends at once, with all that is wrong and no secr
 test.each([
   ['mcp-server-mattermost', 'main.ts'],
   ['mattermost-bot', 'bot/main.ts'],
-])('on a Node that is too old %s says so before anything else is loaded', async (name, file) => {
+])('%s reports an unsupported Node version before it loads anything else', async (name, file) => {
   const asIfOld = `
     import { registerHooks } from 'node:module';
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });

@@ -1,4 +1,4 @@
-// Mattermost behind a certificate of one's own authority.
+// Mattermost with a certificate of a private authority.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { selfSigned } from '../fake/self-signed.ts';
 test.each([
   ['is not trusted by itself, and the way out is named', () => ({}), /certificate.*MATTERMOST_EXTRA_CA_CERTS/],
   ['is trusted when it is given', (path: string) => ({ MATTERMOST_EXTRA_CA_CERTS: path }), /alice/],
-  ['is not looked at when that is turned off', () => ({ MATTERMOST_VERIFY_SSL: 'false' }), /alice/],
+  ['is not verified if verification is disabled', () => ({ MATTERMOST_VERIFY_SSL: 'false' }), /alice/],
 ])('a certificate %s', async (_, environmentFor, expected) => {
   const folder = await mkdtemp(join(tmpdir(), 'mattermost-tls-'));
   const path = join(folder, 'ca.pem');

@@ -1,22 +1,22 @@
-// Clients that watch channels, and what the fake Mattermost sees of it.
+// Helpers for clients that watch channels.
 import type { Client } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
 import type { Era } from '../connect.ts';
 import type { FakeMattermost } from '../fake/fake-mattermost.ts';
 
-/** Waits for something to become true, however busy the machine is. */
+/** Polls until the assertion holds. */
 const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 export const uriOf = (fake: FakeMattermost, channel: string) => `mattermost://channel/${fake.channel(channel).id}`;
 
 export interface Watching {
   client: Client;
-  /** Every update, by URI. */
+  /** URIs of all updates. */
   updates: string[];
   subscribe(uri: string): Promise<() => Promise<void>>;
 }
 
-/** A client that subscribes as its era does. */
+/** Connects a client that subscribes in the way of its protocol version. */
 export function watching(client: Client, era: Era): Watching {
   const updates: string[] = [];
   client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
@@ -38,11 +38,11 @@ export function watching(client: Client, era: Era): Watching {
   };
 }
 
-/** How often a channel was asked what had been missed in it. */
+/** Number of catch-up requests for a channel. */
 export const caughtUp = (fake: FakeMattermost) =>
   fake.requests.filter(({ query, status }) => 'since' in query && status === 200).length;
 
-/** Open, and done with asking what was missed before, which is nothing: then it looks at the newest post as well. */
+/** Waits until the socket is open and its first catch-up is complete, which ends with a request for the newest post. */
 export async function listening(fake: FakeMattermost): Promise<void> {
   const isLookedAt = () => fake.requests.some(({ query, status }) => query.per_page === '1' && status === 200);
   await until(() => caughtUp(fake) > 0 && isLookedAt()).toBe(true);

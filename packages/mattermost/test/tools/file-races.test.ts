@@ -1,4 +1,4 @@
-// A folder that becomes a link between the check of a path and its use leads nowhere else.
+// A folder that is replaced by a link between check and use gives no access outside the roots.
 import fs, { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs `act` after each check of a path: the moment that an attacker waits for. */
+/** Runs `act` after each path check, as an attacker would. */
 function afterCheck(act: (checked: string) => Promise<void>): void {
   const checking = async (path: string) => {
     const checked = await realpath(path);
@@ -54,7 +54,7 @@ test('a file outside is not uploaded', async () => {
   const channel_id = connection.fake.channel('off-topic').id;
   const { text, isError } = await connection.call('upload_file', { channel_id, file_path: 'sub/note.txt' });
   expect({ text, isError }).toEqual({
-    text: 'File error: "sub/note.txt" changed while it was opened.',
+    text: 'File error: "sub/note.txt" changed while it was being opened.',
     isError: true,
   });
 });
@@ -64,6 +64,6 @@ test('a file is not written outside', async () => {
   const sent = await connection.call('upload_file', { channel_id, file_path: 'sub/note.txt' });
   swapAfterCheckOf(inside());
   const { text } = await connection.call('download_file', { file_id: sent.data.id, destination_dir: 'sub' });
-  expect(text).toContain('changed while it was used');
+  expect(text).toContain('changed while it was being used');
   expect(await readdir(outside())).toEqual(['note.txt']);
 });

@@ -1,4 +1,4 @@
-// Files: byte for byte, only where they may be, never half.
+// Files: exact content, only inside the roots, never partial.
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -48,7 +48,7 @@ function noise(size: number): Buffer {
   return bytes;
 }
 
-test('50 MB arrive byte for byte, with progress on the way, and come back the same', async () => {
+test('50 MB are uploaded and downloaded unchanged, with progress', async () => {
   await start();
   const bytes = noise(50_000_000);
   await writeFile(join(root, 'big.bin'), bytes);
@@ -69,7 +69,7 @@ test('50 MB arrive byte for byte, with progress on the way, and come back the sa
   expect(sha256(await readFile(join(root, 'again.bin')))).toBe(sha256(bytes));
 });
 
-test('bytes that look like a form, and an empty file, arrive as they are', async () => {
+test('content that looks like a multipart form and an empty file are uploaded unchanged', async () => {
   await start();
   for (const content of ['', '\r\n--boundary--\r\n', '\0\xff\r\n\r\n']) {
     const bytes = Buffer.from(content, 'latin1');
@@ -79,7 +79,7 @@ test('bytes that look like a form, and an empty file, arrive as they are', async
   }
 });
 
-test('an upload that a rate limit refused is sent again from the start', async () => {
+test('a rate-limited upload is retried from the start', async () => {
   await start();
   connection.fake.fail({ method: 'POST', path: /files/, status: 429, times: 2 });
   await writeFile(join(root, 'a.bin'), noise(1_000_000));
@@ -93,17 +93,17 @@ test.each([
   ['a link to a file elsewhere', 'link.txt'],
   ['below a link to a folder elsewhere', 'linked/outside.txt'],
   ['not there', 'missing.txt'],
-])('a file %s is refused, in the same words', async (_, file_path) => {
+])('a file %s is refused with the same message', async (_, file_path) => {
   await symlink(join(folder, 'outside.txt'), join(root, 'link.txt'));
   await symlink(folder, join(root, 'linked'));
   await start();
   const { isError, text } = await upload({ file_path });
   expect(isError).toBe(true);
-  expect(text).toBe(`Refused: "${file_path}" is not there or not below ${root} (MATTERMOST_FILE_ROOTS).`);
+  expect(text).toBe(`Refused: "${file_path}" does not exist or is not inside ${root} (MATTERMOST_FILE_ROOTS).`);
   expect(connection.fake.requests).toEqual([]);
 });
 
-test('folders and sockets are no files', async () => {
+test('folders and sockets are refused', async () => {
   const server = createServer().listen(join(root, 'socket'));
   await once(server, 'listening');
   await start();
@@ -111,21 +111,21 @@ test('folders and sockets are no files', async () => {
   server.close();
 });
 
-test('without configured folders no file of the machine is touched', async () => {
+test('without configured folders local files are disabled', async () => {
   await start({ environment: {} });
   expect((await upload({ file_path: join(root, 'a') })).text).toContain('MATTERMOST_FILE_ROOTS is not set');
   const [file_id = ''] = connection.fake.post('notes').file_ids;
   expect((await connection.call('download_file', { file_id })).text).toContain('MATTERMOST_FILE_ROOTS is not set');
 });
 
-test('a link inside of the root to another place inside is fine', async () => {
+test('a link that stays inside the root works', async () => {
   await writeFile(join(root, 'sub', 'real.txt'), 'real');
   await symlink(join(root, 'sub', 'real.txt'), join(root, 'alias.txt'));
   await start();
   expect((await upload({ file_path: join(root, 'alias.txt') })).data).toMatchObject({ name: 'real.txt', size: 4 });
 });
 
-test('what is larger than allowed is refused: up by path, up by content, and down', async () => {
+test('files above the limit are refused: upload by path, upload by content, and download', async () => {
   await start({ config: { maxFileBytes: 10, fileRoots: [root] } });
   await writeFile(join(root, 'large.txt'), 'more than ten');
   expect((await upload({ file_path: 'large.txt' })).text).toContain('MATTERMOST_MAX_FILE_MB');
@@ -136,7 +136,7 @@ test('what is larger than allowed is refused: up by path, up by content, and dow
   expect(await readdir(root)).toEqual(['large.txt', 'sub']);
 });
 
-test('what Mattermost itself finds too large is told in its words, though it hangs up in the middle', async () => {
+test('a file that Mattermost rejects as too large is reported although it closes the connection', async () => {
   await start({ fake: { maxFileSize: 1000 } });
   await writeFile(join(root, 'large.bin'), noise(20_000_000));
   const { isError, text } = await upload({ file_path: 'large.bin' });
@@ -144,12 +144,12 @@ test('what Mattermost itself finds too large is told in its words, though it han
   expect(text).toMatch(/^Client error: .*status=413/);
 });
 
-test('a file of that name is kept, avoided or replaced, as asked', async () => {
+test('on_conflict keeps, renames or replaces an existing file', async () => {
   await start();
   await writeFile(join(root, 'notes.txt'), 'mine');
   const [file_id = ''] = connection.fake.post('notes').file_ids;
   const download = (args: object = {}) => connection.call('download_file', { file_id, ...args });
-  expect((await download()).text).toContain('is there already');
+  expect((await download()).text).toContain('already exists');
   expect((await download({ on_conflict: 'rename' })).data.path).toBe(join(root, 'notes (1).txt'));
   expect((await download({ on_conflict: 'rename' })).data.path).toBe(join(root, 'notes (2).txt'));
   expect(await readFile(join(root, 'notes.txt'), 'utf8')).toBe('mine');
@@ -171,7 +171,7 @@ test.each([
   expect([text, data?.path]).toEqual([expect.anything(), join(root, 'sub', expected)]);
 });
 
-test('a download to a folder elsewhere is refused, also through a link', async () => {
+test('a download outside the roots is refused, also through a link', async () => {
   await symlink(folder, join(root, 'linked'));
   await start();
   const [file_id = ''] = connection.fake.post('notes').file_ids;
@@ -181,7 +181,7 @@ test('a download to a folder elsewhere is refused, also through a link', async (
   expect(await readdir(folder)).toEqual(['outside.txt', 'root']);
 });
 
-test('a download that breaks off is fetched again, and leaves nothing when it fails for good', async () => {
+test('an interrupted download is retried and leaves no file if it fails', async () => {
   await start({ config: { maxRetries: 1, fileRoots: [root], backoffMs: 2 } });
   const [file_id = ''] = connection.fake.post('notes').file_ids;
   connection.fake.fail({ path: /files\/\w+$/, reset: 'mid-body' });
@@ -192,7 +192,7 @@ test('a download that breaks off is fetched again, and leaves nothing when it fa
   expect(await readdir(root)).toEqual(['notes.txt', 'sub']);
 });
 
-test('pictures come as pictures, text as text in pieces, and the rest is pointed to download_file', async () => {
+test('images are returned as images, text in pieces; other types refer to download_file', async () => {
   await start();
   const png = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=',

@@ -1,4 +1,4 @@
-// Reading channels and threads to their true ends, and writing what was meant.
+// Reading channels and threads completely, and writing messages.
 import { afterEach, expect, test } from 'vitest';
 import { type Connection, type ConnectOptions, connect } from '../connect.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
@@ -15,7 +15,7 @@ async function start(options: ConnectOptions = {}): Promise<Connection> {
   return connection;
 }
 
-/** All messages, following `next` until nothing is truncated. */
+/** All messages, following `next` to the end. */
 async function readAll(connection: Connection, name: string, args: Record<string, unknown>) {
   const texts: string[][] = [];
   for (let next: Record<string, unknown> | undefined = {}; next; ) {
@@ -30,17 +30,17 @@ async function readAll(connection: Connection, name: string, args: Record<string
   return texts;
 }
 
-test('a channel of 10,000 messages is read whole, page by page, without a gap or a repetition', async () => {
+test('a channel of 10,000 messages is read page by page without gaps or duplicates', async () => {
   const connection = await start({ fake: { postCount: 10_000 } });
   const pages = await readAll(connection, 'get_channel_messages', {
     channel_id: connection.fake.channel('big').id,
     per_page: 200,
   });
-  expect(pages).toHaveLength(50); // the last page is full, and known to be the last
+  expect(pages).toHaveLength(50); // the last page is full and still known to be the last
   expect(pages.toReversed().flat()).toEqual(Array.from({ length: 10_000 }, (_, index) => `Message ${index + 1}`));
 });
 
-test('messages that arrive between two pages shift nothing', async () => {
+test('messages that arrive between two pages cause no duplicates', async () => {
   const connection = await start({ fake: { postCount: 10 } });
   const channel_id = connection.fake.channel('big').id;
   const first = await connection.call('get_channel_messages', { channel_id, per_page: 5 });
@@ -50,7 +50,7 @@ test('messages that arrive between two pages shift nothing', async () => {
   expect(second.data.truncated).toBe(false);
 });
 
-test('unread messages come from the first, and the rest after it', async () => {
+test('unread messages start with the first one and continue on the next pages', async () => {
   const connection = await start();
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
@@ -66,7 +66,7 @@ test('unread messages come from the first, and the rest after it', async () => {
   expect(rest.data.truncated).toBe(false);
 });
 
-test.each(['10.11', '6.7'])('a thread is read page by page on %s, its first message once', async (version) => {
+test.each(['10.11', '6.7'])('a thread is read page by page on %s, with its first message once', async (version) => {
   const connection = await start({ fake: { version } });
   const { fake } = connection;
   const root = fake.say('alice', 'off-topic', 'Root');
@@ -75,7 +75,7 @@ test.each(['10.11', '6.7'])('a thread is read page by page on %s, its first mess
   expect(pages.flat()).toEqual(['Root', ...[1, 2, 3, 4, 5, 6, 7].map((number) => `Reply ${number}`)]);
 });
 
-test('threads are listed to their end', async () => {
+test('threads are listed completely', async () => {
   const connection = await start();
   const { fake } = connection;
   for (let number = 1; number <= 5; number++) {
@@ -111,7 +111,7 @@ test.each([
   expect(data.next).toEqual('next' in expected ? expected.next : undefined);
 });
 
-test('a reply to a reply goes to the root of the thread', async () => {
+test('a reply to a reply is posted to the root of the thread', async () => {
   const connection = await start();
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
@@ -123,7 +123,7 @@ test('a reply to a reply goes to the root of the thread', async () => {
   expect(fake.world.post(data.id).root_id).toBe(fake.post('plan').id);
 });
 
-test('a reply to a thread of another channel is refused and nothing is written', async () => {
+test('a reply to a thread of another channel is refused', async () => {
   const connection = await start();
   const { fake } = connection;
   const { isError, text } = await connection.call('post_message', {
@@ -136,7 +136,7 @@ test('a reply to a thread of another channel is refused and nothing is written',
   expect(fake.requests.filter(({ method }) => method === 'POST')).toEqual([]);
 });
 
-test('a file that Mattermost would drop silently is refused before anything is written', async () => {
+test('a file that Mattermost would drop is refused before posting', async () => {
   const connection = await start();
   const { fake } = connection;
   const channel_id = fake.channel('off-topic').id;
@@ -144,9 +144,9 @@ test('a file that Mattermost would drop silently is refused before anything is w
   const upload = { channel_id, content_base64: 'YQ==', filename: 'a.txt' };
   const { id } = (await connection.call('upload_file', upload)).data;
   expect((await send([id])).data.files).toMatchObject([{ id }]);
-  expect((await send([id])).text).toMatch(/^file_ids: \w+ is in message \w+ already.*Upload it again/);
+  expect((await send([id])).text).toMatch(/^file_ids: \w+ is already attached to message \w+.*Upload it again/);
   const [used = ''] = fake.post('notes').file_ids;
-  expect((await send([used])).text).toContain('is in message');
+  expect((await send([used])).text).toContain('is already attached to message');
   expect((await send(['x'.repeat(26)])).text).toMatch(/^Resource not found/);
   const foreign = fake.world.files.get(used)?.info;
   if (foreign) foreign.post_id = '';
@@ -154,7 +154,7 @@ test('a file that Mattermost would drop silently is refused before anything is w
   expect((fake.world.timeline.get(channel_id) ?? []).filter(({ message }) => message === 'See')).toHaveLength(1);
 });
 
-test('a file that was dropped all the same is named in the result', async () => {
+test('the result names files that Mattermost dropped', async () => {
   const connection = await start();
   const { fake } = connection;
   const channel_id = fake.channel('off-topic').id;
@@ -166,7 +166,7 @@ test('a file that was dropped all the same is named in the result', async () => 
   expect(data.files_dropped).toEqual([id]);
 });
 
-test('a long message is not sent back to its author', async () => {
+test('the result of a long message is cut', async () => {
   const connection = await start();
   const channel_id = connection.fake.channel('off-topic').id;
   const message = 'x'.repeat(16_383);
@@ -179,7 +179,7 @@ test('a long message is not sent back to its author', async () => {
 });
 
 test.each(['from:@bob build', 'FROM: @bob build', 'build -from:@carol'])(
-  'a search for %s takes the @ off the name',
+  'a search for %s drops the @ of the name',
   async (terms) => {
     const connection = await start();
     const { data } = await connection.call('search_messages', { team_id: connection.fake.team('main').id, terms });
@@ -187,7 +187,7 @@ test.each(['from:@bob build', 'FROM: @bob build', 'build -from:@carol'])(
   },
 );
 
-test('reading leaves the read marker alone; writing moves it, and so does marking, for members', async () => {
+test('reading does not move the read marker; posting and marking do, for members', async () => {
   const connection = await start();
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
@@ -202,7 +202,7 @@ test('reading leaves the read marker alone; writing moves it, and so does markin
   expect(outside.text).toMatch(/^Refused: only members.*join_channel/);
 });
 
-test('editing keeps what was not edited: other props, the pin, the files', async () => {
+test('editing keeps other props, the pin and the files', async () => {
   const connection = await start();
   const { fake } = connection;
   const post = fake.say('alice', 'off-topic', 'Before');
@@ -218,7 +218,7 @@ test('editing keeps what was not edited: other props, the pin, the files', async
   expect(fake.world.post(post.id)).toMatchObject({ message: 'Later', props: { from_bot: 'true' } });
 });
 
-test('a very long message is cut in a list, which says so, and whole by itself', async () => {
+test('a long message is cut in a list, with a note, and complete on its own', async () => {
   const connection = await start();
   const { id } = connection.fake.say('bob', 'off-topic', 'x'.repeat(10_000));
   const { data } = await connection.call('get_channel_messages', {
@@ -228,7 +228,7 @@ test('a very long message is cut in a list, which says so, and whole by itself',
   expect((await connection.call('get_post', { post_id: id })).data.message).toHaveLength(10_000);
 });
 
-test('a page of long messages is cut so far that a client takes it, and short ones stay whole', async () => {
+test('long messages of a page are cut to a size that clients accept; short ones are not', async () => {
   const connection = await start();
   for (let number = 0; number < 100; number++) connection.fake.say('bob', 'off-topic', `${number} ${'x'.repeat(8000)}`);
   connection.fake.say('bob', 'off-topic', 'short');
@@ -239,7 +239,7 @@ test('a page of long messages is cut so far that a client takes it, and short on
   expect(text.length).toBeLessThan(80_000);
 });
 
-test('attachments count as text of a list, are cut with it, and are whole with their message', async () => {
+test('attachments count as text of a list and are cut with it; a single message has them complete', async () => {
   const connection = await start();
   const { fake } = connection;
   const attachments = [
@@ -261,7 +261,7 @@ test('attachments count as text of a list, are cut with it, and are whole with t
   expect(whole.data.attachments).toEqual(attachments);
 });
 
-test('the inbox of many channels has fewer messages of each, and says so', async () => {
+test('with many unread channels the inbox shows fewer messages of each', async () => {
   const names = Array.from({ length: 50 }, (_, number) => `noise-${number}`);
   const noise = names.map((name) => ({ name, team: 'main', members: ['alice', 'bob'] }));
   const connection = await start({ fake: { seed: { channels: [...defaultSeed.channels, ...noise] } } });
@@ -276,7 +276,7 @@ test('the inbox of many channels has fewer messages of each, and says so', async
   expect(channels.filter(({ messages, truncated }) => messages.length > 0 && truncated).length).toBeGreaterThan(40);
 });
 
-test('threads of many teams are shown as far as they fit, and what is left out is told', async () => {
+test('threads of many teams are cut to the limit, with truncated set', async () => {
   const names = Array.from({ length: 9 }, (_, number) => `team-${number}`);
   const members = ['alice', 'bob'];
   const teams = names.map((name) => ({ name, displayName: name, members }));
@@ -295,7 +295,7 @@ test('threads of many teams are shown as far as they fit, and what is left out i
   expect(data.truncated).toBe(true);
 });
 
-test('a page of long messages since a time fits', async () => {
+test('a page of long messages since a time fits into the limit', async () => {
   const connection = await start();
   const channel_id = connection.fake.channel('off-topic').id;
   const since = Date.now() - 60_000;
@@ -306,14 +306,14 @@ test('a page of long messages since a time fits', async () => {
   expect(messages.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThanOrEqual(60_000);
 });
 
-test('names of people are asked for once, not for every call', async () => {
+test('usernames are fetched once, not for every call', async () => {
   const connection = await start();
   const channel_id = connection.fake.channel('town-square').id;
   for (let time = 0; time < 3; time++) await connection.call('get_channel_messages', { channel_id });
   expect(connection.fake.requests.filter(({ path }) => path.endsWith('/users/ids'))).toHaveLength(1);
 });
 
-test('a result without names is better than none', async () => {
+test('a failed name lookup does not fail the call', async () => {
   const connection = await start({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /users\/ids/, status: 500, times: 9 });
   const { data } = await connection.call('get_channel_messages', {
@@ -323,7 +323,7 @@ test('a result without names is better than none', async () => {
   expect(data.messages[0].user).toBeUndefined();
 });
 
-test('a part of the inbox that fails is told beside the rest', async () => {
+test('a failed part of the inbox is reported together with the rest', async () => {
   const connection = await start({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /threads/, status: 500 });
   const { data } = await connection.call('get_unread_inbox');

@@ -1,4 +1,4 @@
-// Following `next` yields every message exactly once, whatever the page size, also among messages of the same millisecond.
+// Following `next` yields every message exactly once for any page size, also within one millisecond.
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Connection, type ConnectOptions, connect } from '../connect.ts';
 import type { FakeMattermost, FakeOptions } from '../fake/fake-mattermost.ts';
@@ -15,12 +15,12 @@ async function start(fake: FakeOptions = {}, options: ConnectOptions = {}): Prom
   return connection;
 }
 
-/** Numbers below `most` that look random and are the same in every run. */
-function randomly(seed: number): (most: number) => number {
+/** A deterministic pseudo-random number below `limit`. */
+function randomly(seed: number): (limit: number) => number {
   let state = seed;
-  return (most) => {
+  return (limit) => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return Math.floor((state / 2_147_483_648) * most);
+    return Math.floor((state / 2_147_483_648) * limit);
   };
 }
 
@@ -29,13 +29,13 @@ interface Item {
   root?: { id: string };
 }
 
-/** The ids of each page; a page that claims to be followed by another must be. */
+/** The ids of each page; a truncated page must be followed by another one. */
 async function follow(connection: Connection, name: string, args: Record<string, unknown>, list = 'messages') {
   const pages: string[][] = [];
   for (let next: Record<string, unknown> | undefined = {}; next; ) {
     const answer: Awaited<ReturnType<Connection['call']>> = await connection.call(name, { ...args, ...next });
     if (answer.isError) throw new Error(answer.text);
-    if (pages.length > 2000) throw new Error('There is no end of pages.');
+    if (pages.length > 2000) throw new Error('Too many pages.');
     pages.push(answer.data[list].map((item: Item) => item.id));
     next = answer.data.truncated ? answer.data.next : undefined;
     if (answer.data.truncated && next === undefined) throw new Error('More was promised, and no way to it.');
@@ -50,7 +50,7 @@ const sorted = (ids: readonly string[]) => [...ids].sort();
 function fill(
   fake: FakeMattermost,
   channel: string,
-  { count, random }: { count: number; random: (most: number) => number },
+  { count, random }: { count: number; random: (limit: number) => number },
 ) {
   const posts: Post[] = [];
   while (posts.length < count) {
@@ -66,36 +66,33 @@ function fill(
 }
 
 describe.each(['6.5', '6.7', '10.11'])('threads of Mattermost %s', (version) => {
-  test.each([1, 2, 3])(
-    'come once and in order, by whichever of their messages they are asked for (%d)',
-    async (seed) => {
-      const random = randomly(seed);
-      const connection = await start({ version });
-      const { fake } = connection;
-      const root = fake.say('alice', 'off-topic', 'root');
-      const replies: Post[] = [];
-      while (replies.length < 30) {
-        fake.world.atOnce(() => {
-          for (let number = random(3); number >= 0; number--) {
-            replies.push(fake.say('bob', 'off-topic', `${replies.length}`, { root: root.id }));
-          }
-        });
-      }
-      for (let time = 0; time < 6; time++) {
-        const asked = random(3) === 0 ? root : (replies[random(replies.length)] ?? root);
-        const per_page = 1 + random(12);
-        const pages = await follow(connection, 'get_thread', { post_id: asked.id, per_page });
-        expect(pages[0]?.[0]).toBe(root.id);
-        expect(pages.every((page) => page.length <= per_page)).toBe(true);
-        expect(sorted(pages.flat())).toEqual(sorted(idsOf([root, ...replies])));
-        expect(pages.flat().map((id) => fake.world.post(id).create_at)).toEqual(
-          [root, ...replies].map(({ create_at }) => create_at),
-        );
-      }
-    },
-  );
+  test.each([1, 2, 3])('return each message once and in order, by the id of any message (%d)', async (seed) => {
+    const random = randomly(seed);
+    const connection = await start({ version });
+    const { fake } = connection;
+    const root = fake.say('alice', 'off-topic', 'root');
+    const replies: Post[] = [];
+    while (replies.length < 30) {
+      fake.world.atOnce(() => {
+        for (let number = random(3); number >= 0; number--) {
+          replies.push(fake.say('bob', 'off-topic', `${replies.length}`, { root: root.id }));
+        }
+      });
+    }
+    for (let time = 0; time < 6; time++) {
+      const asked = random(3) === 0 ? root : (replies[random(replies.length)] ?? root);
+      const per_page = 1 + random(12);
+      const pages = await follow(connection, 'get_thread', { post_id: asked.id, per_page });
+      expect(pages[0]?.[0]).toBe(root.id);
+      expect(pages.every((page) => page.length <= per_page)).toBe(true);
+      expect(sorted(pages.flat())).toEqual(sorted(idsOf([root, ...replies])));
+      expect(pages.flat().map((id) => fake.world.post(id).create_at)).toEqual(
+        [root, ...replies].map(({ create_at }) => create_at),
+      );
+    }
+  });
 
-  test('of 101 messages are read whole by their last reply, which also knows its root', async () => {
+  test('of 101 messages are read completely by the id of the last reply, with root_id', async () => {
     const connection = await start({ version });
     const { fake } = connection;
     const root = fake.say('alice', 'off-topic', 'root');
@@ -131,7 +128,7 @@ describe('a channel', () => {
     }
   });
 
-  test.each([1, 2, 3])('has its unread messages told once, with and without replies (%d)', async (seed) => {
+  test.each([1, 2, 3])('returns its unread messages once, with and without replies (%d)', async (seed) => {
     const random = randomly(seed);
     const connection = await start({}, { user: 'carol' });
     const { fake } = connection;
@@ -151,7 +148,7 @@ describe('a channel', () => {
     ]);
   });
 
-  test('in which everything is unread is told from its very first millisecond', async () => {
+  test('with only unread messages is read from its first millisecond', async () => {
     const connection = await start({}, { user: 'carol' });
     const { fake } = connection;
     const channel = fake.channel('secret');
@@ -166,7 +163,7 @@ describe('a channel', () => {
     expect(sorted((await follow(connection, 'get_channel_messages', args)).flat())).toEqual(sorted(idsOf(posts)));
   });
 
-  test('of more messages in one millisecond than a page holds loses none of them', async () => {
+  test('with more messages in one millisecond than a page holds loses none', async () => {
     const connection = await start();
     const { fake } = connection;
     const channel_id = fake.channel('off-topic').id;
@@ -177,24 +174,27 @@ describe('a channel', () => {
   });
 });
 
-describe('a channel in which somebody writes while a page is read', () => {
-  test.each([1, 2, 5])('is told once, with the rest of a millisecond, after %d new messages', async (count) => {
-    const connection = await start();
-    const { fake } = connection;
-    const channel_id = fake.channel('off-topic').id;
-    const old = fake.world.atOnce(() => Array.from({ length: 5 }, () => fake.say('bob', 'off-topic', 'import')));
-    const last = fake.say('bob', 'off-topic', 'last');
-    fake.fail({
-      path: /\/posts\?.*page=3&per_page=1$/,
-      meanwhile: () => {
-        for (let number = 0; number < count; number++) fake.say('bob', 'off-topic', 'new');
-      },
-    });
-    const pages = await follow(connection, 'get_channel_messages', { channel_id, per_page: 3 });
-    expect(sorted(pages.flat())).toEqual(sorted(idsOf([...old, last])));
-  });
+describe('a channel with new messages during a read', () => {
+  test.each([1, 2, 5])(
+    'returns each message once, with the rest of a millisecond, after %d new messages',
+    async (count) => {
+      const connection = await start();
+      const { fake } = connection;
+      const channel_id = fake.channel('off-topic').id;
+      const old = fake.world.atOnce(() => Array.from({ length: 5 }, () => fake.say('bob', 'off-topic', 'import')));
+      const last = fake.say('bob', 'off-topic', 'last');
+      fake.fail({
+        path: /\/posts\?.*page=3&per_page=1$/,
+        meanwhile: () => {
+          for (let number = 0; number < count; number++) fake.say('bob', 'off-topic', 'new');
+        },
+      });
+      const pages = await follow(connection, 'get_channel_messages', { channel_id, per_page: 3 });
+      expect(sorted(pages.flat())).toEqual(sorted(idsOf([...old, last])));
+    },
+  );
 
-  test('is told once where a page cannot be longer', async () => {
+  test('returns each message once with the largest page size', async () => {
     const connection = await start({ postCount: 450 });
     const { fake } = connection;
     const channel_id = fake.channel('big').id;
@@ -206,8 +206,8 @@ describe('a channel in which somebody writes while a page is read', () => {
   });
 });
 
-describe('what changed since a time', () => {
-  test('comes once, each page short enough to be read', async () => {
+describe('changes since a time', () => {
+  test('are returned once, in short pages', async () => {
     const random = randomly(7);
     const connection = await start({ postCount: 1 });
     const { fake } = connection;
@@ -222,7 +222,7 @@ describe('what changed since a time', () => {
     expect(Math.max(...pages.map((page) => page.length))).toBe(200);
   });
 
-  test('is not empty because another client was given a part of it', async () => {
+  test('are returned although another client got a truncated response', async () => {
     const connection = await start({ postCount: 2500 });
     const { fake } = connection;
     const channel_id = fake.channel('big').id;
@@ -235,7 +235,7 @@ describe('what changed since a time', () => {
   });
 });
 
-test.each([1, 7, 10, 25, 60])('25 saved messages come once in pages of %d', async (per_page) => {
+test.each([1, 7, 10, 25, 60])('25 saved messages are returned once in pages of %d', async (per_page) => {
   const connection = await start();
   const { fake } = connection;
   const posts = Array.from({ length: 24 }, (_, number) => fake.say('bob', 'off-topic', `${number}`));
@@ -248,7 +248,7 @@ test.each([1, 7, 10, 25, 60])('25 saved messages come once in pages of %d', asyn
 });
 
 test.each(['database', 'elasticsearch'] as const)(
-  'hits of a search by %s come once in pages of any size',
+  'search results by %s are returned once in pages of any size',
   async (engine) => {
     const connection = await start({ searchEngine: engine });
     const { fake } = connection;
@@ -263,7 +263,7 @@ test.each(['database', 'elasticsearch'] as const)(
 );
 
 test.each(['', 'secret'])(
-  'threads answered in the same millisecond are listed once, with "%s" hidden',
+  'threads last active in the same millisecond are listed once, with "%s" hidden',
   async (hidden) => {
     const connection = await start({}, { environment: { MATTERMOST_READ_DENY_CHANNELS: hidden } });
     const { fake } = connection;

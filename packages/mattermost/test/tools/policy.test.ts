@@ -1,4 +1,4 @@
-// What a server does not allow, however it is asked for: profiles, and lists of channels and teams.
+// Access policy: profiles, and access lists of channels and teams, for every way to reach a channel.
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Connection, type ConnectOptions, connect, eras } from '../connect.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
@@ -20,7 +20,7 @@ describe.each(eras)('profiles in %s', (era) => {
     ['writer', ['read', 'write']],
     ['manager', ['read', 'write', 'create']],
     ['admin', ['read', 'write', 'create', 'delete']],
-  ])('%s sees and may call only what it is for', async (profile, allowed) => {
+  ])('%s lists and allows only its tools', async (profile, allowed) => {
     const connection = await start({ MATTERMOST_PROFILE: profile }, { era });
     const { tools } = await connection.client.listTools();
     expect(new Set(tools.map(({ _meta }) => _meta?.capability))).toEqual(new Set(allowed));
@@ -35,7 +35,7 @@ describe.each(eras)('profiles in %s', (era) => {
     for (const [capability, [name, args]] of Object.entries(probes)) {
       if (allowed.includes(capability)) expect((await connection.call(name, args)).isError).toBe(false);
       else {
-        const text = `Refused: ${name} needs "${capability}", which the profile ${profile} of this server does not have.`;
+        const text = `Refused: ${name} needs the capability "${capability}", which the profile ${profile} of this server does not include.`;
         expect(await connection.call(name, args)).toMatchObject({ isError: true, text });
       }
     }
@@ -45,7 +45,7 @@ describe.each(eras)('profiles in %s', (era) => {
 
 const refused = /^Refused: the policy of this server/;
 
-test('a channel that may not be read cannot be read by any id that leads there', async () => {
+test('a hidden channel cannot be read by any id that leads to it', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'town-square' });
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
@@ -69,7 +69,7 @@ test('a channel that may not be read cannot be read by any id that leads there',
     ['download_file', { file_id }],
     ['resolve', { reference: '#town-square' }],
     ['resolve', { reference: `${fake.url}/main/pl/${post_id}` }],
-    // what may not be read may not be written either
+    // a hidden channel cannot be written either
     ['post_message', { channel_id, message: 'x' }],
     ['add_reaction', { post_id, emoji_name: 'x' }],
     ['pin_message', { post_id }],
@@ -88,7 +88,7 @@ test('a channel that may not be read cannot be read by any id that leads there',
   expect(fake.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
-test('what may not be read is left out of lists, searches and the inbox', async () => {
+test('hidden channels are left out of lists, searches and the inbox', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'main/town-square' });
   const team_id = connection.fake.team('main').id;
   for (const [name, args] of [
@@ -106,14 +106,14 @@ test('what may not be read is left out of lists, searches and the inbox', async 
 });
 
 test.each(['elasticsearch', 'database'] as const)(
-  'a search by %s answers the same whether or not a hidden message matches',
+  'a search by %s returns the same whether or not a hidden message matches',
   async (searchEngine) => {
     const connection = await start(
       { MATTERMOST_READ_DENY_CHANNELS: 'private-room,@direct' },
       { fake: { searchEngine } },
     );
     const { fake } = connection;
-    // one more hit would be one too many for the database
+    // fill the limit of the database search exactly
     for (let number = 0; number < 100; number++) fake.say('bob', 'off-topic', `needle ${number}`);
     fake.say('bob', 'private-room', 'The password is hunter2');
     fake.say('bob', 'alice,bob', 'It is hunter2, I said');
@@ -141,13 +141,13 @@ test.each(['elasticsearch', 'database'] as const)(
   },
 );
 
-test('hits of a channel that the search was not told to leave out do not show either', async () => {
+test('search results of a hidden channel that the query does not exclude are filtered', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'open-door' });
   const { fake } = connection;
   const [shown, hidden] = [fake.say('bob', 'off-topic', 'Shown'), fake.say('bob', 'open-door', 'Hidden')];
   const body = { order: [hidden.id, shown.id], posts: { [hidden.id]: hidden, [shown.id]: shown } };
   const search = async (page: number) => {
-    // newer servers also find what is in public channels of others
+    // newer servers also search public channels the account has not joined
     fake.fail({ path: /posts\/search/, status: 200, body });
     const args = { team_id: fake.team('main').id, terms: 'x', per_page: 1, page };
     return (await connection.call('search_messages', args)).data;
@@ -156,7 +156,7 @@ test('hits of a channel that the search was not told to leave out do not show ei
   expect(await search(1)).toEqual({ messages: [], truncated: false });
 });
 
-test('lists have the pages they would have if what may not be read were not there', async () => {
+test('pages of lists do not depend on hidden channels', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'town-square,private-room' });
   const { fake } = connection;
   const hidden: string[] = [];
@@ -186,7 +186,7 @@ test('lists have the pages they would have if what may not be read were not ther
   expect(inbox.data).toMatchObject({ threads: [{}, {}], truncated: false });
 });
 
-test('of a list with more hidden entries than are looked through it is said', async () => {
+test('a list notes that it stopped at the scan limit', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'big' }, { fake: { postCount: 5000 } });
   const { fake } = connection;
   const user_id = fake.user('alice').id;
@@ -196,7 +196,7 @@ test('of a list with more hidden entries than are looked through it is said', as
   expect(data).toEqual({ messages: [], truncated: true, note: expect.stringContaining('5000') });
 });
 
-test('an id of something hidden leads neither to its name, nor to its channel, nor to its time', async () => {
+test('ids of hidden items reveal neither name, nor channel, nor time', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'private-room' });
   const { fake } = connection;
   const [here, there] = [fake.channel('off-topic').id, fake.channel('private-room').id];
@@ -219,11 +219,11 @@ test('an id of something hidden leads neither to its name, nor to its channel, n
     const { isError, text } = await connection.call('post_message', { channel_id: here, message: 'x', root_id });
     return [isError, text.replace(root_id, 'ID')];
   };
-  const unknown = [true, expect.stringMatching(/^Resource not found: there is no message ID/)];
+  const unknown = [true, expect.stringMatching(/^Resource not found: message ID does not exist/)];
   expect([await answer(root), await answer('x'.repeat(26))]).toEqual([unknown, unknown]);
 });
 
-test('a channel that may not be read makes no name ambiguous, and its team is not told', async () => {
+test('a hidden channel makes no name ambiguous and does not reveal its team', async () => {
   const channels = ['main', 'other'].map((team) => ({ name: 'news', team, members: ['carol'] }));
   const fake = { seed: { channels: [...defaultSeed.channels, ...channels] } };
   const open = await start({}, { user: 'carol', fake });
@@ -246,14 +246,14 @@ test.each(['Private-Room', '#private-room', '~private-room', 'MAIN / Private-Roo
     const entries = entry.replace('ID', channel_id);
     const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: entries }, { fake });
     expect((await connection.call('get_channel_messages', { channel_id })).text).toMatch(refused);
-    // and in a configuration that a program has put together
+    // also in a configuration passed by a program
     const lists = { allowChannels: [], denyChannels: [entries], allowTeams: [], denyTeams: [] };
     const other = await start({}, { fake, config: { read: lists } });
     expect((await other.call('get_channel_messages', { channel_id })).text).toMatch(refused);
   },
 );
 
-test('a link to a message that may not be read does not bring it along', async () => {
+test('a link to a hidden message does not embed it', async () => {
   const connection = await start({ MATTERMOST_READ_DENY_CHANNELS: 'town-square' });
   const { fake } = connection;
   const linking = fake.post('mention');
@@ -271,18 +271,15 @@ test('a link to a message that may not be read does not bring it along', async (
   expect(await read('hello')).toHaveLength(fake.post('hello').channel_id === own.channel_id ? 2 : 1);
 });
 
-test.each(['6.7', '10.11'])(
-  'on %s a file of my own can be sent and then posted where that is allowed',
-  async (version) => {
-    const connection = await start({ MATTERMOST_READ_ALLOW_CHANNELS: 'off-topic' }, { fake: { version } });
-    const channel_id = connection.fake.channel('off-topic').id;
-    const { data } = await connection.call('upload_file', { channel_id, content_base64: 'YQ==', filename: 'a.txt' });
-    const post = { channel_id, message: 'x', file_ids: [data.id] };
-    expect((await connection.call('post_message', post)).data?.files).toMatchObject([{ id: data.id }]);
-  },
-);
+test.each(['6.7', '10.11'])('on %s an uploaded file can be posted in an allowed channel', async (version) => {
+  const connection = await start({ MATTERMOST_READ_ALLOW_CHANNELS: 'off-topic' }, { fake: { version } });
+  const channel_id = connection.fake.channel('off-topic').id;
+  const { data } = await connection.call('upload_file', { channel_id, content_base64: 'YQ==', filename: 'a.txt' });
+  const post = { channel_id, message: 'x', file_ids: [data.id] };
+  expect((await connection.call('post_message', post)).data?.files).toMatchObject([{ id: data.id }]);
+});
 
-test('a conversation that a list names by its id is not opened by the names of its people', async () => {
+test('a direct channel that is denied by id cannot be opened by its users', async () => {
   const free = await start({});
   const { fake } = free;
   const [me, bob, carol] = ['alice', 'bob', 'carol'].map((name) => fake.user(name).id);
@@ -292,7 +289,7 @@ test('a conversation that a list names by its id is not opened by the names of i
   expect((await connection.call('create_group_channel', { user_ids: [bob, carol] })).text).toMatch(refused);
 });
 
-test('an allow list is all there is; direct messages need a word of their own', async () => {
+test('an allow list hides everything else; direct messages need @direct', async () => {
   const connection = await start({ MATTERMOST_READ_ALLOW_CHANNELS: 'off-topic' });
   const direct = connection.fake.channel('alice,bob').id;
   expect((await connection.call('get_channel_messages', { channel_id: direct })).text).toMatch(refused);
@@ -305,7 +302,7 @@ test('an allow list is all there is; direct messages need a word of their own', 
   expect((await other.call('get_channel_messages', { channel_id: group })).text).toMatch(refused);
 });
 
-test('writing can be allowed for less than reading', async () => {
+test('writing can be restricted further than reading', async () => {
   const connection = await start({ MATTERMOST_WRITE_ALLOW_CHANNELS: 'off-topic' });
   const { fake } = connection;
   const say = (channel: string) =>
@@ -320,7 +317,7 @@ test('writing can be allowed for less than reading', async () => {
   expect((await connection.call('create_channel', { ...named, name: 'something' })).text).toMatch(refused);
 });
 
-test('a bookmark of another channel is not reached through one that is allowed', async () => {
+test('a bookmark of another channel cannot be reached through an allowed one', async () => {
   const connection = await start({ MATTERMOST_WRITE_DENY_CHANNELS: 'town-square' });
   const free = await connect({ fake: connection.fake });
   open.push(free);
@@ -332,7 +329,7 @@ test('a bookmark of another channel is not reached through one that is allowed',
   expect((await connection.call('update_bookmark', { ...through, display_name: 'y' })).text).toMatch(refused);
 });
 
-test('teams: denied ones are not there, allowed ones are all there is', async () => {
+test('denied teams are hidden; with an allow list all other teams are', async () => {
   const denied = await start({ MATTERMOST_READ_DENY_TEAMS: 'main' }, { user: 'carol' });
   const { fake } = denied;
   const team_id = fake.team('main').id;
@@ -350,7 +347,7 @@ test('teams: denied ones are not there, allowed ones are all there is', async ()
   expect((await allowed.call('get_post', { post_id: fake.post('elsewhere').id })).isError).toBe(false);
 });
 
-test('when it cannot be found out which channel it is, nothing is done', async () => {
+test('access is refused if the channel cannot be determined', async () => {
   const connection = await start({ MATTERMOST_WRITE_ALLOW_CHANNELS: 'off-topic' }, { config: { maxRetries: 0 } });
   connection.fake.fail({ path: /channels\/\w{26}$/, status: 500 });
   const { isError } = await connection.call('post_message', {

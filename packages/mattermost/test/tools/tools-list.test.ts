@@ -1,4 +1,4 @@
-// What tools/list says on the wire.
+// The response to tools/list.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { connect, eras } from '../connect.ts';
@@ -24,13 +24,13 @@ async function listTools(options: Parameters<typeof connect>[0] = {}) {
 }
 
 describe.each(eras)('in %s', (era) => {
-  test('all tools are there, in less than 60 kB', async () => {
+  test('lists all tools in less than 60 kB', async () => {
     const tools = await listTools({ era });
     expect(tools.map(({ name }) => name).sort()).toEqual([...ORIGINAL, ...ADDED].sort());
     expect(Buffer.byteLength(JSON.stringify({ tools }))).toBeLessThan(60_000);
   });
 
-  test('each says its title, its schemas, its capability, its tags and how safe it is', async () => {
+  test('every tool has a title, schemas, capability, tags and annotations', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     for (const tool of await listTools({ era })) {
       const { capability, tags } = tool._meta as { capability: string; tags: string[] };
@@ -54,7 +54,7 @@ describe.each(eras)('in %s', (era) => {
   });
 });
 
-test('list_channels is not listed, yet whoever knows the name gets public channels and private ones of this account', async () => {
+test('list_channels is not listed but returns public channels and private channels of the account', async () => {
   const connection = await connect();
   const team_id = connection.fake.team('main').id;
   const names: string[] = [];
@@ -67,7 +67,7 @@ test('list_channels is not listed, yet whoever knows the name gets public channe
   await connection.close();
 });
 
-test('a default team makes team_id optional, by id or by name; without one it is required', async () => {
+test('a default team, by id or name, makes team_id optional; otherwise it is required', async () => {
   const teamIsRequired = async (environment: Record<string, string>) => {
     const tool = (await listTools({ environment })).find(({ name }) => name === 'search_messages');
     return tool?.inputSchema.required?.includes('team_id');
@@ -80,7 +80,7 @@ test('a default team makes team_id optional, by id or by name; without one it is
   await connection.close();
 });
 
-test('without a default team a call without one is refused before any request', async () => {
+test('without a default team a call without team_id is refused before any request', async () => {
   const connection = await connect();
   const { isError, text } = await connection.call('search_messages', { terms: 'build' });
   expect(isError).toBe(true);
@@ -91,15 +91,15 @@ test('without a default team a call without one is refused before any request', 
 
 test.each([
   ['get_channel', { channel_id: 'short' }, 'channel_id: must be an id of 26'],
-  ['get_channel', { channel_id: 'x'.repeat(26), nope: 1 }, 'there is no "nope"; get_channel takes: channel_id'],
+  ['get_channel', { channel_id: 'x'.repeat(26), nope: 1 }, 'unknown argument "nope"; get_channel takes: channel_id'],
   [
     'get_channel',
     { channel: 'town-square' },
-    ': channel_id is missing; there is no "channel"; get_channel takes: channel_id, full (optional)',
+    ': channel_id is missing; unknown argument "channel"; get_channel takes: channel_id, full (optional)',
   ],
   ['get_channel_members', { channel_id: 'x'.repeat(26), page: 'two' }, ': page: expected number, received string'],
   ['create_bookmark', { channel_id: 'x'.repeat(26), display_name: 'x' }, 'bookmark_type is missing'],
-  ['get_me', { who: 'me' }, 'there is no "who"; get_me takes'],
+  ['get_me', { who: 'me' }, 'unknown argument "who"; get_me takes'],
   ['create_channel', { team_id: 'x'.repeat(26), name: 'No Spaces', display_name: 'x' }, 'name'],
   ['create_channel', { team_id: 'x'.repeat(26), name: 'direct', display_name: 'x', channel_type: 'D' }, 'channel_type'],
   ['post_message', { channel_id: 'x'.repeat(26), message: ' ' }, 'message is empty'],
@@ -107,7 +107,7 @@ test.each([
   [
     'post_message',
     { channel_id: 'x'.repeat(26), message: '', attachments: [{ actions: [] }] },
-    'there is no "attachments.0.actions"',
+    'unknown argument "attachments.0.actions"',
   ],
   ['post_message', { channel_id: 'x'.repeat(26), message: '', attachments: [{ title_link: 'x' }] }, 'needs title'],
   ['get_channel_members', { channel_id: 'x'.repeat(26), per_page: 201 }, 'per_page'],
@@ -115,30 +115,30 @@ test.each([
   ['create_bookmark', { channel_id: 'x'.repeat(26), display_name: 'x', bookmark_type: 'file' }, 'needs file_id'],
   ['update_bookmark', { channel_id: 'x'.repeat(26), bookmark_id: 'x'.repeat(26) }, 'nothing to change'],
   ['upload_file', { channel_id: 'x'.repeat(26) }, 'either file_path or content_base64'],
-  ['upload_file', { channel_id: 'x'.repeat(26), content_base64: 'YQ==' }, 'needs filename'],
-  ['get_thread', { post_id: 'x'.repeat(26), from_post: 'x'.repeat(26) }, 'go together'],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), unread_only: true, since: 1e12 }, 'exclude each other'],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 1e12, page: 1 }, 'page does not go with since'],
+  ['upload_file', { channel_id: 'x'.repeat(26), content_base64: 'YQ==' }, 'requires filename'],
+  ['get_thread', { post_id: 'x'.repeat(26), from_post: 'x'.repeat(26) }, 'must be used together'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), unread_only: true, since: 1e12 }, 'cannot be combined'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 1e12, page: 1 }, 'page cannot be combined with since'],
   [
     'get_channel_messages',
     { channel_id: 'x'.repeat(26), unread_only: true, per_page: 5 },
-    'per_page does not go with unread_only; use limit_after',
+    'per_page cannot be combined with unread_only; use limit_after',
   ],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), since_post: 'x'.repeat(26) }, 'since_post goes with since'],
-  ['post_message', { channel_id: 'x'.repeat(26), message: 'a\0b' }, 'NUL character (U+0000)'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since_post: 'x'.repeat(26) }, 'since_post requires since'],
+  ['post_message', { channel_id: 'x'.repeat(26), message: 'a\0b' }, 'NUL characters (U+0000)'],
   [
     'post_message',
     { channel_id: 'x'.repeat(26), message: 'a', attachments: [{ fields: [{ title: '\0', value: 1 }] }] },
-    'NUL character (U+0000)',
+    'NUL characters (U+0000)',
   ],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), limit_after: 5 }, 'go with unread_only'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), limit_after: 5 }, 'require unread_only'],
   ['get_channel_messages', { channel_id: 'x'.repeat(26), since: 0 }, 'since'],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-13-45T00:00Z' }, 'is no time'],
-  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-02-30T00:00:00Z' }, 'is no time'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-13-45T00:00Z' }, 'is not a valid time'],
+  ['get_channel_messages', { channel_id: 'x'.repeat(26), since: '2026-02-30T00:00:00Z' }, 'is not a valid time'],
   [
     'get_channel_messages',
     { channel_id: 'x'.repeat(26), before: 'x'.repeat(26), page: 2 },
-    'page does not go with before',
+    'page cannot be combined with before',
   ],
 ])('%s with %j is refused before any request', async (name, args, reason) => {
   const connection = await connect();

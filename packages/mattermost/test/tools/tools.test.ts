@@ -1,4 +1,4 @@
-// Every tool, called at least once through the official client, and what came of it in Mattermost.
+// Every tool is called at least once through the official client, with its effect in Mattermost.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Connection, connect } from '../connect.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => connection.close());
 
-/** The result, which must be no error. */
+/** Calls a tool that must succeed and returns the result. */
 async function ask(name: string, args: Record<string, unknown> = {}) {
   called.add(name);
   const answer = await connection.call(name, args);
@@ -29,7 +29,7 @@ async function ask(name: string, args: Record<string, unknown> = {}) {
 
 const names = (list: Record<string, unknown>[], field: string) => list.map((item) => item[field]);
 
-test('teams: mine, one, and who is in it', async () => {
+test('teams: list, get, members', async () => {
   expect(names((await ask('list_teams')).teams, 'name')).toEqual(['main']);
   expect(await ask('get_team', { team_id: ids.team })).toMatchObject({ name: 'main', display_name: 'Main Team' });
   const { members, truncated } = await ask('get_team_members', { team_id: ids.team, per_page: 200 });
@@ -37,7 +37,7 @@ test('teams: mine, one, and who is in it', async () => {
   expect(truncated).toBe(false);
 });
 
-test('people: me, others by id and name, by part of a name, and whether they are there', async () => {
+test('users: me, by id, by username, search, status', async () => {
   expect(await ask('get_me')).toMatchObject({ id: ids.alice, username: 'alice', name: 'Alice Archer' });
   expect(await ask('get_user', { user_id: ids.bob })).toMatchObject({ username: 'bob' });
   expect(await ask('get_user_by_username', { username: '@Bob' })).toMatchObject({ id: ids.bob });
@@ -45,7 +45,7 @@ test('people: me, others by id and name, by part of a name, and whether they are
   expect(await ask('get_user_status', { user_id: ids.bob })).toMatchObject({ user_id: ids.bob, status: 'away' });
 });
 
-test('a search for people says when there are more than it shows', async () => {
+test('a user search notes that there are more results', async () => {
   const people = Array.from({ length: 101 }, (_, index) => ({
     id: String(index).padStart(26, 'u'),
     username: `u${index}`,
@@ -56,7 +56,7 @@ test('a search for people says when there are more than it shows', async () => {
   expect(data.users).toHaveLength(100);
 });
 
-test('channels: finding them', async () => {
+test('channels: list and get', async () => {
   const { channels } = await ask('list_public_channels', { team_id: ids.team });
   expect(names(channels, 'name')).toEqual(expect.arrayContaining(['town-square', 'open-door']));
   expect(names(channels, 'name')).not.toContain('private-room');
@@ -67,7 +67,7 @@ test('channels: finding them', async () => {
   expect(names(members, 'username').sort()).toEqual(['alice', 'bob']);
 });
 
-test('channels: mine, with what is unread, direct ones by the name of the other', async () => {
+test('channels: mine with unread counts; direct channels named by the other user', async () => {
   const { channels } = await ask('list_my_channels', { team_id: ids.team });
   expect(channels.find((one: { type: string }) => one.type === 'D').display_name).toBe('@bob');
   const unread = (await ask('list_my_channels', { team_id: ids.team, only_unread: true, channel_types: ['O'] }))
@@ -76,7 +76,7 @@ test('channels: mine, with what is unread, direct ones by the name of the other'
   expect(unread[0]).toMatchObject({ name: 'town-square', unread_msg_count: 2, mention_count: 1 });
 });
 
-test('channels: making them, and opening conversations', async () => {
+test('channels: create, direct and group channels', async () => {
   const made = await ask('create_channel', {
     team_id: ids.team,
     name: 'new-one',
@@ -91,7 +91,7 @@ test('channels: making them, and opening conversations', async () => {
   expect(await ask('create_group_channel', { user_ids: [ids.bob, ids.carol] })).toMatchObject({ type: 'G' });
 });
 
-test('channels: joining, adding, reading up to now, leaving', async () => {
+test('channels: join, add a user, mark as read, leave', async () => {
   const channel_id = ids['open-door'];
   const { world } = connection.fake;
   expect(await ask('join_channel', { channel_id })).toMatchObject({ user_id: ids.alice, username: 'alice' });
@@ -105,7 +105,7 @@ test('channels: joining, adding, reading up to now, leaving', async () => {
   expect(world.member(channel_id ?? '', ids.alice ?? '')).toBeUndefined();
 });
 
-test('messages: writing, reading, editing, deleting', async () => {
+test('messages: post, read, edit, delete', async () => {
   const channel_id = ids['off-topic'];
   const first = await ask('post_message', { channel_id, message: 'One' });
   const attachments = [{ text: 'Build passed', color: 'good', fields: [{ title: 'Tests', value: 12 }] }];
@@ -121,14 +121,14 @@ test('messages: writing, reading, editing, deleting', async () => {
   expect(connection.fake.world.posts.get(first.id)?.delete_at).toBeGreaterThan(0);
 });
 
-test('messages: searching, with names of people and channels', async () => {
+test('messages: search, with names of users and channels', async () => {
   const { messages, truncated } = await ask('search_messages', { team_id: ids.team, terms: 'build' });
   expect(messages[0]).toMatchObject({ user: 'carol', channel: 'Town Square', message: 'The build is red again' });
   expect(messages).toHaveLength(2);
   expect(truncated).toBe(false);
 });
 
-test('posts: one whole, its reactions, pins', async () => {
+test('posts: get, reactions, pins', async () => {
   const post_id = ids.hello;
   expect(await ask('get_post', { post_id })).toMatchObject({ user: 'bob', user_id: ids.bob, channel: 'Town Square' });
   expect(await ask('add_reaction', { post_id, emoji_name: ':tada:' })).toMatchObject({
@@ -145,7 +145,7 @@ test('posts: one whole, its reactions, pins', async () => {
   expect((await ask('unpin_message', { post_id })).pinned).toBeUndefined();
 });
 
-test('threads: one by any of its posts, and those I follow', async () => {
+test('threads: read by any post, list followed threads', async () => {
   const thread = await ask('get_thread', { post_id: ids['plan-1'] });
   expect(thread.root_id).toBe(ids.plan);
   expect(names(thread.messages, 'user')).toEqual(['alice', 'bob', 'carol']);
@@ -153,7 +153,7 @@ test('threads: one by any of its posts, and those I follow', async () => {
   expect(threads[0]).toMatchObject({ id: ids.plan, reply_count: 2, participants: ['alice', 'bob', 'carol'] });
 });
 
-test('saved messages: listing, saving, taking off', async () => {
+test('saved messages: list, save, unsave', async () => {
   expect(names((await ask('list_saved_messages')).messages, 'id')).toEqual([ids.notes]);
   await ask('save_message', { post_id: ids.hello });
   expect(names((await ask('list_saved_messages')).messages, 'id').sort()).toEqual([ids.hello, ids.notes].sort());
@@ -161,7 +161,7 @@ test('saved messages: listing, saving, taking off', async () => {
   expect(names((await ask('list_saved_messages')).messages, 'id')).toEqual([ids.notes]);
 });
 
-test('files: sending one and looking at it', async () => {
+test('files: upload and inspect', async () => {
   const content_base64 = Buffer.from('Häuser\n').toString('base64');
   const file = await ask('upload_file', { channel_id: ids['off-topic'], content_base64, filename: 'häuser.txt' });
   expect(file).toMatchObject({ name: 'häuser.txt', size: 8 });
@@ -170,10 +170,10 @@ test('files: sending one and looking at it', async () => {
   const post = await ask('post_message', { channel_id: ids['off-topic'], message: 'See', file_ids: [file.id] });
   expect(post.files).toEqual([expect.objectContaining({ id: file.id, name: 'häuser.txt' })]);
   expect((await ask('get_file_link', { file_id: file.id })).link).toMatch(/^http/);
-  called.add('download_file'); // in files.test.ts, where there is a folder for it
+  called.add('download_file'); // covered in files.test.ts
 });
 
-test('bookmarks: adding, changing, moving, deleting', async () => {
+test('bookmarks: create, update, move, delete', async () => {
   const channel_id = ids['town-square'];
   const link = { channel_id, bookmark_type: 'link', link_url: 'https://example.com/' };
   const one = await ask('create_bookmark', { ...link, display_name: 'One' });
@@ -186,7 +186,7 @@ test('bookmarks: adding, changing, moving, deleting', async () => {
   expect(names((await ask('list_bookmarks', { channel_id })).bookmarks, 'display_name')).toEqual(['First']);
 });
 
-test('the inbox: what is unread, mentions first, and nothing is marked as read by looking', async () => {
+test('the inbox: unread channels, mentions first, without marking them as read', async () => {
   const look = () => ask('get_unread_inbox');
   const inbox = await look();
   expect(names(inbox.channels, 'name').slice(0, 2)).toEqual(['@bob', 'Town Square']);
@@ -196,7 +196,7 @@ test('the inbox: what is unread, mentions first, and nothing is marked as read b
   expect(await look()).toEqual(inbox);
 });
 
-test('resolve: names and links to ids', async () => {
+test('resolve: ids for names and links', async () => {
   const { url } = connection.fake;
   const channel = { kind: 'channel', channel_id: ids['off-topic'] };
   for (const reference of ['#off-topic', '~off-topic', 'main/off-topic', `${url}/main/channels/off-topic`]) {
@@ -210,38 +210,38 @@ test('resolve: names and links to ids', async () => {
   expect(await ask('resolve', { reference: `${url}/main` })).toMatchObject({ kind: 'team', team_id: ids.team });
 });
 
-test('resolve looks at no address but that of its own Mattermost', async () => {
+test('resolve accepts only URLs of its own Mattermost server', async () => {
   const before = connection.fake.requests.length;
   const { isError, text } = await connection.call('resolve', { reference: `https://evil.example/main/pl/${ids.plan}` });
   expect(isError).toBe(true);
-  expect(text).toContain('no address of this Mattermost');
+  expect(text).toContain('not a URL of this Mattermost server');
   expect(connection.fake.requests).toHaveLength(before);
 });
 
-test.each(['../users', '..', '@..', 'main/..', '#'])('resolve goes nowhere with %s', async (reference) => {
+test.each(['../users', '..', '@..', 'main/..', '#'])('resolve rejects %s', async (reference) => {
   const before = connection.fake.requests.length;
   const { isError, text } = await connection.call('resolve', { reference });
   expect(isError).toBe(true);
-  expect(text).toContain('is no name or id');
+  expect(text).toContain('is not a name or id');
   const paths = connection.fake.requests.slice(before).map(({ path }) => path);
   expect(paths.filter((path) => !/teams/.test(path))).toEqual([]);
 });
 
-test('full: true gives the objects of Mattermost as they are', async () => {
+test('full: true returns the objects of Mattermost unchanged', async () => {
   const post = await ask('get_post', { post_id: ids.hello, full: true });
   expect(post).toMatchObject({ create_at: expect.any(Number), props: expect.anything(), user: 'bob' });
   const me = await ask('get_me', { full: true });
   expect(me).toMatchObject({ locale: 'en', first_name: 'Alice' });
 });
 
-test('all tools were called, with requests that the API describes', async () => {
+test('all tools were called, with requests that match the OpenAPI description', async () => {
   const { tools } = await connection.client.listTools();
   expect([...called].sort()).toEqual(tools.map(({ name }) => name).sort());
-  const description = process.env.MATTERMOST_OPENAPI; // where the description is at hand
+  const description = process.env.MATTERMOST_OPENAPI; // set if the description is available
   if (description) expect(checkAgainstOpenApi(connection.fake.requests, readFileSync(description, 'utf8'))).toEqual([]);
 });
 
-test('no request carried a token anywhere but in its header, and none was logged', () => {
+test('tokens appear only in request headers and never in the log', () => {
   const token = connection.fake.token('alice');
   expect(connection.logLines.length).toBeGreaterThan(50);
   expect(connection.logLines.join('')).not.toContain(token);

@@ -1,4 +1,4 @@
-// Ids that lead nowhere are told as such, also where Mattermost answers as if all were well or only a permission missing.
+// Unknown ids are reported as such, also where Mattermost responds with success or a missing permission.
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Connection, connect } from '../connect.ts';
 
@@ -8,17 +8,17 @@ afterEach(() => connection.close());
 const UNKNOWN = 'a'.repeat(26);
 
 describe.each(['6.7', '10.11'])('on %s', (version) => {
-  test.each(['before', 'after'])('reading %s a message that is not there, or of another channel', async (side) => {
+  test.each(['before', 'after'])('reading %s an unknown message or a message of another channel', async (side) => {
     connection = await connect({ fake: { version } });
     const { fake } = connection;
     const channel_id = fake.channel('town-square').id;
     const read = (id: string) => connection.call('get_channel_messages', { channel_id, [side]: id });
-    expect((await read(UNKNOWN)).text).toMatch(/^Resource not found: there is no message a+/);
+    expect((await read(UNKNOWN)).text).toMatch(/^Resource not found: message a+ does not exist/);
     expect((await read(fake.post('private').id)).text).toMatch(/is in another channel/);
     expect((await read(fake.post('plan').id)).isError).toBe(false);
   });
 
-  test('a message that is deleted while a channel is read does not end the reading', async () => {
+  test('a message deleted during a read does not end the read', async () => {
     connection = await connect({ fake: { version } });
     const { fake } = connection;
     const channel_id = fake.channel('town-square').id;
@@ -31,7 +31,7 @@ describe.each(['6.7', '10.11'])('on %s', (version) => {
     ]);
   });
 
-  test('threads of an unknown team, or after an unknown thread', async () => {
+  test('threads of an unknown team or after an unknown thread', async () => {
     connection = await connect({ fake: { version } });
     const team_id = connection.fake.team('main').id;
     expect((await connection.call('list_threads', { team_id: UNKNOWN })).text).toMatch(/^Resource not found/);
@@ -39,7 +39,7 @@ describe.each(['6.7', '10.11'])('on %s', (version) => {
     expect((await connection.call('list_threads', { team_id })).isError).toBe(false);
   });
 
-  test('the status of a person who is not there', async () => {
+  test('the status of an unknown user', async () => {
     connection = await connect({ fake: { version } });
     expect((await connection.call('get_user_status', { user_id: UNKNOWN })).text).toMatch(/^Resource not found/);
     const user_id = connection.fake.user('dave').id;
@@ -52,15 +52,15 @@ describe.each(['6.7', '10.11'])('on %s', (version) => {
     ['pin_message', {}],
     ['unpin_message', {}],
     ['add_reaction', { emoji_name: 'wave' }],
-  ])('%s of a message that was deleted', async (name, args) => {
+  ])('%s of a deleted message', async (name, args) => {
     connection = await connect({ fake: { version } });
     const post_id = connection.fake.post('deleted').id;
     expect((await connection.call(name, { post_id, ...args })).text).toMatch(/^Resource not found/);
   });
 });
 
-test('an emoji that is not there', async () => {
+test('an unknown emoji', async () => {
   connection = await connect();
   const args = { post_id: connection.fake.post('hello').id, emoji_name: 'no_such_emoji' };
-  expect((await connection.call('add_reaction', args)).text).toMatch(/^There is no emoji of that name/);
+  expect((await connection.call('add_reaction', args)).text).toMatch(/^This server has no emoji with that name/);
 });

@@ -1,4 +1,4 @@
-// Servers from 6.7 to 11, and answers that lack fields or have new ones.
+// Mattermost 6.7 to 11, and responses with missing or new fields.
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Connection, connect } from '../connect.ts';
 
@@ -6,7 +6,7 @@ let connection: Connection;
 afterEach(() => connection.close());
 
 describe.each(['6.7', '7.8', '9.5', '10.4', '11.0'])('Mattermost %s', (version) => {
-  test('reads, writes and finds', async () => {
+  test('reads, writes and searches', async () => {
     connection = await connect({ fake: { version } });
     const { fake } = connection;
     const team_id = fake.team('main').id;
@@ -30,7 +30,7 @@ describe.each(['6.7', '7.8', '9.5', '10.4', '11.0'])('Mattermost %s', (version) 
 });
 
 test.each(['list_bookmarks', 'create_bookmark', 'delete_bookmark'])(
-  '%s before 9.5 says what it needs',
+  '%s before 9.5 names the required version',
   async (name) => {
     connection = await connect({ fake: { version: '9.4' } });
     const channel_id = connection.fake.channel('town-square').id;
@@ -45,7 +45,7 @@ test.each(['list_bookmarks', 'create_bookmark', 'delete_bookmark'])(
   },
 );
 
-test('a server without bookmarks is named as such also where lists of channels are set', async () => {
+test('a server without bookmarks is reported as such, also with access lists', async () => {
   connection = await connect({
     fake: { version: '9.4' },
     environment: { MATTERMOST_WRITE_DENY_CHANNELS: 'off-topic' },
@@ -55,14 +55,14 @@ test('a server without bookmarks is named as such also where lists of channels a
   expect(text).toContain('9.5 or newer');
 });
 
-test('a bookmark that is not there is not a server that is too old', async () => {
+test('an unknown bookmark is not reported as an old server', async () => {
   connection = await connect();
   const channel_id = connection.fake.channel('town-square').id;
   const { text } = await connection.call('delete_bookmark', { channel_id, bookmark_id: 'x'.repeat(26) });
   expect(text).toMatch(/^Resource not found/);
 });
 
-test('posts with null and missing fields are read, and fields nobody knows are kept in full ones', async () => {
+test('posts with null or missing fields are read, and full objects keep unknown fields', async () => {
   connection = await connect();
   const post_id = connection.fake.post('hello').id;
   const bare = {
@@ -80,7 +80,7 @@ test('posts with null and missing fields are read, and fields nobody knows are k
   expect(data.brand_new).toEqual({ deep: [1] });
 });
 
-test('lists that are null are empty lists', async () => {
+test('null lists are empty lists', async () => {
   connection = await connect();
   connection.fake.fail({ path: /reactions$/, status: 200, body: 'null' });
   const { data } = await connection.call('get_reactions', { post_id: connection.fake.post('hello').id });

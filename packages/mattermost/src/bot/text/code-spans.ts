@@ -1,7 +1,7 @@
-// What of a message is not code, which is where Mattermost looks for names.
+// Removes code from a message, because Mattermost looks for mentions only outside code.
 import { NO_FENCE, possibleFencesAfter } from './fences.ts';
 
-/** Without code blocks and code spans. */
+/** Removes code blocks and code spans. */
 export function withoutCode(text: string): string {
   let open: ReadonlySet<string> = new Set([NO_FENCE]);
   const lines = text.split(/\r\n?|\n/).map((line) => {
@@ -16,12 +16,12 @@ export function withoutCode(text: string): string {
     .join('\n\n');
 }
 
-/** A span ends at the next run of as many backticks as begin it, in the same paragraph. */
+/** A code span ends at the next run of the same number of backticks in the paragraph. */
 function withoutSpans(paragraph: string): string {
   const runs = [...paragraph.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ index, length }));
   const kept: string[] = [];
   let position = 0;
-  const nextOf = nextRuns(runs.map(({ length }) => length));
+  const nextOf = nextEqual(runs.map(({ length }) => length));
   for (let number = 0; number < runs.length; number++) {
     const start = runs[number];
     const end = runs[nextOf[number] ?? -1];
@@ -33,8 +33,8 @@ function withoutSpans(paragraph: string): string {
   return [...kept, paragraph.slice(position)].join(' ');
 }
 
-/** For each number the place of the next one that is equal. */
-function nextRuns(lengths: readonly number[]): (number | undefined)[] {
+/** For each length, the index of the next equal length. */
+function nextEqual(lengths: readonly number[]): (number | undefined)[] {
   const last = new Map<number, number>();
   return lengths
     .map((length, place) => ({ length, place }))

@@ -1,10 +1,10 @@
-// Answers of a model must not notify people: a zero-width character separates every @ that could begin a name from what
-// follows. Code stays as it is, because Mattermost looks for no names in it.
-import { mapText } from './map-text.ts';
+// Prevents mentions in answers from notifying people: inserts a zero-width space after every @ that could start a name.
+// Code is not changed, because Mattermost ignores mentions in code.
+import { mapProse } from './map-prose.ts';
 
-/** Mattermost reads character references before it looks for names, so they may stand for the @ and for what follows. */
+/** Includes character references for @, which Mattermost decodes before it looks for mentions. */
 const MENTION = /(?<![a-z0-9])(?:@|&#0*64;|&#x0*40;|&commat;)(?=[^\s\u200b])/gi;
 
 export function escapeMentions(text: string): string {
-  return mapText(text, { prose: (part) => part.replace(MENTION, '$&\u200b') });
+  return mapProse(text, { prose: (part) => part.replace(MENTION, '$&\u200b') });
 }

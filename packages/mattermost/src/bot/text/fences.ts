@@ -1,29 +1,29 @@
-// Blocks of code in a text that is read line by line, as Mattermost's server reads it when it looks for names: a fence
-// at the very start of a line opens a block wherever it stands; one further in does or not, by the lists around it.
+// Fenced code blocks, read line by line as Mattermost's server does when it looks for mentions: a fence at the start of a
+// line always opens a block; whether an indented one does depends on the surrounding lists.
 
 const OPENING = /^(?<indent>[ \t]*)(?<fence>`{3,}|~{3,})[^`]*$/;
 
-const LONGEST_OPENING = 100;
+const MAX_OPENING_LENGTH = 100;
 
 export interface OpenFence {
-  /** The characters that close it. */
+  /** The characters that close the block. */
   fence: string;
-  /** A line that opens it again: the one that did, unless that is absurdly long. */
+  /** The line that reopens the block: the original one, unless it is too long. */
   line: string;
 }
 
-/** The block that is open after this line, where only fences at the very start of a line open one. */
+/** The block that is open after this line, if only unindented fences open blocks. */
 export function fenceAfter(open: OpenFence | undefined, line: string): OpenFence | undefined {
   if (open) return isClosing(open.fence, line) ? undefined : open;
   const { indent, fence } = OPENING.exec(line)?.groups ?? {};
   if (fence === undefined || indent !== '') return undefined;
-  return { fence, line: line.length > LONGEST_OPENING ? fence : line };
+  return { fence, line: line.length > MAX_OPENING_LENGTH ? fence : line };
 }
 
-/** In place of a fence, where no block is open. */
+/** Stands for "no block is open". */
 export const NO_FENCE = '';
 
-/** The fences that may be open after this line, given those that may be before it. */
+/** The fences that may be open after this line, given those that may be open before it. */
 export function possibleFencesAfter(open: ReadonlySet<string>, line: string): ReadonlySet<string> {
   return new Set([...open].flatMap((fence) => (fence === NO_FENCE ? openedBy(line) : keptBy(fence, line))));
 }
@@ -38,7 +38,7 @@ function keptBy(fence: string, line: string): string[] {
   return [isClosing(fence, line) ? NO_FENCE : fence];
 }
 
-/** After the fence there may be more of its characters, in one piece, and space of any kind. */
+/** A closing fence may be longer than the opening one and be followed by white space. */
 function isClosing(fence: string, line: string): boolean {
   const text = line.replace(/^ {1,3}/, '');
   if (!text.startsWith(fence)) return false;

@@ -1,41 +1,40 @@
-// Links and images that a model wrote must not be fetched: Mattermost and its clients load previews and pictures without a
-// click, and an address can carry what the model has read. Links to other hosts than those allowed become text: a space
-// goes behind :// and www., and a character without width into the syntax of links. Code blocks stay as they are, except
-// for pictures: the server, which makes previews, and the web client, which loads pictures, disagree on what a code block is.
-// Code spans stay as they are in paragraphs where both are certain to find the same ones.
-import { mapText } from './map-text.ts';
+// Turns links and images to hosts that are not allowed into text. Mattermost and its clients load previews and images
+// without a click, so a URL could leak what the model has read. A space is inserted after :// and www., and a zero-width
+// space into link syntax. Code blocks are not changed, except for images: the server, which creates previews, and the web
+// client, which loads images, disagree on what a code block is. Code spans are not changed where both find the same ones.
+import { mapProse } from './map-prose.ts';
 
 type IsAllowed = (url: URL) => boolean;
 
-/** With as much of what follows as holds a host. */
+/** The start of a URL; the lookahead captures the rest. */
 const ADDRESS = /(?:[a-z][a-z0-9+.-]{0,30}:\/\/|(?<![a-z0-9])www\.)(?=(\S{1,300}))/gi;
-/** `[text](…`, `![picture](…` and `[name]: …`, with what they lead to where that is written plainly. */
+/** `[text](…`, `![image](…` and `[name]: …`; captures the target if it is a plain URL. */
 const TARGET = /\](?=\s*[(:])(?:(?=\(<?(https?:\/\/[^\s()<>[\]\\&"'`]{1,2048})>?\))|)/gi;
-const AT_THE_END = /[)\].,;:!?'"*_~>|}]+$/;
+const TRAILING_PUNCTUATION = /[)\].,;:!?'"*_~>|}]+$/;
 
-export function inertLinks(text: string, isAllowed: IsAllowed): string {
-  const hasPictures = text.includes('![');
-  return mapText(text, {
-    prose: (part) => inertAddresses(inertTargets(part, isAllowed), isAllowed),
-    block: (line) => (hasPictures ? inertTargets(line, isAllowed) : line),
+export function makeLinksInert(text: string, isAllowed: IsAllowed): string {
+  const hasImages = text.includes('![');
+  return mapProse(text, {
+    prose: (part) => makeUrlsInert(makeTargetsInert(part, isAllowed), isAllowed),
+    block: (line) => (hasImages ? makeTargetsInert(line, isAllowed) : line),
   });
 }
 
-function inertTargets(line: string, isAllowed: IsAllowed): string {
+function makeTargetsInert(line: string, isAllowed: IsAllowed): string {
   return line.replace(TARGET, (bracket, target?: string) =>
-    leadsTo(target, isAllowed) ? bracket : `${bracket}\u200b`,
+    isAllowedUrl(target, isAllowed) ? bracket : `${bracket}\u200b`,
   );
 }
 
-function inertAddresses(line: string, isAllowed: IsAllowed): string {
+function makeUrlsInert(line: string, isAllowed: IsAllowed): string {
   return line.replace(ADDRESS, (start, rest: string) => {
     const address = start.toLowerCase() === 'www.' ? `http://www.${rest}` : start + rest;
-    return leadsTo(address.replace(AT_THE_END, ''), isAllowed) ? start : `${start} `;
+    return isAllowedUrl(address.replace(TRAILING_PUNCTUATION, ''), isAllowed) ? start : `${start} `;
   });
 }
 
-/** Only what every reader takes for the same address. */
-function leadsTo(address: string | undefined, isAllowed: IsAllowed): boolean {
+/** Accepts only URLs that every parser reads in the same way. */
+function isAllowedUrl(address: string | undefined, isAllowed: IsAllowed): boolean {
   if (address === undefined || !/^https?:\/\/[\w.-]+(?::\d+)?(?:[/?#][^\\<>`\s]*)?$/i.test(address)) return false;
   const url = URL.parse(address);
   return url !== null && isAllowed(url);

@@ -1,41 +1,41 @@
-// A long answer as several messages: cut between lines, code blocks moved whole where they fit into one message, and
-// closed and opened again where they do not.
+// Splits a long answer into several messages at line ends. Code blocks stay whole if they fit into one message; otherwise
+// they are closed and reopened.
 import { fenceAfter, type OpenFence } from './fences.ts';
 
-/** What Mattermost takes, in characters, not in UTF-16 units. */
-export const LONGEST_MESSAGE = 16_383;
+/** Limit of Mattermost, in code points. */
+export const MAX_MESSAGE_LENGTH = 16_383;
 
-/** Longer fences are not closed and opened again: a message could hold little else. */
-const LONGEST_FENCE = 20;
+/** Longer fences are not closed and reopened, because they would fill the message. */
+const MAX_FENCE_LENGTH = 20;
 
-export function splitMessage(text: string, longest = LONGEST_MESSAGE): string[] {
-  if (text.length <= longest) return [text];
-  const parts = new Parts(longest);
-  for (const line of text.split('\n')) parts.add(line);
-  return parts.finish();
+export function splitMessage(text: string, maxLength = MAX_MESSAGE_LENGTH): string[] {
+  if (text.length <= maxLength) return [text];
+  const splitter = new MessageSplitter(maxLength);
+  for (const line of text.split('\n')) splitter.add(line);
+  return splitter.finish();
 }
 
-class Parts {
+class MessageSplitter {
   readonly #longest: number;
   readonly #done: string[] = [];
   #lines: string[] = [];
-  /** Characters of the lines, with their ends. */
+  /** Code points of the lines, including line ends. */
   #size = 0;
   #open: OpenFence | undefined;
-  /** Where the open block begins. */
+  /** Index of the line that opens the block. */
   #openAt = 0;
 
-  constructor(longest: number) {
-    this.#longest = longest;
+  constructor(maxLength: number) {
+    this.#longest = maxLength;
   }
 
   add(line: string): void {
     const next = fenceAfter(this.#open, line);
-    const closing = (carried(next)?.fence.length ?? -1) + 1;
-    const size = length(line);
-    const isTooMuch = () => this.#size + size + closing > this.#longest;
-    while (isTooMuch() && this.#lines.length > (carried(this.#open) ? 1 : 0)) this.#cut();
-    if (isTooMuch()) {
+    const closing = (reopenable(next)?.fence.length ?? -1) + 1;
+    const size = codePointCount(line);
+    const exceedsLimit = () => this.#size + size + closing > this.#longest;
+    while (exceedsLimit() && this.#lines.length > (reopenable(this.#open) ? 1 : 0)) this.#cut();
+    if (exceedsLimit()) {
       this.#addPieces(line, this.#longest - closing);
       return;
     }
@@ -50,7 +50,7 @@ class Parts {
   }
 
   #cut(): void {
-    const open = carried(this.#open);
+    const open = reopenable(this.#open);
     if (!open) {
       this.#begin(this.#lines, []);
     } else if (this.#openAt > 0) {
@@ -64,26 +64,26 @@ class Parts {
   #begin(done: readonly string[], next: string[]): void {
     this.#done.push(done.join('\n'));
     this.#lines = next;
-    this.#size = next.reduce((sum, line) => sum + length(line) + 1, 0);
+    this.#size = next.reduce((sum, line) => sum + codePointCount(line) + 1, 0);
   }
 
-  /** A line that is too long for any message. */
+  /** Splits a line that is longer than a message. */
   #addPieces(line: string, room: number): void {
-    const runes = [...line];
-    while (runes.length > 0) {
-      const piece = runes.splice(0, Math.max(1, room - this.#size)).join('');
+    const codePoints = [...line];
+    while (codePoints.length > 0) {
+      const piece = codePoints.splice(0, Math.max(1, room - this.#size)).join('');
       this.#lines.push(piece);
-      this.#size += length(piece) + 1;
-      if (runes.length > 0) this.#cut();
+      this.#size += codePointCount(piece) + 1;
+      if (codePoints.length > 0) this.#cut();
     }
   }
 }
 
-function carried(open: OpenFence | undefined): OpenFence | undefined {
-  return open && open.fence.length <= LONGEST_FENCE ? open : undefined;
+function reopenable(open: OpenFence | undefined): OpenFence | undefined {
+  return open && open.fence.length <= MAX_FENCE_LENGTH ? open : undefined;
 }
 
-function length(line: string): number {
-  // most text needs no counting
+function codePointCount(line: string): number {
+  // without surrogates the length is the number of code points
   return /[\ud800-\udbff]/.test(line) ? [...line].length : line.length;
 }

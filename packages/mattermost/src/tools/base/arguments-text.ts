@@ -1,4 +1,4 @@
-// What is wrong with the arguments of a call, in words that help to make the next one right.
+// The error message for invalid arguments of a tool call.
 import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import type { JsonSchema } from './schemas.ts';
@@ -6,22 +6,23 @@ import type { JsonSchema } from './schemas.ts';
 type Issue = z.core.$ZodIssue;
 
 interface Call {
-  /** Of the tool. */
+  /** Name of the tool. */
   name: string;
+  /** The input schema that clients see. */
   listed: JsonSchema;
   value: unknown;
 }
 
 export function argumentsText(issues: readonly Issue[], { name, listed, value }: Call): string {
-  const faults = issues.flatMap((issue) => faultsOf(issue, value));
-  const isAboutNames = issues.some((issue) => issue.code === 'unrecognized_keys' || isMissing(issue, value));
-  return [...faults, ...(isAboutNames ? [whatItTakes(name, listed)] : [])].join('; ');
+  const problems = issues.flatMap((issue) => describeIssue(issue, value));
+  const isNameWrong = issues.some((issue) => issue.code === 'unrecognized_keys' || isMissing(issue, value));
+  return [...problems, ...(isNameWrong ? [acceptedArguments(name, listed)] : [])].join('; ');
 }
 
-function faultsOf(issue: Issue, value: unknown): string[] {
+function describeIssue(issue: Issue, value: unknown): string[] {
   const path = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `there is no "${path === '' ? key : `${path}.${key}`}"`);
+    return issue.keys.map((key) => `unknown argument "${path === '' ? key : `${path}.${key}`}"`);
   }
   if (isMissing(issue, value)) return [`${path} is missing`];
   const message = issue.message.replace(/^Invalid input: /, '');
@@ -35,9 +36,9 @@ function isMissing({ path }: Issue, value: unknown): boolean {
   return found === undefined;
 }
 
-function whatItTakes(name: string, { properties, required }: JsonSchema): string {
+function acceptedArguments(name: string, { properties, required }: JsonSchema): string {
   const names = isObject(properties) ? Object.keys(properties) : [];
-  const needed = Array.isArray(required) ? required : [];
-  const shown = names.map((one) => (needed.includes(one) ? one : `${one} (optional)`));
+  const mandatory = Array.isArray(required) ? required : [];
+  const shown = names.map((one) => (mandatory.includes(one) ? one : `${one} (optional)`));
   return shown.length === 0 ? `${name} takes no arguments` : `${name} takes: ${shown.join(', ')}`;
 }

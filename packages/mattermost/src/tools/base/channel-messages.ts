@@ -1,17 +1,17 @@
-// A channel read by page, around a message, since a time, or what is unread, each with a true end.
-import type { ToolContext } from '../../account/caller.ts';
+// Reads messages of a channel: by page, around a message, since a time, or unread; always with an exact `truncated`.
+import type { ToolContext } from '../../account/account.ts';
 import { requireMember } from '../../account/membership.ts';
 import { isMattermostError, MattermostError } from '../../base/errors.ts';
 import { path } from '../../client/path.ts';
 import type { PostListRecord, PostRecord } from '../../client/records.ts';
 import { newestPostTime, type PostPage, readCreatedSince, readPostPage } from './post-pages.ts';
-import { postsOf } from './present.ts';
+import { orderedPosts } from './present.ts';
 
 export interface ChannelMessagesRequest {
   channel_id: string;
   unread_only: boolean;
   since?: number | string | undefined;
-  /** Of the changes in the millisecond `since`, those up to this message were told already. */
+  /** Changes in the millisecond `since` up to this message id were returned before. */
   since_post?: string | undefined;
   before?: string | undefined;
   after?: string | undefined;
@@ -27,20 +27,20 @@ interface Messages extends PostPage {
 }
 
 const DEFAULT_PAGE = 60;
-/** An answer to `since` has at most this many posts. */
+/** Mattermost returns at most this many posts for `since`. */
 const SINCE_LIMIT = 1000;
 
 export async function readChannelMessages(context: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
   if (request.unread_only && request.after === undefined) return readUnread(context, request);
   if (request.since !== undefined) return readSince(context, request, Number(new Date(request.since)));
   const anchor = request.before ?? request.after;
-  const isAnchorThere = anchor === undefined || (await isIn(context, anchor, request.channel_id));
+  const isAnchorFound = anchor === undefined || (await isInChannel(context, anchor, request.channel_id));
   const messages = await readAround(context, request);
-  if (!isAnchorThere && messages.posts.length === 0) throw unknownAnchor(anchor);
+  if (!isAnchorFound && messages.posts.length === 0) throw unknownAnchor(anchor);
   return messages;
 }
 
-/** The newest page, the page of a number, or the messages before or after one. */
+/** Reads the newest page, a numbered page, or the messages before or after one. */
 async function readAround({ api }: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
   const { channel_id, before, after, page, per_page = DEFAULT_PAGE, collapsed_threads } = request;
   const query = { before, after, page, per_page, collapsed_threads };
@@ -54,8 +54,8 @@ function threads({ collapsed_threads }: ChannelMessagesRequest): { collapsed_thr
   return collapsed_threads ? { collapsed_threads } : {};
 }
 
-/** A deleted message keeps its place in the order, but Mattermost no longer returns it. */
-async function isIn({ api }: ToolContext, postId: string, channelId: string): Promise<boolean> {
+/** False for a deleted message, which keeps its place in the order although Mattermost no longer returns it. */
+async function isInChannel({ api }: ToolContext, postId: string, channelId: string): Promise<boolean> {
   try {
     const post = await api.get<PostRecord>(path`/posts/${postId}`);
     if (post.channel_id === channelId) return true;
@@ -63,34 +63,37 @@ async function isIn({ api }: ToolContext, postId: string, channelId: string): Pr
     if (isMattermostError(error, 'NOT_FOUND')) return false;
     throw error;
   }
-  throw new MattermostError('ARGUMENTS_INVALID', `Message ${postId} is in another channel; give one of this channel.`);
+  throw new MattermostError(
+    'ARGUMENTS_INVALID',
+    `Message ${postId} is in another channel; use a message of this channel.`,
+  );
 }
 
 function unknownAnchor(postId: string | undefined): MattermostError {
-  const text = `Resource not found: there is no message ${postId}, or it was deleted. Give the id of another message.`;
+  const text = `Resource not found: message ${postId} does not exist or was deleted. Use the id of another message.`;
   return new MattermostError('NOT_FOUND', text);
 }
 
-/** Changes in their order, which is also that of the pages. */
+/** Reads changes in the order in which they were made. */
 async function readSince(context: ToolContext, request: ChannelMessagesRequest, since: number): Promise<Messages> {
   const { per_page = DEFAULT_PAGE, since_post = '' } = request;
   const changes = await readChanges(context, request, since);
-  const left = changes
+  const remaining = changes
     .filter((post) => changedAt(post) > since || (changedAt(post) === since && post.id > since_post))
     .sort((one, other) => changedAt(one) - changedAt(other) || (one.id < other.id ? -1 : 1));
-  const posts = left.slice(0, per_page);
+  const posts = remaining.slice(0, per_page);
   const last = posts.at(-1);
   const cursor = last
     ? { since: changedAt(last), since_post: last.id }
     : { since: Math.max(...changes.map(changedAt)) };
-  const isTruncated = left.length > per_page || changes.length >= SINCE_LIMIT;
+  const isTruncated = remaining.length > per_page || changes.length >= SINCE_LIMIT;
   return { posts, isTruncated, next: { ...cursor, per_page, ...threads(request) } };
 }
 
 /**
- * Mattermost caches the time of the last change it told of, also when that answer was cut at its limit, and answers with
- * nothing from that time on. So a cursor asks from the millisecond before it; and where newer messages are there all the
- * same, because another client got an answer that was cut, these are read page by page.
+ * Mattermost caches the time of the last change it returned, even if that response was cut at its limit, and then returns
+ * nothing from that time on. So a cursor asks from the millisecond before it. If newer messages exist although the response
+ * is empty, because another client got a response that was cut, they are read page by page.
  */
 async function readChanges(
   { api }: ToolContext,
@@ -98,7 +101,7 @@ async function readChanges(
   since: number,
 ): Promise<PostRecord[]> {
   const query = { since: since_post ? since - 1 : since, collapsedThreads: collapsed_threads || undefined };
-  const changes = postsOf(await api.get<PostListRecord>(path`/channels/${channel_id}/posts`, query));
+  const changes = orderedPosts(await api.get<PostListRecord>(path`/channels/${channel_id}/posts`, query));
   if (changes.length > 0 || (await newestPostTime(api, channel_id)) <= since) return changes;
   return (await readCreatedSince(api, channel_id, since)).filter(({ root_id }) => !(collapsed_threads && root_id));
 }
@@ -107,7 +110,7 @@ function changedAt({ update_at, create_at }: PostRecord): number {
   return update_at ?? create_at ?? 0;
 }
 
-/** Mattermost finds the first unread message; the last one read before it is where reading goes on from. */
+/** Mattermost finds the first unread message; reading continues from the last read message before it. */
 async function readUnread({ api }: ToolContext, request: ChannelMessagesRequest): Promise<Messages> {
   const { channel_id, limit_before = 0, limit_after = DEFAULT_PAGE, collapsed_threads } = request;
   const query = { limit_before: Math.max(1, limit_before), limit_after: 1 };
@@ -119,24 +122,24 @@ async function readUnread({ api }: ToolContext, request: ChannelMessagesRequest)
     }),
     requireMember(api, channel_id, 'only members of a channel have unread messages in it'),
   ]);
-  const around = postsOf(list).reverse();
-  const read = around.filter(({ create_at }) => (create_at ?? 0) <= (last_viewed_at ?? 0));
-  const [first] = around.slice(read.length);
-  const shown = read.slice(read.length - Math.min(limit_before, read.length));
+  const surrounding = orderedPosts(list).reverse();
+  const read = surrounding.filter(({ create_at }) => (create_at ?? 0) <= (last_viewed_at ?? 0));
+  const [first] = surrounding.slice(read.length);
+  const readPosts = read.slice(read.length - Math.min(limit_before, read.length));
   const next = { per_page: limit_after, ...threads(request) };
-  if (!first) return { posts: shown, isTruncated: false, next };
+  if (!first) return { posts: readPosts, isTruncated: false, next };
   const after = read.at(-1)?.id;
   const page = after
     ? await readPostPage(api, channel_id, { after, per_page: limit_after, collapsed_threads })
     : await readFromFirst(api, request, first);
   return {
-    posts: [...shown, ...page.posts],
+    posts: [...readPosts, ...page.posts],
     isTruncated: page.isTruncated,
     next: { after: page.posts.at(-1)?.id, ...next },
   };
 }
 
-/** Nothing is before the first message but others of its millisecond. */
+/** Reads from the first message of the channel, including other messages of the same millisecond. */
 async function readFromFirst(
   api: ToolContext['api'],
   { channel_id, collapsed_threads, limit_after = DEFAULT_PAGE }: ChannelMessagesRequest,

@@ -1,5 +1,5 @@
-// Pages of a list, and whether there is more: known, not guessed from a page that is full.
-import type { ToolContext } from '../../account/caller.ts';
+// Pages of a list, with an exact answer to whether more items follow.
+import type { ToolContext } from '../../account/account.ts';
 
 interface PageRequest<Item> {
   page: number;
@@ -17,79 +17,78 @@ interface Page<Item> {
 }
 
 interface ReadablePage<Item> extends Page<Item> {
-  /** How many may be read, as far as was looked. */
+  /** Readable items found so far. */
   count: number;
-  /** Nobody looked at the rest. */
-  isCut: boolean;
+  /** The scan stopped at its limit; the rest of the list was not examined. */
+  hitScanLimit: boolean;
 }
 
-/** As many as Mattermost gives of any list. */
-export const LARGEST_PAGE = 200;
-const MOST_PAGES = 25;
+/** The largest page Mattermost returns. */
+export const MAX_PAGE_SIZE = 200;
+const MAX_PAGES = 25;
 
-/** Told of a list that was not looked through to its end. */
-export const CUT = {
+/** Part of the result when a scan stopped before the end of the list. */
+export const SCAN_LIMIT_REACHED = {
   truncated: true,
-  note: `Some channels are hidden here, and only ${LARGEST_PAGE * MOST_PAGES} entries were looked through for others.`,
+  note: `Some channels are hidden on this server; only the first ${MAX_PAGE_SIZE * MAX_PAGES} entries were searched for visible ones.`,
 };
 
-/** A page that is full is followed by asking for the one item after it. */
+/** After a full page, requests the next item to find out whether there is one. */
 export async function readPage<Item>({ page, per_page, read }: PageRequest<Item>): Promise<Page<Item>> {
   const items = await read(page, per_page);
   const isTruncated = items.length >= per_page && (await read((page + 1) * per_page, 1)).length > 0;
   return { items, isTruncated };
 }
 
-/** Where channels are hidden, pages are cut from what may be read, so that they tell nothing of the rest. */
+/** If channels are hidden, pages contain only readable items, so that page numbers reveal nothing about hidden ones. */
 export async function readReadablePage<Item>(
   context: ToolContext,
   { page, per_page, read, channelOf }: ReadableRequest<Item>,
 ): Promise<ReadablePage<Item>> {
-  if (context.policy.isOpen('read')) {
+  if (context.policy.isUnrestricted('read')) {
     const { items, isTruncated } = await readPage({ page, per_page, read });
-    return { items, isTruncated, count: items.length, isCut: false };
+    return { items, isTruncated, count: items.length, hitScanLimit: false };
   }
   return readFromStart(context, { page, per_page, read, channelOf });
 }
 
-/** For a list that is read from its start to be cut into pages here. */
+/** Reads a list from the start and cuts the page out of the readable items. */
 export async function readFromStart<Item>(
   context: ToolContext,
   { page, per_page, read, channelOf }: ReadableRequest<Item>,
 ): Promise<ReadablePage<Item>> {
   const start = page * per_page;
   const end = start + per_page;
-  const { found, isCut } = await findReadable(context, {
-    most: end + 1,
+  const { found, hitScanLimit } = await findReadable(context, {
+    limit: end + 1,
     channelOf,
     read: async (number) => {
-      const items = await read(number, LARGEST_PAGE);
-      return { items, isLast: items.length < LARGEST_PAGE };
+      const items = await read(number, MAX_PAGE_SIZE);
+      return { items, isLast: items.length < MAX_PAGE_SIZE };
     },
   });
-  return { items: found.slice(start, end), isTruncated: found.length > end, count: found.length, isCut };
+  return { items: found.slice(start, end), isTruncated: found.length > end, count: found.length, hitScanLimit };
 }
 
 interface FindRequest<Item> {
-  /** More need not be found. */
-  most: number;
-  /** `last` is the last item of the page before. */
+  limit: number;
+  /** `last` is the last item of the previous page. */
   read: (page: number, last: Item | undefined) => Promise<{ items: Item[]; isLast: boolean }>;
   channelOf: (item: Item) => string | null | undefined;
 }
 
-/** The first that may be read. */
+/** Finds the first readable items. */
 export async function findReadable<Item>(
   { policy }: ToolContext,
-  { most, read, channelOf }: FindRequest<Item>,
-): Promise<{ found: Item[]; isCut: boolean }> {
+  { limit, read, channelOf }: FindRequest<Item>,
+): Promise<{ found: Item[]; hitScanLimit: boolean }> {
   const found: Item[] = [];
   let last: Item | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const { items, isLast } = await read(page, last);
-    found.push(...(await policy.readable(items, channelOf)));
-    if (isLast || found.length >= most) return { found, isCut: false };
+    found.push(...(await policy.filterReadable(items, channelOf)));
+    if (isLast || found.length >= limit) return { found, hitScanLimit: false };
     last = items.at(-1);
   }
-  return { found, isCut: true };
+  return { found, hitScanLimit: true };
 }

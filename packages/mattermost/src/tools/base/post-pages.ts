@@ -1,10 +1,10 @@
-// Pages of a channel's posts. Mattermost's `before` and `after` leave out every post of the anchor's millisecond, so a page
-// always ends with the last post of a millisecond, even if that makes it longer than asked for.
+// Pages of a channel's posts. Mattermost's `before` and `after` skip all posts of the anchor's millisecond, so a page always
+// ends with the last post of a millisecond, even if it then exceeds the requested size.
 import type { MattermostApi } from '../../client/api.ts';
 import { path } from '../../client/path.ts';
 import type { PostListRecord, PostRecord } from '../../client/records.ts';
-import { LARGEST_PAGE } from './paging.ts';
-import { postsOf } from './present.ts';
+import { MAX_PAGE_SIZE } from './paging.ts';
+import { orderedPosts } from './present.ts';
 
 export interface PostPageRequest {
   before?: string | undefined;
@@ -20,7 +20,7 @@ export interface PostPage {
   isTruncated: boolean;
 }
 
-/** The newest posts, or those before or after one. */
+/** Reads the newest posts, or the posts before or after one. */
 export async function readPostPage(
   api: MattermostApi,
   channelId: string,
@@ -30,9 +30,9 @@ export async function readPostPage(
   const anchor = { before, after, collapsedThreads, skipFetchThreads: true };
   const read = async (page: number, per_page: number) => {
     const list = await api.get<PostListRecord>(path`/channels/${channelId}/posts`, { ...anchor, page, per_page });
-    return after === undefined ? postsOf(list) : postsOf(list).reverse();
+    return after === undefined ? orderedPosts(list) : orderedPosts(list).reverse();
   };
-  const { posts, isTruncated } = await readWholeMoments({
+  const { posts, isTruncated } = await readWholeMilliseconds({
     read,
     page,
     perPage: per_page,
@@ -49,31 +49,31 @@ interface Reading {
   isForward: boolean;
 }
 
-async function readWholeMoments(reading: Reading): Promise<PostPage> {
+async function readWholeMilliseconds(reading: Reading): Promise<PostPage> {
   const { read, page, perPage } = reading;
-  if (page === 0 && perPage < LARGEST_PAGE) {
-    // one post more than asked for tells, in a single request, whether others follow
+  if (page === 0 && perPage < MAX_PAGE_SIZE) {
+    // requesting one extra post shows in a single request whether more follow
     const posts = await read(0, perPage + 1);
     if (posts.length <= perPage) return { posts, isTruncated: false };
     const isSplit = posts[perPage]?.create_at === posts[perPage - 1]?.create_at;
     if (!isSplit) return { posts: posts.slice(0, perPage), isTruncated: true };
   }
-  return readSplitMoment(reading);
+  return readSplitMillisecond(reading);
 }
 
-/** Whatever is written between two requests moves the pages, so posts may come twice, and newer ones in between. */
-async function readSplitMoment({ read, page, perPage, isForward }: Reading): Promise<PostPage> {
+/** New posts between two requests shift the pages, so a post can appear twice or out of order. */
+async function readSplitMillisecond({ read, page, perPage, isForward }: Reading): Promise<PostPage> {
   const posts = await read(page, perPage);
   const known = new Set(posts.map(({ id }) => id));
-  const moment = posts.at(-1)?.create_at ?? 0;
-  const isLater = ({ create_at }: PostRecord) => (isForward ? 1 : -1) * ((create_at ?? 0) - moment) > 0;
+  const millisecond = posts.at(-1)?.create_at ?? 0;
+  const isLater = ({ create_at }: PostRecord) => (isForward ? 1 : -1) * ((create_at ?? 0) - millisecond) > 0;
   let isFull = posts.length >= perPage;
   for (let next = page + 1; isFull; next++) {
     const [following] = await read(next * perPage, 1);
     if (!following) break;
     if (isLater(following)) return { posts, isTruncated: true };
     const more = await read(next, perPage);
-    const same = more.filter(({ id, create_at }) => create_at === moment && !known.has(id));
+    const same = more.filter(({ id, create_at }) => create_at === millisecond && !known.has(id));
     for (const { id } of same) known.add(id);
     posts.push(...same);
     if (more.some(isLater)) return { posts, isTruncated: true };
@@ -82,14 +82,14 @@ async function readSplitMoment({ read, page, perPage, isForward }: Reading): Pro
   return { posts, isTruncated: false };
 }
 
-const MOST_PAGES = 25;
+const MAX_PAGES = 25;
 
-/** Posts created after a time, oldest first, found from the newest backwards; of very many the newest. */
+/** Posts created after a time, oldest first. Reads backwards from the newest, at most MAX_PAGES pages. */
 export async function readCreatedSince(api: MattermostApi, channelId: string, since: number): Promise<PostRecord[]> {
   const pages: PostRecord[][] = [];
   let before: string | undefined;
-  for (let number = 0; number < MOST_PAGES; number++) {
-    const { posts, isTruncated } = await readPostPage(api, channelId, { before, per_page: LARGEST_PAGE });
+  for (let number = 0; number < MAX_PAGES; number++) {
+    const { posts, isTruncated } = await readPostPage(api, channelId, { before, per_page: MAX_PAGE_SIZE });
     pages.unshift(posts);
     before = posts[0]?.id;
     if (!isTruncated || (posts[0]?.create_at ?? 0) <= since) break;
@@ -97,9 +97,9 @@ export async function readCreatedSince(api: MattermostApi, channelId: string, si
   return pages.flat().filter(({ create_at }) => (create_at ?? 0) > since);
 }
 
-/** When the newest post was written. An answer to `since` may hide that it is there: see `readChanges`. */
+/** Creation time of the newest post. A response to `since` may be empty although it exists: see `readChanges`. */
 export async function newestPostTime(api: MattermostApi, channelId: string): Promise<number> {
   const query = { per_page: 1, skipFetchThreads: true };
-  const [newest] = postsOf(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query));
+  const [newest] = orderedPosts(await api.get<PostListRecord>(path`/channels/${channelId}/posts`, query));
   return newest?.create_at ?? 0;
 }

@@ -1,36 +1,44 @@
-// Records of Mattermost as results: with names, compact or whole.
+// Mattermost records as tool results: with names added, compact or complete.
 
-import type { ToolContext } from '../../account/caller.ts';
+import type { ToolContext } from '../../account/account.ts';
 import type { ChannelRecord, MemberRecord, PostListRecord, PostRecord, UserRecord } from '../../client/records.ts';
-import { type Compact, compactChannel, compactMember, compactPost, compactUser, textLength, tidy } from './compact.ts';
+import {
+  type Compact,
+  compactChannel,
+  compactMember,
+  compactPost,
+  compactUser,
+  omitEmpty,
+  textLength,
+} from './compact.ts';
 
 interface PostOptions {
   full: boolean;
-  /** Posts of several channels tell which. */
+  /** Adds the channel, for posts of several channels. */
   withChannel?: boolean;
-  /** A single post is told whole. */
+  /** Posts in a list are cut to fit; a single post is not. */
   isListed?: boolean;
-  /** How long the messages of a list may be together. */
+  /** Total length of all messages in the list. */
   characters?: number;
 }
 
-/** What clients take as one result is some 25,000 tokens; get_post has a message whole. */
-export const LISTED_CHARACTERS = 60_000;
-/** As many as leave each of them a few lines. */
-export const MOST_LISTED = 200;
-const LONGEST_LISTED = 4000;
+/** Clients accept results of about 25,000 tokens; get_post returns a message uncut. */
+export const MAX_LIST_CHARACTERS = 60_000;
+/** Leaves at least a few lines for each post. */
+export const MAX_LISTED_POSTS = 200;
+const MAX_LISTED_LENGTH = 4000;
 
-/** Messages are cut only as far as it takes for all of them to fit. */
+/** The length to which each message is cut so that all of them fit. */
 function listedLength(posts: readonly PostRecord[], characters: number): number {
-  const total = posts.reduce((sum, post) => sum + Math.min(textLength(post), LONGEST_LISTED), 0);
-  if (total <= characters) return LONGEST_LISTED;
-  return Math.min(LONGEST_LISTED, Math.floor(characters / posts.length));
+  const total = posts.reduce((sum, post) => sum + Math.min(textLength(post), MAX_LISTED_LENGTH), 0);
+  if (total <= characters) return MAX_LISTED_LENGTH;
+  return Math.min(MAX_LISTED_LENGTH, Math.floor(characters / posts.length));
 }
 
 export async function presentPosts(
   context: ToolContext,
   posts: readonly PostRecord[],
-  { full, withChannel = false, isListed = true, characters = LISTED_CHARACTERS }: PostOptions,
+  { full, withChannel = false, isListed = true, characters = MAX_LIST_CHARACTERS }: PostOptions,
 ): Promise<Compact[]> {
   const { names } = context;
   const users = await names.users(posts.map(({ user_id }) => user_id));
@@ -38,19 +46,19 @@ export async function presentPosts(
     ? await names.labels(posts.map(({ channel_id }) => channel_id))
     : new Map<string, string>();
   const length = isListed ? listedLength(posts, characters) : undefined;
-  const shown = full ? await Promise.all(posts.map((post) => withoutHidden(context, post))) : posts;
-  return shown.map((post) => {
-    const known = { user: users.get(post.user_id ?? ''), channel: channels.get(post.channel_id ?? '') };
-    if (full) return { ...post, ...tidy(known) };
-    return compactPost(post, { ...known, listedLength: length, isChannelKnown: isListed && !withChannel });
+  const visible = full ? await Promise.all(posts.map((post) => withoutHiddenEmbeds(context, post))) : posts;
+  return visible.map((post) => {
+    const labels = { user: users.get(post.user_id ?? ''), channel: channels.get(post.channel_id ?? '') };
+    if (full) return { ...post, ...omitEmpty(labels) };
+    return compactPost(post, { ...labels, listedLength: length, isChannelKnown: isListed && !withChannel });
   });
 }
 
-/** Without messages of other channels that links in it lead to, where those may not be read. */
-async function withoutHidden({ policy }: ToolContext, post: PostRecord): Promise<PostRecord> {
+/** Removes previews of linked messages in channels that may not be read. */
+async function withoutHiddenEmbeds({ policy }: ToolContext, post: PostRecord): Promise<PostRecord> {
   const { metadata, channel_id } = post;
   if (!metadata?.embeds) return post;
-  const embeds = await policy.readable(metadata.embeds, ({ type, data }) =>
+  const embeds = await policy.filterReadable(metadata.embeds, ({ type, data }) =>
     type === 'permalink' ? data?.post?.channel_id : channel_id,
   );
   return { ...post, metadata: { ...metadata, embeds } };
@@ -61,13 +69,13 @@ export async function presentPost(context: ToolContext, post: PostRecord, full: 
   return presented;
 }
 
-const LONGEST_ECHO = 500;
+const MAX_ECHO_LENGTH = 500;
 
-/** What was just written comes back short: its author knows it. */
+/** The written post, cut short because the agent knows its text. */
 export async function presentWritten(context: ToolContext, post: PostRecord, full: boolean): Promise<Compact> {
-  const options = { full, withChannel: true, characters: LONGEST_ECHO };
+  const options = { full, withChannel: true, characters: MAX_ECHO_LENGTH };
   const [presented = {}] = await presentPosts(context, [post], options);
-  return full ? presented : { ...presented, ...tidy({ user_id: post.user_id }) };
+  return full ? presented : { ...presented, ...omitEmpty({ user_id: post.user_id }) };
 }
 
 export async function presentChannels(
@@ -76,7 +84,7 @@ export async function presentChannels(
   full: boolean,
 ): Promise<Compact[]> {
   context.names.rememberChannels(channels);
-  // the people of direct channels in one request, instead of one for each
+  // fetch the people of all direct channels in one request
   const direct = channels.filter(({ type }) => type === 'D').flatMap(({ name }) => name?.split('__') ?? []);
   await context.names.users(direct);
   return Promise.all(channels.map((channel) => presentChannel(context, channel, full)));
@@ -95,7 +103,7 @@ export async function presentMembers(
   const users = await context.names.users(members.map(({ user_id }) => user_id));
   return members.map((member) => {
     const username = users.get(member.user_id);
-    return full ? { ...member, ...tidy({ username }) } : compactMember(member, username);
+    return full ? { ...member, ...omitEmpty({ username }) } : compactMember(member, username);
   });
 }
 
@@ -104,13 +112,13 @@ export function presentUsers(context: ToolContext, users: readonly UserRecord[],
   return users.map((user) => (full ? { ...user } : compactUser(user)));
 }
 
-/** Newest first, as Mattermost lists them; roots that were sent along only for their replies are left out. */
-export function postsOf({ order, posts }: PostListRecord): PostRecord[] {
+/** Posts of a list, newest first, without thread roots that Mattermost added for context. */
+export function orderedPosts({ order, posts }: PostListRecord): PostRecord[] {
   return (order ?? []).flatMap((id) => posts?.[id] ?? []);
 }
 
-/** The arguments for what follows, when something does. */
-export function paged(
+/** `truncated`, and the arguments of the call that reads the next page. */
+export function pagination(
   isTruncated: boolean,
   next: Record<string, unknown>,
 ): { truncated: boolean; next?: Record<string, unknown> } {

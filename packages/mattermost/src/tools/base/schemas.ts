@@ -1,9 +1,9 @@
-// The rules of arguments that many tools share, as they go over the wire; and the shapes of results.
+// Argument schemas shared by tools, and JSON Schemas of results.
 import { z } from 'zod';
 import { ID_PATTERN } from '../../client/id.ts';
 
 export const id = () =>
-  z.string().regex(ID_PATTERN, 'must be an id of 26 letters and digits; resolve turns names into ids');
+  z.string().regex(ID_PATTERN, 'must be an id of 26 letters and digits; use resolve to get ids for names');
 export const channelName = () =>
   z
     .string()
@@ -22,15 +22,15 @@ export const emojiName = () =>
     .min(1)
     .max(66)
     .regex(/^:?[A-Za-z0-9_+-]+:?$/)
-    .describe('Without colons, such as thumbsup');
+    .describe('Without colons, e.g. thumbsup');
 export const page = () => z.int().min(0).max(1_000_000).default(0);
 export const perPage = () => z.int().min(1).max(200).default(60);
-export const full = () => z.boolean().default(false).describe('Whole objects');
+export const full = () => z.boolean().default(false).describe('Return complete objects');
 export const message = () => z.string().max(16_383).describe('Markdown');
 
 const link = z.string().max(2048);
 
-/** Slack-style; nothing that can be clicked to act. */
+/** Slack-style attachments without interactive buttons. */
 export const attachments = () =>
   z
     .array(
@@ -70,18 +70,18 @@ export const attachments = () =>
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const ANY: JsonSchema = {};
-const TEXT: JsonSchema = { type: 'string' };
+const STRING: JsonSchema = { type: 'string' };
 
 /**
- * An object with a text `key` and fields of any type, as Mattermost's own differ between versions. Only the key is
- * required; more fields may come.
+ * An object with a string `key` and optional fields of any type, because field types differ between Mattermost versions.
+ * Additional fields are allowed.
  */
 export function record(key: string, ...fields: string[]): JsonSchema {
   const properties = Object.fromEntries(fields.map((name) => [name, ANY]));
-  return { type: 'object', properties: { [key]: TEXT, ...properties }, required: [key] };
+  return { type: 'object', properties: { [key]: STRING, ...properties }, required: [key] };
 }
 
-/** A list under `name`; `next` holds the arguments for what follows. */
+/** A page of items under `name`; `next` holds the arguments for the next page. */
 export function pageOf(name: string, items: JsonSchema, more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
   const properties = {
     [name]: { type: 'array', items },

@@ -1,13 +1,13 @@
-// One tool: what it is called with, what it says of itself on the wire, and what it does.
+// Defines a tool: arguments, description for clients, and implementation.
 import type { CallToolResult, StandardSchemaWithJSON, ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { ToolContext } from '../../account/caller.ts';
+import type { ToolContext } from '../../account/account.ts';
 import type { Capability } from '../../base/access.ts';
 import { argumentsText } from './arguments-text.ts';
 import type { JsonSchema } from './schemas.ts';
 import { id } from './schemas.ts';
 
-/** How safe a call is: it only reads; it comes to the same when repeated; it adds; it destroys. */
+/** What a call does: only reads; has the same effect when repeated; adds data; destroys data. */
 export type Effect = 'read' | 'idempotent' | 'additive' | 'destructive';
 
 const annotationsOf: Readonly<Record<Effect, ToolAnnotations>> = {
@@ -24,12 +24,12 @@ interface ToolDefinition<Shape extends z.ZodRawShape> {
   capability: Capability;
   effect: Effect;
   tags: readonly string[];
-  /** False for a tool that can be called but is not listed. */
+  /** False for a tool that clients can call but do not see in the list. */
   isListed?: boolean;
   input: Shape;
-  /** Puts `team_id` first among the arguments; it may be left out where a default team is set. */
+  /** Adds the argument `team_id`, optional if a default team is configured. */
   hasTeam?: boolean;
-  /** What is wrong with arguments that are right each by itself. */
+  /** Checks combinations of arguments; returns an error message. */
   check?(args: z.output<z.ZodObject<Shape>>): string | undefined;
   output: JsonSchema;
   run(args: ToolArguments<Shape>, context: ToolContext): Promise<object>;
@@ -50,8 +50,8 @@ export interface Tool {
   run(args: unknown, context: ToolContext): Promise<CallToolResult>;
 }
 
-/** A result whose content is more than its JSON, such as a picture. */
-export class RichResult {
+/** A result with its own content blocks, such as an image. */
+export class ContentResult {
   readonly content: CallToolResult['content'];
   readonly structured: Record<string, unknown>;
 
@@ -65,8 +65,8 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
   const { name, title, description, capability, effect, tags, isListed = true, hasTeam = false, check } = definition;
   const plain = z.strictObject({ ...(hasTeam ? { team_id: id().optional() } : {}), ...definition.input });
   const schema = plain.superRefine((args, issues) => {
-    const wrong = check?.(args as z.output<z.ZodObject<Shape>>);
-    if (wrong !== undefined) issues.addIssue({ code: 'custom', message: wrong });
+    const problem = check?.(args as z.output<z.ZodObject<Shape>>);
+    if (problem !== undefined) issues.addIssue({ code: 'custom', message: problem });
     if (hasNul(args)) issues.addIssue({ code: 'custom', message: NUL });
   });
   const listed = listedSchema(plain);
@@ -87,13 +87,13 @@ export function defineTool<Shape extends z.ZodRawShape>(definition: ToolDefiniti
     outputSchema: asStandard(definition.output, (value) => ({ value })),
     async run(args, context) {
       const result = await definition.run(args as ToolArguments<Shape>, context);
-      if (result instanceof RichResult) return { content: result.content, structuredContent: result.structured };
+      if (result instanceof ContentResult) return { content: result.content, structuredContent: result.structured };
       return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: { ...result } };
     },
   };
 }
 
-const NUL = 'a text has a NUL character (U+0000), which Mattermost cannot store; leave it out';
+const NUL = 'strings must not contain NUL characters (U+0000), which Mattermost cannot store';
 
 function hasNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0');
@@ -104,19 +104,19 @@ interface Issue {
   message: string;
 }
 
-interface GivenArguments {
+interface ArgumentCheck {
   name: string;
   schema: z.ZodType;
   listed: JsonSchema;
   value: unknown;
 }
 
-function readArguments({ name, schema, listed, value }: GivenArguments): { value: unknown } | { issues: Issue[] } {
+function readArguments({ name, schema, listed, value }: ArgumentCheck): { value: unknown } | { issues: Issue[] } {
   const { success, data, error } = schema.safeParse(value);
   return success ? { value: data } : { issues: [{ message: argumentsText(error.issues, { name, listed, value }) }] };
 }
 
-/** As JSON Schema, made once: a server is made for every connection, and in the newer era for every request. */
+/** Converted once, because a server is created per connection, in the 2026 protocol even per request. */
 function listedSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _, ...listed } = z.toJSONSchema(schema, { io: 'input', reused: 'inline' });
   return listed;

@@ -1,17 +1,17 @@
-// A file as content that a model can look at: a picture, or a piece of text.
+// A file as content for a model: an image or a piece of text.
 import { isUtf8 } from 'node:buffer';
-import type { ToolContext } from '../../account/caller.ts';
+import type { ToolContext } from '../../account/account.ts';
 import { MattermostError } from '../../base/errors.ts';
 import { readBody } from '../../client/api.ts';
 import { path } from '../../client/path.ts';
 import type { FileRecord } from '../../client/records.ts';
-import { cutText, tidy } from '../base/compact.ts';
-import { RichResult } from '../base/tool.ts';
+import { omitEmpty, truncateText } from '../base/compact.ts';
+import { ContentResult } from '../base/tool.ts';
 
-/** Models and clients refuse larger pictures. */
-const LARGEST_PICTURE = 5_000_000;
-const LARGEST_TEXT = 10_000_000;
-const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+/** Models and clients reject larger images. */
+const MAX_IMAGE_BYTES = 5_000_000;
+const MAX_TEXT_BYTES = 10_000_000;
+const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 interface ContentRequest {
   fileId: string;
@@ -22,27 +22,26 @@ interface ContentRequest {
 export async function readContent(
   { api }: ToolContext,
   { fileId, offset, maxChars }: ContentRequest,
-): Promise<RichResult> {
+): Promise<ContentResult> {
   const info = await api.get<FileRecord>(path`/files/${fileId}/info`);
   const type = info.mime_type?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const isPicture = PICTURES.includes(type);
-  const largest = isPicture ? LARGEST_PICTURE : LARGEST_TEXT;
-  if ((info.size ?? 0) > largest) throw unreadable(info, `has ${info.size} bytes; at most ${largest} can be shown`);
-  if (!isPicture && /^(image|audio|video)\//.test(type) && type !== 'image/svg+xml')
-    throw unreadable(info, `is ${type}`);
-  const body = await api.download(path`/files/${fileId}`, (response) => readBody(response, largest));
-  const facts = tidy({ id: info.id, name: info.name, mime_type: info.mime_type });
-  if (isPicture) {
-    const picture = { type: 'image' as const, data: body.toString('base64'), mimeType: type };
-    return new RichResult([picture], { ...facts, size: body.length });
+  const isImage = IMAGE_TYPES.includes(type);
+  const maxBytes = isImage ? MAX_IMAGE_BYTES : MAX_TEXT_BYTES;
+  if ((info.size ?? 0) > maxBytes) throw unreadable(info, `has ${info.size} bytes; at most ${maxBytes} can be shown`);
+  if (!isImage && /^(image|audio|video)\//.test(type) && type !== 'image/svg+xml') throw unreadable(info, `is ${type}`);
+  const body = await api.download(path`/files/${fileId}`, (response) => readBody(response, maxBytes));
+  const facts = omitEmpty({ id: info.id, name: info.name, mime_type: info.mime_type });
+  if (isImage) {
+    const image = { type: 'image' as const, data: body.toString('base64'), mimeType: type };
+    return new ContentResult([image], { ...facts, size: body.length });
   }
-  if (!isUtf8(body) || body.includes(0)) throw unreadable(info, 'is neither text nor a picture');
-  const whole = body.toString('utf8');
-  const text = cutText(whole.slice(offset), maxChars);
+  if (!isUtf8(body) || body.includes(0)) throw unreadable(info, 'is neither text nor an image');
+  const content = body.toString('utf8');
+  const text = truncateText(content.slice(offset), maxChars);
   const end = offset + text.length;
   const rest =
-    end < whole.length ? { truncated: true, next: { offset: end, max_chars: maxChars } } : { truncated: false };
-  return new RichResult([{ type: 'text', text }], { ...facts, size: body.length, text, ...rest });
+    end < content.length ? { truncated: true, next: { offset: end, max_chars: maxChars } } : { truncated: false };
+  return new ContentResult([{ type: 'text', text }], { ...facts, size: body.length, text, ...rest });
 }
 
 function unreadable({ name, id }: FileRecord, why: string): MattermostError {

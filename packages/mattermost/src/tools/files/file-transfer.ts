@@ -1,11 +1,11 @@
-// Whole files to and from Mattermost, streamed, with progress and a size that is watched.
-import type { ToolContext } from '../../account/caller.ts';
+// Uploads and downloads: streamed, with progress and a size limit.
+import type { ToolContext } from '../../account/account.ts';
 import { MattermostError } from '../../base/errors.ts';
 import { multipart } from '../../client/multipart.ts';
 import { path } from '../../client/path.ts';
 import type { FileRecord } from '../../client/records.ts';
-import { tidy } from '../base/compact.ts';
-import { type ConflictRule, openBelow, safeName, tooLarge, writeBelow } from './file-access.ts';
+import { omitEmpty } from '../base/compact.ts';
+import { type ConflictRule, openInRoots, safeName, tooLarge, writeInRoots } from './file-access.ts';
 
 interface UploadRequest {
   channel_id: string;
@@ -20,9 +20,9 @@ export async function uploadFile(context: ToolContext, request: UploadRequest): 
     const content = Buffer.from(request.content_base64 ?? '', 'base64');
     if (content.length > maxFileBytes) throw tooLarge(`the content has ${content.length} bytes`, maxFileBytes);
     const name = safeName(request.filename ?? '');
-    return send(context, request.channel_id, { name, size: content.length, read: () => pieces(content) });
+    return send(context, request.channel_id, { name, size: content.length, read: () => chunksOf(content) });
   }
-  await using file = await openBelow(fileRoots, request.file_path, maxFileBytes);
+  await using file = await openInRoots(fileRoots, request.file_path, maxFileBytes);
   const name = safeName(request.filename ?? file.name);
   return await send(context, request.channel_id, { name, size: file.size, read: () => file.read() });
 }
@@ -40,12 +40,12 @@ async function send(
 ): Promise<FileRecord> {
   const form = multipart(
     { channel_id: channelId },
-    { field: 'files', filename: name, size, open: () => counted(read(), (done) => progress(done, size)) },
+    { field: 'files', filename: name, size, open: () => withProgress(read(), (done) => progress(done, size)) },
   );
   const answer = await api.upload<{ file_infos?: FileRecord[] | null }>('/files', form);
   const [uploaded] = answer.file_infos ?? [];
   if (uploaded) return uploaded;
-  throw new MattermostError('ANSWER_INVALID', 'Mattermost took the file but did not say its id; try again.');
+  throw new MattermostError('ANSWER_INVALID', 'Mattermost accepted the file but did not return its id; try again.');
 }
 
 interface DownloadRequest {
@@ -67,35 +67,35 @@ export async function downloadFile(context: ToolContext, request: DownloadReques
     onConflict: request.on_conflict,
   };
   let size = 0;
-  const saved = await writeBelow(target, async (file) => {
+  const saved = await writeInRoots(target, async (file) => {
     await context.api.download(path`/files/${request.file_id}`, async (response) => {
-      await file.empty(); // what an attempt that broke off has left
+      await file.empty(); // discard the data of an interrupted attempt
       size = 0;
       for await (const chunk of response) {
-        if (size + chunk.length > maxFileBytes) throw tooLarge(`"${info.name}" is larger than it said`, maxFileBytes);
+        if (size + chunk.length > maxFileBytes) throw tooLarge(`"${info.name}" is larger than announced`, maxFileBytes);
         await file.append(chunk);
         size += chunk.length;
         context.progress(size, total);
       }
     });
   });
-  return { path: saved, ...tidy({ name: info.name, mime_type: info.mime_type }), size };
+  return { path: saved, ...omitEmpty({ name: info.name, mime_type: info.mime_type }), size };
 }
 
-const PIECE = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
-function* pieces(content: Buffer): Generator<Buffer> {
-  for (let start = 0; start < content.length; start += PIECE) yield content.subarray(start, start + PIECE);
+function* chunksOf(content: Buffer): Generator<Buffer> {
+  for (let start = 0; start < content.length; start += CHUNK_BYTES) yield content.subarray(start, start + CHUNK_BYTES);
 }
 
-async function* counted(
+async function* withProgress(
   source: AsyncIterable<Buffer> | Iterable<Buffer>,
-  tell: (done: number) => void,
+  report: (done: number) => void,
 ): AsyncGenerator<Buffer> {
   let done = 0;
   for await (const chunk of source) {
     yield chunk;
     done += chunk.length;
-    tell(done);
+    report(done);
   }
 }

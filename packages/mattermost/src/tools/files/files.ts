@@ -1,4 +1,4 @@
-// Files: sending them, looking at them, fetching them.
+// Tools for files: upload, inspect, read, download.
 import { z } from 'zod';
 import { path } from '../../client/path.ts';
 import type { FileRecord } from '../../client/records.ts';
@@ -16,7 +16,7 @@ export const fileTools = [
     name: 'upload_file',
     title: 'Upload file',
     description:
-      'Send a file to a channel: a path of the server machine (below its allowed folders), or content_base64 with filename. Then post_message with its id in file_ids.',
+      'Upload a file to a channel: file_path on the server machine (inside its allowed folders), or content_base64 with filename. Then call post_message with its id in file_ids.',
     capability: 'write',
     effect: 'additive',
     tags: ['file'],
@@ -28,9 +28,8 @@ export const fileTools = [
       full: full(),
     },
     check({ file_path, content_base64, filename }) {
-      if ((file_path === undefined) === (content_base64 === undefined))
-        return 'give either file_path or content_base64';
-      return content_base64 !== undefined && filename === undefined ? 'content_base64 needs filename' : undefined;
+      if ((file_path === undefined) === (content_base64 === undefined)) return 'set either file_path or content_base64';
+      return content_base64 !== undefined && filename === undefined ? 'content_base64 requires filename' : undefined;
     },
     output: file,
     async run({ full, ...request }, context) {
@@ -42,7 +41,7 @@ export const fileTools = [
   defineTool({
     name: 'get_file_info',
     title: 'Get file info',
-    description: 'Name, size and type of a file.',
+    description: 'Get the name, size and type of a file.',
     capability: 'read',
     effect: 'read',
     tags: ['file'],
@@ -57,7 +56,7 @@ export const fileTools = [
   defineTool({
     name: 'get_file_link',
     title: 'Get public file link',
-    description: 'A link that works without a login, where the server allows such links.',
+    description: 'Get a link that works without login, if the server allows public links.',
     capability: 'read',
     effect: 'read',
     tags: ['file'],
@@ -71,13 +70,13 @@ export const fileTools = [
   defineTool({
     name: 'get_file_content',
     title: 'Read file',
-    description: 'A file itself: pictures as a picture, text as text (in pieces). For others use download_file.',
+    description: 'Read a file: images as an image, text in pieces. For other types use download_file.',
     capability: 'read',
     effect: 'read',
     tags: ['file'],
     input: {
       file_id: id(),
-      offset: z.int().min(0).max(100_000_000).default(0).describe('First character'),
+      offset: z.int().min(0).max(100_000_000).default(0).describe('Index of the first character'),
       max_chars: z.int().min(1).max(100_000).default(20_000),
     },
     output: record('id', 'name', 'mime_type', 'size', 'text', 'truncated', 'next'),
@@ -89,7 +88,7 @@ export const fileTools = [
   defineTool({
     name: 'download_file',
     title: 'Download file',
-    description: 'Save a file on the server machine, below its allowed folders.',
+    description: 'Save a file on the server machine, inside its allowed folders.',
     capability: 'write',
     effect: 'destructive',
     tags: ['file'],
@@ -97,7 +96,7 @@ export const fileTools = [
       file_id: id(),
       destination_dir: z.string().max(4096).default('').describe('Default: the first allowed folder'),
       filename: z.string().min(1).max(255).optional(),
-      on_conflict: z.enum(conflictRules).default('error').describe('When the name is taken'),
+      on_conflict: z.enum(conflictRules).default('error').describe('What to do if the name exists'),
     },
     output: record('path', 'name', 'size', 'mime_type'),
     async run(request, context) {

@@ -1,4 +1,4 @@
-// Bookmarks of channels, which servers have from 9.5 on, with a licence.
+// Channel bookmarks (9.5 or newer, with a license).
 
 import { type Call, created, type Fields, ok, text } from '../http/call.ts';
 import type { Handler, Routes } from '../http/routes.ts';
@@ -14,7 +14,7 @@ function licensed(handler: Handler): Handler {
   };
 }
 
-/** All may read who read the channel; members change. */
+/** Readers of the channel can list bookmarks; members can change them. */
 function channelId(call: Call, { write = false } = {}): string {
   const channel = call.world.readable(call.user, call.param('channel_id'));
   if (write && !call.world.member(channel.id, call.user.id)) throw forbidden('add_bookmark_public_channel');

@@ -1,4 +1,4 @@
-// Who is in a channel, and what each member has read of it.
+// Channel members and their read markers.
 
 import { type Call, created, done, idField, ok, text, texts } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -30,7 +30,7 @@ export function addMember(world: World, channelId: string, userId: string, { adm
   return member;
 }
 
-/** A user joins or is added, with the system post and the event that tell of it. */
+/** Adds a member, with system post and event. */
 export function join(world: World, channel: Channel, who: { user: User; by: User; admin?: boolean }): ChannelMember {
   const known = world.member(channel.id, who.user.id);
   if (known) return known;
@@ -119,7 +119,7 @@ function view(call: Call): Record<string, number> {
     const id = text(body, name);
     if (!id) continue;
     const channel = world.channels.get(idField(body, name));
-    // of a channel one is not in, the time comes all the same
+    // the time is returned even for channels the user has not joined
     if (channel) times[id] = markViewed(world, channel, user.id) ?? channel.last_post_at;
   }
   if (world.atLeast(9)) world.publish('multiple_channels_viewed', { channel_times: times }, { user_id: user.id });

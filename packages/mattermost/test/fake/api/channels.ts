@@ -1,4 +1,4 @@
-// Channels: finding, making, changing, archiving.
+// Channels: get, create, change, archive.
 import { createHash } from 'node:crypto';
 import { type Call, created, done, type Fields, idField, ok, text } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -45,7 +45,7 @@ export function storeChannel(
   return channel;
 }
 
-/** The conversation of these users, made when there is none yet. */
+/** Gets or creates the direct or group channel of these users. */
 export function storeConversation(world: World, creator: User, users: User[]): Channel {
   const ids = users.map(({ id }) => id).sort();
   const type: ChannelType = ids.length > 2 ? 'G' : 'D';
@@ -140,14 +140,14 @@ function conversation(
 function find(call: Call, teamId: string): Channel {
   const { world } = call;
   const channel = byName(world, teamId, call.param('channel_name'));
-  // what one may not see is not there
+  // hidden channels are reported as missing
   if (!channel || !world.mayFind(call.user, channel) || (channel.delete_at && !call.flag('include_deleted'))) {
     throw notFound('app.channel.get_by_name.missing.app_error', 'Channel does not exist.');
   }
   return channel;
 }
 
-/** The channels of a user in a team, its conversations among them. */
+/** Channels of a user in a team, including direct and group channels. */
 export function channelsOf(call: Call, teamId?: string): Channel[] {
   const user = call.self();
   if (teamId) call.world.teamFor(user, teamId);

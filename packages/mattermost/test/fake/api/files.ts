@@ -1,4 +1,4 @@
-// Files: both ways to upload one, and reading it back.
+// Files: both kinds of upload, and download.
 
 import { type Call, created, idPattern, ok, type Reply } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -30,7 +30,7 @@ export function storeFile(
     });
   }
   const now = world.now();
-  // only the last part of a path is a name
+  // only the last path segment is the name
   const base = name.split(/[\\/]/).at(-1) ?? name;
   const extension = base.includes('.') ? (base.split('.').at(-1) ?? '').toLowerCase() : '';
   const png = extension === 'png' && content.length >= 24;
@@ -67,7 +67,7 @@ function mayUpload(call: Call, channelId: string): string {
   return channelId;
 }
 
-/** Whatever is not multipart is the file itself, an envelope with the wrong content type included. */
+/** A body that is not multipart is the file itself, even a multipart body with a wrong content type. */
 function uploadRaw(call: Call): Reply {
   const channelId = mayUpload(call, call.query.get('channel_id') ?? '');
   const name = call.query.get('filename') ?? '';
@@ -94,7 +94,7 @@ async function uploadMultipart(call: Call, contentType: string): Promise<Reply> 
     } else channelId = value;
   }
   mayUpload(call, channelId);
-  // with the channel after the files the form is read the old way, which knows one name only
+  // if the channel follows the files, the form is parsed the old way, which supports one field name
   const taken = files.some(({ early }) => early) ? files.filter(({ field }) => field === 'files') : files;
   if (clientIds.length > 0 && clientIds.length !== taken.length) {
     throw new ApiError(400, 'api.file.upload_file.incorrect_number_of_client_ids.app_error', {
@@ -118,7 +118,7 @@ async function formOf(body: Buffer, contentType: string): Promise<FormData> {
 function infoJson(world: World, info: FileInfo): Record<string, unknown> {
   return {
     ...info,
-    // unattached files belong to no post yet; the oldest servers do not name the channel
+    // unposted files have no post id; the oldest servers do not return the channel
     post_id: info.post_id || undefined,
     channel_id: world.atLeast(7) ? info.channel_id : undefined,
     mini_preview: null,

@@ -1,4 +1,4 @@
-// Mattermost as an OAuth 2 provider, where everybody consents at once.
+// Mattermost as an OAuth 2 provider with automatic consent.
 import { createHash } from 'node:crypto';
 import { type Call, ok, type Reply } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -8,13 +8,13 @@ export interface OAuthApp {
   clientId: string;
   /** Empty for a public client, which must use PKCE and gets no refresh token. */
   clientSecret: string;
-  /** Where codes may be sent; empty for anywhere. */
+  /** Allowed redirect URIs; empty allows any. */
   redirectUris: string[];
-  /** Seconds, as told; nothing ends by itself (revoke it). */
+  /** Announced lifetime in seconds; tokens only end when revoked. */
   expiresIn: number;
-  /** Who consents. */
+  /** The user who consents. */
   user: string;
-  /** Whether the user says no. */
+  /** Whether the user denies access. */
   denies?: boolean;
 }
 
@@ -86,7 +86,7 @@ export function oauthRoutes(app: OAuthApp): Routes {
     return issue(call, grant.userId);
   }
 
-  /** The old access token ends with its refresh token. */
+  /** Also invalidates the old access token. */
   function fromRefreshToken(call: Call, refreshToken: string): Reply {
     const known = refreshTokens.get(refreshToken);
     if (!known) throw refuse('get_access_token.refresh_token', 'invalid_grant: Invalid refresh token.', 404);
@@ -108,7 +108,7 @@ export function oauthRoutes(app: OAuthApp): Routes {
   return { 'GET /oauth/authorize': authorize, 'POST /oauth/access_token': token };
 }
 
-/** RFC 8707 is unknown to the servers we support. */
+/** Supported servers do not know RFC 8707. */
 function refuseResource(resource: string): void {
   if (resource) throw refuse('invalid_resource', 'The resource parameter is not supported.');
 }

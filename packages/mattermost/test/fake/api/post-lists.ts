@@ -1,4 +1,4 @@
-// Lists of posts of a channel: pages, since, before, after, around the first unread, threads.
+// Post lists of a channel: pages, since, before, after, around the first unread, threads.
 
 import { type Call, idPattern, ok } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -8,7 +8,7 @@ import { type PostListParts, postListJson, threadsOf } from '../world/post-json.
 
 const mostSince = 1000;
 
-/** Oldest first; with collapsed threads replies are no posts of the channel. */
+/** Oldest first; without replies if threads are collapsed. */
 function timeline(call: Call, channel: Channel): Post[] {
   const posts = call.world.timeline.get(channel.id) ?? [];
   const collapsed = call.flag('collapsedThreads');
@@ -23,8 +23,8 @@ function along(call: Call, order: Post[]): Post[] {
 }
 
 /**
- * Everything changed since then, tombstones too; of too much the earliest changes, beside the roots of their threads.
- * The latest of them is cached as the last change of the channel, also when the answer was cut.
+ * All changes since a time, including deleted posts; if there are too many, the earliest, with the roots of their threads.
+ * The latest returned change is cached as the last change of the channel, even if the response was truncated.
  */
 function since(call: Call, channel: Channel, at: number): PostListParts {
   const { world } = call;
@@ -85,7 +85,7 @@ function older(posts: Post[], order: Post[]): string {
   return (oldest && posts.findLast((post) => post.create_at < oldest.create_at)?.id) ?? '';
 }
 
-/** Some read posts, then the unread ones; all read, or never looked at: the last `limit_before`. */
+/** Some read posts, then the unread ones; the last `limit_before` if all are read or the channel was never opened. */
 function aroundUnread(call: Call): PostListParts {
   const { world } = call;
   const member = call.self();
@@ -101,14 +101,14 @@ function aroundUnread(call: Call): PostListParts {
   return { order, along: along(call, order), next: newer(posts, order), previous: older(posts, order) };
 }
 
-/** Others of the same millisecond are neither before nor after it. */
+/** Posts of the same millisecond are neither before nor after. */
 function aroundPost(posts: Post[], first: Post, { before, after }: { before: number; after: number }): Post[] {
   const earlier = posts.filter((post) => post.create_at < first.create_at);
   const later = posts.filter((post) => post.create_at > first.create_at);
   return [...earlier.slice(Math.max(0, earlier.length - before)), first, ...later.slice(0, after - 1)];
 }
 
-/** The post that was asked for, then those of the page, the root of the thread being one of them. */
+/** The requested post, then the posts of the page, including the root of the thread. */
 function thread(call: Call): PostListParts {
   const { world, query } = call;
   const post = world.post(call.param('post_id'));
@@ -140,7 +140,7 @@ function thread(call: Call): PostListParts {
   const byTime = (a: Post, b: Post) => a[by] - b[by] || (a.id < b.id ? -1 : 1);
   if (direction) found.sort((a, b) => (isDown ? byTime(a, b) : byTime(b, a)));
   const page = perPage ? found.slice(0, perPage) : found;
-  // before version 8 the one that was asked for is there twice
+  // before version 8 the requested post is included twice
   const others = world.atLeast(8) ? page.filter((one) => one !== post) : page;
   return { order: [post, ...others], hasNext: page.length < found.length };
 }

@@ -1,4 +1,4 @@
-// Posts: writing, changing, deleting, pinning, saving.
+// Posts: create, change, delete, pin, save.
 
 import { bool, type Call, created, done, type Fields, idField, isFields, ok, text, texts } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -16,7 +16,7 @@ function refuse(id: string, message: string): ApiError {
 }
 
 function checkMessage(message: string): string {
-  // counted in characters, not in UTF-16 units
+  // counted in code points
   if ([...message].length > longest) {
     throw refuse(
       'model.post.is_valid.message_length.app_error',
@@ -52,7 +52,7 @@ function create(call: Call): Record<string, unknown> {
   const fileIds = texts(body, 'file_ids') ?? [];
   const pendingPostId = text(body, 'pending_post_id');
   const props = propsOf(body);
-  // a channel that is not there and one that is not ours look alike
+  // unknown and hidden channels give the same error
   if (!world.channels.has(channelId) || !world.member(channelId, user.id)) throw forbidden('create_post');
   const channel = world.channel(channelId);
   const key = `${user.id} ${pendingPostId}`;
@@ -74,7 +74,7 @@ function create(call: Call): Record<string, unknown> {
   return postJson(world, post, { pendingPostId });
 }
 
-/** A post one may change; a post that is not there is refused, not missing, as the real server does it. */
+/** A post the user may change; an unknown post gives 403, as in the real server. */
 function editable(call: Call, permission: string): Post {
   const { world, user } = call;
   const post = world.posts.get(call.param('post_id'));
@@ -117,7 +117,7 @@ function own(call: Call): Post {
   return post;
 }
 
-/** PUT replaces: without `is_pinned` the post is unpinned, without `props` it has none. */
+/** PUT replaces the post: without `is_pinned` it is unpinned, without `props` they are removed. */
 function update(call: Call): Record<string, unknown> {
   const body = call.fields('post');
   if (text(body, 'id') !== call.param('post_id')) throw invalidBody('id');
@@ -150,7 +150,7 @@ function remove(call: Call): void {
   deletePost(world, post, user.id);
 }
 
-/** A root takes its replies with it. */
+/** Deleting a root deletes its replies. */
 export function deletePost(world: World, post: Post, by: string): void {
   const now = world.now();
   for (const gone of [post, ...(world.replies.get(post.id) ?? [])]) {
@@ -190,7 +190,7 @@ function flagged(call: Call): Post[] {
     .filter((post) => !channelId || post.channel_id === channelId)
     .filter((post) => !teamId || [teamId, ''].includes(world.channel(post.channel_id).team_id))
     .sort((a, b) => b.create_at - a.create_at);
-  // `page` is an offset here, in every version
+  // here `page` is an offset in every version
   const offset = call.count('page', { fallback: 0, most: Number.MAX_SAFE_INTEGER });
   return found.slice(offset, offset + call.count('per_page', { fallback: 60, most: 200 }));
 }

@@ -1,4 +1,4 @@
-// Preferences; saved posts are those of the category flagged_post.
+// Preferences; saved posts have the category flagged_post.
 
 import { type Call, done, isFields, ok, text } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';

@@ -5,7 +5,7 @@ import type { Routes } from '../http/routes.ts';
 import { ApiError, forbidden, invalidBody, notFound } from '../world/api-error.ts';
 import type { Reaction } from '../world/model.ts';
 
-/** As many of Mattermost's own as tests use. */
+/** The standard emoji that tests use. */
 const knownEmoji = ['+1', '-1', 'eyes', 'heart', 'octagonal_sign', 'rocket', 'stop_sign', 'tada', 'thumbsup', 'wave'];
 
 function mayReact(call: Call, postId: string): string {
@@ -44,7 +44,7 @@ function add(call: Call): Reaction {
   return reaction;
 }
 
-/** One that is not there is gone already. */
+/** Idempotent: a missing reaction is not an error. */
 function remove(call: Call): void {
   const { world } = call;
   const user = call.self();
@@ -65,7 +65,7 @@ export const reactionRoutes: Routes = {
     const post = call.world.post(call.param('post_id'));
     call.world.readable(call.user, post.channel_id);
     const reactions = call.world.reactions.filter(({ post_id }) => post_id === post.id);
-    // old servers say null for none
+    // old servers return null for an empty list
     return ok(reactions.length === 0 && !call.world.atLeast(7) ? null : reactions);
   },
   'DELETE /users/{user_id}/posts/{post_id}/reactions/{emoji_name}': (call) => {

@@ -1,4 +1,4 @@
-// Searching posts: words, phrases, exclusions and the modifiers from, in, before, after, on.
+// Post search: words, phrases, exclusions and the modifiers from, in, before, after, on.
 
 import { bool, type Call, number, ok, text } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -11,7 +11,7 @@ type Test = (post: Post, channel: Channel) => boolean;
 
 interface Query {
   words: Test[];
-  /** All must hold. */
+  /** All conditions must match. */
   limits: Test[];
 }
 
@@ -37,7 +37,7 @@ export function parseTerms(world: World, terms: string, zoneSeconds: number): Qu
       else query.words.push(test);
     }
   }
-  // several users, or several channels, are alternatives
+  // several users or channels are alternatives
   for (const tests of [froms, ins]) {
     if (tests.length > 0) query.limits.push((post, channel) => tests.some((test) => test(post, channel)));
   }
@@ -46,7 +46,7 @@ export function parseTerms(world: World, terms: string, zoneSeconds: number): Qu
 
 function limit(world: World, given: { modifier: string; value: string; zoneSeconds: number }): Test {
   if (given.modifier === 'from') {
-    // taken as it is: no name begins with an @
+    // not stripped: no username starts with @
     return (post) => world.users.get(post.user_id)?.username === given.value.toLowerCase();
   }
   const value = given.value.replace(/^[@~]/, '').toLowerCase();
@@ -63,7 +63,7 @@ function limit(world: World, given: { modifier: string; value: string; zoneSecon
   return (post) => post.create_at >= day && post.create_at < day + dayMs;
 }
 
-/** Whole words; `word*` is the start of one. */
+/** Matches whole words; `word*` matches a prefix. */
 function contains(word: string): Test {
   const wanted = word.toLowerCase().replace(/^[^\p{L}\p{N}#@*]+|[^\p{L}\p{N}*]+$/gu, '');
   const start = wanted.endsWith('*') ? wanted.slice(0, -1) : undefined;

@@ -1,4 +1,4 @@
-// What the server says of itself, to anybody.
+// Public information about the server.
 
 import { ok } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -17,7 +17,7 @@ export const openSystemRoutes: Routes = {
           'New format for the client configuration is not supported yet. Please specify format=old in the query string.',
       });
     }
-    // everything is text, and a stranger hears less
+    // all values are strings; unauthenticated clients get fewer
     return ok({
       Version: `${version}.0`,
       BuildNumber: `${version}.0`,

@@ -1,4 +1,4 @@
-// Teams and who is in them.
+// Teams and their members.
 
 import { created, done, idField, ok } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -19,7 +19,7 @@ function teamJson(world: World, team: Team, viewer: User): Record<string, unknow
   };
 }
 
-/** Joins a team; a second time changes nothing. */
+/** Adds a user to a team; idempotent. */
 export function joinTeam(world: World, teamId: string, userId: string): TeamMember {
   const known = world.teamMember(teamId, userId);
   if (known) return known;

@@ -1,4 +1,4 @@
-// Threads a user follows.
+// Followed threads.
 
 import { type Call, done, ok } from '../http/call.ts';
 import type { Routes } from '../http/routes.ts';
@@ -53,7 +53,7 @@ function threadJson(call: Call, thread: Followed): Record<string, unknown> {
   };
 }
 
-/** Pages go by thread, not by number: `before` and `after` name one. */
+/** Pages are relative to a thread: `before` and `after` are thread ids. */
 function list(call: Call): Record<string, unknown> {
   const { world, query } = call;
   const user = call.self();
@@ -72,7 +72,7 @@ function list(call: Call): Record<string, unknown> {
     return after ? lastReplyAt(thread) > at : true;
   });
   const perPage = call.count('per_page', { fallback: 60, most: 200 });
-  // after a thread they come oldest first
+  // with `after` the order is oldest first
   const page = after ? within.slice(-perPage).reverse() : within.slice(0, perPage);
   return {
     total: call.flag('threadsOnly') ? 0 : all.length,

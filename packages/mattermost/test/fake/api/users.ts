@@ -6,7 +6,7 @@ import { invalidBody, notFound } from '../world/api-error.ts';
 import type { User } from '../world/model.ts';
 import type { World } from '../world/world.ts';
 
-/** A user as others see it; as one sees oneself there is more. */
+/** A user as seen by others; users see more fields of themselves. */
 export function userJson(world: World, user: User, viewer: User): Record<string, unknown> {
   const own = user.id === viewer.id || world.isAdmin(viewer);
   return {

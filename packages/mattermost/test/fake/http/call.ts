@@ -1,14 +1,14 @@
-// One request on its way through the fake: who asks, for what, and how its parts are read.
+// One request to the fake: user, parameters and body.
 import { ApiError, invalidBody, invalidUrl } from '../world/api-error.ts';
 import type { User } from '../world/model.ts';
 import type { World } from '../world/world.ts';
 
 export interface Reply {
   status: number;
-  /** JSON unless it is bytes. */
+  /** Bytes, or a value sent as JSON. */
   body: unknown;
   headers?: Record<string, string>;
-  /** Whether the answer carries an ETag and may be a 304. */
+  /** Whether the response has an ETag and may be a 304. */
   etag?: boolean;
 }
 
@@ -16,7 +16,7 @@ export type Fields = Record<string, unknown>;
 
 export const idPattern = /^[a-zA-Z0-9]{26}$/;
 
-/** What a handler gets; `user` is a nobody on routes that need no session. */
+/** The argument of a handler; `user` is a placeholder on routes without a session. */
 export class Call {
   readonly world: World;
   readonly user: User;
@@ -38,7 +38,7 @@ export class Call {
     return this.params[name] ?? '';
   }
 
-  /** A user in the address who must be oneself. */
+  /** A user in the path, who must be the requesting user. */
   self(): User {
     return this.world.self(this.user, this.param('user_id'));
   }
@@ -47,7 +47,7 @@ export class Call {
     return ['true', '1', 't', 'T', 'TRUE', 'True'].includes(this.query.get(name) ?? '');
   }
 
-  /** A number of the query as the real server reads it: nonsense is the default, too much is the most. */
+  /** A number of the query, as the real server reads it: invalid values become the default, large ones the maximum. */
   count(name: string, { fallback, most }: { fallback: number; most: number }): number {
     const given = this.query.get(name);
     const value = given === null || !/^\d+$/.test(given) ? fallback : Number(given);
@@ -62,7 +62,7 @@ export class Call {
   }
 
   json(name: string): unknown {
-    // which PostgreSQL does not store
+    // PostgreSQL cannot store NUL characters
     if (this.body.includes('\\u0000'))
       throw new ApiError(500, 'app.post.save.app_error', { message: 'Unable to save.' });
     try {
@@ -89,7 +89,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text of a body; one that is there and no text is refused, as Go's decoder does. */
+/** A string field of a body; other types are rejected, as by Go's decoder. */
 export function text(fields: Fields, name: string, fallback = ''): string {
   const value = fields[name];
   if (value === undefined || value === null) return fallback;
@@ -134,7 +134,7 @@ export function created(body: unknown): Reply {
 
 export const done: Reply = { status: 200, body: { status: 'OK' } };
 
-/** The `/…_id` and name parts of an address, checked like the real server does before anything else. */
+/** Path parameters, checked first like in the real server. */
 export function checkParams(params: Record<string, string>): void {
   for (const [name, value] of Object.entries(params)) {
     if (name.endsWith('_id') && !idPattern.test(value)) throw invalidUrl(name);

@@ -1,31 +1,31 @@
-// Faults on command: which request goes wrong, and how.
+// Faults on command: which requests fail, and how.
 
 export interface Fault {
   method?: string;
-  /** Tested against path and query. */
+  /** Matched against path and query. */
   path?: RegExp;
-  /** How many requests it hits; 1 unless told. */
+  /** Number of requests it hits. Default 1. */
   times?: number;
-  /** Answers with this instead of the true answer. */
+  /** Status of the response. */
   status?: number;
   headers?: Record<string, string>;
-  /** Text as it is, anything else as JSON; Mattermost's error shape unless told. */
+  /** A string is sent as is, other values as JSON. Default: an error in the format of Mattermost. */
   body?: unknown;
-  /** Waits before anything else. */
+  /** Delay before the request is handled. */
   delayMs?: number;
-  /** What others do right before the request is handled. */
+  /** Called right before the request is handled. */
   meanwhile?: () => void;
-  /** Ends the connection: before any answer, after the headers, or in the middle of the body. */
+  /** Breaks the connection before the response, after the headers, or within the body. */
   reset?: 'before' | 'headers' | 'mid-body';
-  /** Sends the body in pieces over this time. */
+  /** Sends the body in chunks over this time. */
   slowBodyMs?: number;
-  /** The request takes effect first, and fails then. */
+  /** The request takes effect and then fails. */
   afterHandling?: boolean;
-  /** The request takes effect, then the server is killed and starts again: the connection ends, memory is lost. */
+  /** The request takes effect, then the server restarts: connections break, caches are lost. */
   restart?: boolean;
 }
 
-/** A fault that was set: how often it has struck, and how to end it. */
+/** A registered fault: number of hits, and a function to remove it. */
 export interface FaultHandle {
   readonly hits: number;
   cancel(): void;
@@ -47,7 +47,7 @@ export class Faults {
     };
   }
 
-  /** The first fault set that fits, used up by one. */
+  /** Takes the first matching fault and counts a hit. */
   take(method: string, target: string): Fault | undefined {
     const entry = this.#set.find(
       ({ fault, left }) =>
@@ -60,7 +60,7 @@ export class Faults {
   }
 }
 
-/** What a fault with a status answers. */
+/** The response of a fault with a status. */
 export function faultReply(fault: Fault & { status: number }, requestId: string) {
   const limited = fault.status === 429;
   const headers: Record<string, string> = limited

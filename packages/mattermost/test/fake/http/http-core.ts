@@ -1,4 +1,4 @@
-// The HTTP side: reads a request, finds who asks, lets a handler answer, and goes wrong where told to.
+// The HTTP server of the fake: reads and authenticates requests, calls handlers, applies faults.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,19 +9,19 @@ import { Call, checkParams, noSuchRoute, type Reply } from './call.ts';
 import { type Fault, Faults, faultReply } from './faults.ts';
 import type { RouteTable } from './routes.ts';
 
-/** One request as it arrived; of the token only whose it is. */
+/** A recorded request; instead of the token it has the username. */
 export interface RecordedRequest {
   method: string;
   path: string;
   query: Record<string, string>;
   headers: Record<string, string>;
-  /** Name of the user whose token came along; undefined with none, or one that is not valid. */
+  /** Username of the token; undefined without a valid token. */
   user: string | undefined;
-  /** Parsed when the content type is JSON and the text is. */
+  /** Parsed if it is valid JSON with the JSON content type. */
   json: unknown;
   bytes: number;
   sha256: string;
-  /** Filled in when the answer goes out. */
+  /** Set when the response is sent. */
   status: number | undefined;
 }
 
@@ -44,7 +44,7 @@ const nobody: User = {
 
 export class HttpCore {
   readonly requests: RecordedRequest[] = [];
-  /** "METHOD /path" of what no route answers: a 404 that may be the fake's lack, not Mattermost's answer. */
+  /** "METHOD /path" of requests without a route, which the real server may implement. */
   readonly unanswered: string[] = [];
   readonly faults = new Faults();
   inFlight = 0;
@@ -68,7 +68,7 @@ export class HttpCore {
     response.once('close', () => {
       this.inFlight -= 1;
     });
-    // a client that goes away, and the end of the fake, are no failures of it
+    // disconnected clients and the shutdown of the fake are not errors
     this.#answer(request, response).catch(() => response.destroy());
   };
 
@@ -157,7 +157,7 @@ export class HttpCore {
       return await match.handler(call);
     } catch (error) {
       if (error instanceof ApiError) return { status: error.status, body: error.toJson(requestId) };
-      // a fault of the fake itself: loud, so that no test takes it for an answer of Mattermost
+      // an error of the fake itself: report it, so that no test mistakes it for a response of Mattermost
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       return { status: 500, body: { id: 'fake.bug', message, detailed_error: '', status_code: 500 } };
     }
@@ -191,7 +191,7 @@ export class HttpCore {
     if (fault?.reset) {
       const part = bytes.subarray(0, fault.reset === 'mid-body' ? Math.ceil(bytes.length / 2) : 0);
       response.flushHeaders();
-      // the connection ends only when this part has left
+      // break the connection only after this chunk was sent
       response.write(part.length > 0 ? part : '', () => request.socket.destroy());
       if (part.length === 0) setImmediate(() => request.socket.destroy());
       return;

@@ -1,4 +1,4 @@
-// Which handler answers which address.
+// Maps paths to handlers.
 import type { Call, Reply } from './call.ts';
 
 export type Handler = (call: Call) => Reply | Promise<Reply>;
@@ -16,7 +16,7 @@ interface Route {
 export interface Match {
   handler: Handler;
   params: Record<string, string>;
-  /** Whether it is answered without a session. */
+  /** Whether the route works without a session. */
   open: boolean;
 }
 
@@ -28,7 +28,7 @@ export class RouteTable {
       const [method = '', path = ''] = key.split(' ');
       this.#routes.push({ method, parts: `${prefix}${path}`.split('/'), handler, open });
     }
-    // a literal part is nearer than a parameter: /channels/direct is not a channel
+    // literal segments win over parameters: /channels/direct is not a channel id
     this.#routes.sort((a, b) => specificity(b) - specificity(a));
   }
 

@@ -1,4 +1,4 @@
-// The check against an OpenAPI description finds what is not described, in words.
+// The check against an OpenAPI description reports violations.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { startFakeMattermost } from '../fake-mattermost.ts';
@@ -34,7 +34,7 @@ paths:
 const request = { query: {}, headers: { 'content-type': 'application/json' }, json: undefined, bytes: 0 };
 const post = { ...request, method: 'POST', path: '/api/v4/posts', bytes: 2 };
 
-test('what is described, or excused with a reason, passes', () => {
+test('described requests and known exceptions pass', () => {
   const list = { ...request, method: 'GET', path: '/api/v4/channels/abc/posts' };
   const good = [
     { ...post, json: { channel_id: 'c', message: 'm', pending_post_id: 'p' } },
@@ -44,7 +44,7 @@ test('what is described, or excused with a reason, passes', () => {
   expect(checkAgainstOpenApi(good, small)).toEqual([]);
 });
 
-test('paths, methods, query, and bodies that are not described are told, each once', () => {
+test('undescribed paths, methods, query parameters and bodies are reported once each', () => {
   const bad = [
     { ...post, json: { channel_id: 5, mesage: 'm' } },
     { ...post, json: { channel_id: 5, mesage: 'm' } },
@@ -71,7 +71,7 @@ test('paths, methods, query, and bodies that are not described are told, each on
 const atHand = process.env.MATTERMOST_OPENAPI;
 
 if (atHand) {
-  test('the real description, where it is at hand, allows what the fake takes', async () => {
+  test('the real description, if available, matches the fake', async () => {
     const fake = await startFakeMattermost();
     const alice = userOf(fake, 'alice');
     const channel = fake.channel('town-square').id;

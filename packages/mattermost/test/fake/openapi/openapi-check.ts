@@ -1,4 +1,4 @@
-// Recorded requests against Mattermost's own OpenAPI description: which of them it does not allow, and why.
+// Checks recorded requests against the OpenAPI description of Mattermost.
 import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
 import { isFields } from '../http/call.ts';
@@ -12,15 +12,15 @@ interface Operation {
   template: string;
   pattern: RegExp;
   query: Map<string, { type: unknown; required: boolean }>;
-  /** Content types of the body; undefined where none is described. */
+  /** Content types of the body; undefined if not described. */
   bodyTypes: string[] | undefined;
   bodyRequired: boolean;
-  /** Names of the top of a JSON body; undefined where any name goes. */
+  /** Top-level field names of a JSON body; undefined if any name is allowed. */
   names: Set<string> | undefined;
   validate: ValidateFunction | undefined;
 }
 
-/** One sentence for everything in the requests that the description does not allow. */
+/** Returns one sentence per violation. */
 export function checkAgainstOpenApi(requests: CheckedRequest[], yamlText: string): string[] {
   const operations = operationsOf(yamlText);
   const violations = new Set<string>();
@@ -100,13 +100,13 @@ function bodyProblems(request: CheckedRequest, operation: Operation): string[] {
 
 const known = new Map<string, Operation[]>();
 
-/** Parsed once per text: the description has a megabyte. */
+/** Cached, because the description has a megabyte. */
 function operationsOf(yamlText: string): Operation[] {
   const before = known.get(yamlText);
   if (before) return before;
   const document: unknown = parse(yamlText);
   if (!isFields(document) || !isFields(document.paths))
-    throw new Error('This is no OpenAPI description: it has no paths.');
+    throw new Error('This is not an OpenAPI description: it has no paths.');
   const ajv = new Ajv({ strict: false, validateSchema: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, 'openapi');
   const operations: Operation[] = [];
@@ -149,7 +149,7 @@ function operationOf(parts: {
     bodyTypes: content && Object.keys(content),
     bodyRequired: body?.required === true,
     names: namesOf(document, json),
-    // compiled at first use: a run needs a few of five hundred
+    // compiled on first use, because a test run needs only a few of 500
     get validate() {
       if (json !== undefined) compiled ??= ajv.compile({ $ref: `openapi#/${place}` });
       return compiled;

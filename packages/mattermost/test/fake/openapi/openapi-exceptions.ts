@@ -1,11 +1,11 @@
-// Where the OpenAPI description is behind the real server, or wrong: each with the reason.
+// Known errors of the OpenAPI description, each with a reason.
 
 export interface Exception {
   method: string;
-  /** The path as in the description. */
+  /** Path in the description. */
   template: string;
   what: 'path' | 'query' | 'body' | 'content type';
-  /** A query parameter, a field of the body, a content type. */
+  /** A query parameter, body field or content type. */
   name: string;
 }
 

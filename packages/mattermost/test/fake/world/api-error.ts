@@ -1,4 +1,4 @@
-// A refusal in Mattermost's own shape, and those that many endpoints share.
+// Errors in the format of Mattermost, and those shared by many endpoints.
 
 export class ApiError extends Error {
   readonly status: number;

@@ -1,4 +1,4 @@
-// What the fake stores: the records of the API, in the names of the wire.
+// The records the fake stores, with the field names of the API.
 
 export interface Team {
   id: string;
@@ -145,7 +145,7 @@ export interface Preference {
   value: string;
 }
 
-/** How one user stands to one thread. */
+/** Membership of a user in a thread. */
 export interface ThreadMembership {
   following: boolean;
   last_viewed_at: number;

@@ -1,4 +1,4 @@
-// Posts and lists of posts as they go over the wire, which differs by version.
+// JSON of posts and post lists, depending on the version.
 import type { Post } from './model.ts';
 import type { World } from './world.ts';
 
@@ -11,7 +11,7 @@ export function postJson(world: World, post: Post, { pendingPostId = '' } = {}):
     ...post,
     // a deleted post is a tombstone
     ...(deleted ? { message: '', props: {}, file_ids: [] } : {}),
-    // 10.4.0 and before leave an empty list out
+    // up to 10.4.0 an empty list is omitted
     ...(!world.atLeast(10, 5) && files.length === 0 ? { file_ids: undefined } : {}),
     pending_post_id: pendingPostId,
     remote_id: world.atLeast(7) ? '' : undefined,
@@ -28,9 +28,9 @@ export function postJson(world: World, post: Post, { pendingPostId = '' } = {}):
 }
 
 export interface PostListParts {
-  /** What was asked for, in the order of the answer. */
+  /** The requested posts in order. */
   order: Post[];
-  /** What comes along without having been asked for: the threads of the posts. */
+  /** Additional posts: the threads of the requested ones. */
   along?: Post[];
   next?: string;
   previous?: string;

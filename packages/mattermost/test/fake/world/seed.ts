@@ -1,4 +1,4 @@
-// The world as it is when a test starts, as data; every part can be replaced.
+// The initial state of a test as data; every part can be replaced.
 import type { ChannelType, UserStatus } from './model.ts';
 
 export interface SeedUser {
@@ -6,7 +6,7 @@ export interface SeedUser {
   firstName?: string;
   lastName?: string;
   nickname?: string;
-  /** `<username>token000…` unless told. */
+  /** Default `<username>token000…`. */
   token?: string;
   admin?: boolean;
   bot?: boolean;
@@ -32,25 +32,25 @@ export interface SeedChannel {
 }
 
 export interface SeedPost {
-  /** What a test calls it. */
+  /** Name of the post in tests. */
   key?: string;
-  /** A channel's name, or the users of a conversation as in `alice,bob`. */
+  /** Name of the channel, or the users of a direct or group channel, e.g. `alice,bob`. */
   channel: string;
   user: string;
   message: string;
-  /** Key of the post it answers. */
+  /** Key of the post it replies to. */
   root?: string;
   type?: string;
   props?: Record<string, unknown>;
-  /** Names to contents. */
+  /** Contents by file name. */
   files?: Record<string, string | Buffer>;
   editedTo?: string;
   pinned?: boolean;
   deleted?: boolean;
-  /** Emoji names to the users that chose them. */
+  /** Users by emoji name. */
   reactions?: Record<string, string[]>;
   savedBy?: string[];
-  /** Who has read the channel up to here. */
+  /** Users who have read the channel up to this post. */
   viewedBy?: string[];
 }
 
@@ -58,7 +58,7 @@ export interface Seed {
   users: SeedUser[];
   teams: SeedTeam[];
   channels: SeedChannel[];
-  /** Direct (two) and group (three to eight) conversations. */
+  /** Users of direct (two) and group (three to eight) channels. */
   conversations: string[][];
   posts: SeedPost[];
 }

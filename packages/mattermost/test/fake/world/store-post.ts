@@ -1,4 +1,4 @@
-// A new post into the timeline: counters, threads and the event that tells of it.
+// Stores a new post: timeline, counters, threads and the event.
 import type { Channel, Post, User } from './model.ts';
 import { postJson } from './post-json.ts';
 import { countNewPost, countReply, markViewed, mentionedBy } from './unread.ts';
@@ -14,7 +14,7 @@ export interface NewPost {
   pendingPostId?: string;
 }
 
-/** Stores what has been checked already. */
+/** Stores a post that was already validated. */
 export function storePost(world: World, channel: Channel, given: NewPost): Post {
   const now = world.now();
   const post: Post = {
@@ -36,7 +36,7 @@ export function storePost(world: World, channel: Channel, given: NewPost): Post 
   };
   for (const id of given.fileIds ?? []) {
     const file = world.files.get(id)?.info;
-    // a file goes into one post, of the user who sent it; others are left out without a word
+    // a file can be in one post of its uploader; other files are dropped silently
     if (!file || file.post_id || file.user_id !== given.user.id) continue;
     file.post_id = post.id;
     post.file_ids.push(id);
@@ -54,7 +54,7 @@ export function storePost(world: World, channel: Channel, given: NewPost): Post 
     if (root) root.update_at = now;
     countReply(world, post, mentioned);
   }
-  // posts of bots and webhooks, and replies where threads are collapsed, leave the read marker where it is
+  // posts of bots and webhooks, and replies with collapsed threads, do not move the read marker
   const isAside = given.user.is_bot || 'from_webhook' in post.props || 'from_bot' in post.props;
   const isCollapsed = post.root_id !== '' && world.options.collapsedThreads;
   if (!post.type && !isAside && !isCollapsed) markViewed(world, channel, given.user.id);
@@ -72,7 +72,7 @@ function publishPosted(
     channel_name: channel.name,
     channel_type: channel.type,
     ...(mentioned.length > 0 ? { mentions: JSON.stringify(mentioned) } : {}),
-    // the post is JSON inside JSON
+    // the post is a JSON string
     post: JSON.stringify(postJson(world, post, { pendingPostId: given.pendingPostId ?? '' })),
     sender_name: post.type ? 'System' : `@${given.user.username}`,
     set_online: true,

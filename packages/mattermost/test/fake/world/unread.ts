@@ -1,8 +1,8 @@
-// Who has read what: counters of channels and of threads.
+// Unread counters of channels and threads.
 import type { Channel, Post, ThreadMembership } from './model.ts';
 import type { World } from './world.ts';
 
-/** All that is in the channel is read now; says up to when. */
+/** Marks the channel as read and returns the time. */
 export function markViewed(world: World, channel: Channel, userId: string): number | undefined {
   const member = world.member(channel.id, userId);
   if (!member) return undefined;
@@ -15,7 +15,7 @@ export function markViewed(world: World, channel: Channel, userId: string): numb
   return member.last_viewed_at;
 }
 
-/** The members a new post is for by name; in a conversation of two, the other one. */
+/** Members mentioned in a new post; in a direct channel the other user. */
 export function mentionedBy(world: World, channel: Channel, post: Post): string[] {
   const names = new Set(post.message.toLowerCase().match(/@[a-z0-9._-]*[a-z0-9_-]/g) ?? []);
   const everybody = ['@channel', '@all', '@here'].some((name) => names.has(name));
@@ -27,7 +27,7 @@ export function mentionedBy(world: World, channel: Channel, post: Post): string[
     .map(({ id }) => id);
 }
 
-/** Joining and leaving is in the timeline but in no counter. */
+/** Join and leave posts are in the timeline but not counted. */
 function counts(post: Post): boolean {
   return !/^system_(join|leave|add|remove)/.test(post.type);
 }
@@ -65,7 +65,7 @@ export function follow(world: World, rootId: string, userId: string): ThreadMemb
   return membership;
 }
 
-/** A reply makes its author, the author of the root and whoever it names followers of the thread. */
+/** A reply makes its author, the author of the root and mentioned users follow the thread. */
 export function countReply(world: World, reply: Post, mentioned: string[]): void {
   const root = world.posts.get(reply.root_id);
   if (!root) return;

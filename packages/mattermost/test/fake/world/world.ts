@@ -1,4 +1,4 @@
-// Everything the fake server knows, and who may see what of it.
+// The state of the fake server and its permission checks.
 import { createHash } from 'node:crypto';
 import { forbidden, notFound } from './api-error.ts';
 import type {
@@ -21,12 +21,12 @@ export interface WorldOptions {
   publicLinks: boolean;
   licensed: boolean;
   collapsedThreads: boolean;
-  /** The database finds at most 100 posts and knows no second page; a search engine pages. */
+  /** A database search returns one page of at most 100 posts; a search engine has pages. */
   searchEngine: 'database' | 'elasticsearch';
   maxFileSize: number;
 }
 
-/** Who hears an event, as it stands on the wire. */
+/** Recipients of an event, as on the wire. */
 export interface Broadcast {
   omit_users: Record<string, true> | null;
   user_id: string;
@@ -41,7 +41,7 @@ export class World {
   readonly teams = new Map<string, Team>();
   readonly users = new Map<string, User>();
   readonly statuses = new Map<string, UserStatus>();
-  /** Session and personal access tokens, to user ids. */
+  /** User ids by session or personal access token. */
   readonly tokens = new Map<string, string>();
   readonly teamMembers: TeamMember[] = [];
   readonly channels = new Map<string, Channel>();
@@ -58,9 +58,9 @@ export class World {
   readonly bookmarks = new Map<string, Bookmark>();
   readonly preferences: Preference[] = [];
   readonly pendingPosts = new Map<string, { postId: string; until: number }>();
-  /** By channel: the latest change in the last answer to `since`, cached until the channel changes. */
+  /** By channel: the latest change in the last response to `since`, cached until the channel changes. */
   readonly lastPostTimes = new Map<string, number>();
-  /** Set by the WebSocket; nobody listens while the world is seeded. */
+  /** Set by the WebSocket; no events are sent while the world is seeded. */
   publish: Publish = () => {};
   #ids = 0;
   #clock = 0;
@@ -71,14 +71,14 @@ export class World {
     this.options = options;
   }
 
-  /** Milliseconds, never the same twice, so that an order by time is an order. */
+  /** The current time, different in every call, so that times define an order. */
   now(): number {
     if (this.#isStill) return this.#clock;
     this.#clock = this.#past ? this.#clock + 1 : Math.max(Date.now(), this.#clock + 1);
     return this.#clock;
   }
 
-  /** What `build` makes happened up to `span` milliseconds ago, one millisecond after the other. */
+  /** Runs `build` with a clock that starts `span` milliseconds ago and advances one millisecond per call. */
   inThePast<Made>(span: number, build: () => Made): Made {
     this.#clock = Date.now() - span;
     this.#past = true;
@@ -87,7 +87,7 @@ export class World {
     return made;
   }
 
-  /** All that `build` makes happens in the same millisecond. */
+  /** Runs `build` with a stopped clock. */
   atOnce<Made>(build: () => Made): Made {
     this.now();
     this.#isStill = true;
@@ -96,7 +96,7 @@ export class World {
     return made;
   }
 
-  /** A new process: pending posts and caches are forgotten. */
+  /** Simulates a restart: forgets pending posts and caches. */
   restart(): void {
     this.pendingPosts.clear();
     this.lastPostTimes.clear();
@@ -111,7 +111,7 @@ export class World {
     return id;
   }
 
-  /** Whether the server is at least this version, as in `atLeast(9, 5)`. */
+  /** Whether the version is at least e.g. `atLeast(9, 5)`. */
   atLeast(major: number, minor = 0): boolean {
     const [ownMajor = 0, ownMinor = 0] = this.options.version.split('.').map(Number);
     return ownMajor > major || (ownMajor === major && ownMinor >= minor);
@@ -139,7 +139,7 @@ export class World {
     throw notFound('app.channel.get.existing.app_error', 'Unable to find the existing channel.');
   }
 
-  /** A post that is not deleted. */
+  /** Finds a post that is not deleted. */
   post(id: string): Post {
     const post = this.posts.get(id);
     if (post && post.delete_at === 0) return post;
@@ -160,12 +160,12 @@ export class World {
     return [...(this.members.get(channelId)?.values() ?? [])];
   }
 
-  /** Members read posts; from version 10 so does everybody of the team where the channel is public. */
+  /** Members can read posts; from version 10 the whole team can read public channels. */
   mayRead(user: User, channel: Channel): boolean {
     return (this.atLeast(10) && this.mayFind(user, channel)) || this.isAdmin(user) || this.isIn(user, channel);
   }
 
-  /** Public channels are shown to their whole team. */
+  /** Public channels are visible to their whole team. */
   mayFind(user: User, channel: Channel): boolean {
     if (this.isAdmin(user) || this.isIn(user, channel)) return true;
     return channel.type === 'O' && this.teamMember(channel.team_id, user.id) !== undefined;
@@ -181,7 +181,7 @@ export class World {
     return channel;
   }
 
-  /** Before version 8 a channel that does not exist is refused like one that may not be read. */
+  /** Before version 8 an unknown channel gives 403, like a hidden one. */
   readable(user: User, channelId: string): Channel {
     if (!this.atLeast(8) && !this.channels.has(channelId)) throw forbidden('read_channel');
     const channel = this.channel(channelId);
@@ -189,7 +189,7 @@ export class World {
     return channel;
   }
 
-  /** For what even a public channel shows to its members only. */
+  /** For data that even a public channel shows only to members. */
   joined(user: User, channelId: string): Channel {
     const channel = this.channel(channelId);
     if (!this.isAdmin(user) && !this.member(channelId, user.id)) throw forbidden('read_channel');
@@ -202,7 +202,7 @@ export class World {
     return team;
   }
 
-  /** One acts for oneself; an administrator for everybody. */
+  /** Users may act for themselves, administrators for everyone. */
   self(user: User, userId: string): User {
     if (userId !== user.id && !this.isAdmin(user)) throw forbidden('edit_other_users');
     return this.user(userId);

@@ -1,4 +1,4 @@
-// One Mattermost account that calls: its token, and what it has looked up. Tools get a context per call from it.
+// One Mattermost account: its token, cached names and access policy. Creates the context of each tool call.
 
 import { MattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
@@ -14,31 +14,31 @@ export interface ToolContext {
   api: MattermostApi;
   names: Names;
   policy: Policy;
-  /** The team that was named, else the default one. */
-  team(given: string | undefined): Promise<string>;
-  /** Tells the client how far a long call is. */
+  /** Returns `teamId`, or the id of the default team. */
+  team(teamId: string | undefined): Promise<string>;
+  /** Reports the progress of a long call to the client. */
   progress(done: number, total: number): void;
 }
 
-interface CallerOptions {
+interface AccountOptions {
   config: MattermostConfig;
   pool: HttpPool;
   token: string;
   log: Log;
   /** Aborted when the server closes. */
   signal: AbortSignal;
-  /** Mattermost refused the token. */
-  onRefused?: () => void;
+  /** Called when Mattermost rejects the token. */
+  onTokenRejected?: () => void;
 }
 
-export class Caller {
-  readonly #options: CallerOptions;
+export class Account {
+  readonly #options: AccountOptions;
   readonly names: Names;
   readonly policy: Policy;
 
-  constructor(options: CallerOptions) {
+  constructor(options: AccountOptions) {
     this.#options = options;
-    // what is looked up here serves several calls, so it does not end with the first of them
+    // lookups are shared by several calls, so they do not use the signal of one call
     const api = new MattermostApi(options);
     this.names = new Names(api);
     this.policy = new Policy({ config: options.config, names: this.names, api });
@@ -48,14 +48,14 @@ export class Caller {
     const { names, policy } = this;
     const { config } = this.#options;
     const api = new MattermostApi({ ...this.#options, signal });
-    return { config, api, names, policy, progress, team: (given) => this.#team(given) };
+    return { config, api, names, policy, progress, team: (teamId) => this.#team(teamId) };
   }
 
-  async #team(given: string | undefined): Promise<string> {
+  async #team(teamId: string | undefined): Promise<string> {
     const { defaultTeam } = this.#options.config;
-    if (given !== undefined) return given;
+    if (teamId !== undefined) return teamId;
     if (defaultTeam === undefined) {
-      const text = 'team_id is missing: take one from list_teams (or have MATTERMOST_DEFAULT_TEAM set on this server).';
+      const text = 'team_id is missing: use one from list_teams, or set MATTERMOST_DEFAULT_TEAM on this server.';
       throw new MattermostError('ARGUMENTS_INVALID', text);
     }
     return isId(defaultTeam) ? defaultTeam : (await this.names.teamByName(defaultTeam)).id;

@@ -1,4 +1,4 @@
-// Agents for conversations, with the tools of Mattermost in this process. Pocket Agent is loaded with the first one.
+// Creates agents for conversations, with the Mattermost tools in this process. Loads pocket-agent on first use.
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
 import { narrower, type Profile } from '../base/access.ts';
@@ -8,20 +8,20 @@ import type { MattermostConfig } from '../config/config.ts';
 import { createMattermostServer, type MattermostServer } from '../server/server.ts';
 import type { BotOptions, ConversationInfo } from './bot.ts';
 
-export class AgentMaker {
-  readonly #make: BotOptions['agent'];
+export class AgentFactory {
+  readonly #createAgent: BotOptions['agent'];
   readonly #tools: MattermostTools | undefined;
 
   constructor({ agent, config, profile = 'reader' }: BotOptions, log: Log) {
-    this.#make = agent;
+    this.#createAgent = agent;
     this.#tools = profile === 'none' ? undefined : new MattermostTools({ config, profile, log });
   }
 
-  async make(conversation: ConversationInfo): Promise<PocketAgent<unknown>> {
-    const made = await this.#make(conversation);
-    if ('run' in made) return made;
+  async create(conversation: ConversationInfo): Promise<PocketAgent<unknown>> {
+    const created = await this.#createAgent(conversation);
+    if ('run' in created) return created;
     const { PocketAgent } = await loadPocketAgent();
-    return new PocketAgent(this.#tools ? await this.#tools.addTo(made) : made);
+    return new PocketAgent(this.#tools ? await this.#tools.addTo(created) : created);
   }
 
   close(): void {
@@ -36,7 +36,7 @@ export class MattermostTools {
     this.#server = createMattermostServer({ ...config, profile: narrower(profile, config.profile) }, { log });
   }
 
-  /** The same options with one more MCP server, called mattermost. */
+  /** Adds an MCP server named mattermost to the options. */
   async addTo(options: PocketAgentOptions): Promise<PocketAgentOptions> {
     const server = await this.#server.factory({ era: 'legacy' });
     const mattermost = { server: server as McpServer };

@@ -1,31 +1,31 @@
-// Changes an answer except where it is certainly code: fenced blocks, and code spans in paragraphs where the server and
-// the web client are sure to find the same ones.
+// Maps the text of an answer outside code: outside fenced blocks, and outside code spans in paragraphs where the server and
+// the web client find the same spans.
 import { NO_FENCE, possibleFencesAfter } from './fences.ts';
 
-/** Within a line, without backticks inside, and not part of an address: readers agree on these. */
+/** A code span that all parsers recognize: within a line, without inner backticks, not part of a URL. */
 const PLAIN_SPAN = /(?<=^\(?|\s\(?)(`{1,2})[^`]+\1(?!`)/g;
 const BULLET = /^\s*[*+-]\s/;
-/** Closed before any code, so that no reader sees a span begin inside. */
+/** Complete emphasis without code, in which no parser sees the start of a span. */
 const EMPHASIS = /(\*\*|\*|__|_|~~)(?=\S)[^*_~`<\\[\]$]*\1/g;
-/** What may contain a backtick for some readers: escapes, tags, links, emphasis, formulas. */
+/** Syntax that may contain a backtick for some parsers: escapes, tags, links, emphasis, formulas. */
 const AMBIGUOUS = /[\\<[\]*_~$`]/;
 const TABLE_RULE = /^[\s|:-]*-[\s|:-]*$/;
 
 interface Changes {
-  /** For text, and for what may or may not be code. */
+  /** For text, and for parts that may be code. */
   prose(part: string): string;
-  /** For a line of a code block; unchanged by default. */
+  /** For a line of a code block. Default: unchanged. */
   block?(line: string): string;
 }
 
-/** All line ends become `\n`. */
-export function mapText(text: string, { prose, block = (line) => line }: Changes): string {
+/** Normalizes line ends to `\n`. */
+export function mapProse(text: string, { prose, block = (line) => line }: Changes): string {
   const lines = linesOf(text);
   // a tag can span paragraphs
-  const hasTags = lines.some(({ line, kind }) => kind !== 'block' && proseOf(line).includes('<'));
+  const hasTags = lines.some(({ line, kind }) => kind !== 'block' && withoutSpans(line).includes('<'));
   const aroundSpans = (line: string) =>
-    partsOf(line)
-      .map((part, place) => (place % 2 ? part : prose(part)))
+    splitAtSpans(line)
+      .map((part, index) => (index % 2 ? part : prose(part)))
       .join('');
   return paragraphsOf(lines)
     .flatMap((paragraph) => {
@@ -39,7 +39,7 @@ export function mapText(text: string, { prose, block = (line) => line }: Changes
 
 interface Line {
   line: string;
-  /** unclear: a block of code may or may not be open. */
+  /** `unclear` if a code block may be open. */
   kind: 'block' | 'prose' | 'unclear';
 }
 
@@ -52,33 +52,33 @@ function linesOf(text: string): Line[] {
   });
 }
 
-/** Lines of code and of text are apart; text ends at an empty line. */
+/** Groups lines into code blocks and paragraphs, which end at an empty line. */
 function paragraphsOf(lines: readonly Line[]): Line[][] {
   const paragraphs: Line[][] = [];
   let last: Line | undefined;
   for (const next of lines) {
     const isBlock = next.kind === 'block';
-    const goesOn = last && isBlock === (last.kind === 'block') && (isBlock || last.line.trim() !== '');
-    if (goesOn) paragraphs.at(-1)?.push(next);
+    const continues = last && isBlock === (last.kind === 'block') && (isBlock || last.line.trim() !== '');
+    if (continues) paragraphs.at(-1)?.push(next);
     else paragraphs.push([next]);
     last = next;
   }
   return paragraphs;
 }
 
-/** Whether every reader finds the same code spans in these lines: those of `partsOf`. */
+/** Whether all parsers find the same code spans in these lines: those of `splitAtSpans`. */
 function hasPlainSpans(paragraph: readonly string[]): boolean {
   const isTable = paragraph.some((line) => TABLE_RULE.test(line));
-  return !isTable && paragraph.every((line) => !AMBIGUOUS.test(proseOf(line).replace(EMPHASIS, '')));
+  return !isTable && paragraph.every((line) => !AMBIGUOUS.test(withoutSpans(line).replace(EMPHASIS, '')));
 }
 
-/** A line without code spans. */
-function proseOf(line: string): string {
+/** Removes the bullet and code spans of a line. */
+function withoutSpans(line: string): string {
   return line.replace(BULLET, '').replace(PLAIN_SPAN, '');
 }
 
-/** A line with its code spans at the odd places. */
-function partsOf(line: string): string[] {
+/** Splits a line; odd elements are code spans. */
+function splitAtSpans(line: string): string[] {
   const parts: string[] = [];
   let position = 0;
   for (const { index, 0: span } of line.matchAll(PLAIN_SPAN)) {

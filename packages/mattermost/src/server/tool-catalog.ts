@@ -1,12 +1,12 @@
-// The tools as a profile is shown them, described once: the newer era makes a server for every request.
+// The tools available to a profile, described once, because the 2026 protocol creates a server per request.
 import type { ListToolsResult, McpRequestContext } from '@modelcontextprotocol/server';
 import { allows, type Profile } from '../base/access.ts';
 import { allTools } from '../tools/all.ts';
 import type { Tool } from '../tools/base/tool.ts';
 
-export interface OfferedTool {
+export interface CatalogTool {
   tool: Tool;
-  /** What is outside of the profile is not shown, yet who calls it is told why it cannot be. */
+  /** A tool outside the profile is not listed; calling it explains why it is refused. */
   isAllowed: boolean;
   described: Pick<Tool, 'title' | 'description' | 'annotations' | 'outputSchema'> & {
     inputSchema: ReturnType<Tool['inputSchema']>;
@@ -14,36 +14,36 @@ export interface OfferedTool {
   };
 }
 
-export interface OfferedTools {
-  byName: ReadonlyMap<string, OfferedTool>;
+export interface ToolCatalog {
+  byName: ReadonlyMap<string, CatalogTool>;
   listed: ListToolsResult['tools'];
 }
 
 const JSON_SCHEMA = { target: 'draft-2020-12' } as const;
 
-export function offerTools(hasDefaultTeam: boolean): (profile: Profile) => OfferedTools {
-  const known = new Map<Profile, OfferedTools>();
+export function createToolCatalogs(hasDefaultTeam: boolean): (profile: Profile) => ToolCatalog {
+  const catalogs = new Map<Profile, ToolCatalog>();
   return (profile) => {
-    const offered = known.get(profile) ?? offeredTo(profile, hasDefaultTeam);
-    known.set(profile, offered);
-    return offered;
+    const catalog = catalogs.get(profile) ?? createCatalog(profile, hasDefaultTeam);
+    catalogs.set(profile, catalog);
+    return catalog;
   };
 }
 
-function offeredTo(profile: Profile, hasDefaultTeam: boolean): OfferedTools {
-  const offered = allTools.map((tool): OfferedTool => {
+function createCatalog(profile: Profile, hasDefaultTeam: boolean): ToolCatalog {
+  const tools = allTools.map((tool): CatalogTool => {
     const { title, description, annotations, outputSchema, meta } = tool;
     const inputSchema = tool.inputSchema(hasDefaultTeam);
     const described = { title, description, annotations, inputSchema, outputSchema, _meta: { ...meta } };
     return { tool, isAllowed: allows(profile, tool.capability), described };
   });
   return {
-    byName: new Map(offered.map((one) => [one.tool.name, one])),
-    listed: offered.filter(({ isAllowed, tool }) => isAllowed && tool.isListed).map(listedAs),
+    byName: new Map(tools.map((one) => [one.tool.name, one])),
+    listed: tools.filter(({ isAllowed, tool }) => isAllowed && tool.isListed).map(toListedTool),
   };
 }
 
-function listedAs({ tool: { name }, described }: OfferedTool): ListToolsResult['tools'][number] {
+function toListedTool({ tool: { name }, described }: CatalogTool): ListToolsResult['tools'][number] {
   return {
     ...described,
     name,
@@ -52,8 +52,11 @@ function listedAs({ tool: { name }, described }: OfferedTool): ListToolsResult['
   };
 }
 
-/** Those that a server needs. A request of the newer era over HTTP names its tool in a header, checked before this. */
-export function neededTools({ byName }: OfferedTools, { era, requestInfo }: McpRequestContext): Iterable<OfferedTool> {
+/** The tools a server must register. A 2026 request over HTTP names its tool in a header that was checked before. */
+export function toolsForRequest(
+  { byName }: ToolCatalog,
+  { era, requestInfo }: McpRequestContext,
+): Iterable<CatalogTool> {
   if (era !== 'modern' || !requestInfo) return byName.values();
   if (requestInfo.headers.get('mcp-method') !== 'tools/call') return [];
   const named = byName.get(requestInfo.headers.get('mcp-name') ?? '');
