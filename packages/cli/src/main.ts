@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The command `pocket-agent`: finds which command was meant and loads that one only; errors become one line and a code.
+// The entry point of the command `pocket-agent`: loads only the command that was given.
+import { requireNode } from '@pocket-agent/kit/require-node';
 import type { Interrupts } from './command-line/interrupts.ts';
 
 interface Command {
@@ -38,7 +39,7 @@ async function main(args: readonly string[]): Promise<void> {
   await endProcess(() => interrupts.exitCode ?? code);
 }
 
-/** Before anything is loaded that would guard the process; whoever should read it may be gone. */
+/** Runs before `guardProcess`, so it handles a closed output pipe itself. */
 function print(text: string): void {
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 141 : 1));
   process.stdout.write(text);
@@ -54,8 +55,5 @@ async function run(name: string, args: readonly string[], interrupts: Interrupts
   }
 }
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`pocket-agent needs Node 22.18 or newer; this is ${process.version}.\n`);
-  process.exitCode = 2;
-} else await main(process.argv.slice(2));
+requireNode('pocket-agent');
+await main(process.argv.slice(2));

@@ -1,5 +1,4 @@
-// The one error class of the library. Programs branch on `code`; people read `message`, which names the way out.
-import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+// PocketError, the one error class. Programs branch on `code`; people read `message`, which says what to do.
 import { redactErrorText, redactSecrets } from './redaction.ts';
 
 export type PocketErrorCode =
@@ -32,10 +31,10 @@ export type PocketErrorCode =
 export class PocketError extends Error {
   override readonly name = 'PocketError';
   readonly code: PocketErrorCode;
-  /** What a program may want beside the text, for example the partial answer of `ANSWER_CUT_OFF`. */
+  /** Data for programs, for example the partial answer of `ANSWER_CUT_OFF`. */
   readonly details: Readonly<Record<string, unknown>>;
 
-  /** Secrets in `message` are redacted: it may repeat what a provider or a server said. */
+  /** Secrets in `message` are redacted: it may quote a provider or a server. */
   constructor(
     code: PocketErrorCode,
     message: string,
@@ -47,59 +46,65 @@ export class PocketError extends Error {
   }
 }
 
-/** Also true for an error made by another copy of this package in the same process. */
+/** Also true for errors of another copy of this package in the same process. */
 export function isPocketError(error: unknown, code?: PocketErrorCode): error is PocketError {
   if (!(error instanceof Error) || error.name !== 'PocketError' || !('code' in error)) return false;
   return code === undefined || error.code === code;
 }
 
-/** The text of anything thrown, with the causes that explain it ("fetch failed: connect ECONNREFUSED …"), secrets redacted. */
+/** The message of any thrown value with its root cause ("fetch failed: connect ECONNREFUSED …"), secrets redacted. */
 export function errorText(error: unknown): string {
   return redactErrorText(fullText(error));
 }
 
 function fullText(error: unknown): string {
   if (!(error instanceof Error)) return plainText(error);
-  if (isPocketError(error)) return error.message; // ours say what is behind them
+  if (isPocketError(error)) return error.message; // already includes its cause
   const cause = error.cause instanceof Error ? rootMessage(error.cause) : '';
   const text = cause && !error.message.includes(cause) ? `${error.message}: ${cause}` : error.message;
   return text.trim() === '' ? `${error.name} without a message` : text;
 }
 
-/** What a schema finds wrong with a value, and where. */
-export function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {
-  const inWords = ({ path = [], message }: StandardSchemaV1.Issue) => {
+/** One finding of a Standard Schema validator. */
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** The findings of a schema validator as text: `port: must be a number; host: …`. */
+export function schemaIssuesText(issues: readonly SchemaIssue[]): string {
+  const issueText = ({ path = [], message }: SchemaIssue) => {
     const place = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');
     return place ? `${place}: ${message}` : message;
   };
-  return issues.map(inWords).join('; ');
+  return issues.map(issueText).join('; ');
 }
 
-/** Also of what cannot be made a text, such as an object without a prototype. */
+/** Never throws, even for values that cannot be converted to a string, such as an object without a prototype. */
 function plainText(value: unknown): string {
   try {
     return String(value);
   } catch {
-    return 'something was thrown that has no text';
+    return 'a thrown value that cannot be shown as text';
   }
 }
 
-/** What is shorter stands in ordinary words, and taking it out would garble them. */
-const SHORTEST_SECRET = 6;
+/** Shorter credentials may be part of ordinary words, so they are not redacted. */
+const MIN_SECRET_LENGTH = 6;
 
 /**
- * ` It says: …`, when a server that refused `credential` has explained itself, in its body or its challenge; without
- * the credential, if that has at least `SHORTEST_SECRET` characters.
+ * The `error_description` that a server gave for refusing `credential`, as ` It says: ….`, or an empty string.
+ * The credential itself is redacted.
  */
 export function refusalReason(answer: string | null, credential: string): string {
   const [, said = ''] = /error_description"?\s*[:=]\s*"((?:[^"\\]|\\.)*)"/.exec(answer ?? '') ?? [];
   const secret = credential.split(' ').at(-1) ?? '';
-  const redacted = redactSecrets(secret.length < SHORTEST_SECRET ? said : said.replaceAll(secret, '[redacted]'));
-  const harmless = redacted.replace(/\s+/g, ' ').trim().slice(0, 200);
-  return harmless && ` It says: ${harmless.replace(/\.$/, '')}.`;
+  const redacted = redactSecrets(secret.length < MIN_SECRET_LENGTH ? said : said.replaceAll(secret, '[redacted]'));
+  const shown = redacted.replace(/\s+/g, ' ').trim().slice(0, 200);
+  return shown && ` It says: ${shown.replace(/\.$/, '')}.`;
 }
 
-/** Errors of these codes have a text that this library wrote, about the caller's own request. */
+/** Messages of these codes are written by this library and only concern the caller's own request. */
 const publicCodes: readonly PocketErrorCode[] = [
   'ANSWER_CUT_OFF',
   'ANSWER_FILTERED',
@@ -115,20 +120,20 @@ const publicCodes: readonly PocketErrorCode[] = [
   'ACCESS_DENIED',
 ];
 
-/** Whether remote callers may read the text of an error. If not, log it: they get a neutral text. */
-export function isPublic(error: unknown): error is PocketError {
+/** True if remote callers may read the message. If not, log the error; callers get `publicErrorText`. */
+export function isPublicError(error: unknown): error is PocketError {
   return isPocketError(error) && publicCodes.includes(error.code);
 }
 
-/** What remote callers read of an error. The text of others may repeat what a provider or an inner service said. */
-export function textForOthers(error: unknown, what = 'The agent'): string {
-  if (isPublic(error)) return error.message;
+/** The message for remote callers. Messages that may quote a provider or an internal service are replaced. */
+export function publicErrorText(error: unknown, what = 'The agent'): string {
+  if (isPublicError(error)) return error.message;
   return `${what} failed${isPocketError(error) ? ` (${error.code})` : ''}; its log says why.`;
 }
 
 function rootMessage(error: Error): string {
   if (error.cause instanceof Error) return rootMessage(error.cause);
-  // Node gives an AggregateError without a text when several addresses refuse a connection.
+  // Node throws an AggregateError without a message when several addresses refuse a connection.
   if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ');
   return error.message;
 }

@@ -1,4 +1,4 @@
-// The helpers that every package needs. Files of users are in `@pocket-agent/kit/private-files`, which loads more of Node.
+// Helpers that every package uses. `/private-files` and `/require-node` are separate: one loads more of Node, one nothing.
 export {
   abortable,
   abortableAfter,
@@ -13,45 +13,44 @@ export {
 export {
   errorText,
   isPocketError,
-  isPublic,
-  issuesText,
+  isPublicError,
   PocketError,
   type PocketErrorCode,
+  publicErrorText,
   refusalReason,
-  textForOthers,
+  type SchemaIssue,
+  schemaIssuesText,
 } from './errors.ts';
-export { oldestOfLargest } from './fair-share.ts';
-export { compileCacheEnv, fileSystem, sha256, versionIn } from './late-node.ts';
+export { fairEvictionKey } from './fair-eviction.ts';
+export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, stderrLogger } from './logger.ts';
 export { Numbered } from './numbered.ts';
 export {
-  aFunction,
-  aText,
-  can,
+  booleanRule,
   checkValue,
-  count,
-  faultOf,
-  givenIn,
-  givenKeys,
-  type Hint,
-  isCount,
-  isObject,
-  isText,
+  hasMethods,
+  isIntegerOrInfinity,
+  isString,
   listOf,
+  nullable,
+  nullableBoolean,
+  nullableFunction,
+  nullableString,
+  type OptionHint,
+  type OptionRule,
+  type OptionRules,
   OptionSet,
   oneOf,
-  orNull,
-  positive,
-  type Rule,
-  type Rules,
-  secretTexts,
-  text,
-  texts,
-  textsByName,
-  trueOrFalse,
-  yesOrNo,
+  positiveInteger,
+  positiveNumber,
+  secretStringList,
+  secretStringMap,
+  stringList,
+  stringRule,
+  valueError,
 } from './options.ts';
-export { bounded, PrintableStream, printable, printableJson, printableText } from './printable.ts';
+export { PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
+export { definedKeys, isRecord, withoutUndefined } from './records.ts';
 export { redactError, redactErrorText, redactSecrets } from './redaction.ts';
-export { copyOf, snapshot } from './snapshot.ts';
-export { addressInstead, closest, didYouMean, whatThereIs } from './suggest.ts';
+export { deepCopy, snapshot } from './snapshot.ts';
+export { closest, describeAvailable, didYouMean, httpUrlHint } from './suggest.ts';

@@ -1,4 +1,4 @@
-// Where the library writes: never stdout, because a server on stdio speaks its protocol there.
+// The logger. It writes to stderr: on stdio, a server's stdout carries its protocol.
 import { printableJson, printableText } from './printable.ts';
 import { redactSecrets } from './redaction.ts';
 
@@ -16,23 +16,23 @@ function isLevel(value: string | undefined): value is Level {
   return levels.some((level) => level === value);
 }
 
-/** Lines on stderr from `level` up; the default level is `POCKET_AGENT_LOG_LEVEL`, else `warn`. */
+/** Logs to stderr from `level` up; the default level is `POCKET_AGENT_LOG_LEVEL`, else `warn`. */
 export function stderrLogger(level?: Level): Logger {
   const fromEnvironment = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
   const chosen = level ?? (isLevel(fromEnvironment) ? fromEnvironment : 'warn');
-  made[chosen] ??= Object.freeze(loggerFrom(chosen));
-  return made[chosen];
+  loggers[chosen] ??= Object.freeze(loggerFrom(chosen));
+  return loggers[chosen];
 }
 
-/** One for each level is enough for all agents. */
-const made: Partial<Record<Level, Logger>> = {};
+/** All agents share one logger per level. */
+const loggers: Partial<Record<Level, Logger>> = {};
 
 function loggerFrom(level: Level): Logger {
   const threshold = levels.indexOf(level);
   const writer = (name: Level) => (message: string, fields?: Record<string, unknown>) => {
     if (levels.indexOf(name) < threshold) return;
     const extra = fields && Object.keys(fields).length > 0 ? ` ${printableJson(fields)}` : '';
-    // indented, so that a message cannot pass for several
+    // continuation lines are indented, so that a message cannot fake a second one
     const text = printableText(redactSecrets(message + extra)).replaceAll('\n', '\n  ');
     process.stderr.write(`[pocket-agent] ${name}: ${text}\n`);
   };

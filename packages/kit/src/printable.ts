@@ -1,34 +1,34 @@
-// Text from servers and models made harmless for a terminal: nothing in it moves the cursor or hides what follows.
+// Makes text from servers and models safe to print: it cannot move the cursor or hide what follows.
 
 /**
- * Control characters, and those that are not seen or turn the direction of writing. Blank letters and symbols count as
- * unseen: with them a server could fill a line and make up a prompt of ours on the next one.
+ * Control characters, invisible characters and those that change the writing direction. Blank letters and symbols are
+ * included: with them a server could fill a line and fake one of our prompts on the next one.
  */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115f\u1160\u2800\u3164\uffa0]/gu;
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115f\u1160\u2800\u3164\uffa0]/gu;
 
-/** The same, but for line breaks, tabs, and the joiners inside of emoji and of words. */
-const unseenInText =
+/** The same, except line breaks, tabs, and joiners inside emoji and words. */
+const invisibleInText =
   /[\n\t]|(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})|(?<=\p{L}\p{M}*)(?:\u200c|\u200d)(?=\p{L})|([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}])/gu;
 
-/** The end of a text that cannot be judged before more of it is there: half a character, or a joiner of two. */
+/** The end of a piece that depends on the next one: half a surrogate pair, or a joiner. */
 const undecided = /(?:(?:\u200c|\u200d|\r)[\ud800-\udbff]?|[\ud800-\udbff])$/u;
 
-/** As far as one looks back to judge a joiner. */
+/** How far back `invisibleInText` looks to judge a joiner. */
 const CONTEXT = 16;
 
-/** One line, no longer than `most` characters. */
-export function printable(text: string, most = Number.POSITIVE_INFINITY): string {
-  return bounded(text.replace(/\s+/g, ' ').trim().replace(unseen, '�'), most);
+/** One line of at most `maxLength` characters. */
+export function printable(text: string, maxLength = Number.POSITIVE_INFINITY): string {
+  return truncate(text.replace(/\s+/g, ' ').trim().replace(invisible, '�'), maxLength);
 }
 
-/** Text of several lines as it is, but for what is not seen. */
+/** Text of several lines, with invisible characters replaced. */
 export function printableText(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
-    .replace(unseenInText, (found, isUnseen: string | undefined) => (isUnseen === undefined ? found : '�'));
+    .replace(invisibleInText, (found, unsafe: string | undefined) => (unsafe === undefined ? found : '�'));
 }
 
-/** The same for a text that comes in pieces, which may end in the middle of a character. */
+/** `printableText` for text that arrives in pieces, which may end in the middle of a character. */
 export class PrintableStream {
   #before = '';
   #held = '';
@@ -53,16 +53,17 @@ export class PrintableStream {
   }
 }
 
-/** JSON in which every unseen character is written out. It means the same as the value. */
+/** JSON with every invisible character escaped. It parses to the same value. */
 export function printableJson(value: unknown): string {
-  return (JSON.stringify(value) ?? 'undefined').replace(unseen, (characters) =>
+  return (JSON.stringify(value) ?? 'undefined').replace(invisible, (characters) =>
     [...Array(characters.length).keys()]
       .map((index) => `\\u${characters.charCodeAt(index).toString(16).padStart(4, '0')}`)
       .join(''),
   );
 }
 
-export function bounded(text: string, most: number): string {
-  const short = `${text.slice(0, most)}… (${text.length - most} more characters)`;
-  return text.length > most && short.length < text.length ? short : text;
+/** At most `maxLength` characters, followed by how many were cut. */
+export function truncate(text: string, maxLength: number): string {
+  const short = `${text.slice(0, maxLength)}… (${text.length - maxLength} more characters)`;
+  return text.length > maxLength && short.length < text.length ? short : text;
 }

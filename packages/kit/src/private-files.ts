@@ -1,4 +1,4 @@
-// The user's data folder of this command, and files in it that nobody else may read.
+// The data folder of the command `pocket-agent`, and files that only their owner can read.
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -15,7 +15,7 @@ function dataHome(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   return join(homedir(), '.local', 'share');
 }
 
-/** The whole new file or the whole old one is there at any moment. */
+/** Replaces the file atomically: readers see the whole old or the whole new content. */
 export async function writePrivately(file: string, content: string): Promise<void> {
   await makePrivateFolder(dirname(file));
   const next = `${file}.${randomUUID()}.tmp`;

@@ -1,15 +1,15 @@
-// Copies of plain data, for values that other code gets to see: what it does to them changes nothing here.
+// Deep copies of plain data, so that other code cannot change ours.
 
-/** Made by `snapshot`, so they need not be copied again. */
+/** Results of `snapshot`, which need no second copy. */
 const snapshots = new WeakSet<object>();
 
-/** A frozen deep copy. Errors, bytes and instances of classes in it are shared, not copied. */
+/** A frozen deep copy. Errors, bytes and class instances are shared, not copied. */
 export function snapshot<Value>(value: Value): Value {
   return copied(value, new Map(), true);
 }
 
-/** A deep copy that its receiver may change. Errors, bytes and instances of classes in it are shared, not copied. */
-export function copyOf<Value>(value: Value): Value {
+/** A deep copy that may be changed. Errors, bytes and class instances are shared, not copied. */
+export function deepCopy<Value>(value: Value): Value {
   return copied(value, new Map(), false);
 }
 
@@ -30,7 +30,7 @@ function copied(value: unknown, seen: Map<unknown, unknown>, isFrozen: boolean):
   return Object.freeze(copy);
 }
 
-/** An assignment to `__proto__` would change the prototype. */
+/** Plain assignment to `__proto__` would change the prototype. */
 function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

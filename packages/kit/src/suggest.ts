@@ -1,54 +1,54 @@
-// Which of the words that exist was probably meant by one that does not.
+// Suggests the known name that an unknown one was probably meant to be.
 
-/** Of longer words the beginning counts: whoever makes one up must not keep us busy. */
-const LONGEST = 100;
-const MOST_LISTED = 10;
+/** Only this many characters of a word are compared, which bounds the work for hostile input. */
+const MAX_COMPARED = 100;
+const MAX_LISTED = 10;
 
-/** The one of `known` that somebody probably meant. */
+/** The known name closest to `word`, if at most a third of the letters differ. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const [best] = ranked(word, known);
   return best && best.distance <= Math.floor(word.length / 3) ? best.candidate : undefined;
 }
 
-/** ` Did you mean "…"?`, or nothing when none is near. */
+/** ` Did you mean "…"?`, or an empty string if no known name is close. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const found = closest(word, known);
   return found === undefined ? '' : ` Did you mean "${found}"?`;
 }
 
-/** What there is instead, as a sentence; of many the nearest. */
-export function whatThereIs(word: string, known: readonly string[]): string {
-  if (known.length <= MOST_LISTED) return `There are: ${known.join(', ') || 'none'}.`;
-  const nearest = ranked(word, known).slice(0, MOST_LISTED);
+/** A sentence that lists the known names; the closest ones if there are many. */
+export function describeAvailable(word: string, known: readonly string[]): string {
+  if (known.length <= MAX_LISTED) return `There are: ${known.join(', ') || 'none'}.`;
+  const nearest = ranked(word, known).slice(0, MAX_LISTED);
   return `There are ${known.length}, the nearest are: ${nearest.map(({ candidate }) => candidate).join(', ')}.`;
 }
 
-/** What to write in place of a text that is no address of HTTP, as a sentence; undefined for one that is. */
-export function addressInstead(text: string): string | undefined {
+/** A sentence that says how to correct a text that is not an HTTP URL; undefined for a valid one. */
+export function httpUrlHint(text: string): string | undefined {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return undefined;
-  // a name alone may be anything
+  // a host name needs a dot or a port: a single word may be anything
   const [host = ''] =
     /^(localhost|[\w-]+(\.[\w-]+)+|[\w.-]+(?=:\d)|\[[\da-f:]+\])(?=(:\d+)?([/?]|$))/i.exec(text) ?? [];
-  const isNear = !/\.[a-z]/i.test(host);
-  const whole = `${isNear ? 'http' : 'https'}://${text}`;
+  const isLocal = !/\.[a-z]/i.test(host);
+  const whole = `${isLocal ? 'http' : 'https'}://${text}`;
   return host && URL.canParse(whole) ? `Write ${whole}.` : 'It must begin with http:// or https://.';
 }
 
 function ranked(word: string, known: readonly string[]): { candidate: string; distance: number }[] {
-  const wanted = normal(word);
+  const wanted = normalized(word);
   return known
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, normal(candidate)) }))
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, normalized(candidate)) }))
     .sort((a, b) => a.distance - b.distance);
 }
 
-function normal(word: string): string {
+function normalized(word: string): string {
   return word
-    .slice(0, LONGEST)
+    .slice(0, MAX_COMPARED)
     .toLowerCase()
     .replace(/[^a-z0-9]/g, '');
 }
 
-/** Letters added, left out, replaced, or swapped with their neighbour. */
+/** The number of letters added, removed, replaced, or swapped with a neighbour (Damerau-Levenshtein). */
 function editDistance(a: string, b: string): number {
   let above: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -10,7 +10,7 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { aText, checkValue, delay, isObject, listOf, OptionSet, type Rule } from '@pocket-agent/kit';
+import { checkValue, delay, isRecord, listOf, nullableString, type OptionRule, OptionSet } from '@pocket-agent/kit';
 import type { AgentEvent } from './base/events.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
@@ -37,21 +37,25 @@ export interface ScriptedAnswer {
 
 type Scripted = string | ScriptedAnswer | ((options: LanguageModelV4CallOptions) => string | ScriptedAnswer);
 
-const number: Rule = { text: 'a number', isMet: (value) => typeof value === 'number' };
+const number: OptionRule = { expected: 'a number', accepts: (value) => typeof value === 'number' };
 const answerFields = new OptionSet<ScriptedAnswer>('An answer', {
-  text: aText,
-  reasoning: aText,
-  toolCalls: listOf('a list such as [{ name, arguments }]', isObject),
-  content: listOf('a list of parts', isObject),
-  finishReason: aText,
-  usage: { text: '{ input, output }, in tokens', isMet: isObject },
+  text: nullableString,
+  reasoning: nullableString,
+  toolCalls: listOf('a list such as [{ name, arguments }]', isRecord),
+  content: listOf('a list of parts', isRecord),
+  finishReason: nullableString,
+  usage: { expected: '{ input, output }, in tokens', accepts: isRecord },
   error: true,
   delayMs: number,
 });
-const callFields = new OptionSet<ScriptedCall>('A tool call', { name: aText, arguments: true, id: aText });
+const callFields = new OptionSet<ScriptedCall>('A tool call', {
+  name: nullableString,
+  arguments: true,
+  id: nullableString,
+});
 const usageFields = new OptionSet<NonNullable<ScriptedAnswer['usage']>>('usage', { input: number, output: number });
-const aScript: Rule = { text: 'a list of answers', isMet: Array.isArray };
-const anAnswer: Rule = { text: 'a string, a function or { text, toolCalls, … }', isMet: isObject };
+const aScript: OptionRule = { expected: 'a list of answers', accepts: Array.isArray };
+const anAnswer: OptionRule = { expected: 'a string, a function or { text, toolCalls, … }', accepts: isRecord };
 
 const answerName = (index: number) => `Answer ${index + 1} of a ScriptedModel`;
 
@@ -63,7 +67,7 @@ function checkAnswer(answer: Scripted, what: string): void {
   usageFields.check(answer.usage ?? {}, `${what}: usage`);
   for (const call of answer.toolCalls ?? []) {
     callFields.check(call, `${what}: a tool call`);
-    checkValue(`${what}: the name of a tool call`, call.name ?? undefined, aText);
+    checkValue(`${what}: the name of a tool call`, call.name ?? undefined, nullableString);
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPocketError, isPublic, textForOthers } from '@pocket-agent/kit';
+import { errorText, isPocketError, isPublicError, publicErrorText } from '@pocket-agent/kit';
 import type { HttpServer, HttpServerOptions, Profile, ProfileName } from 'pocket-agent';
 import { packageVersion, readProfile, refusalBy } from 'pocket-agent/internal';
 import { serveHttp } from 'pocket-agent/internal/serve';
@@ -110,8 +110,8 @@ export class ToolFolderServer {
   /** What a tool says of itself is for its caller; what a server or a model behind it said is for the log. */
   #textFor(name: string, error: unknown): string {
     if (!isPocketError(error) || isPocketError(error, 'TOOL_FAILED')) return errorText(error);
-    if (!isPublic(error)) this.#tools.logger.error(`Tool "${name}" of ${this.#tools.name}: ${errorText(error)}`);
-    return textForOthers(error, `Tool "${name}"`);
+    if (!isPublicError(error)) this.#tools.logger.error(`Tool "${name}" of ${this.#tools.name}: ${errorText(error)}`);
+    return publicErrorText(error, `Tool "${name}"`);
   }
 
   /** What this client may see and call. */

@@ -2,19 +2,19 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
-  addressInstead,
+  booleanRule,
   errorText,
+  httpUrlHint,
   isPocketError,
   LONGEST_TIMER_MS,
   type Logger,
   OptionSet,
   PocketError,
-  positive,
+  positiveNumber,
+  secretStringMap,
   startDeadline,
   stderrLogger,
-  text,
-  textsByName,
-  trueOrFalse,
+  stringRule,
 } from '@pocket-agent/kit';
 import type { Capability, Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
 import { capabilities, currentFrame, DEFAULT_WAIT_MS, isCapability, validToolName } from 'pocket-agent/internal';
@@ -48,16 +48,16 @@ export interface RemoteAgentOptions {
 }
 
 const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
-  url: text,
-  name: text,
-  token: { ...text, isSecret: true },
-  headers: textsByName,
-  timeoutMs: positive,
-  waitMs: positive,
-  allowHosts: { text: 'a list of hosts', isMet: Array.isArray },
-  capability: { text: `one of ${capabilities.join(', ')}`, isMet: isCapability },
-  approvals: trueOrFalse,
-  maxResultBytes: positive,
+  url: stringRule,
+  name: stringRule,
+  token: { ...stringRule, isSecret: true },
+  headers: secretStringMap,
+  timeoutMs: positiveNumber,
+  waitMs: positiveNumber,
+  allowHosts: { expected: 'a list of hosts', accepts: Array.isArray },
+  capability: { expected: `one of ${capabilities.join(', ')}`, accepts: isCapability },
+  approvals: booleanRule,
+  maxResultBytes: positiveNumber,
   logger: true,
 });
 
@@ -100,7 +100,7 @@ class RemoteAgent implements ToolSource {
   constructor(options: RemoteAgentOptions) {
     remoteAgentOptions.check(options);
     const { url = '' } = options;
-    const instead = addressInstead(url);
+    const instead = httpUrlHint(url);
     if (instead) {
       const problem = `remoteAgent needs the address of an A2A agent, got "${url}". ${instead}`;
       throw new PocketError('CONFIG_INVALID', problem);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { FetchError, type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
-import { delay, errorText, type Logger, oldestOfLargest } from '@pocket-agent/kit';
+import { delay, errorText, fairEvictionKey, type Logger } from '@pocket-agent/kit';
 import type { PushConfig, Task } from '../wire/wire.ts';
 import { type Call, type PushOptions, scopeOf } from './server-options.ts';
 
@@ -121,7 +121,7 @@ export class PushNotifications {
     if (this.#webhooks.size <= maxTasks) return;
     const over = [...this.#webhooks].filter(([key]) => !isRunning(key));
     if (over.length <= maxTasks) return;
-    const oldest = oldestOfLargest(over.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
+    const oldest = fairEvictionKey(over.map(([key, [first]]) => [key, first?.owner ?? ''] as const));
     if (oldest !== undefined) this.#webhooks.delete(oldest);
   }
 

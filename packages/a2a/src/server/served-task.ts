@@ -1,6 +1,6 @@
 // One task: a run of the agent, what became of it so far, and everybody who watches it.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { isPublic, PocketError, redactSecrets, textForOthers } from '@pocket-agent/kit';
+import { isPublicError, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
 import { EventQueue } from 'pocket-agent/internal';
 import {
@@ -85,8 +85,8 @@ export class ServedTask {
       this.#setStatus(result.isError ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED');
     } catch (error) {
       if (isOver(this.state)) return;
-      if (!isPublic(error)) this.#options.onError(error);
-      this.#setStatus('TASK_STATE_FAILED', [{ text: textForOthers(error) }]);
+      if (!isPublicError(error)) this.#options.onError(error);
+      this.#setStatus('TASK_STATE_FAILED', [{ text: publicErrorText(error) }]);
     } finally {
       this.questions.close();
       clearImmediate(this.#asking);

@@ -1,6 +1,6 @@
 // How an agent is served over A2A, and who calls it.
 
-import { OptionSet, type Rules } from '@pocket-agent/kit';
+import { type OptionRules, OptionSet } from '@pocket-agent/kit';
 import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
 import type { ServedApprovals } from 'pocket-agent/internal';
 import type { AgentCard } from '../wire/wire.ts';
@@ -71,7 +71,7 @@ export interface A2aServerOptions extends A2aAccessOptions {
   pushNotifications?: false | PushOptions;
 }
 
-const accessRules: Rules<A2aAccessOptions> = {
+const accessRules: OptionRules<A2aAccessOptions> = {
   token: true,
   tokens: true,
   authenticate: true,

@@ -1,6 +1,6 @@
 // Tasks that are over, in memory: the latest of them, each for its owner only.
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { oldestOfLargest } from '@pocket-agent/kit';
+import { fairEvictionKey } from '@pocket-agent/kit';
 import type { Task } from '../wire/wire.ts';
 import { type Call, scopeOf } from './server-options.ts';
 
@@ -40,7 +40,7 @@ export class TaskMemory implements TaskKeeper {
     this.#tasks.delete(scope + task.id);
     this.#tasks.set(scope + task.id, { task, scope, owner: call.caller.id });
     if (this.#tasks.size <= this.#most) return;
-    const oldest = oldestOfLargest([...this.#tasks].map(([key, { owner }]) => [key, owner] as const));
+    const oldest = fairEvictionKey([...this.#tasks].map(([key, { owner }]) => [key, owner] as const));
     if (oldest !== undefined) this.#tasks.delete(oldest);
   }
 

@@ -1,6 +1,6 @@
 // Asks the person at the terminal before a tool is called: yes, no, always or edit.
 
-import { bounded, errorText, printable, printableJson } from '@pocket-agent/kit';
+import { errorText, printable, printableJson, truncate } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
 import { isObject } from '../files/json-file.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
@@ -104,5 +104,5 @@ function describe({ tool, capability, description, path, changed, arguments: arg
 
 function argument(key: string, value: unknown): string {
   const name = /^[\w.-]+$/.test(key) ? key : printableJson(key);
-  return `${bounded(name, LONGEST_NAME)}: ${bounded(printableJson(value), LONGEST_ARGUMENT)}`;
+  return `${truncate(name, LONGEST_NAME)}: ${truncate(printableJson(value), LONGEST_ARGUMENT)}`;
 }

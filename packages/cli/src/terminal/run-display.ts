@@ -1,6 +1,6 @@
 // What a run looks like to a person: the answer on stdout as it comes, calls and troubles on stderr.
 
-import { bounded, PrintableStream, printable, printableJson, printableText } from '@pocket-agent/kit';
+import { PrintableStream, printable, printableJson, printableText, truncate } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
 import { NOBODY_TO_ASK } from 'pocket-agent/internal';
 import { Activity } from './activity.ts';
@@ -138,13 +138,13 @@ export class RunDisplay implements Display {
     const style = makeStyle(this.#options.hasColour.err);
     switch (event.type) {
       case 'tool_call':
-        return `${style.cyan('→')} ${printable(event.data.name)} ${style.dim(bounded(printableJson(event.data.arguments), LONGEST_CALL))}`;
+        return `${style.cyan('→')} ${printable(event.data.name)} ${style.dim(truncate(printableJson(event.data.arguments), LONGEST_CALL))}`;
       case 'tool_result': {
         const [first] = event.data.toolResultContent;
         const content = first?.type === 'text' ? first.text : `[${first?.mediaType}]`;
         const lines = content.split('\n').map((line) => printable(line));
         const mark = event.data.isError ? style.red('✗') : style.green('←');
-        return `${mark} ${style.dim(bounded(lines.join('\n'), LONGEST_RESULT))}`;
+        return `${mark} ${style.dim(truncate(lines.join('\n'), LONGEST_RESULT))}`;
       }
       case 'audit':
         if (event.data.reason !== NOBODY_TO_ASK || this.#toldNobody) return undefined;

@@ -1,6 +1,6 @@
 // Who may call which tool: one capability for each, and profiles that are sets of them.
 import type { Tool } from '@modelcontextprotocol/client';
-import { checkValue, closest, isObject, OptionSet, PocketError, texts } from '@pocket-agent/kit';
+import { checkValue, closest, isRecord, OptionSet, PocketError, stringList } from '@pocket-agent/kit';
 
 export const capabilities = ['read', 'write', 'create', 'delete'] as const;
 export type Capability = (typeof capabilities)[number];
@@ -74,7 +74,11 @@ export function toolsFor<Item extends Pick<Tool, 'name' | 'annotations' | '_meta
   return tools.filter((tool) => refusalBy(checked, { name: tool.name, capability: capabilityOf(tool) }) === undefined);
 }
 
-export const profileOptions = new OptionSet<Profile>('profile', { capabilities: texts, allow: texts, deny: texts });
+export const profileOptions = new OptionSet<Profile>('profile', {
+  capabilities: stringList,
+  allow: stringList,
+  deny: stringList,
+});
 
 export function readProfile(profile: ProfileName | Profile): Profile {
   if (typeof profile === 'string') {
@@ -85,7 +89,10 @@ export function readProfile(profile: ProfileName | Profile): Profile {
     );
   }
   const names = Object.keys(profiles).join(', ');
-  checkValue('A profile', profile, { text: `one of ${names}, or { capabilities, allow, deny }`, isMet: isObject });
+  checkValue('A profile', profile, {
+    expected: `one of ${names}, or { capabilities, allow, deny }`,
+    accepts: isRecord,
+  });
   profileOptions.check(profile);
   const wrong = profile.capabilities?.find((capability) => !isCapability(capability));
   if (!Array.isArray(profile.capabilities) || wrong !== undefined) {

@@ -1,6 +1,6 @@
 // Asking before a call: which calls need a yes, who is asked, and what an answer may be.
 import type { ToolAnnotations } from '@modelcontextprotocol/client';
-import { abortable, copyOf, errorText, PocketError, sha256, snapshot, startDeadline } from '@pocket-agent/kit';
+import { abortable, deepCopy, errorText, PocketError, sha256, snapshot, startDeadline } from '@pocket-agent/kit';
 import { currentFrame } from '../base/run-frame.ts';
 import type { Capability, JudgedTool } from './access.ts';
 
@@ -105,7 +105,7 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
   const { tool, path, arguments: args } = about;
   const hash = callHash(path, tool, args);
   const deadline = startDeadline(`The approval of "${tool}"`, [signal], timeoutMs);
-  const request: ApprovalRequest = { ...copyOf(about), hash, signal: deadline.signal };
+  const request: ApprovalRequest = { ...deepCopy(about), hash, signal: deadline.signal };
   try {
     const answer = await abortable(Promise.resolve(approve(request)), deadline.signal);
     const decision = readAnswer(answer, hash, args);

@@ -1,6 +1,14 @@
 // The gate of an agent: what its calls are measured by, and the approvals that it and those above it want.
 import type { Tool } from '@modelcontextprotocol/client';
-import { aFunction, listOf, PocketError, positive, type Rules, text, yesOrNo } from '@pocket-agent/kit';
+import {
+  listOf,
+  nullableBoolean,
+  nullableFunction,
+  type OptionRules,
+  PocketError,
+  positiveNumber,
+  stringRule,
+} from '@pocket-agent/kit';
 import { checkForeign, checkHere } from '../base/foreign-schema.ts';
 import type { RunFrame } from '../base/run-frame.ts';
 import type { ToolCall, ToolEntry } from '../tools/tools.ts';
@@ -40,15 +48,15 @@ export interface AccessOptions {
   redact?: readonly RegExp[];
 }
 
-export const accessOptions: Rules<AccessOptions> = {
+export const accessOptions: OptionRules<AccessOptions> = {
   profile: true,
-  filter: aFunction,
+  filter: nullableFunction,
   confirm: true,
   remember: true,
-  approvalTimeoutMs: positive,
-  independent: yesOrNo,
-  fingerprintFile: text,
-  auditFile: text,
+  approvalTimeoutMs: positiveNumber,
+  independent: nullableBoolean,
+  fingerprintFile: stringRule,
+  auditFile: stringRule,
   redact: listOf('a list of regular expressions such as [/ssn/i]', (value) => value instanceof RegExp),
 };
 

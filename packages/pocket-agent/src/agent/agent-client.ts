@@ -1,6 +1,6 @@
 // The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
 import type { Tool } from '@modelcontextprotocol/client';
-import { errorText, isPocketError, type Logger, PocketError, textForOthers } from '@pocket-agent/kit';
+import { errorText, isPocketError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
 import { currentFrame } from '../base/run-frame.ts';
 import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
@@ -81,7 +81,7 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
 /** What a provider said is not for the server. */
 function forServer(error: unknown, server: string, logger: Logger): unknown {
   if (!isPocketError(error) || error.cause === undefined) return error;
-  const text = textForOthers(error, 'The model');
+  const text = publicErrorText(error, 'The model');
   if (text === error.message) return error;
   logger.error(`Sampling for MCP server "${server}": ${errorText(error)}`);
   return new PocketError(error.code, text);

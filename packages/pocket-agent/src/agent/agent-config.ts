@@ -1,6 +1,14 @@
 // What an agent is made from, copied and checked once so that nothing the caller holds is ever written to.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
-import { copyOf, errorText, givenIn, isPocketError, type Logger, PocketError, snapshot } from '@pocket-agent/kit';
+import {
+  deepCopy,
+  errorText,
+  isPocketError,
+  type Logger,
+  PocketError,
+  snapshot,
+  withoutUndefined,
+} from '@pocket-agent/kit';
 import type { Approve } from '../access/approval.ts';
 import type { AccessOptions } from '../access/gate.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
@@ -172,7 +180,7 @@ export function clientOptions(options: PocketAgentOptions): PocketAgentClientOpt
   const { elicitationHandler, logHandler, progressHandler, messageHandler, roots } = options;
   const all = { mcpConfig, mcpServerQueryParams, toolPrefix, toolTimeoutMs, maxToolTimeoutMs, clientInfo };
   const handlers = { elicitationHandler, logHandler, progressHandler, messageHandler, roots };
-  return givenIn({ ...all, ...handlers });
+  return withoutUndefined({ ...all, ...handlers });
 }
 
 /** The options of one model call. */
@@ -182,7 +190,7 @@ export function modelOptions(
   overrides: CompletionOptions,
   tools: ToolTable['definitions'],
 ): LanguageModelV4CallOptions {
-  const options = { ...copyOf(defaults), ...overrides };
+  const options = { ...deepCopy(defaults), ...overrides };
   if (tools.length === 0) {
     const { toolChoice: _ofNothing, ...others } = options;
     return { ...others, prompt };

@@ -1,22 +1,22 @@
 // The options of an agent, checked: each by a rule, and those in the wrong place with a hint to the right one.
 
 import {
-  aFunction,
-  aText,
-  can,
   checkValue,
-  count,
-  givenKeys,
-  isCount,
-  isObject,
+  definedKeys,
+  hasMethods,
+  isIntegerOrInfinity,
+  isRecord,
   listOf,
+  nullable,
+  nullableBoolean,
+  nullableFunction,
+  nullableString,
+  type OptionRules,
   OptionSet,
-  orNull,
   PocketError,
-  positive,
-  type Rules,
-  text,
-  yesOrNo,
+  positiveInteger,
+  positiveNumber,
+  stringRule,
 } from '@pocket-agent/kit';
 import { profileOptions } from '../access/access.ts';
 import { type AccessOptions, accessOptions } from '../access/gate.ts';
@@ -27,28 +27,28 @@ import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-confi
 import { checkHooks } from './hooks.ts';
 import { type RunOptions, runOptions } from './turns.ts';
 
-const isAgent = (value: unknown) => isObject(value) && can(value, 'run', 'fork', 'close');
+const isAgent = (value: unknown) => isRecord(value) && hasMethods(value, 'run', 'fork', 'close');
 
 const agentOptions = new OptionSet<PocketAgentOptions>(
   'An agent',
   {
     ...serverRules,
     agentConfig: true,
-    mcpClient: orNull('a PocketAgentClient', (value) => can(value, 'listTools', 'callTool')),
-    router: orNull('an object with languageModel(name)', (value) => can(value, 'languageModel')),
-    hooks: orNull('an object with hooks', isObject),
+    mcpClient: nullable('a PocketAgentClient', (value) => hasMethods(value, 'listTools', 'callTool')),
+    router: nullable('an object with languageModel(name)', (value) => hasMethods(value, 'languageModel')),
+    hooks: nullable('an object with hooks', isRecord),
     subAgents: listOf('a list of agents, also of one: subAgents: [agent]; tools belong in tools', isAgent),
     tools: listOf(
       'a list, also of one: tools: [ … ]; an agent belongs in subAgents, or goes in as agent.asMcpTool()',
       (value) => !isAgent(value),
     ),
     limits: true,
-    maxToolResultBytes: positive,
+    maxToolResultBytes: positiveNumber,
     prices: true,
     access: true,
-    approve: aFunction,
-    toolCallMetadata: orNull('an object', isObject),
-    samplingHandler: orNull(
+    approve: nullableFunction,
+    toolCallMetadata: nullable('an object', isRecord),
+    samplingHandler: nullable(
       "a function or 'agent-model'",
       (value) => typeof value === 'function' || value === 'agent-model',
     ),
@@ -61,23 +61,26 @@ const groups = {
   agentConfig: group<AgentConfig>('agentConfig', {
     llmModel: true,
     modelSettings: true,
-    name: text,
-    roleDescription: aText,
-    agentId: aText,
-    systemPrompt: aText,
+    name: stringRule,
+    roleDescription: nullableString,
+    agentId: nullableString,
+    systemPrompt: nullableString,
     messages: true,
-    allowImages: yesOrNo,
+    allowImages: nullableBoolean,
     completionOptions: true,
   }),
   access: group<AccessOptions>('access', accessOptions),
   limits: group<AgentLimits>('limits', {
-    maxSteps: count,
-    timeoutMs: positive,
-    maxTokens: positive,
-    maxCostUsd: positive,
-    maxToolCalls: count,
-    maxParallelToolCalls: count,
-    modelRetries: { text: 'a whole number, 0 or more', isMet: (value) => isCount(value) && Number(value) >= 0 },
+    maxSteps: positiveInteger,
+    timeoutMs: positiveNumber,
+    maxTokens: positiveNumber,
+    maxCostUsd: positiveNumber,
+    maxToolCalls: positiveInteger,
+    maxParallelToolCalls: positiveInteger,
+    modelRetries: {
+      expected: 'a whole number, 0 or more',
+      accepts: (value) => isIntegerOrInfinity(value) && Number(value) >= 0,
+    },
   }),
   'agentConfig.modelSettings': group('agentConfig.modelSettings', modelSettings.rules),
   'agentConfig.completionOptions': group('agentConfig.completionOptions', completionOptions),
@@ -94,24 +97,25 @@ const otherNames: Readonly<Record<string, string>> = {
 
 /** `mayHaveOthers`: a subclass may take additional options. */
 export function checkAgentOptions(options: PocketAgentOptions, mayHaveOthers: boolean): void {
-  if (options && !isObject(options)) {
+  if (options && !isRecord(options)) {
     const model = typeof options === 'string' ? options : 'demo';
     const wayOut = `new PocketAgent({ agentConfig: { llmModel: ${JSON.stringify(model)} } })`;
     throw new PocketError('CONFIG_INVALID', `A PocketAgent is made from an object of options: ${wayOut}.`);
   }
-  for (const key of givenKeys(options)) if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknown(key);
+  for (const key of definedKeys(options))
+    if (!mayHaveOthers && !agentOptions.has(key)) throw agentOptions.unknownOption(key);
   for (const [path, inner] of Object.entries(groups)) {
-    const value = path.split('.').reduce<unknown>((outer, key) => (isObject(outer) ? outer[key] : undefined), options);
+    const value = path.split('.').reduce<unknown>((outer, key) => (isRecord(outer) ? outer[key] : undefined), options);
     if (value === undefined) continue;
-    checkValue(path, value, { text: 'an object', isMet: isObject });
+    checkValue(path, value, { expected: 'an object', accepts: isRecord });
     inner.check(value as object);
   }
-  const fault = options && agentOptions.faultInKnown(options, '');
+  const fault = options && agentOptions.findErrorInKnown(options, '');
   if (fault) throw fault;
   if (options?.hooks) checkHooks(options.hooks);
 }
 
-function group<Options extends object>(path: string, rules: Rules<Options>): OptionSet<Options> {
+function group<Options extends object>(path: string, rules: OptionRules<Options>): OptionSet<Options> {
   return new OptionSet(path, rules, (key) => otherNames[`${path}.${key}`] ?? besideGroup(path, key) ?? inGroup(key));
 }
 

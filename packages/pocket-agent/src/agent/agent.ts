@@ -1,9 +1,8 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import {
   abortableAfter,
-  copyOf,
+  deepCopy,
   errorText,
-  givenIn,
   isPocketError,
   type Logger,
   neverAborted,
@@ -12,6 +11,7 @@ import {
   startDeadline,
   stderrLogger,
   within,
+  withoutUndefined,
 } from '@pocket-agent/kit';
 import type { JudgedTool } from '../access/access.ts';
 import type { Approve } from '../access/approval.ts';
@@ -211,10 +211,12 @@ export class PocketAgent<Answer = string> {
       const wayOut = 'a text goes to addUserMessage(text) before it';
       return Promise.reject(new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`));
     }
-    const wrong = stepOptions.fault(options);
+    const wrong = stepOptions.findError(options);
     if (wrong) return Promise.reject(wrong);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) => this.#stepIn(frame, givenIn(completion)));
+    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) =>
+      this.#stepIn(frame, withoutUndefined(completion)),
+    );
   }
 
   /** Adds a copy of a message to the history. */
@@ -313,7 +315,7 @@ export class PocketAgent<Answer = string> {
   }
 
   #wrongInRun(options: RunOptions): PocketError | undefined {
-    return this.#takesOtherOptions ? runOptions.faultInKnown(options) : runOptions.faultOrMisspelling(options);
+    return this.#takesOtherOptions ? runOptions.findErrorInKnown(options) : runOptions.findErrorOrMisspelling(options);
   }
 
   async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {
@@ -376,7 +378,7 @@ export class PocketAgent<Answer = string> {
     logWarnings(model, response.warnings, this.logger);
     const entered = this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
     const usage = entered instanceof Promise ? await entered : entered;
-    const seen = hooks.onLlmResponse?.(context, copyOf(response));
+    const seen = hooks.onLlmResponse?.(context, deepCopy(response));
     if (seen) await within(frame.signal, seen);
     const { message: llmMessage, requested: written } = readAnswer(response, this.#callIds);
     const requested = written.map(({ call, ...request }) => {
@@ -437,7 +439,7 @@ export class PocketAgent<Answer = string> {
         agent_name: this.name,
         is_sub_agent: frame.path.length > 1,
         ...(frame.traceparent ? { traceparent: frame.traceparent } : {}),
-        ...copyOf(this.#options.toolCallMetadata),
+        ...deepCopy(this.#options.toolCallMetadata),
       }),
       emit: (event) => this.emit(event),
     };

@@ -1,6 +1,6 @@
 // Events as lines for a console, for developers who want to watch an agent.
 
-import { bounded, printable, printableJson, printableText } from '@pocket-agent/kit';
+import { printable, printableJson, printableText, truncate } from '@pocket-agent/kit';
 import type { AgentEvent } from '../base/events.ts';
 import type { Message } from '../base/messages.ts';
 
@@ -24,7 +24,7 @@ export function formatEvent(event: AgentEvent): string | undefined {
       return `${who} · MCP server ${printable(server)} ${status}${reason ? `: ${printable(reason)}` : ''}`;
     }
     case 'server_log':
-      return `${who} · ${printable(event.data.server)}: ${bounded(printableJson(event.data.data), MAX_CHARACTERS)}`;
+      return `${who} · ${printable(event.data.server)}: ${truncate(printableJson(event.data.data), MAX_CHARACTERS)}`;
     case 'tool_changed':
       return `${who} · tool ${printable(event.data.tool)} has changed since it was first seen`;
     case 'tool_renamed':
@@ -41,23 +41,23 @@ export function formatEvent(event: AgentEvent): string | undefined {
     case 'audit':
       return undefined;
     default:
-      return `${who} · ${printable(event.type)} ${bounded(printableJson(event.data), MAX_CHARACTERS)}`;
+      return `${who} · ${printable(event.type)} ${truncate(printableJson(event.data), MAX_CHARACTERS)}`;
   }
 }
 
 function partText(part: Part): string {
   switch (part.type) {
     case 'text':
-      return bounded(printableText(part.text), MAX_CHARACTERS);
+      return truncate(printableText(part.text), MAX_CHARACTERS);
     case 'reasoning':
-      return `(${bounded(printableText(part.text), MAX_CHARACTERS)})`;
+      return `(${truncate(printableText(part.text), MAX_CHARACTERS)})`;
     case 'tool-call':
-      return `→ ${printable(part.toolName)} ${bounded(printableJson(part.input), MAX_ARGUMENT_CHARACTERS)}`;
+      return `→ ${printable(part.toolName)} ${truncate(printableJson(part.input), MAX_ARGUMENT_CHARACTERS)}`;
     case 'tool-result': {
       const { output } = part;
       const text = 'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output);
       const mark = output.type.startsWith('error') ? '✗' : '←';
-      return `${mark} ${printable(part.toolName)} ${bounded(printableText(text), MAX_CHARACTERS)}`;
+      return `${mark} ${printable(part.toolName)} ${truncate(printableText(text), MAX_CHARACTERS)}`;
     }
     case 'file':
       return `[${printable(part.mediaType)}]`;

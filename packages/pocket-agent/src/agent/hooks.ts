@@ -1,6 +1,6 @@
 // Hooks change a run: they are awaited, may replace or deny, and what they throw stops the step.
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { aFunction, closest, OptionSet } from '@pocket-agent/kit';
+import { closest, nullableFunction, OptionSet } from '@pocket-agent/kit';
 import type { AgentEvent } from '../base/events.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { ToolCall, ToolResult } from '../tools/tools.ts';
@@ -47,14 +47,14 @@ export class AgentHooks {
 }
 
 const hooksByName = new OptionSet<AgentHooks>('hooks', {
-  preStep: aFunction,
-  postStep: aFunction,
-  preToolCall: aFunction,
-  postToolCall: aFunction,
-  onLlmResponse: aFunction,
-  onEvent: aFunction,
-  onToolError: aFunction,
-  onToolResult: aFunction,
+  preStep: nullableFunction,
+  postStep: nullableFunction,
+  preToolCall: nullableFunction,
+  postToolCall: nullableFunction,
+  onLlmResponse: nullableFunction,
+  onEvent: nullableFunction,
+  onToolError: nullableFunction,
+  onToolResult: nullableFunction,
 });
 
 /** Hooks may be any object with other methods too; one that is nearly named like a hook would never be called. */
@@ -64,7 +64,7 @@ export function checkHooks(hooks: object): void {
     for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
       if (hooksByName.has(key)) hooksByName.check({ [key]: value });
       const meant = typeof value === 'function' ? closest(key, Object.keys(hooksByName.rules)) : undefined;
-      if (meant && !(meant in hooks)) throw hooksByName.unknown(key);
+      if (meant && !(meant in hooks)) throw hooksByName.unknownOption(key);
     }
   }
 }

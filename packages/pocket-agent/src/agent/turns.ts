@@ -2,17 +2,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   abortable,
-  aFunction,
-  aText,
   errorText,
   type Logger,
+  nullable,
+  nullableBoolean,
+  nullableFunction,
+  nullableString,
   OptionSet,
-  orNull,
   PocketError,
-  positive,
+  positiveNumber,
   snapshot,
   startDeadline,
-  yesOrNo,
 } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
 import type { Approve } from '../access/approval.ts';
@@ -47,19 +47,19 @@ export interface RunOptions {
   caller?: string;
 }
 
-const signal = orNull('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);
+const signal = nullable('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);
 
 export const runOptions = new OptionSet<RunOptions>('A run', {
   signal,
-  timeoutMs: positive,
-  traceparent: aText,
-  onEvent: aFunction,
-  streaming: yesOrNo,
+  timeoutMs: positiveNumber,
+  traceparent: nullableString,
+  onEvent: nullableFunction,
+  streaming: nullableBoolean,
   profile: true,
-  approve: aFunction,
-  approveFallback: aFunction,
-  elicit: aFunction,
-  caller: aText,
+  approve: nullableFunction,
+  approveFallback: nullableFunction,
+  elicit: nullableFunction,
+  caller: nullableString,
 });
 
 type TurnOptions = { [Key in keyof RunOptions]: RunOptions[Key] | undefined };

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
-import { isObject, OptionSet, orNull, PocketError } from '@pocket-agent/kit';
+import { isRecord, nullable, OptionSet, PocketError } from '@pocket-agent/kit';
 import { imageTypeOf, standardBase64 } from './image-data.ts';
 
 export type Message = Exclude<LanguageModelV4Message, { role: 'system' }>;
@@ -31,7 +31,7 @@ const imagesHint = (key: string) => (key === 'imageBase64s' ? ' Did you mean "im
 const userInput = new OptionSet<UserInput>('The input of a run', { text: true, images: true }, imagesHint);
 export const userMessageOptions = new OptionSet<UserMessageOptions>(
   'addUserMessage()',
-  { images: true, meta: orNull('an object', isObject) },
+  { images: true, meta: nullable('an object', isRecord) },
   imagesHint,
 );
 

@@ -1,6 +1,6 @@
 // What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { checkValue, isObject, OptionSet, type Rule } from '@pocket-agent/kit';
+import { checkValue, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
 import { count } from './usage.ts';
 
@@ -24,9 +24,9 @@ export const noPrices: Prices = {};
 const free = ['pocket-agent', 'ollama'];
 const NOTHING: ModelPrice = { input: 0, output: 0 };
 
-const usd: Rule = {
-  text: 'a number, in USD for a million tokens',
-  isMet: (value) => typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY,
+const usd: OptionRule = {
+  expected: 'a number, in USD for a million tokens',
+  accepts: (value) => typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY,
 };
 const modelPrice = new OptionSet<ModelPrice>('A price', {
   input: usd,
@@ -37,14 +37,17 @@ const modelPrice = new OptionSet<ModelPrice>('A price', {
 
 /** A price that is none would make every cost none, and a budget in dollars would never be reached. */
 export function checkPrices(prices: Prices): void {
-  checkValue('prices', prices, { text: 'an object such as { "model": { input: 3, output: 15 } }', isMet: isObject });
+  checkValue('prices', prices, {
+    expected: 'an object such as { "model": { input: 3, output: 15 } }',
+    accepts: isRecord,
+  });
   for (const [model, price] of Object.entries(prices)) {
     checkPrice(`prices["${model}"]`, price);
   }
 }
 
 export function checkPrice(name: string, price: ModelPrice): void {
-  checkValue(name, price, { text: '{ input, output }, in USD for a million tokens', isMet: isObject });
+  checkValue(name, price, { expected: '{ input, output }, in USD for a million tokens', accepts: isRecord });
   modelPrice.check(price, name);
   for (const side of ['input', 'output'] as const) checkValue(`${name}.${side}`, price[side], usd);
 }

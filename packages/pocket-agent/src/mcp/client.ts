@@ -10,22 +10,22 @@ import type {
 } from '@modelcontextprotocol/client';
 import {
   abortable,
-  aFunction,
-  can,
   checkValue,
+  describeAvailable,
   errorText,
-  isObject,
-  isText,
+  hasMethods,
+  isRecord,
+  isString,
   type Logger,
   neverAborted,
+  nullable,
+  nullableFunction,
   OptionSet,
   oneOf,
-  orNull,
   PocketError,
-  positive,
+  positiveNumber,
   stderrLogger,
-  text,
-  whatThereIs,
+  stringRule,
 } from '@pocket-agent/kit';
 import { expectedCapability, isCapability, type Judgement, judge } from '../access/access.ts';
 import type { ServerStatus } from '../base/events.ts';
@@ -64,16 +64,21 @@ export const serverRules = {
   mcpConfig: true,
   mcpServerQueryParams: true,
   toolPrefix: oneOf('auto', 'always', 'never'),
-  toolTimeoutMs: positive,
-  maxToolTimeoutMs: positive,
-  clientInfo: orNull('{ name, version }', (value) => isObject(value) && isText(value.name) && isText(value.version)),
-  logger: orNull('an object with debug, info, warn and error', (value) => can(value, 'debug', 'info', 'warn', 'error')),
-  elicitationHandler: aFunction,
-  logHandler: aFunction,
-  progressHandler: aFunction,
-  messageHandler: aFunction,
-  roots: orNull("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
-    Array.isArray(value) ? value.every((root) => isText(root?.uri)) : typeof value === 'function',
+  toolTimeoutMs: positiveNumber,
+  maxToolTimeoutMs: positiveNumber,
+  clientInfo: nullable(
+    '{ name, version }',
+    (value) => isRecord(value) && isString(value.name) && isString(value.version),
+  ),
+  logger: nullable('an object with debug, info, warn and error', (value) =>
+    hasMethods(value, 'debug', 'info', 'warn', 'error'),
+  ),
+  elicitationHandler: nullableFunction,
+  logHandler: nullableFunction,
+  progressHandler: nullableFunction,
+  messageHandler: nullableFunction,
+  roots: nullable("a list such as [{ uri: 'file:///work' }], or a function that returns one", (value) =>
+    Array.isArray(value) ? value.every((root) => isString(root?.uri)) : typeof value === 'function',
   ),
 } as const;
 
@@ -87,10 +92,10 @@ const clientOptions = new OptionSet<PocketAgentClientOptions>(
   'A PocketAgentClient',
   {
     ...serverRules,
-    samplingHandler: aFunction,
-    onServerStatus: aFunction,
-    onServerLog: aFunction,
-    onToolRenamed: aFunction,
+    samplingHandler: nullableFunction,
+    onServerStatus: nullableFunction,
+    onServerLog: nullableFunction,
+    onToolRenamed: nullableFunction,
   },
   (key) => otherNames[key],
 );
@@ -259,8 +264,8 @@ export class PocketAgentClient implements ToolSource {
   /** One that is not known yet, or that a server has which was away. */
   async #seek(name: string, signal?: AbortSignal): Promise<FoundTool> {
     checkValue('The first argument of callTool', name, {
-      ...text,
-      text: "the name of a tool: callTool('add', { a: 1 })",
+      ...stringRule,
+      expected: "the name of a tool: callTool('add', { a: 1 })",
     });
     let tools = await this.listTools(signal);
     let found = this.#find(name);
@@ -279,7 +284,7 @@ export class PocketAgentClient implements ToolSource {
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
     const names = tools.map((tool) => tool.name);
     // what an agent may not see its model must not read of
-    const instead = currentFrame() ? '' : ` ${whatThereIs(name, names)}`;
+    const instead = currentFrame() ? '' : ` ${describeAvailable(name, names)}`;
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
   }
 
@@ -306,7 +311,7 @@ export class PocketAgentClient implements ToolSource {
       if (names.includes(named) || this.#warnedOf?.has(`${server} ${named}`)) continue;
       this.#warnedOf = (this.#warnedOf ?? new Set()).add(`${server} ${named}`);
       this.#logger.warn(
-        `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list. ${whatThereIs(named, names)}`,
+        `mcpServers.${server}.capabilities names a tool "${named}", which the server does not list. ${describeAvailable(named, names)}`,
       );
     }
   }

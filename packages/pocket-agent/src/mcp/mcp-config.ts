@@ -3,18 +3,18 @@
 import type { AuthProvider, FetchLike, OAuthClientProvider } from '@modelcontextprotocol/client';
 import type { McpServer, Server } from '@modelcontextprotocol/server';
 import {
-  addressInstead,
+  booleanRule,
   checkValue,
   didYouMean,
-  isObject,
+  httpUrlHint,
+  isRecord,
+  type OptionRule,
   OptionSet,
   PocketError,
-  positive,
-  type Rule,
-  secretTexts,
-  text,
-  textsByName,
-  trueOrFalse,
+  positiveNumber,
+  secretStringList,
+  secretStringMap,
+  stringRule,
 } from '@pocket-agent/kit';
 import { capabilities, isCapability, type ServerTrust } from '../access/access.ts';
 import type { OAuthLogin } from './oauth.ts';
@@ -74,28 +74,28 @@ export type McpConfig = McpServersConfig | InProcessServer;
 
 type EntryKey = keyof StdioEntry | keyof HttpEntry | keyof InProcessEntry;
 
-const flag: Rule = { ...trueOrFalse, text: 'true or false, without quotes' };
+const flag: OptionRule = { ...booleanRule, expected: 'true or false, without quotes' };
 
 /** Every key of ours; those of other hosts are none of our business. */
 const entryKeys = new OptionSet<Record<EntryKey, unknown>>('An MCP server', {
   disabled: flag,
   trust: flag,
   approvals: flag,
-  capabilities: { text: 'an object such as { "search": "read" }', isMet: isObject },
-  timeoutMs: positive,
-  maxTimeoutMs: positive,
-  connectTimeoutMs: positive,
-  waitMs: positive,
-  command: { text: 'a non-empty string', isMet: (value) => typeof value === 'string' && value !== '' },
-  args: secretTexts,
-  env: textsByName,
-  cwd: text,
-  url: text,
-  headers: textsByName,
-  type: text,
-  auth: { text: 'what fileOAuth gives, or a provider of the MCP SDK', isMet: isLogin, isSecret: true },
-  fetch: { text: 'a function', isMet: (value) => typeof value === 'function' },
-  server: { text: 'an McpServer or a function', isMet: isInProcessServer },
+  capabilities: { expected: 'an object such as { "search": "read" }', accepts: isRecord },
+  timeoutMs: positiveNumber,
+  maxTimeoutMs: positiveNumber,
+  connectTimeoutMs: positiveNumber,
+  waitMs: positiveNumber,
+  command: { expected: 'a non-empty string', accepts: (value) => typeof value === 'string' && value !== '' },
+  args: secretStringList,
+  env: secretStringMap,
+  cwd: stringRule,
+  url: stringRule,
+  headers: secretStringMap,
+  type: stringRule,
+  auth: { expected: 'what fileOAuth gives, or a provider of the MCP SDK', accepts: isLogin, isSecret: true },
+  fetch: { expected: 'a function', accepts: (value) => typeof value === 'function' },
+  server: { expected: 'an McpServer or a function', accepts: isInProcessServer },
 });
 
 /** Keys of other hosts that only look like a slip of the pen: FastMCP's, Windsurf's, Claude Code's, Cline's. */
@@ -113,7 +113,7 @@ export function readMcpConfig(config: McpConfig | undefined): Map<string, McpSer
     );
   }
   const servers = config.mcpServers ?? config.servers;
-  if (!isObject(servers)) {
+  if (!isRecord(servers)) {
     const keys = Object.keys(config);
     const misspelt = keys.map((key) => (key in places ? '' : didYouMean(key, Object.keys(places)))).find(Boolean);
     const has = Array.isArray(config) ? 'is a list' : `has ${keys.join(', ') || 'nothing'}`;
@@ -134,25 +134,25 @@ function isInProcessServer(value: unknown): value is InProcessServer {
 }
 
 function isLogin(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   return ['token', 'tokens', 'waitForRedirect'].some((name) => typeof value[name] === 'function');
 }
 
 /** The account at a provider that Cursor logs in with by itself. */
 function isCursorLogin(value: unknown): boolean {
-  return isObject(value) && 'CLIENT_ID' in value;
+  return isRecord(value) && 'CLIENT_ID' in value;
 }
 
 /** What else an entry says is of no account while it is off. */
 function isDisabled(name: string, entry: McpServerEntry): boolean {
-  if (!isObject(entry) || isInProcessServer(entry)) return false;
+  if (!isRecord(entry) || isInProcessServer(entry)) return false;
   const { disabled = false } = entry;
   checkValue(`MCP server "${name}": disabled`, disabled, flag);
   return disabled;
 }
 
 function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
-  if (!isObject(entry) && !isInProcessServer(entry)) throw invalid(`MCP server "${name}" must be an object.`);
+  if (!isRecord(entry) && !isInProcessServer(entry)) throw invalid(`MCP server "${name}" must be an object.`);
   if (isInProcessServer(entry)) return { server: entry };
   // what is undefined was left out
   const copy = Object.fromEntries(
@@ -160,7 +160,7 @@ function checkEntry(name: string, entry: McpServerEntry): McpServerEntry {
   ) as unknown as McpServerEntry;
   if (!('server' in copy) && !('command' in copy) && !('url' in copy)) throw nowhereToGo(name, copy);
   const own = Object.fromEntries(Object.entries(copy).filter(([key]) => !ofOtherHosts.includes(key)));
-  const misspelt = entryKeys.faultOrMisspelling(own, `MCP server "${name}"`);
+  const misspelt = entryKeys.findErrorOrMisspelling(own, `MCP server "${name}"`);
   if (misspelt) throw misspelt;
   const wrong = Object.entries(copy.capabilities ?? {}).find(([, capability]) => !isCapability(capability));
   if (wrong) {
@@ -192,7 +192,7 @@ function nowhereToGo(name: string, entry: object): PocketError {
 
 /** Throws for what is no address of HTTP; `written` is named, for what its variables hold may be a secret. */
 export function checkUrl(server: string, url: string, written = url): void {
-  const instead = addressInstead(url);
+  const instead = httpUrlHint(url);
   if (instead === undefined) return;
   const wayOut = written === url ? instead : 'It must begin with http:// or https://.';
   throw invalid(`MCP server "${server}": url must be a whole address, got "${written}". ${wayOut}`);

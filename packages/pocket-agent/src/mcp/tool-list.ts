@@ -10,10 +10,10 @@ import {
 import {
   abortable,
   errorText,
-  issuesText,
   LONGEST_TIMER_MS,
   type Logger,
   PocketError,
+  schemaIssuesText,
   startDeadline,
 } from '@pocket-agent/kit';
 import { sharedTool } from '../tools/shared-tools.ts';
@@ -203,7 +203,7 @@ function firstFault(message: string): string | undefined {
   if (!found) return undefined;
   const [first, ...others] = JSON.parse(found);
   const more = others.length > 0 ? `, and ${others.length} more faults` : '';
-  return `${issuesText([first])}${more}`;
+  return `${schemaIssuesText([first])}${more}`;
 }
 
 /** In the 2025 era there is a stream for it over HTTP, in place of a subscription. */

@@ -1,6 +1,6 @@
 // Options of a model call, checked before the first one: a provider would refuse every call with a wrong value.
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
-import { isObject, isText, type Rule, type Rules } from '@pocket-agent/kit';
+import { isRecord, isString, type OptionRule, type OptionRules } from '@pocket-agent/kit';
 
 type ModelOptions = Omit<
   LanguageModelV4CallOptions,
@@ -15,14 +15,14 @@ export interface CompletionOptions extends ModelOptions {
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 
-const number: Rule = { isMet: isNumber, text: 'a number' };
+const number: OptionRule = { accepts: isNumber, expected: 'a number' };
 const efforts = ['provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const choices = ['auto', 'none', 'required'];
 
-export const completionOptions: Rules<CompletionOptions> = {
+export const completionOptions: OptionRules<CompletionOptions> = {
   maxOutputTokens: {
-    isMet: (value) => isNumber(value) && Number.isInteger(value) && value > 0,
-    text: 'a whole number greater than 0',
+    accepts: (value) => isNumber(value) && Number.isInteger(value) && value > 0,
+    expected: 'a whole number greater than 0',
   },
   temperature: number,
   topP: number,
@@ -30,20 +30,24 @@ export const completionOptions: Rules<CompletionOptions> = {
   presencePenalty: number,
   frequencyPenalty: number,
   seed: number,
-  stopSequences: { isMet: (value) => Array.isArray(value) && value.every(isText), text: 'a list of strings' },
-  reasoning: { isMet: (value) => efforts.some((effort) => effort === value), text: `one of ${efforts.join(', ')}` },
+  stopSequences: { accepts: (value) => Array.isArray(value) && value.every(isString), expected: 'a list of strings' },
+  reasoning: {
+    accepts: (value) => efforts.some((effort) => effort === value),
+    expected: `one of ${efforts.join(', ')}`,
+  },
   toolChoice: {
-    isMet: (value) => isObject(value) || choices.some((choice) => choice === value),
-    text: `one of ${choices.join(', ')}, or { type: 'tool', toolName }`,
+    accepts: (value) => isRecord(value) || choices.some((choice) => choice === value),
+    expected: `one of ${choices.join(', ')}, or { type: 'tool', toolName }`,
   },
   headers: {
-    isMet: (value) => isObject(value) && Object.values(value).every((header) => header === undefined || isText(header)),
-    text: 'an object of strings',
+    accepts: (value) =>
+      isRecord(value) && Object.values(value).every((header) => header === undefined || isString(header)),
+    expected: 'an object of strings',
     isSecret: true,
   },
-  responseFormat: { isMet: isObject, text: 'an object' },
+  responseFormat: { accepts: isRecord, expected: 'an object' },
   providerOptions: {
-    isMet: (value) => isObject(value) && Object.values(value).every(isObject),
-    text: 'an object with an object for each provider',
+    accepts: (value) => isRecord(value) && Object.values(value).every(isRecord),
+    expected: 'an object with an object for each provider',
   },
 };

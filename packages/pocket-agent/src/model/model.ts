@@ -1,14 +1,14 @@
 // What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import {
-  addressInstead,
-  aText,
   closest,
   errorText,
+  httpUrlHint,
+  nullable,
+  nullableString,
   OptionSet,
-  orNull,
   PocketError,
-  textsByName,
+  secretStringMap,
 } from '@pocket-agent/kit';
 import { modelFetch } from './model-fetch.ts';
 import { omitFields } from './model-request.ts';
@@ -23,9 +23,9 @@ export interface ModelSettings {
 }
 
 export const modelSettings = new OptionSet<ModelSettings>('agentConfig.modelSettings', {
-  apiKey: { ...aText, isSecret: true },
-  baseUrl: aText,
-  headers: { ...textsByName, ...orNull(textsByName.text, textsByName.isMet) },
+  apiKey: { ...nullableString, isSecret: true },
+  baseUrl: nullableString,
+  headers: { ...secretStringMap, ...nullable(secretStringMap.expected, secretStringMap.accepts) },
 });
 
 interface Factory {
@@ -289,7 +289,7 @@ function fetchFromOllama(wayOut: string): typeof globalThis.fetch {
 }
 
 function checkBaseUrl(name: string, baseUrl: string | undefined): void {
-  const instead = baseUrl ? addressInstead(baseUrl) : undefined;
+  const instead = baseUrl ? httpUrlHint(baseUrl) : undefined;
   if (instead === undefined) return;
   throw new PocketError(
     'CONFIG_INVALID',

@@ -1,15 +1,15 @@
 // What a router is made from, what it tells, and the check of its options.
 
 import {
+  booleanRule,
   didYouMean,
-  isObject,
+  isRecord,
   type Logger,
+  type OptionRule,
   OptionSet,
   PocketError,
-  type Rule,
-  text,
-  textsByName,
-  trueOrFalse,
+  secretStringMap,
+  stringRule,
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
 import type { DeploymentParams } from './deployment.ts';
@@ -55,8 +55,8 @@ export type RouterEvent =
   | { type: 'failed'; modelName: string; deployment: string; kind: FailureKind; reason: string; cooldownMs: number }
   | { type: 'fallback'; from: string; to: string; reason: string };
 
-const callback: Rule = { text: 'a function', isMet: (value) => typeof value === 'function' };
-const object: Rule = { text: 'an object', isMet: isObject };
+const callback: OptionRule = { expected: 'a function', accepts: (value) => typeof value === 'function' };
+const object: OptionRule = { expected: 'an object', accepts: isRecord };
 
 /** What is `true` is checked below, or by the deployment. */
 const routerOptions = new OptionSet<RouterOptions>('Router', {
@@ -68,7 +68,7 @@ const routerOptions = new OptionSet<RouterOptions>('Router', {
   allowedFailures: true,
   fallbacks: object,
   contextWindowFallbacks: object,
-  sticky: trueOrFalse,
+  sticky: booleanRule,
   redisUrl: true,
   redisPrefix: true,
   logger: true,
@@ -82,21 +82,21 @@ const modelEntry = new OptionSet<RouterOptions['models'][number]>('Router: model
 
 const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
   model: true,
-  apiKey: { ...text, isSecret: true },
-  baseUrl: text,
-  headers: textsByName,
+  apiKey: { ...stringRule, isSecret: true },
+  baseUrl: stringRule,
+  headers: secretStringMap,
   rpm: true,
   tpm: true,
   weight: true,
   maxParallel: true,
   timeoutMs: true,
   price: true,
-  id: { text: 'a non-empty string', isMet: (value) => typeof value === 'string' && value !== '' },
+  id: { expected: 'a non-empty string', accepts: (value) => typeof value === 'string' && value !== '' },
 });
 
 /** Throws for what can never work. */
 export function checkOptions(given: RouterOptions): void {
-  if (!isObject(given)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
+  if (!isRecord(given)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
   routerOptions.check(given);
   const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy, ...options } = given;
   const isList = Array.isArray(models) && models.length > 0;
@@ -128,8 +128,8 @@ export function checkOptions(given: RouterOptions): void {
 }
 
 function checkEntry(index: number, entry: RouterOptions['models'][number]): void {
-  if (isObject(entry)) modelEntry.check(entry, `Router: models[${index}]`);
-  if (typeof entry?.modelName !== 'string' || entry.modelName === '' || !isObject(entry.params)) {
+  if (isRecord(entry)) modelEntry.check(entry, `Router: models[${index}]`);
+  if (typeof entry?.modelName !== 'string' || entry.modelName === '' || !isRecord(entry.params)) {
     throw invalid(
       'each of models must be { modelName, params }, for example { modelName: "gpt-5-nano", params: { model: "openai/gpt-5-nano" } }.',
     );

@@ -9,7 +9,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { errorText, isPublic, OptionSet, PocketError, redactSecrets, textForOthers } from '@pocket-agent/kit';
+import { errorText, isPublicError, OptionSet, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
 import { checkServedApprovals, type ServedApprovals, servedApproval } from '../access/approval.ts';
 import type { PocketAgent } from '../agent/agent.ts';
@@ -250,8 +250,8 @@ export class AgentServer {
       });
       return agentResult(agent.name, answer);
     } catch (error) {
-      if (!isPublic(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
-      return { isError: true, content: [{ type: 'text' as const, text: textForOthers(error) }] };
+      if (!isPublicError(error)) agent.logger.error(`A run of ${agent.name} for a client failed: ${errorText(error)}`);
+      return { isError: true, content: [{ type: 'text' as const, text: publicErrorText(error) }] };
     }
   }
 

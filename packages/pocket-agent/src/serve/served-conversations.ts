@@ -1,6 +1,6 @@
 // The conversations of those who talk to a served agent: an agent of their own each, forgotten when it is long unused.
 
-import { oldestOfLargest } from '@pocket-agent/kit';
+import { fairEvictionKey } from '@pocket-agent/kit';
 import type { PocketAgent } from '../agent/agent.ts';
 
 type Agent = PocketAgent<unknown>;
@@ -52,7 +52,7 @@ export class Conversations {
   #forgetOldest(): void {
     while (this.#kept.size > this.#options.most) {
       const idle = [...this.#kept].filter(([, { uses }]) => uses === 0);
-      const oldest = oldestOfLargest(idle.map(([key, { owner }]) => [key, owner] as const));
+      const oldest = fairEvictionKey(idle.map(([key, { owner }]) => [key, owner] as const));
       if (oldest === undefined) return;
       const found = this.#kept.get(oldest);
       this.#kept.delete(oldest);

@@ -10,7 +10,7 @@ import {
   inputRequired,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { errorText, LONGEST_TIMER_MS, oldestOfLargest, PocketError } from '@pocket-agent/kit';
+import { errorText, fairEvictionKey, LONGEST_TIMER_MS, PocketError } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest, Approve } from '../access/approval.ts';
 import { APPROVAL_META_KEY, approvalText, describeApproval, remoteRefusal } from '../access/remote-approval.ts';
 
@@ -92,7 +92,7 @@ export class ServedRuns {
   #keep(run: ServedRun, { owner, conversation }: Caller, context: ServerContext): string {
     const id = randomUUID();
     if (this.#waiting.size >= MOST_WAITING) {
-      const oldest = oldestOfLargest([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
+      const oldest = fairEvictionKey([...this.#waiting].map(([key, waiting]) => [key, waiting.owner] as const));
       if (oldest !== undefined) this.#drop(oldest);
     }
     // a client that never comes back must not be waited for

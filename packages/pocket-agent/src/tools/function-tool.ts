@@ -8,7 +8,7 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/client';
-import { errorText, issuesText, OptionSet, PocketError, snapshot } from '@pocket-agent/kit';
+import { errorText, OptionSet, PocketError, schemaIssuesText, snapshot } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/access.ts';
 import { frozen } from './shared-tools.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
@@ -83,7 +83,7 @@ export function tool(
 ): FunctionTool {
   const { name, description, title, annotations, inputSchema = { type: 'object' } } = settings;
   if (!name) throw new PocketError('CONFIG_INVALID', 'A tool needs a name: tool({ name, description, run }).');
-  const wrong = toolOptions.faultOrMisspelling(settings, `Tool "${name}"`);
+  const wrong = toolOptions.findErrorOrMisspelling(settings, `Tool "${name}"`);
   if (wrong) throw wrong;
   if (settings.inputSchema === undefined && 'parameters' in settings)
     throw new PocketError('CONFIG_INVALID', `Tool "${name}" has no option "parameters". Did you mean "inputSchema"?`);
@@ -267,7 +267,7 @@ function byStandard(schema: StandardSchemaV1, args: unknown): Checked | Promise<
 
 function readCheck(result: StandardSchemaV1.Result<unknown>): Checked {
   if (!result.issues) return { value: result.value };
-  return { problem: issuesText(result.issues) };
+  return { problem: schemaIssuesText(result.issues) };
 }
 
 /** Made at the first call of a tool. */

@@ -2,12 +2,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import {
   abortable,
-  copyOf,
+  deepCopy,
+  describeAvailable,
   errorText,
   isPocketError,
   PocketError,
   snapshot,
-  whatThereIs,
   within,
 } from '@pocket-agent/kit';
 import type { CallRecord } from '../access/audit.ts';
@@ -119,7 +119,7 @@ async function attempt(
 ): Promise<ToolResult> {
   const { hooks, context } = run;
   const { signal } = run.frame;
-  const mayReplace = request.malformed ? undefined : hooks.preToolCall?.(context, copyOf(request.call));
+  const mayReplace = request.malformed ? undefined : hooks.preToolCall?.(context, deepCopy(request.call));
   const replaced = mayReplace && (await within(signal, mayReplace));
   if (replaced && 'deny' in replaced) {
     enter(record, 'denied', 'hook', replaced.deny);
@@ -135,9 +135,9 @@ async function attempt(
     : (outcome.result ?? resultByHook(run, record.call, outcome.answer));
   const result = made instanceof Promise ? await made : made;
   if (record.decision === 'edited') result.toolResultContent.unshift(editedNote(record.call));
-  const mayChange = hooks.postToolCall?.(context, record.call, copyOf(result));
+  const mayChange = hooks.postToolCall?.(context, record.call, deepCopy(result));
   const changed = mayChange && (await within(signal, mayChange));
-  return changed ? copyOf(checkedResult(request.call, changed)) : result;
+  return changed ? deepCopy(checkedResult(request.call, changed)) : result;
 }
 
 interface Success {
@@ -168,7 +168,7 @@ async function callTool(
     enter(record, 'refused', 'profile', 'there is no such tool');
     return {
       entry,
-      error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". ${whatThereIs(call.name, names)}`),
+      error: new PocketError('TOOL_UNKNOWN', `There is no tool "${call.name}". ${describeAvailable(call.name, names)}`),
     };
   }
   record.capability = entry.capability;
@@ -188,7 +188,7 @@ async function callTool(
   try {
     const meta = run.metaOf(call);
     meta.step_id ??= run.stepId;
-    const calling = entry.source.callTool(entry.tool.name, copyOf(args), {
+    const calling = entry.source.callTool(entry.tool.name, deepCopy(args), {
       toolCallId: call.id,
       signal: frame.signal,
       progress: (update) =>
@@ -220,7 +220,7 @@ function editedNote(call: ToolCall): { type: 'text'; text: string } {
 
 function resultByHook(run: ToolRun, call: ToolCall, answer: CallToolResult): ToolResult | Promise<ToolResult> {
   const made = within(run.frame.signal, run.hooks.onToolResult?.(run.context, call, answer));
-  const own = (result: ToolResult | undefined) => copyOf(checkedResult(call, result));
+  const own = (result: ToolResult | undefined) => deepCopy(checkedResult(call, result));
   return made instanceof Promise ? made.then(own) : own(made);
 }
 

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, sep } from 'node:path';
 import type { Tool } from '@modelcontextprotocol/client';
-import { errorText, givenIn } from '@pocket-agent/kit';
+import { errorText, withoutUndefined } from '@pocket-agent/kit';
 import type { Capability, McpServerEntry } from 'pocket-agent';
 import { compileSchema, readMcpConfig } from 'pocket-agent/internal';
 import { ManifestFile } from '../manifest/manifest.ts';
@@ -199,7 +199,7 @@ async function readTools(
       name,
       description,
       inputSchema,
-      ...(annotations ? { annotations: givenIn(annotations) } : {}),
+      ...(annotations ? { annotations: withoutUndefined(annotations) } : {}),
       ...(capability ? { _meta: { capability } } : {}),
     };
     tools.set(name, { index, definition, check: compiled.check });

@@ -6,7 +6,7 @@ import {
   SERVER_INFO_META_KEY,
   specTypeSchemas,
 } from '@modelcontextprotocol/client';
-import { isObject, issuesText } from '@pocket-agent/kit';
+import { isRecord, schemaIssuesText } from '@pocket-agent/kit';
 
 /** Results of other requests, which must not pass for that of a tool that said nothing. */
 const foreign = ['task', 'inputRequests', 'requestState'];
@@ -20,11 +20,11 @@ export function refuseManyBlocks({ content }: Record<string, unknown>): void {
 }
 
 export async function checkedToolResult(value: unknown): Promise<CallToolResult> {
-  const isOther = isObject(value) && value.content === undefined && foreign.some((key) => key in value);
+  const isOther = isRecord(value) && value.content === undefined && foreign.some((key) => key in value);
   if (isOther) throw invalid('content is missing');
   const checked = await specTypeSchemas.CallToolResult['~standard'].validate(value);
   if (!checked.issues) return checked.value;
-  throw invalid(issuesText(checked.issues));
+  throw invalid(schemaIssuesText(checked.issues));
 }
 
 /** What most tools answer, without what the 2026 era writes around it; undefined for anything else. */
@@ -39,16 +39,16 @@ export function textResultOf(result: Record<string, unknown>, isModern: boolean)
 
 /** With which a server of the 2026 era signs every result. */
 function isOnlyServerInfo(meta: unknown): meta is Record<string, unknown> {
-  if (!isObject(meta)) return false;
+  if (!isRecord(meta)) return false;
   for (const key in meta) if (key !== SERVER_INFO_META_KEY) return false;
   const info = meta[SERVER_INFO_META_KEY];
-  if (!isObject(info) || typeof info.name !== 'string' || typeof info.version !== 'string') return false;
+  if (!isRecord(info) || typeof info.name !== 'string' || typeof info.version !== 'string') return false;
   for (const key in info) if (key !== 'name' && key !== 'version') return false;
   return true;
 }
 
 function isText(block: unknown): boolean {
-  if (!isObject(block) || block.type !== 'text' || typeof block.text !== 'string') return false;
+  if (!isRecord(block) || block.type !== 'text' || typeof block.text !== 'string') return false;
   for (const key in block) if (key !== 'type' && key !== 'text') return false;
   return true;
 }

@@ -1,15 +1,15 @@
-// Parts of Node that take milliseconds to load and that many programs never need, loaded with their first use.
+// Parts of Node that take milliseconds to load; each is loaded on first use.
 
 export function fileSystem(): typeof import('node:fs') {
   return process.getBuiltinModule('node:fs');
 }
 
-/** SHA-256, hexadecimal. */
+/** The SHA-256 hash in hexadecimal. */
 export function sha256(text: string): string {
   return process.getBuiltinModule('node:crypto').hash('sha256', text);
 }
 
-/** For our own child processes: they use the compile cache of this process, if it has one. Halves the time to start. */
+/** Passes the compile cache of this process on to a child process, which halves its start time. */
 export function compileCacheEnv(): Record<string, string> {
   const { NODE_COMPILE_CACHE: folder } = process.env;
   return folder ? { NODE_COMPILE_CACHE: folder } : {};

@@ -1,7 +1,7 @@
-// Memory that strangers share: whoever fills it makes room with what is theirs, not with what belongs to others.
+// Chooses what to evict from memory shared by several owners: the owner with the most entries loses its oldest one.
 
-/** The oldest of those that belong to the owner who has the most. Entries come oldest first. */
-export function oldestOfLargest<Key>(entries: Iterable<readonly [key: Key, owner: string]>): Key | undefined {
+/** The key of the entry to evict. Entries come oldest first. */
+export function fairEvictionKey<Key>(entries: Iterable<readonly [key: Key, owner: string]>): Key | undefined {
   const owners = new Map<string, { oldest: Key; count: number }>();
   let largest: { oldest: Key; count: number } | undefined;
   for (const [key, owner] of entries) {
