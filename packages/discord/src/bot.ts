@@ -1,45 +1,45 @@
-// The bot: put together, started, and closed without losing anything.
+// The bot: connects its parts, starts them, and closes them without losing answers.
 import { makeFetch } from '@pocket-agent/http/fetch';
 import type { Client } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { Approvals } from './access/approvals.ts';
-import { Queue } from './answers/question-queue.ts';
+import { QuestionQueue } from './answers/question-queue.ts';
 import { DiscordBotError, messageOf } from './base/errors.ts';
 import { jsonLogger } from './base/logger.ts';
-import { within } from './base/settles-within.ts';
+import { settlesWithin } from './base/settles-within.ts';
 import { registerCommands } from './commands/register.ts';
 import { Models } from './config/models.ts';
 import { checkOptions } from './config/option-checks.ts';
 import type { BotOptions } from './config/options.ts';
 import { LiveRuns } from './conversation/live-runs.ts';
 import type { BotParts } from './conversation/parts.ts';
-import { Notices } from './conversation/queue-notices.ts';
-import { forgetLeftGuilds } from './events/left-guilds.ts';
-import { type Ears, listen } from './events/listeners.ts';
+import { QueueNotices } from './conversation/queue-notices.ts';
+import { deleteLeftGuilds } from './events/left-guilds.ts';
+import { type Listeners, listen } from './events/listeners.ts';
 import { Connection } from './gateway/connection.ts';
 import { type HealthServer, serveHealth } from './health.ts';
 import { Claims } from './store/claims.ts';
-import { forgetGuild } from './store/guild-data.ts';
-import { Settings } from './store/guild-settings.ts';
+import { deleteGuildData } from './store/guild-data.ts';
+import { SettingsStore } from './store/guild-settings.ts';
 import { History } from './store/history.ts';
-import { Holdings } from './store/ownership.ts';
+import { ConversationOwnership } from './store/ownership.ts';
 import { Processes } from './store/processes.ts';
 import { openBotStore } from './store/schema.ts';
 import { Spending } from './store/spending.ts';
 import { Catalogue } from './toolbox/catalogue.ts';
-import { Servers } from './toolbox/mcp-servers.ts';
+import { McpServers } from './toolbox/mcp-servers.ts';
 
 const LEASE_MS = 45_000;
 const CATCH_UP_MS = 900_000;
-/** With what comes after it, closing takes less than the ten seconds that supervisors wait. */
+/** Closing must finish within the ten seconds that supervisors wait. */
 const CLOSE_GRACE_MS = 6_000;
-/** For the last words of answers that are cut off. */
-const FAREWELL_MS = 1_500;
-const FILE_BYTES = 10_000_000;
-const FILE_MS = 30_000;
-const CLEANING_MS = 3_600_000;
-const EDIT_MS = 1_000;
-/** A wait is told when it is longer than some edits. */
+/** For the last edit of interrupted answers. */
+const LAST_EDIT_MS = 1_500;
+const MAX_FILE_BYTES = 10_000_000;
+const FILE_TIMEOUT_MS = 30_000;
+const CLEANUP_MS = 3_600_000;
+const EDIT_INTERVAL_MS = 1_000;
+/** Users who wait longer than this many edits get a notice. */
 const NOTICE_EDITS = 3;
 
 export class Bot {
@@ -51,11 +51,11 @@ export class Bot {
   readonly #runs = new LiveRuns();
   readonly #closers: (() => unknown)[] = [];
   readonly #closed = Promise.withResolvers<never>();
-  /** What still runs has had its time. */
+  /** Aborts running answers when the grace period is over. */
   readonly #closing = new AbortController();
   #starting: Promise<void> | undefined;
-  #queue: Queue | undefined;
-  #ears: Ears | undefined;
+  #queue: QuestionQueue | undefined;
+  #listeners: Listeners | undefined;
   #health: HealthServer | undefined;
 
   constructor(options: BotOptions) {
@@ -63,22 +63,22 @@ export class Bot {
     this.#options = { ...options };
     this.#logger = options.logger ?? jsonLogger();
     this.#models = new Models(options.models, options);
-    this.#closed.promise.catch(() => {}); // for those who wait for something else beside it
+    this.#closed.promise.catch(() => {}); // avoids an unhandled rejection
     this.#connection = new Connection(this.#options, this.#logger);
     this.client = this.#connection.client;
   }
 
-  /** Where the health endpoint listens. */
+  /** Port of the health endpoint. */
   get healthPort(): number | undefined {
     return this.#health?.port;
   }
 
-  /** Settles, with the reason, when Discord will not take a bot back that was logged in. Close it then. */
+  /** Resolves with the reason when Discord refuses to reconnect the bot. Close it then. */
   get lost(): Promise<DiscordBotError> {
     return this.#connection.lost;
   }
 
-  /** Resolves when the bot is logged in and hears what is said. */
+  /** Resolves when the bot is logged in and listens. */
   async start(): Promise<void> {
     this.#starting ??= this.#start();
     try {
@@ -89,11 +89,11 @@ export class Bot {
     }
   }
 
-  /** Waits for answers that are being written; those that take too long go on after the next start. */
+  /** Waits for running answers; those that take too long continue after the next start. */
   async close(): Promise<void> {
     if (this.#closers.length > 0) this.#logger.info('Stopping', { running: this.#runs.size });
-    this.#closed.reject(new DiscordBotError('GONE', 'The bot was closed. Make another one with createBot.'));
-    await this.#starting?.catch(() => {}); // told by `start`
+    this.#closed.reject(new DiscordBotError('GONE', 'The bot is closed. Create a new one with createBot.'));
+    await this.#starting?.catch(() => {}); // `start` throws it
     await this.#closeAll();
   }
 
@@ -102,7 +102,7 @@ export class Bot {
       try {
         await close();
       } catch (error) {
-        this.#logger.error('A part of the bot did not close', { reason: messageOf(error) });
+        this.#logger.error('Closing a part of the bot failed', { reason: messageOf(error) });
       }
     }
   }
@@ -132,13 +132,13 @@ export class Bot {
     });
     this.#closers.push(() => catalogue.close());
     await this.#unlessClosed(catalogue.load());
-    const servers = new Servers({
+    const servers = new McpServers({
       own: options.mcpServers ?? {},
       hosts: options.mcpHosts ?? [],
       logger: agentLogger,
     });
     this.#closers.push(() => servers.close());
-    const fetch = makeFetch({ allowHosts: fileHosts(options), maxBytes: FILE_BYTES, timeoutMs: FILE_MS });
+    const fetch = makeFetch({ allowHosts: fileHosts(options), maxBytes: MAX_FILE_BYTES, timeoutMs: FILE_TIMEOUT_MS });
     this.#closers.push(() => fetch.close());
     if (options.healthPort !== undefined) {
       const health = await serveHealth(options.healthPort, { client, db, runs });
@@ -146,16 +146,16 @@ export class Bot {
       this.#closers.push(() => health.close());
     }
     this.#closers.push(() => this.#disconnect());
-    const holdings = new Holdings(db, processes.id);
-    const claims = new Claims(db, holdings);
+    const ownership = new ConversationOwnership(db, processes.id);
+    const claims = new Claims(db, ownership);
     this.#closers.push(() => processes.stop());
-    await processes.start(() => void this.#watched('taking over', this.#takeOver(claims)));
-    // before anything new is heard, which would hide what was missed
-    const marks = await claims.marks({ until: Date.now(), lastMs: catchUpMs });
+    await processes.start(() => void this.#logFailure('taking over conversations', this.#takeOver(claims)));
+    // read before new messages arrive, which would hide missed ones
+    const checkpoints = await claims.checkpoints({ until: Date.now(), lastMs: catchUpMs });
     const ready = await this.#unlessClosed(this.#connection.open());
-    // nothing is waited for until the bot listens: what is said now is told to nobody else
-    const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_MS);
-    const notices = new Notices({ client: ready, claims, logger, afterMs });
+    // nothing may be awaited until the bot listens: no one else receives messages that arrive now
+    const afterMs = NOTICE_EDITS * (options.reply?.editIntervalMs ?? EDIT_INTERVAL_MS);
+    const notices = new QueueNotices({ client: ready, claims, logger, afterMs });
     const parts: BotParts = {
       client: ready,
       options,
@@ -167,32 +167,32 @@ export class Bot {
       servers,
       fetch,
       closing: this.#closing.signal,
-      holdings,
+      ownership,
       claims,
       notices,
-      history: new History(db, holdings),
+      history: new History(db, ownership),
       spending: new Spending(db),
-      settings: new Settings(db),
+      settings: new SettingsStore(db),
       approvals: new Approvals(logger),
     };
-    const queue = new Queue(parts);
+    const queue = new QuestionQueue(parts);
     this.#queue = queue;
-    const cleaning = setInterval(() => void this.#watched('cleaning up', claims.forgetOld()), CLEANING_MS).unref();
-    this.#closers.push(() => clearInterval(cleaning));
-    this.#closers.push(() => this.#finish(closeGraceMs));
-    this.#closers.push(() => within(FAREWELL_MS, notices.close()));
-    const onLeft = async (guildId: string) => {
-      await queue.leave(guildId);
-      await forgetGuild(db, guildId);
+    const cleanup = setInterval(() => void this.#logFailure('cleanup', claims.deleteOld()), CLEANUP_MS).unref();
+    this.#closers.push(() => clearInterval(cleanup));
+    this.#closers.push(() => this.#drain(closeGraceMs));
+    this.#closers.push(() => settlesWithin(LAST_EDIT_MS, notices.close()));
+    const onGuildLeft = async (guildId: string) => {
+      await queue.stopGuild(guildId);
+      await deleteGuildData(db, guildId);
     };
-    const ears = listen(parts, { queue, catchUpMs, marks, onLeft });
-    this.#ears = ears;
-    this.#closers.push(() => ears.closeToMessages());
+    const listeners = listen(parts, { queue, catchUpMs, checkpoints, onGuildLeft });
+    this.#listeners = listeners;
+    this.#closers.push(() => listeners.stopMessages());
     if (client.ws.shards.has(0)) await this.#unlessClosed(registerCommands(ready));
-    await claims.forgetOld();
-    await forgetLeftGuilds(db, ready);
+    await claims.deleteOld();
+    await deleteLeftGuilds(db, ready);
     await this.#takeOver(claims);
-    await this.#unlessClosed(ears.caughtUp);
+    await this.#unlessClosed(listeners.caughtUp);
     logger.info('Ready', {
       bot: ready.user.id,
       guilds: ready.guilds.cache.size,
@@ -206,29 +206,29 @@ export class Bot {
     return Promise.race([this.#closed.promise, work]);
   }
 
-  /** Lets what runs come to an end for a while, then stops it; buttons work until then. */
-  async #finish(graceMs: number): Promise<void> {
+  /** Waits for running answers, then aborts them. Buttons work until the end. */
+  async #drain(graceMs: number): Promise<void> {
     this.#queue?.close();
-    if (await within(graceMs, this.#idle())) return;
+    if (await settlesWithin(graceMs, this.#idle())) return;
     this.#closing.abort();
-    await within(FAREWELL_MS, this.#idle());
+    await settlesWithin(LAST_EDIT_MS, this.#idle());
   }
 
   async #disconnect(): Promise<void> {
-    this.#ears?.closeToInteractions();
-    await this.#connection.end(this.#idle());
+    this.#listeners?.stopInteractions();
+    await this.#connection.close(this.#idle());
   }
 
   async #idle(): Promise<void> {
-    await Promise.all([this.#queue?.idle(), this.#ears?.idle()]);
+    await Promise.all([this.#queue?.idle(), this.#listeners?.idle()]);
   }
 
   async #takeOver(claims: Claims): Promise<void> {
-    await claims.enqueueLeft();
+    await claims.enqueueOrphaned();
     await this.#queue?.takeOver();
   }
 
-  async #watched(what: string, work: Promise<void>): Promise<void> {
+  async #logFailure(what: string, work: Promise<void>): Promise<void> {
     await work.catch((error) => this.#logger.error(`Failed: ${what}`, { reason: messageOf(error) }));
   }
 }
@@ -237,7 +237,7 @@ export function createBot(options: BotOptions): Bot {
   return new Bot(options);
 }
 
-/** Inner hosts that files may come from: that of another API than Discord's, and its CDN. */
+/** Internal hosts that files may be read from: those of another API and its CDN. */
 function fileHosts({ apiUrl, fileHosts: named = [] }: BotOptions): string[] {
   return apiUrl === undefined ? [...named] : [new URL(apiUrl).host, ...named];
 }

@@ -1,4 +1,4 @@
-// GET /health: whether the bot can work right now.
+// GET /health: whether the bot works.
 import { createServer, type Server } from 'node:http';
 import { type Client, Status } from 'discord.js';
 import { sql } from 'kysely';
@@ -10,9 +10,9 @@ interface Health {
   /** Whether a shard is connected. */
   ready: boolean;
   guilds: number;
-  /** Answers that are being written. */
+  /** Answers in progress. */
   running: number;
-  /** Milliseconds to the gateway and back; null before the first beat. */
+  /** Round trip to the gateway in milliseconds; null before the first heartbeat. */
   ping: number | null;
   database: boolean;
 }
@@ -22,16 +22,16 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-interface Looked {
+interface HealthSources {
   client: Client;
   db: BotDatabase;
   runs: LiveRuns;
 }
 
-async function healthOf({ client, db, runs }: Looked): Promise<Health> {
+async function healthOf({ client, db, runs }: HealthSources): Promise<Health> {
   const answered = await sql`select 1`.execute(db).catch(() => undefined);
   return {
-    // a client stays ready while it tries to get its connection back
+    // isReady stays true while a client reconnects
     ready: client.isReady() && client.ws.shards.some(({ status }) => status === Status.Ready),
     guilds: client.guilds.cache.size,
     running: runs.size,
@@ -40,14 +40,14 @@ async function healthOf({ client, db, runs }: Looked): Promise<Health> {
   };
 }
 
-export async function serveHealth(port: number, looked: Looked): Promise<HealthServer> {
+export async function serveHealth(port: number, sources: HealthSources): Promise<HealthServer> {
   const server: Server = createServer((request, response) => {
     const path = request.url?.split('?')[0];
     if (request.method !== 'GET' || (path !== '/health' && path !== '/')) {
       response.writeHead(404).end();
       return;
     }
-    healthOf(looked).then(
+    healthOf(sources).then(
       (health) => {
         response.writeHead(health.ready && health.database ? 200 : 503, { 'content-type': 'application/json' });
         response.end(JSON.stringify(health));
@@ -58,7 +58,7 @@ export async function serveHealth(port: number, looked: Looked): Promise<HealthS
   try {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, resolve));
   } catch (cause) {
-    const text = `POCKET_DISCORD_HEALTH_PORT (healthPort): nothing can listen on ${port}: ${messageOf(cause)}`;
+    const text = `POCKET_DISCORD_HEALTH_PORT (healthPort): cannot listen on port ${port}: ${messageOf(cause)}`;
     throw new DiscordBotError('CONFIG_INVALID', text, { cause });
   }
   const address = server.address();

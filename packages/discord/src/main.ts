@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command pocket-discord. On a Node that is too old nothing else could even be loaded.
+// The command pocket-discord. Checks the Node version before it loads anything else.
 import { fileURLToPath } from 'node:url';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -9,6 +9,6 @@ if (major < 22 || (major === 22 && minor < 18)) {
 } else {
   const { runProgram } = await import('./program.ts');
   const code = await runProgram(fileURLToPath(import.meta.url));
-  // what a tool has left open must not keep the process
+  // handles that a tool left open must not keep the process alive
   process.stderr.write('', () => process.exit(code));
 }

@@ -1,10 +1,10 @@
-// What to do when there is no token.
+// Instructions for a start without a token.
 
-export const FIVE_STEPS = `pocket-discord needs the token of a Discord bot. Five steps:
+export const SETUP_STEPS = `pocket-discord needs the token of a Discord bot. Five steps:
 
 1. Open https://discord.com/developers/applications and press "New Application".
-2. Under "Bot" switch on "Message Content Intent".
-3. There press "Reset Token" and copy the token.
+2. Under "Bot" turn on "Message Content Intent".
+3. Press "Reset Token" there and copy the token.
 4. Under "Installation" choose Guild Install with the scopes bot and applications.commands and the permissions
    View Channels, Send Messages, Send Messages in Threads, Read Message History, Attach Files, Embed Links,
    Add Reactions and Create Polls. Open the install link and add the bot to your server.
@@ -12,5 +12,5 @@ export const FIVE_STEPS = `pocket-discord needs the token of a Discord bot. Five
 
    DISCORD_TOKEN=… POCKET_DISCORD_MODELS=anthropic/claude-sonnet-5 ANTHROPIC_API_KEY=… npm run discord
 
-To see it without an account: npm run discord:demo
+To try it without an account: npm run discord:demo
 `;

@@ -1,29 +1,29 @@
-// SIGINT, SIGTERM, or a parent that is gone: the first lets the process end in order.
+// An abort signal for SIGINT, SIGTERM, and the end of the parent process.
 
-/** npm passes on what the terminal has told every process already. */
+/** npm repeats a signal that the terminal has sent to every process. */
 const SAME_SIGNAL_MS = 250;
-const PARENT_MS = 1_000;
+const PARENT_CHECK_MS = 1_000;
 
-/** Aborted at the first of them; `again` is for whoever does not want to wait. */
-export function stopSignal(again: () => void): AbortSignal {
+/** Aborts at the first signal; calls `onSecond` for a later one. */
+export function stopSignal(onSecond: () => void): AbortSignal {
   const controller = new AbortController();
-  let since = 0;
+  let stoppedAt = 0;
   const stop = () => {
     if (!controller.signal.aborted) {
-      since = Date.now();
+      stoppedAt = Date.now();
       controller.abort();
-    } else if (Date.now() - since > SAME_SIGNAL_MS) again();
+    } else if (Date.now() - stoppedAt > SAME_SIGNAL_MS) onSecond();
   };
   process.on('SIGINT', stop).on('SIGTERM', stop).once('disconnect', stop);
   if (process.env.npm_lifecycle_event !== undefined) watchParent(controller.signal, stop);
   return controller.signal;
 }
 
-/** A SIGTERM for `npm run` ends npm and its shell, and leaves what they have started. */
-function watchParent(over: AbortSignal, gone: () => void): void {
+/** SIGTERM to `npm run` ends npm and its shell but not the program they started. */
+function watchParent(stopped: AbortSignal, onGone: () => void): void {
   const parent = process.ppid;
-  const looking = setInterval(() => process.ppid === parent || gone(), PARENT_MS).unref();
-  over.addEventListener('abort', () => clearInterval(looking), { once: true });
+  const timer = setInterval(() => process.ppid === parent || onGone(), PARENT_CHECK_MS).unref();
+  stopped.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
 export function whenAborted(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
-// Whom the operator of the bot serves at all; what admins of a guild set comes after it.
+// The guilds and users that the operator serves. Settings of guild admins apply on top.
 import type { BotOptions } from '../config/options.ts';
 
-export const NOT_SERVED = 'Whoever runs this bot has not opened it here.';
+export const NOT_SERVED = 'The operator of this bot does not allow it here.';
 
 export function isServed(
   { guilds, directMessages }: Pick<BotOptions, 'guilds' | 'directMessages'>,

@@ -1,16 +1,16 @@
-// What somebody may do in a guild: whether the bot answers them there, and with which tools.
+// Whether the bot answers a member, and which access profile applies.
 import type { GuildMember } from 'discord.js';
 import { PermissionFlagsBits } from 'discord.js';
 import { type JudgedTool, type ProfileName, profiles } from 'pocket-agent';
 import type { GuildSettings } from '../store/guild-settings.ts';
 
-/** The widest of somebody's roles; that of everybody without such a role. */
+/** The widest profile of the member's roles, else the default of the guild. */
 export function profileOf(member: GuildMember | null, settings: GuildSettings): ProfileName {
   const given = [...(member?.roles.cache.keys() ?? [])].flatMap((role) => settings.profiles[role] ?? []);
   return given.sort((a, b) => profiles[b].length - profiles[a].length)[0] ?? settings.profile;
 }
 
-/** `channelIds`: the channel, and the one a thread is in. */
+/** `channelIds`: the channel, and the parent of a thread. */
 export function isAllowed(
   { channels, roles }: GuildSettings,
   { channelIds, member }: { channelIds: readonly string[]; member: GuildMember | null },
@@ -20,13 +20,13 @@ export function isAllowed(
   return roles.some((role) => member?.roles.cache.has(role));
 }
 
-/** The channel of a message, and the one a thread is in. */
+/** The ids of a channel and, for a thread, its parent. */
 export function channelIdsOf(channel: { id: string; parentId?: string | null; isThread(): boolean } | null): string[] {
   if (!channel) return [];
   return channel.isThread() && channel.parentId ? [channel.id, channel.parentId] : [channel.id];
 }
 
-/** What changes or deletes something is asked for first. */
-export function needsYes({ capability }: Pick<JudgedTool, 'capability'>): boolean {
+/** Tools that change or delete something need an approval. */
+export function needsApproval({ capability }: Pick<JudgedTool, 'capability'>): boolean {
   return capability === 'write' || capability === 'delete';
 }

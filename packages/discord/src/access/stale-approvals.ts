@@ -1,15 +1,15 @@
-// Questions for a yes that a process has left behind: nobody can answer them any more, so they lose their buttons.
+// Removes the buttons of approval requests that a stopped process left behind.
 import type { Message, SendableChannels } from 'discord.js';
 import { ownMessagesAfter } from '../reply/own-messages.ts';
 
-export async function closeLeftQuestions(channel: SendableChannels, claim: string): Promise<void> {
+export async function closeStaleApprovals(channel: SendableChannels, claim: string): Promise<void> {
   for (const message of await ownMessagesAfter(channel, claim)) {
-    if (!isOpenQuestion(message, claim)) continue;
+    if (!isOpenApproval(message, claim)) continue;
     const [title] = message.content.split('\n');
-    await message.edit({ content: `${title}\n-# I was restarted, so I did not.`, components: [] });
+    await message.edit({ content: `${title}\n-# I was restarted, so I did not do it.`, components: [] });
   }
 }
 
-function isOpenQuestion({ components }: Message, claim: string): boolean {
+function isOpenApproval({ components }: Message, claim: string): boolean {
   return JSON.stringify(components).includes(`"allow:${claim}.`);
 }

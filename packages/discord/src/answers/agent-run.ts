@@ -1,29 +1,29 @@
-// One run of an agent for a question: history, tools, rights and money are put together.
+// Runs an agent for one question, with its history, tools, access profile and budget.
 import { type ApprovalAnswer, type ApprovalRequest, PocketAgent, type UserInput } from 'pocket-agent';
-import { needsYes, profileOf } from '../access/profile.ts';
+import { needsApproval, profileOf } from '../access/profile.ts';
 import { contextTokens, seesImages } from '../config/models.ts';
 import type { ModelChoice } from '../config/options.ts';
 import { inputOf, inputOfCommand } from '../context/input.ts';
 import { systemPrompt } from '../context/system-prompt.ts';
-import { settingsOf } from '../conversation/ask-once.ts';
+import { modelOptions } from '../conversation/ask-once.ts';
 import { trimTurns } from '../conversation/context-window.ts';
 import type { BotParts } from '../conversation/parts.ts';
-import { Purse } from '../conversation/run-budget.ts';
-import { letGo } from '../conversation/summary.ts';
+import { RunBudget } from '../conversation/run-budget.ts';
+import { compactHistory } from '../conversation/summary.ts';
 import type { TurnLog } from '../conversation/turn-log.ts';
 import type { LiveReply } from '../reply/live-reply.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import type { Claim } from '../store/schema.ts';
 import type { Progress } from './progress.ts';
-import type { Source } from './question-source.ts';
+import type { QuestionSource } from './question-source.ts';
 
-const RUN_MS = 600_000;
-const STEPS = 25;
-const APPROVAL_MS = 120_000;
+const RUN_TIMEOUT_MS = 600_000;
+const MAX_STEPS = 25;
+const APPROVAL_TIMEOUT_MS = 120_000;
 
-interface Run {
+interface RunInput {
   claim: Claim;
-  source: Source;
+  source: QuestionSource;
   settings: GuildSettings;
   signal: AbortSignal;
   reply: LiveReply;
@@ -31,27 +31,31 @@ interface Run {
   log: TurnLog;
 }
 
-export async function run(parts: BotParts, given: Run): Promise<void> {
-  const { claim, source, settings, signal, reply, progress, log } = given;
+export async function runAgent(parts: BotParts, input: RunInput): Promise<void> {
+  const { claim, source, settings, signal, reply, progress, log } = input;
   const { options, agentLogger: logger, catalogue, servers, history } = parts;
-  const { runTimeoutMs = RUN_MS, maxSteps = STEPS, approvalTimeoutMs = APPROVAL_MS } = options.limits ?? {};
+  const {
+    runTimeoutMs = RUN_TIMEOUT_MS,
+    maxSteps = MAX_STEPS,
+    approvalTimeoutMs = APPROVAL_TIMEOUT_MS,
+  } = options.limits ?? {};
   const spender = { userId: claim.user_id, guildId: claim.guild_id };
-  const purse = new Purse(parts, { spender, settings });
+  const runBudget = new RunBudget(parts, { spender, settings });
   const { conversation } = claim;
   const preferences = await history.preferences(conversation);
   const model = parts.models.pick(preferences.model, settings);
   const turns = (await history.turns(conversation)).filter((turn) => !source.replaces.includes(turn.claim));
   const { kept, dropped } = trimTurns(turns, contextTokens(model));
-  const leaving = { conversation, turns: dropped, summary: preferences.summary, model, spender, settings, signal };
-  const summary = await letGo(parts, leaving);
-  // after the summary, which may have cost the rest
-  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await purse.limit()) };
+  const compaction = { conversation, turns: dropped, summary: preferences.summary, model, spender, settings, signal };
+  const summary = await compactHistory(parts, compaction);
+  // after the summary, which costs money too
+  const limits = { maxSteps, timeoutMs: runTimeoutMs, ...(await runBudget.limit()) };
   const chosen = preferences.tools ?? [...catalogue.ids, ...servers.choices(settings.mcpServers).map(({ id }) => id)];
   const lease = servers.lease({ place: claim.guild_id ?? conversation, ids: chosen, guild: settings.mcpServers });
   const agent = new PocketAgent({
     agentConfig: {
       llmModel: model.model ?? model.name,
-      ...settingsOf(model),
+      ...modelOptions(model),
       name: parts.client.user.username,
       allowImages: seesImages(model),
       messages: kept.flatMap(({ messages }) => messages),
@@ -65,10 +69,10 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
     tools: catalogue.sources(chosen),
     ...(lease ? { mcpClient: lease.client } : {}),
     access: { profile: profileOf(source.member, settings), confirm: 'always', approvalTimeoutMs },
-    approve: (request) => approved(parts, given, request),
-    // a call that is not written down could be made twice, after a crash or by who has taken the conversation over
+    approve: (request) => approved(parts, input, request),
+    // a tool call that is not stored could run twice, after a crash or in another process
     hooks: {
-      preStep: ({ agent: asking }) => purse.pay(asking.totals.usage),
+      preStep: ({ agent: asking }) => runBudget.charge(asking.totals.usage),
       preToolCall: async () => void (await log.written()),
     },
     toolCallMetadata: { discord_claim: claim.id },
@@ -77,33 +81,37 @@ export async function run(parts: BotParts, given: Run): Promise<void> {
     ...(options.prices ? { prices: options.prices } : {}),
   });
   try {
-    await agent.run(await inputFor(parts, given, model), {
+    await agent.run(await inputFor(parts, input, model), {
       signal,
       onEvent: (event) => {
         if (event.type === 'new_message' && !event.meta.isSubAgent) log.add(event.data);
-        if (progress.see(event)) reply.show(progress.text, progress.status);
+        if (progress.update(event)) reply.show(progress.text, progress.status);
       },
     });
   } finally {
-    await purse.settleAndClose(agent).finally(() => lease?.release());
+    await runBudget.recordAndClose(agent).finally(() => lease?.release());
   }
 }
 
-/** Each call comes by here right before it is made. What another process has taken over is not done by this one. */
+/** Called right before each tool call. Throws if another process took over. */
 async function approved(
   { approvals, claims }: BotParts,
-  { claim, source }: Run,
+  { claim, source }: RunInput,
   request: ApprovalRequest,
 ): Promise<ApprovalAnswer> {
-  const isAsked = needsYes(request) || request.changed;
-  const asked = { channel: source.channel, userId: claim.user_id, claim: claim.id };
-  const answer = isAsked ? await approvals.ask(request, asked) : 'allow';
+  const needsUser = needsApproval(request) || request.changed;
+  const target = { channel: source.channel, userId: claim.user_id, claim: claim.id };
+  const answer = needsUser ? await approvals.ask(request, target) : 'allow';
   if (answer === 'deny' || (answer !== 'allow' && 'deny' in answer)) return answer;
-  await claims.act(claim);
+  await claims.markActing(claim);
   return answer;
 }
 
-async function inputFor({ fetch, logger }: BotParts, { source, signal }: Run, model: ModelChoice): Promise<UserInput> {
+async function inputFor(
+  { fetch, logger }: BotParts,
+  { source, signal }: RunInput,
+  model: ModelChoice,
+): Promise<UserInput> {
   const options = { fetch, logger, signal, seesImages: seesImages(model), contextTokens: contextTokens(model) };
   return source.message ? inputOf(source.message, options) : inputOfCommand(source, options);
 }

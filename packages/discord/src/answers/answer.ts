@@ -1,97 +1,97 @@
-// One question, answered: the run is watched while people look on, and its outcome kept.
+// Answers one question: runs the agent, shows its progress, and stores the outcome.
 import { PermissionFlagsBits } from 'discord.js';
-import { botMay } from '../access/bot-permissions.ts';
+import { botCan } from '../access/bot-permissions.ts';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
-import { failureText, reasonOf } from '../conversation/failure-text.ts';
+import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, TurnLog } from '../conversation/turn-log.ts';
 import { LiveReply } from '../reply/live-reply.ts';
-import { shortened } from '../reply/texts.ts';
+import { quoted } from '../reply/texts.ts';
 import { keepTyping } from '../reply/typing.ts';
 import type { Claim } from '../store/schema.ts';
-import { run } from './agent-run.ts';
-import { BEFORE, keepSeen, showAnswer, textBefore } from './delivery.ts';
+import { runAgent } from './agent-run.ts';
+import { deliverAnswer, keepVisibleAnswer, PREVIOUS_ANSWER, previousAnswer } from './delivery.ts';
 import { Progress } from './progress.ts';
-import type { Source } from './question-source.ts';
+import type { QuestionSource } from './question-source.ts';
 
 export interface Question {
   claim: Claim;
-  source: Source;
+  source: QuestionSource;
 }
 
-/** False when it has to be taken up again: the bot was closed or lost it in the middle, or Discord could not be reached. */
+/** False if it must be resumed: the bot closed, another process took over, or Discord was unreachable. */
 export async function answer(parts: BotParts, { claim, source }: Question): Promise<boolean> {
-  const { history, holdings, runs, logger, closing } = parts;
+  const { history, ownership, runs, logger, closing } = parts;
   const { conversation } = claim;
-  const reply = liveReply(parts, { claim, source });
-  const [stopping, losing] = [new AbortController(), new AbortController()];
+  const reply = createReply(parts, { claim, source });
+  const [stopping, abandoning] = [new AbortController(), new AbortController()];
   const { message, channel, user, guild } = source;
-  const left = runs.add(claim.id, {
+  const unregister = runs.add(claim.id, {
     userId: user.id,
     conversation,
     discord: { message, channel, user, guild, client: parts.client },
     stop: () => stopping.abort(),
-    lose: () => losing.abort(),
+    abandon: () => abandoning.abort(),
   });
   const stopTyping = keepTyping(channel);
   const progress = new Progress();
   const log = new TurnLog(history, { conversation, claim: claim.id });
-  const signal = AbortSignal.any([stopping.signal, losing.signal, closing]);
-  let hasChoice = false;
+  const signal = AbortSignal.any([stopping.signal, abandoning.signal, closing]);
+  let hasModelChoice = false;
   try {
-    // the message of a command may say that it waits
+    // replaces a "queued" note in the reply of a command
     if (claim.kind === 'ask') reply.show('', progress.status);
     await history.remove(conversation, [claim.id]);
-    const settings = await parts.settings.of(claim.guild_id);
-    hasChoice = parts.models.hasChoice(settings);
-    await run(parts, { claim, source, settings, signal, reply, progress, log });
+    const settings = await parts.settings.get(claim.guild_id);
+    hasModelChoice = parts.models.hasChoice(settings);
+    await runAgent(parts, { claim, source, settings, signal, reply, progress, log });
     await log.written();
     const isEmpty = progress.text.trim() === '';
-    if (isEmpty && source.replaces.length > 0) throw new DiscordBotError('REFUSED', 'The model answered nothing.');
+    if (isEmpty && source.replaces.length > 0) throw new DiscordBotError('REFUSED', 'The model returned no text.');
     const finished = { claim, source, reply, messages: log.messages };
-    return await showAnswer(parts, finished, { text: progress.text, note: progress.note });
+    return await deliverAnswer(parts, finished, { text: progress.text, note: progress.note });
   } catch (error) {
-    if (losing.signal.aborted || !(await holdings.has(conversation))) {
-      logger.warn('Another process goes on with an answer', { claim: claim.id });
+    if (abandoning.signal.aborted || !(await ownership.isOwner(conversation))) {
+      logger.warn('Another process took over an answer', { claim: claim.id });
       return false;
     }
     const isStopped = stopping.signal.aborted;
     if (closing.aborted && !isStopped) {
-      await reply.finish(progress.text, { note: '-# I am being restarted and will be back.', again: false });
+      await reply.finish(progress.text, { note: '-# I am restarting and will continue this answer.', again: false });
       return false;
     }
-    if (!isStopped) logger.warn('An answer failed', { claim: claim.id, ...reasonOf(error) });
-    const reason = isStopped ? 'Stopped.' : failureText(error, { id: claim.id, hasChoice });
-    const before = await textBefore(parts, source);
-    const end = { text: progress.text, isStopped, isReplacing: before !== '' };
-    // what was stopped is never run again, also where it could not be said
-    if (isStopped) await keepEnd(parts, log, end);
-    const note = before === '' ? `-# ${reason}` : `-# ${reason} ${BEFORE}`;
-    const outcome = await reply.finish(before || progress.text, { note });
+    if (!isStopped) logger.warn('Answer failed', { claim: claim.id, ...failureFields(error) });
+    const reason = isStopped ? 'Stopped.' : failureText(error, { id: claim.id, hasChoice: hasModelChoice });
+    const previous = await previousAnswer(parts, source);
+    const ending = { text: progress.text, isStopped, keepsPrevious: previous !== '' };
+    // store first: a stopped answer must not run again, even if Discord cannot show it
+    if (isStopped) await storeEnd(parts, log, ending);
+    const note = previous === '' ? `-# ${reason}` : `-# ${reason} ${PREVIOUS_ANSWER}`;
+    const outcome = await reply.finish(previous || progress.text, { note });
     if (!isStopped && outcome.state === 'failed') return false;
-    if (!isStopped) await keepEnd(parts, log, end);
-    if (before === '') await keepSeen(parts, { claim, messages: log.messages }, outcome);
+    if (!isStopped) await storeEnd(parts, log, ending);
+    if (previous === '') await keepVisibleAnswer(parts, { claim, messages: log.messages }, outcome);
   } finally {
-    await reply.leave();
+    await reply.stop();
     stopTyping();
-    left();
+    unregister();
   }
   return true;
 }
 
-export function liveReply({ claims, options, logger }: BotParts, { claim, source }: Question): LiveReply {
+export function createReply({ claims, options, logger }: BotParts, { claim, source }: Question): LiveReply {
   const { channel, message, text, replies } = source;
   return new LiveReply(
     {
       channel,
-      // Discord takes replies only where the bot may read what was said
-      replyTo: botMay(channel, PermissionFlagsBits.ReadMessageHistory) ? message?.id : undefined,
-      heading: message ? '' : `> ${shortened(text)}\n`,
+      // Discord accepts replies only where the bot may read the history
+      replyTo: botCan(channel, PermissionFlagsBits.ReadMessageHistory) ? message?.id : undefined,
+      heading: message ? '' : `> ${quoted(text)}\n`,
       claim: claim.id,
       ids: replies,
-      isTakenUp: claim.state !== 'queued',
+      isResumed: claim.state !== 'queued',
       onIds: (ids) => claims.setReplies(claim, ids),
-      canAttach: botMay(channel, PermissionFlagsBits.AttachFiles),
+      canAttach: botCan(channel, PermissionFlagsBits.AttachFiles),
       allowLinkHosts: options.allowLinkHosts ?? [],
     },
     options.reply ?? {},
@@ -99,25 +99,25 @@ export function liveReply({ claims, options, logger }: BotParts, { claim, source
   );
 }
 
-interface End {
+interface Ending {
   text: string;
   isStopped: boolean;
-  /** An answer from before stays instead. */
-  isReplacing: boolean;
+  /** The previous answer stays visible instead. */
+  keepsPrevious: boolean;
 }
 
-/** A failure without any effect leaves no trace; what was stopped, or had used tools, is closed so that the model knows. */
-async function keepEnd({ history, logger }: BotParts, log: TurnLog, end: End): Promise<void> {
-  const { text, isStopped, isReplacing } = end;
+/** Removes a failed turn without tool calls; other turns get a closing message, so that the model knows. */
+async function storeEnd({ history, logger }: BotParts, log: TurnLog, ending: Ending): Promise<void> {
+  const { text, isStopped, keepsPrevious } = ending;
   try {
     await log.written();
-    const isKept = hasToolCalls(log.messages) || (isStopped && !isReplacing);
+    const isKept = hasToolCalls(log.messages) || (isStopped && !keepsPrevious);
     if (!isKept) await history.remove(log.conversation, [log.claim]);
     else if (log.messages.length > 0) {
-      log.add(assistantText(`${text}\n[${isStopped ? 'stopped by the person' : 'failed'}]`.trim()));
+      log.add(assistantText(`${text}\n[${isStopped ? 'stopped by the user' : 'failed'}]`.trim()));
       await log.written();
     }
   } catch (error) {
-    logger.error('A conversation could not be kept', { claim: log.claim, reason: messageOf(error) });
+    logger.error('Storing a conversation failed', { claim: log.claim, reason: messageOf(error) });
   }
 }

@@ -1,71 +1,76 @@
-// The end of an answer: shown and kept, or refused by Discord and taken out of the conversation.
+// Delivers a finished answer: shows it and keeps it in the history, or removes what Discord refused.
 import type { Message } from 'pocket-agent';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, shownText } from '../conversation/turn-log.ts';
-import { refusedNote } from '../reply/answer-parts.ts';
+import { refusalNote } from '../reply/answer-parts.ts';
 import type { LiveReply, Outcome } from '../reply/live-reply.ts';
 import type { Claim } from '../store/schema.ts';
-import type { Source } from './question-source.ts';
+import type { QuestionSource } from './question-source.ts';
 
-/** Of an answer that was to be replaced, and was not. */
-export const BEFORE = 'This is the answer from before.';
+/** Added when a new answer could not replace the previous one. */
+export const PREVIOUS_ANSWER = 'This is the previous answer.';
 
-interface Finished {
+interface FinishedAnswer {
   claim: Claim;
-  source: Source;
+  source: QuestionSource;
   reply: LiveReply;
-  /** All that the question has led to. */
+  /** All messages of the turn. */
   messages: readonly Message[];
 }
 
-/** Shows a finished answer. False when that has to be tried again later. */
-export async function showAnswer(
+/** False if Discord could not be reached and delivery must be repeated. */
+export async function deliverAnswer(
   parts: BotParts,
-  finished: Finished,
+  finished: FinishedAnswer,
   { text, note = '' }: { text: string; note?: string },
 ): Promise<boolean> {
   const { claim, source, reply } = finished;
   const outcome = await reply.finish(text, { note });
   if (outcome.state === 'failed') return false;
-  if (outcome.state === 'refused' && outcome.seen === '') {
-    const before = await textBefore(parts, source);
-    if (before !== '') {
-      const note = `${refusedNote('the new answer', outcome.reason)} ${BEFORE}`;
-      const told = await reply.finish(before, { note });
-      if (told.state === 'failed') return false;
-      await keepSeen(parts, finished, outcome);
+  if (outcome.state === 'refused' && outcome.visibleText === '') {
+    const previous = await previousAnswer(parts, source);
+    if (previous !== '') {
+      const note = `${refusalNote('the new answer', outcome.reason)} ${PREVIOUS_ANSWER}`;
+      const shown = await reply.finish(previous, { note });
+      if (shown.state === 'failed') return false;
+      await keepVisibleAnswer(parts, finished, outcome);
       return true;
     }
   }
   await parts.history.remove(claim.conversation, source.replaces);
-  await keepSeen(parts, finished, outcome);
+  await keepVisibleAnswer(parts, finished, outcome);
   return true;
 }
 
-/** The conversation keeps what people saw of an answer, and what tools did; not what Discord refused. */
-export async function keepSeen(
+/** After a refusal, reduces the stored turn to its tool calls and the text that users saw. */
+export async function keepVisibleAnswer(
   { history }: BotParts,
-  { claim, messages }: Pick<Finished, 'claim' | 'messages'>,
-  { state, seen }: Outcome,
+  { claim, messages }: Pick<FinishedAnswer, 'claim' | 'messages'>,
+  { state, visibleText }: Outcome,
 ): Promise<void> {
   if (state !== 'refused') return;
-  const isKept = seen !== '' || hasToolCalls(messages);
-  await history.replace(claim.conversation, { claim: claim.id, messages: isKept ? withoutUnseen(messages, seen) : [] });
+  const isKept = visibleText !== '' || hasToolCalls(messages);
+  await history.replace(claim.conversation, {
+    claim: claim.id,
+    messages: isKept ? withVisibleText(messages, visibleText) : [],
+  });
 }
 
-function withoutUnseen(messages: readonly Message[], seen: string): Message[] {
+function withVisibleText(messages: readonly Message[], visibleText: string): Message[] {
   const kept = messages.flatMap((message): Message[] => {
     if (message.role !== 'assistant') return [message];
     if (!hasToolCalls([message])) return [];
     return [{ ...message, content: message.content.filter(({ type }) => type !== 'text') }];
   });
   const note =
-    seen === '' ? '[Discord refused to show this answer.]' : '[Discord refused to show the rest of this answer.]';
-  return [...kept, assistantText(`${seen}\n${note}`.trim())];
+    visibleText === ''
+      ? '[Discord refused to show this answer.]'
+      : '[Discord refused to show the rest of this answer.]';
+  return [...kept, assistantText(`${visibleText}\n${note}`.trim())];
 }
 
-/** The answer that was to be replaced, which failed tries may have left alone already. */
-export async function textBefore({ history }: BotParts, { replaces }: Source): Promise<string> {
+/** The visible text of the answer being replaced; failed attempts have none. */
+export async function previousAnswer({ history }: BotParts, { replaces }: QuestionSource): Promise<string> {
   for (const claim of replaces) {
     const text = shownText(await history.turn(claim));
     if (text.trim() !== '') return text;

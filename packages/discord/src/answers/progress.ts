@@ -1,7 +1,7 @@
-// What people see of a run: the text so far, and the tools that are at work.
+// The visible progress of a run: the text so far and the running tools.
 import { type AgentEvent, isPocketError, type PocketErrorCode, type ToolResult, textOf } from 'pocket-agent';
 
-/** Why a tool was never called. */
+/** Error codes of calls that were never made. */
 const NOT_CALLED: readonly PocketErrorCode[] = [
   'ACCESS_DENIED',
   'TOOL_DENIED',
@@ -15,8 +15,8 @@ export class Progress {
   readonly #used = new Set<string>();
   #current = '';
 
-  /** Whether there is something new to show. */
-  see(event: AgentEvent): boolean {
+  /** Returns whether the display changes. */
+  update(event: AgentEvent): boolean {
     if (event.meta.isSubAgent) return false;
     switch (event.type) {
       case 'text_delta':
@@ -50,11 +50,11 @@ export class Progress {
   }
 
   get status(): string {
-    return this.#running.size > 0 ? `-# Using ${listed(this.#running.values())} …` : '-# …';
+    return this.#running.size > 0 ? `-# Using ${nameList(this.#running.values())} …` : '-# …';
   }
 
   get note(): string {
-    return this.#used.size > 0 ? `-# Used ${listed(this.#used)}` : '';
+    return this.#used.size > 0 ? `-# Used ${nameList(this.#used)}` : '';
   }
 }
 
@@ -62,6 +62,6 @@ function wasCalled({ extra: { error } }: ToolResult): boolean {
   return !isPocketError(error) || !NOT_CALLED.includes(error.code);
 }
 
-function listed(names: Iterable<string>): string {
+function nameList(names: Iterable<string>): string {
   return [...names].map((name) => `\`${name.replaceAll(/[`\n]/g, ' ')}\``).join(', ');
 }

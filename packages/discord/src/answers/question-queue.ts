@@ -1,74 +1,74 @@
-// One run at a time in each conversation. The queue itself is in the database; this works it off.
+// Answers queued questions, one at a time per conversation. The queue itself is in the database.
 import { messageOf } from '../base/errors.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { SENDING } from '../conversation/queue-notices.ts';
 import { guildPrefix } from '../store/conversation-key.ts';
 import type { Claim } from '../store/schema.ts';
 import { answer } from './answer.ts';
-import { sourceOf } from './question-source.ts';
+import { findSource } from './question-source.ts';
 import { recover } from './recovery.ts';
 
-export class Queue {
+export class QuestionQueue {
   readonly #parts: BotParts;
-  readonly #working = new Map<string, Promise<void>>();
-  /** Conversations that got more to do while they were worked on. */
-  readonly #again = new Set<string>();
+  readonly #active = new Map<string, Promise<void>>();
+  /** Conversations with new questions while they were being processed. */
+  readonly #recheck = new Set<string>();
   #isOpen = true;
 
   constructor(parts: BotParts) {
     this.#parts = parts;
   }
 
-  /** Looks whether there is something to do in a conversation, unless another process does. */
-  work(conversation: string): void {
+  /** Processes the open questions of a conversation, unless another process owns it. */
+  process(conversation: string): void {
     if (!this.#isOpen) return;
-    if (this.#working.has(conversation)) {
-      this.#again.add(conversation);
+    if (this.#active.has(conversation)) {
+      this.#recheck.add(conversation);
       return;
     }
-    const working = this.#workOff(conversation)
+    const active = this.#drain(conversation)
       .catch((error) =>
-        this.#parts.logger.error('A conversation could not be worked on', { conversation, reason: messageOf(error) }),
+        this.#parts.logger.error('Processing a conversation failed', { conversation, reason: messageOf(error) }),
       )
       .finally(() => {
-        this.#working.delete(conversation);
-        if (this.#again.delete(conversation)) this.work(conversation);
+        this.#active.delete(conversation);
+        if (this.#recheck.delete(conversation)) this.process(conversation);
       });
-    this.#working.set(conversation, working);
+    this.#active.set(conversation, active);
   }
 
-  /** What is left over by processes that are gone is ours now; what others have taken from this one is not. */
+  /** Processes conversations of stopped processes, and abandons runs that other processes took over. */
   async takeOver(): Promise<void> {
-    const { holdings, client, runs } = this.#parts;
+    const { ownership, client, runs } = this.#parts;
     const running = runs.conversations;
-    const held = await holdings.among(running);
-    runs.loseIn(running.filter((conversation) => !held.has(conversation)));
-    for (const { conversation, guild_id } of await holdings.abandoned()) {
+    const owned = await ownership.owned(running);
+    runs.abandonIn(running.filter((conversation) => !owned.has(conversation)));
+    for (const { conversation, guild_id } of await ownership.pending()) {
       const isOurs = guild_id === null ? client.ws.shards.has(0) : client.guilds.cache.has(guild_id);
-      if (isOurs) this.work(conversation);
+      if (isOurs) this.process(conversation);
     }
   }
 
-  /** Begins nothing more; the rest is for the next process. */
+  /** Starts no more questions; the next process continues. */
   close(): void {
     this.#isOpen = false;
   }
 
   async idle(): Promise<void> {
-    await Promise.all(this.#working.values());
+    await Promise.all(this.#active.values());
   }
 
-  /** Ends what runs in a guild; afterwards nothing of it is left to be written. */
-  async leave(guildId: string): Promise<void> {
-    const theirs = [...this.#working].filter(([conversation]) => conversation.startsWith(guildPrefix(guildId)));
-    this.#parts.runs.stopIn(guildId);
-    await Promise.all(theirs.map(([, working]) => working));
+  /** Stops all runs of a guild and waits until they have finished writing. */
+  async stopGuild(guildId: string): Promise<void> {
+    const inGuild = [...this.#active].filter(([conversation]) => conversation.startsWith(guildPrefix(guildId)));
+    this.#parts.runs.stopInGuild(guildId);
+    await Promise.all(inGuild.map(([, active]) => active));
   }
 
-  async #workOff(conversation: string): Promise<void> {
-    const { claims, holdings } = this.#parts;
+  async #drain(conversation: string): Promise<void> {
+    const { claims, ownership } = this.#parts;
     do {
-      if (!(await holdings.take(conversation))) return;
+      if (!(await ownership.acquire(conversation))) return;
       for (
         let claim = await claims.next(conversation);
         claim && this.#isOpen;
@@ -77,22 +77,22 @@ export class Queue {
         if (!(await this.#handle(claim))) return;
         await claims.finish(claim);
       }
-    } while (this.#isOpen && !(await holdings.release(conversation)));
+    } while (this.#isOpen && !(await ownership.releaseIfIdle(conversation)));
   }
 
   async #handle(claim: Claim): Promise<boolean> {
     const { claims, notices } = this.#parts;
-    const source = await sourceOf(this.#parts, claim);
+    const source = await findSource(this.#parts, claim);
     const isMessage = claim.kind === 'message';
     const known = claim.state === 'queued' ? await claims.begin(claim) : [SENDING];
-    // the answer comes below what was said meanwhile
-    if (isMessage) await notices.takeBack(claim, known);
+    // remove the notice, so that the answer appears below newer messages
+    if (isMessage) await notices.remove(claim, known);
     if (!source) return true;
     if (isMessage && claim.state === 'queued') source.replies = [];
-    const work = claim.state === 'queued' ? answer : recover;
-    const isOver = await work(this.#parts, { claim, source });
-    // one that came after the look, of a process that was killed before it could take it back
-    if (isMessage && known.includes(SENDING)) await notices.takeBack(claim, known);
-    return isOver;
+    const answerOrRecover = claim.state === 'queued' ? answer : recover;
+    const isFinished = await answerOrRecover(this.#parts, { claim, source });
+    // a killed process may have sent a notice after the first search
+    if (isMessage && known.includes(SENDING)) await notices.remove(claim, known);
+    return isFinished;
   }
 }

@@ -1,36 +1,36 @@
-// Where a claim came from, found again at Discord: after a restart nothing else is left of it.
+// Loads the Discord objects of a claim: message, channel, user and guild.
 
 import type { SendableChannels, User } from 'discord.js';
 import { type Guild, type GuildMember, type Message, PermissionFlagsBits } from 'discord.js';
-import { botMay } from '../access/bot-permissions.ts';
+import { botCan } from '../access/bot-permissions.ts';
 import { isRefusal } from '../base/discord-errors.ts';
 import { messageOf } from '../base/errors.ts';
-import type { GivenFile } from '../context/attachments.ts';
+import type { AttachedFile } from '../context/attachments.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { ownMessagesAfter } from '../reply/own-messages.ts';
 import { replyIds } from '../store/claims.ts';
 import type { Claim } from '../store/schema.ts';
 
-export interface Source {
-  /** The message that asks; none for a command. */
+export interface QuestionSource {
+  /** The message with the question; undefined for a command. */
   message: Message | undefined;
   /** The question of a command. */
   text: string;
   /** The files of a command. */
-  files: readonly GivenFile[];
+  files: readonly AttachedFile[];
   channel: SendableChannels;
   user: User;
   member: GuildMember | null;
   guild: Guild | null;
-  /** The claims whose answer is to be replaced, the newest first: tries before this one may have failed. */
+  /** Claims whose answer is replaced, newest first. */
   replaces: string[];
-  /** The messages that show the answer, or the one it replaces. */
+  /** Messages that show the answer, or the answer being replaced. */
   replies: string[];
 }
 
-/** Undefined when the message, the channel or the bot's right to see it are gone. */
-export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | undefined> {
-  const chain = await chainOf(parts, claim);
+/** Undefined if the message or channel was deleted or the bot can no longer see it. */
+export async function findSource(parts: BotParts, claim: Claim): Promise<QuestionSource | undefined> {
+  const chain = await regenerationChain(parts, claim);
   const origin = chain?.at(-1);
   if (!chain || !origin) return undefined;
   try {
@@ -44,25 +44,28 @@ export async function sourceOf(parts: BotParts, claim: Claim): Promise<Source | 
     const { text, files } = requestOf(origin);
     const replaces = chain.slice(1).map(({ id }) => id);
     const known = chain.map(replyIds).find((ids) => ids.length > 0);
-    const replies = known ?? (origin.kind === 'ask' ? await saidTo(origin.id, channel) : []);
+    const replies = known ?? (origin.kind === 'ask' ? await commandReplies(origin.id, channel) : []);
     return { message, text, files, channel, user, member, guild, replaces, replies };
   } catch (error) {
-    // whatever Discord refuses, it will refuse again, and others wait behind it
+    // Discord would refuse it again, and other questions wait
     if (!isRefusal(error)) throw error;
-    parts.logger.info('A question is gone', { claim: claim.id, reason: messageOf(error) });
+    parts.logger.info('The message or channel of a question no longer exists', {
+      claim: claim.id,
+      reason: messageOf(error),
+    });
     return undefined;
   }
 }
 
-/** What a process that is gone said to a command without noting it down. */
-async function saidTo(interaction: string, channel: SendableChannels): Promise<string[]> {
-  if (!botMay(channel, PermissionFlagsBits.ReadMessageHistory)) return [];
+/** Messages with which a stopped process answered a command but did not record. */
+async function commandReplies(interaction: string, channel: SendableChannels): Promise<string[]> {
+  if (!botCan(channel, PermissionFlagsBits.ReadMessageHistory)) return [];
   const own = await ownMessagesAfter(channel, interaction);
   return own.filter(({ interactionMetadata }) => interactionMetadata?.id === interaction).map(({ id }) => id);
 }
 
-/** A claim, the one it replaces, and so on to the one that asked. Undefined when the question was forgotten. */
-export async function chainOf({ claims }: BotParts, claim: Claim): Promise<Claim[] | undefined> {
+/** A claim and the claims it replaces, down to the question. Undefined if the question was deleted. */
+export async function regenerationChain({ claims }: BotParts, claim: Claim): Promise<Claim[] | undefined> {
   const chain = [claim];
   for (let last = claim; last.kind === 'again'; chain.push(last)) {
     const before = await claims.get(requestOf(last).of ?? '');
@@ -73,6 +76,6 @@ export async function chainOf({ claims }: BotParts, claim: Claim): Promise<Claim
   return origin?.kind === 'ask' && origin.request === null ? undefined : chain;
 }
 
-function requestOf({ request }: Claim): { text: string; files: GivenFile[]; of?: string } {
+function requestOf({ request }: Claim): { text: string; files: AttachedFile[]; of?: string } {
   return { text: '', files: [], ...(request === null ? {} : JSON.parse(request)) };
 }

@@ -1,16 +1,16 @@
-// A run that a crash cut off: delivered when it was done, run again when it had done nothing, else repaired and said so.
+// Resumes a run after a crash: delivers it if complete, repeats it if no tool ran, else closes it with a note.
 import { PocketAgent } from 'pocket-agent';
-import { closeLeftQuestions } from '../access/stale-approvals.ts';
+import { closeStaleApprovals } from '../access/stale-approvals.ts';
 import { messageOf } from '../base/errors.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { assistantText, hasToolCalls, shownText } from '../conversation/turn-log.ts';
-import { answer, liveReply, type Question } from './answer.ts';
-import { BEFORE, keepSeen, showAnswer, textBefore } from './delivery.ts';
+import { answer, createReply, type Question } from './answer.ts';
+import { deliverAnswer, keepVisibleAnswer, PREVIOUS_ANSWER, previousAnswer } from './delivery.ts';
 
-const CUT_OFF = '-# I was restarted in the middle of this. What tools did until then is done; ';
-const AGAIN = 'press Regenerate to ask again.';
+const INTERRUPTED = '-# I was restarted during this answer. Completed tool calls were not undone; ';
+const REGENERATE = 'press Regenerate to ask again.';
 /** Only the newest answer of a conversation can be regenerated. */
-const ASK_AGAIN = 'ask again if you still want to know.';
+const ASK_AGAIN = 'ask again if you still need the answer.';
 
 export async function recover(parts: BotParts, { claim, source }: Question): Promise<boolean> {
   const { history, logger } = parts;
@@ -18,23 +18,23 @@ export async function recover(parts: BotParts, { claim, source }: Question): Pro
   const messages = await history.turn(id);
   const last = messages.at(-1);
   const isDone = last?.role === 'assistant' && !hasToolCalls([last]);
-  await closeLeftQuestions(source.channel, id).catch((error) =>
-    logger.warn('A question could not be closed', { claim: id, reason: messageOf(error) }),
+  await closeStaleApprovals(source.channel, id).catch((error) =>
+    logger.warn('Could not remove the buttons of an approval', { claim: id, reason: messageOf(error) }),
   );
   if (!isDone && claim.state !== 'acting') return answer(parts, { claim, source });
-  logger.info('A run that was cut off is taken up', { claim: id, done: isDone });
-  const reply = liveReply(parts, { claim, source });
+  logger.info('Resuming an interrupted run', { claim: id, done: isDone });
+  const reply = createReply(parts, { claim, source });
   if (isDone) {
-    return showAnswer(parts, { claim, source, reply, messages }, { text: shownText(messages) });
+    return deliverAnswer(parts, { claim, source, reply, messages }, { text: shownText(messages) });
   }
-  // an agent that starts with a history makes it whole
+  // creating an agent completes the history: open tool calls get a result
   const repaired = new PocketAgent({ agentConfig: { llmModel: 'demo', messages } }).messages.slice(messages.length);
-  const closed = [...repaired, assistantText('[This answer was cut off by a restart.]')];
+  const closed = [...repaired, assistantText('[A restart interrupted this answer.]')];
   await history.append(conversation, { claim: id, messages: closed });
-  const before = await textBefore(parts, source);
-  const said = `${CUT_OFF}${(await parts.claims.isNewest(claim)) ? AGAIN : ASK_AGAIN}`;
-  const note = before === '' ? said : `${said} ${BEFORE}`;
-  const outcome = await reply.finish(before || shownText(messages), { note });
-  if (before === '') await keepSeen(parts, { claim, messages: [...messages, ...repaired] }, outcome);
+  const previous = await previousAnswer(parts, source);
+  const explanation = `${INTERRUPTED}${(await parts.claims.isNewest(claim)) ? REGENERATE : ASK_AGAIN}`;
+  const note = previous === '' ? explanation : `${explanation} ${PREVIOUS_ANSWER}`;
+  const outcome = await reply.finish(previous || shownText(messages), { note });
+  if (previous === '') await keepVisibleAnswer(parts, { claim, messages: [...messages, ...repaired] }, outcome);
   return outcome.state !== 'failed';
 }

@@ -1,41 +1,41 @@
-// What Discord answered when it did not do as it was asked.
+// Errors of the Discord API: what they mean, and texts for people.
 import { DiscordAPIError, HTTPError } from 'discord.js';
-import { DiscordBotError, messageOf, networkFault } from './errors.ts';
+import { DiscordBotError, messageOf, networkError } from './errors.ts';
 
-export function isCode(error: unknown, ...codes: (number | string)[]): boolean {
+export function hasErrorCode(error: unknown, ...codes: (number | string)[]): boolean {
   return error instanceof DiscordAPIError && codes.includes(error.code);
 }
 
 /**
- * Asking again would not help: Discord itself refuses it. What a proxy answers has no error code of Discord and says
- * nothing of the request; a wrong token does not either.
+ * Whether Discord itself refused the request, so that a retry cannot help. An answer without an error code of Discord
+ * comes from a proxy and says nothing about the request; neither does a wrong token (401).
  */
 export function isRefusal(error: unknown): boolean {
   return isClientError(error) && hasDiscordCode(error);
 }
 
-/** Why a request was refused, on one line: Discord's sentence, and the first field it names. */
+/** Why a request was refused, on one line: Discord's message and the first field it names. */
 export function refusalReason(error: unknown): string {
   if (!(error instanceof DiscordAPIError)) return messageOf(error);
-  if (!hasDiscordCode(error)) return `something between me and Discord answered ${error.status}`;
+  if (!hasDiscordCode(error)) return `a proxy in front of Discord answered ${error.status}`;
   const { message, errors } = rawError(error);
-  const fault = firstFault(errors);
-  return fault ? `${message} (${fault.path.join('.')}: ${fault.message})` : message.replace(/\.$/, '');
+  const field = firstFieldError(errors);
+  return field ? `${message} (${field.path.join('.')}: ${field.message})` : message.replace(/\.$/, '');
 }
 
-interface FieldFault {
-  /** Where in the body: `['content']`, `['0', 'options', '1', 'name']`. */
+interface FieldError {
+  /** The path in the request body: `['content']`, `['0', 'options', '1', 'name']`. */
   path: string[];
   message: string;
 }
 
-/** The first field that an "Invalid Form Body" of Discord names. */
-export function firstFault(errors: unknown, path: string[] = []): FieldFault | undefined {
+/** The first field that Discord names in an "Invalid Form Body" error. */
+export function firstFieldError(errors: unknown, path: string[] = []): FieldError | undefined {
   if (typeof errors !== 'object' || errors === null) return undefined;
   for (const [key, value] of Object.entries(errors)) {
     if (key === '_errors' && Array.isArray(value)) return { path, message: String(value[0]?.message ?? 'invalid') };
-    const fault = firstFault(value, [...path, key]);
-    if (fault) return fault;
+    const field = firstFieldError(value, [...path, key]);
+    if (field) return field;
   }
   return undefined;
 }
@@ -44,43 +44,43 @@ export function rawError({ rawError }: DiscordAPIError): { message: string; erro
   return 'message' in rawError ? rawError : { message: rawError.error };
 }
 
-/** A refusal of Discord, or of something between the bot and Discord. */
+/** A 4xx answer of Discord or of a proxy, except 401 and 429. */
 export function isClientError(error: unknown): error is DiscordAPIError {
   if (!(error instanceof DiscordAPIError)) return false;
   return error.status >= 400 && error.status < 500 && error.status !== 429 && error.status !== 401;
 }
 
-/** Discord's codes have five digits or more, and 0 where there is nothing more to say. */
+/** Discord's error codes have five digits or more, or are 0 for a general error. */
 function hasDiscordCode({ code }: DiscordAPIError): boolean {
   return code === 0 || Number(code) >= 10_000;
 }
 
-/** `apiUrl` where it is not Discord's own. */
-export function loginFailed(cause: unknown, apiUrl: string | undefined): DiscordBotError {
+/** `apiUrl` is set if the bot uses another API than Discord's own. */
+export function loginError(cause: unknown, apiUrl: string | undefined): DiscordBotError {
   return new DiscordBotError('LOGIN_FAILED', loginHint(cause, apiUrl), { cause });
 }
 
 function loginHint(cause: unknown, apiUrl: string | undefined): string {
   const text = messageOf(cause);
-  const fault = networkFault(cause);
-  if (fault !== undefined) {
+  const reason = networkError(cause);
+  if (reason !== undefined) {
     return apiUrl === undefined
-      ? `Discord could not be reached (${fault}). Look whether this machine has a connection, and try again.`
-      : `Discord could not be reached at ${apiUrl} (${fault}). That address is set in DISCORD_API_URL.`;
+      ? `Discord could not be reached (${reason}). Check the network connection of this machine and try again.`
+      : `Discord could not be reached at ${apiUrl} (${reason}). The address comes from DISCORD_API_URL.`;
   }
-  const refused = 'Discord did not let the bot in';
+  const refused = 'Discord rejected the login';
   if (/token|unauthorized/i.test(text))
-    return `${refused}: the token is wrong. Reset it in the Developer Portal under Bot, and set DISCORD_TOKEN.`;
+    return `${refused}: the token is wrong. Reset it in the Developer Portal under Bot and set DISCORD_TOKEN.`;
   if (/disallowed intents/i.test(text)) {
     return `${refused}: switch on "Message Content Intent" in the Developer Portal under Bot.`;
   }
-  // discord.js reads what any web server sends as if Discord had sent it
+  // discord.js parses the answer of any web server as if it came from Discord
   if (cause instanceof TypeError && apiUrl !== undefined) {
-    return `${refused}: what ${apiUrl} answers is not Discord's API. Look whether DISCORD_API_URL is its address.`;
+    return `${refused}: ${apiUrl} does not answer like Discord's API. Check DISCORD_API_URL.`;
   }
   const isAnswer = cause instanceof DiscordAPIError || cause instanceof HTTPError;
   if (isAnswer && apiUrl !== undefined) {
-    return `${refused}: ${apiUrl} answered ${cause.status}. Look whether DISCORD_API_URL is the address of its API.`;
+    return `${refused}: ${apiUrl} answered ${cause.status}. Check DISCORD_API_URL.`;
   }
   return `${refused}: ${text}`;
 }

@@ -1,6 +1,6 @@
-// Work on the same thing, one after the other.
+// Runs tasks with the same key one after the other; tasks with different keys run in parallel.
 
-export class InOrder {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
   run(key: string, work: () => Promise<void>): Promise<void> {
@@ -14,7 +14,7 @@ export class InOrder {
     return done;
   }
 
-  /** Resolves when all that was given is done. */
+  /** Resolves when all tasks have finished. */
   async idle(): Promise<void> {
     await Promise.all(this.#last.values());
   }

@@ -1,4 +1,4 @@
-// JSON lines on stderr: what happened, with ids. What people and models write stands in none of them above debug.
+// JSON lines on stderr: events with ids. Text of users and models appears only at level debug.
 import { escapeUnseen } from '@pocket-agent/http/output';
 import type { Logger } from 'pocket-agent';
 

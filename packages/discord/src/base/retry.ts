@@ -1,31 +1,31 @@
-// Work that is tried again while something it needs is away.
-import { setTimeout as passed } from 'node:timers/promises';
+// Retries work with growing delays while something it needs is unavailable.
+import { setTimeout as sleep } from 'node:timers/promises';
 
-const FIRST_MS = 250;
-const LONGEST_MS = 5_000;
+const FIRST_DELAY_MS = 250;
+const MAX_DELAY_MS = 5_000;
 
-interface Patience {
-  /** When it is too late to try again. */
+interface RetryOptions {
+  /** No retry starts after this time. */
   until: number;
-  /** Ends the waiting; what was tried last counts. */
+  /** Ends the retries; the last error is thrown. */
   signal: AbortSignal;
-  /** Called once, when it has to wait. */
+  /** Called once, before the first retry. */
   onWait(error: unknown): void;
-  /** Whether a failure may pass; every one when left out. */
-  isWorth?(error: unknown): boolean;
+  /** Whether an error is worth a retry; by default every error. */
+  shouldRetry?(error: unknown): boolean;
 }
 
-export async function tryAgain<Result>(
+export async function retry<Result>(
   work: () => Promise<Result>,
-  { until, signal, onWait, isWorth = () => true }: Patience,
+  { until, signal, onWait, shouldRetry = () => true }: RetryOptions,
 ): Promise<Result> {
-  for (let waitMs = FIRST_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_MS)) {
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_DELAY_MS)) {
     try {
       return await work();
     } catch (error) {
-      if (!isWorth(error) || signal.aborted || Date.now() + waitMs > until) throw error;
-      if (waitMs === FIRST_MS) onWait(error);
-      await passed(waitMs, undefined, { signal, ref: false }).catch(() => {});
+      if (!shouldRetry(error) || signal.aborted || Date.now() + delayMs > until) throw error;
+      if (delayMs === FIRST_DELAY_MS) onWait(error);
+      await sleep(delayMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) throw error;
     }
   }

@@ -1,7 +1,7 @@
-// Waiting that comes to an end.
+// Waits for work with a time limit.
 
-/** Whether the work was done in that time. It goes on when not. */
-export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+/** Whether the work finished in time. Work that takes longer continues. */
+export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), ms);
   try {

@@ -1,49 +1,56 @@
-// /agent: which tools this conversation has. Any number of them, and the conversation stays.
+// /agent: chooses the tools of a conversation.
 import { ActionRowBuilder, type BaseInteraction, SlashCommandBuilder, StringSelectMenuBuilder } from 'discord.js';
 import type { ProfileName } from 'pocket-agent';
 import { profileOf } from '../access/profile.ts';
 import { messageOf } from '../base/errors.ts';
-import { within } from '../base/settles-within.ts';
+import { settlesWithin } from '../base/settles-within.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import type { ToolChoice } from '../toolbox/catalogue.ts';
-import { isHidden, leftOut, leftOutOfFolders } from '../toolbox/unavailable-tools.ts';
-import { type ChatCommand, type CommandAnswer, everywhere, type Here, hereOf, installed } from './command.ts';
+import { isHidden, unavailableFolderTools, unavailableServerTools } from '../toolbox/unavailable-tools.ts';
+import {
+  type ChatCommand,
+  type CommandAnswer,
+  type CommandPlace,
+  commandPlace,
+  guildInstall,
+  guildsAndDms,
+} from './command.ts';
 
 export const TOOLS_MENU = 'agent-tools';
 const DISABLED = { id: 'Disabled', label: 'Disabled' };
-const MOST_IN_MENU = 25;
-const LOOKING_MS = 3_000;
+const MAX_IN_MENU = 25;
+const LIST_TOOLS_MS = 3_000;
 
 export const agentCommand: ChatCommand = {
   name: 'agent',
-  forMembers: true,
+  needsAccess: true,
   definition: new SlashCommandBuilder()
     .setName('agent')
-    .setDescription('Chooses the tools of this conversation')
-    .setContexts(everywhere)
-    .setIntegrationTypes(installed)
+    .setDescription('Choose the tools of this conversation')
+    .setContexts(guildsAndDms)
+    .setIntegrationTypes(guildInstall)
     .addStringOption((option) =>
-      option.setName('name').setDescription('Tools to switch on; Disabled for none at all').setAutocomplete(true),
+      option.setName('name').setDescription('Tools to turn on; Disabled turns all off').setAutocomplete(true),
     )
-    .addBooleanOption((option) => option.setName('off').setDescription('Switch them off instead'))
+    .addBooleanOption((option) => option.setName('off').setDescription('Turn them off instead'))
     .toJSON(),
   async run(parts, interaction) {
-    const here = await hereOf(parts, interaction);
-    const { choices, chosen } = await choicesOf(parts, here);
+    const place = await commandPlace(parts, interaction);
+    const { choices, chosen } = await choicesOf(parts, place);
     const wanted = interaction.options.getString('name');
-    if (wanted === null) return menu(choices, chosen, await missing(parts, here, { ids: chosen, interaction }));
-    if (isMeant(wanted, DISABLED)) return choose(parts, here, { ids: [], interaction });
+    if (wanted === null)
+      return menu(choices, chosen, await unavailableTools(parts, place, { ids: chosen, interaction }));
+    if (matchesName(wanted, DISABLED)) return choose(parts, place, { ids: [], interaction });
     const choice =
       choices.find(({ id, label }) => id === wanted || label === wanted) ??
-      choices.find((each) => isMeant(wanted, each));
-    if (!choice)
-      return `There are no tools \`${wanted.slice(0, 100)}\`. There are ${names(choices)}. Nothing was changed.`;
+      choices.find((each) => matchesName(wanted, each));
+    if (!choice) return `Unknown tools \`${wanted.slice(0, 100)}\`. Available: ${names(choices)}. Nothing was changed.`;
     const others = chosen.filter((id) => id !== choice.id);
     const ids = interaction.options.getBoolean('off') ? others : [...others, choice.id];
-    return choose(parts, here, { ids, interaction });
+    return choose(parts, place, { ids, interaction });
   },
-  async complete(parts, interaction) {
-    const { choices } = await choicesOf(parts, await hereOf(parts, interaction));
+  async autocomplete(parts, interaction) {
+    const { choices } = await choicesOf(parts, await commandPlace(parts, interaction));
     return [...choices, DISABLED].map(({ id, label }) => ({ name: label, value: id }));
   },
 };
@@ -53,51 +60,54 @@ export async function pickTools(
   interaction: BaseInteraction,
   ids: readonly string[],
 ): Promise<CommandAnswer> {
-  const here = await hereOf(parts, interaction);
-  const { choices, chosen } = await choicesOf(parts, here);
-  // what the menu had no room for stays as it is
-  const unseen = choices.slice(MOST_IN_MENU).flatMap(({ id }) => (chosen.includes(id) ? id : []));
-  return choose(parts, here, { ids: [...ids, ...unseen], interaction });
+  const place = await commandPlace(parts, interaction);
+  const { choices, chosen } = await choicesOf(parts, place);
+  // tools beyond the limit of the menu keep their state
+  const unseen = choices.slice(MAX_IN_MENU).flatMap(({ id }) => (chosen.includes(id) ? id : []));
+  return choose(parts, place, { ids: [...ids, ...unseen], interaction });
 }
 
-/** In any case, and a server also by its bare name. */
-function isMeant(wanted: string, { id, label }: ToolChoice): boolean {
+/** Ignores case; an MCP server also matches by its bare name. */
+function matchesName(wanted: string, { id, label }: ToolChoice): boolean {
   const typed = wanted.trim().toLowerCase();
   return [id, label, label.replace(/ \(MCP\)$/, '')].some((name) => name.toLowerCase() === typed);
 }
 
-interface Chosen {
+interface ToolSelection {
   ids: readonly string[];
-  /** Of the person who chooses. */
+  /** The interaction of the user who chooses. */
   interaction: BaseInteraction;
 }
 
-/** What the chosen folders and servers have and this person will not get. A server that is silent is not waited for. */
-async function missing(parts: BotParts, here: Here, { ids, interaction }: Chosen): Promise<string[]> {
-  const { conversation, guildId, settings } = here;
-  const profile = profileFor(here, interaction);
-  const ofFolders = leftOutOfFolders(parts.catalogue.states(ids), profile);
+/** Explains which chosen tools this user cannot use. Does not wait for silent servers. */
+async function unavailableTools(
+  parts: BotParts,
+  place: CommandPlace,
+  { ids, interaction }: ToolSelection,
+): Promise<string[]> {
+  const { conversation, guildId, settings } = place;
+  const profile = profileFor(place, interaction);
+  const ofFolders = unavailableFolderTools(parts.catalogue.states(ids), profile);
   const lease = parts.servers.lease({ place: guildId ?? conversation, ids, guild: settings.mcpServers });
   if (!lease) return ofFolders;
-  let found: string[] = [];
-  const looking = leftOut(lease.client, profile)
+  let serverLines: string[] = [];
+  const listing = unavailableServerTools(lease.client, profile)
     .then((lines) => {
-      found = lines;
+      serverLines = lines;
     })
-    .catch((error) => parts.logger.warn('Tools of MCP servers could not be listed', { reason: messageOf(error) }))
+    .catch((error) => parts.logger.warn('Listing tools of MCP servers failed', { reason: messageOf(error) }))
     .finally(() => lease.release());
-  await within(LOOKING_MS, looking);
-  return [...ofFolders, ...found];
+  await settlesWithin(LIST_TOOLS_MS, listing);
+  return [...ofFolders, ...serverLines];
 }
 
-/** Of the person who chooses. */
-function profileFor({ settings }: Here, interaction: BaseInteraction): ProfileName {
+function profileFor({ settings }: CommandPlace, interaction: BaseInteraction): ProfileName {
   return profileOf(interaction.inCachedGuild() ? interaction.member : null, settings);
 }
 
 async function choicesOf(
   { catalogue, servers, history }: BotParts,
-  { conversation, settings }: Here,
+  { conversation, settings }: CommandPlace,
 ): Promise<{ choices: ToolChoice[]; chosen: string[] }> {
   const mcp = servers.choices(settings.mcpServers);
   const choices = [...catalogue.choices, ...mcp];
@@ -106,29 +116,29 @@ async function choicesOf(
   return { choices, chosen: wanted.filter((id) => choices.some((choice) => choice.id === id)) };
 }
 
-async function choose(parts: BotParts, here: Here, chosen: Chosen): Promise<CommandAnswer> {
+async function choose(parts: BotParts, place: CommandPlace, chosen: ToolSelection): Promise<CommandAnswer> {
   const { ids } = chosen;
-  await parts.history.prefer(here.conversation, { tools: [...ids] });
-  const { choices } = await choicesOf(parts, here);
+  await parts.history.setPreferences(place.conversation, { tools: [...ids] });
+  const { choices } = await choicesOf(parts, place);
   const on = choices.filter(({ id }) => ids.includes(id));
-  if (on.length === 0) return 'All tools are off. The conversation goes on.';
-  const notes = await missing(parts, here, chosen);
+  if (on.length === 0) return 'All tools are off. The conversation continues.';
+  const notes = await unavailableTools(parts, place, chosen);
   const hidden = parts.catalogue
     .states(ids)
-    .filter((folder) => isHidden(folder, profileFor(here, chosen.interaction)))
+    .filter((folder) => isHidden(folder, profileFor(place, chosen.interaction)))
     .map(({ name }) => name);
   const usable = on.filter(({ id }) => !hidden.includes(id));
   const without = on.filter(({ id }) => hidden.includes(id));
   const lines = [
-    ...(usable.length > 0 ? [`These tools are on: ${names(usable)}. The conversation goes on.`] : []),
-    ...(without.length > 0 ? [`Chosen, but hidden from your profile: ${names(without)}.`] : []),
+    ...(usable.length > 0 ? [`These tools are on: ${names(usable)}. The conversation continues.`] : []),
+    ...(without.length > 0 ? [`Chosen, but not available to your profile: ${names(without)}.`] : []),
   ];
   return [...lines, ...notes].join('\n');
 }
 
 function menu(choices: readonly ToolChoice[], chosen: readonly string[], notes: readonly string[]): CommandAnswer {
-  const shown = choices.slice(0, MOST_IN_MENU);
-  if (shown.length === 0) return 'There are no tools here.';
+  const shown = choices.slice(0, MAX_IN_MENU);
+  if (shown.length === 0) return 'No tools are available here.';
   const select = new StringSelectMenuBuilder()
     .setCustomId(TOOLS_MENU)
     .setPlaceholder('No tools')
@@ -142,7 +152,7 @@ function menu(choices: readonly ToolChoice[], chosen: readonly string[], notes: 
       })),
     );
   const row = new ActionRowBuilder<StringSelectMenuBuilder>().addComponents(select);
-  const content = ['Choose as many as you like; none switches all of them off.', ...notes].join('\n');
+  const content = ['Choose any number of tools; choose none to turn all off.', ...notes].join('\n');
   return { content, components: [row] };
 }
 

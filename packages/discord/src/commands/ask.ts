@@ -1,37 +1,37 @@
-// /ask: a question where people cannot, or do not want to, mention the bot.
+// /ask: asks a question without a mention.
 import { type Attachment, SlashCommandBuilder } from 'discord.js';
-import { botMaySpeak } from '../access/bot-permissions.ts';
-import type { GivenFile } from '../context/attachments.ts';
-import { reasonOf } from '../conversation/failure-text.ts';
-import { QUEUED } from '../conversation/queue-notices.ts';
-import { overLimit } from '../conversation/rate-limits.ts';
+import { botCanSend } from '../access/bot-permissions.ts';
+import type { AttachedFile } from '../context/attachments.ts';
+import { failureFields } from '../conversation/failure-text.ts';
+import { QUEUED_TEXT } from '../conversation/queue-notices.ts';
+import { exceededLimit } from '../conversation/rate-limits.ts';
 import { buttons } from '../reply/buttons.ts';
-import { shortened } from '../reply/texts.ts';
-import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
+import { quoted } from '../reply/texts.ts';
+import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
 
 export const askCommand: ChatCommand = {
   name: 'ask',
   isPublic: true,
-  forMembers: true,
-  answersItself: true,
+  needsAccess: true,
+  repliesItself: true,
   definition: new SlashCommandBuilder()
     .setName('ask')
-    .setDescription('Asks me something')
-    .setContexts(everywhere)
-    .setIntegrationTypes(installed)
+    .setDescription('Ask me a question')
+    .setContexts(guildsAndDms)
+    .setIntegrationTypes(guildInstall)
     .addStringOption((option) =>
-      option.setName('question').setDescription('What you want to know').setRequired(true).setMaxLength(6000),
+      option.setName('question').setDescription('Your question').setRequired(true).setMaxLength(6000),
     )
-    .addAttachmentOption((option) => option.setName('file').setDescription('A picture, a text or a PDF to look at'))
+    .addAttachmentOption((option) => option.setName('file').setDescription('An image, a text file or a PDF'))
     .toJSON(),
   async run(parts, interaction, queue) {
-    const { conversation, guildId, channelId, userId, ...place } = await hereOf(parts, interaction);
-    // the answer is a message of its own, which the command alone does not allow
-    if (guildId !== null && (!interaction.channel || !botMaySpeak(interaction.channel))) {
-      return 'I may not write in this channel. Ask me elsewhere, or ask its moderators to let me in.';
+    const { conversation, guildId, channelId, userId, ...place } = await commandPlace(parts, interaction);
+    // the answer is a separate message, which needs the permission to send
+    if (guildId !== null && (!interaction.channel || !botCanSend(interaction.channel))) {
+      return 'I am not allowed to send messages in this channel. Ask me elsewhere, or ask a moderator to give me access.';
     }
-    const limit = await overLimit(parts, { guildId, channelId, userId, ...place });
-    // another process that was faster may have used up the limit with this question
+    const limit = await exceededLimit(parts, { guildId, channelId, userId, ...place });
+    // another process may have used up the limit with this same question
     if (limit !== undefined) return (await parts.claims.get(interaction.id)) ? undefined : limit.reason;
     const text = interaction.options.getString('question', true);
     const file = interaction.options.getAttachment('file');
@@ -43,25 +43,27 @@ export const askCommand: ChatCommand = {
       channel_id: channelId,
       guild_id: guildId,
       user_id: userId,
-      request: JSON.stringify({ text, files: file ? [given(file)] : [] }),
+      request: JSON.stringify({ text, files: file ? [fileReference(file)] : [] }),
     };
     if (!(await parts.claims.add(claim, 'asked'))) return undefined;
-    // from here on it is a question like any other, which lasts longer than the interaction
+    // from here on the question is queued like a message and outlives the interaction
     const reply = await interaction
       .reply({
-        content: `> ${shortened(text)}\n${isBusy ? QUEUED : '-# …'}`,
+        content: `> ${quoted(text)}\n${isBusy ? QUEUED_TEXT : '-# …'}`,
         components: isBusy ? buttons(['stop'], interaction.id) : [],
         withResponse: true,
       })
-      .catch((error) => parts.logger.warn('A command was not acknowledged', { claim: claim.id, ...reasonOf(error) }));
+      .catch((error) =>
+        parts.logger.warn('Acknowledging a command failed', { claim: claim.id, ...failureFields(error) }),
+      );
     const message = reply?.resource?.message;
     await parts.claims.enqueue(interaction.id, message ? [message.id] : []);
-    queue.work(conversation);
+    queue.process(conversation);
     return undefined;
   },
 };
 
-/** As much of a file as is needed to read it later. */
-function given({ id, name, url, size, contentType, description }: Attachment): GivenFile {
+/** The data needed to read a file later. */
+function fileReference({ id, name, url, size, contentType, description }: Attachment): AttachedFile {
   return { id, name, url, size, contentType, description };
 }

@@ -1,4 +1,4 @@
-// All commands, as they are registered.
+// All commands of the bot.
 import { agentCommand } from './agent.ts';
 import { askCommand } from './ask.ts';
 import type { ChatCommand } from './command.ts';

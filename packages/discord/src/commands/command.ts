@@ -1,4 +1,4 @@
-// What a command is, and what commands share.
+// The type of a command, and helpers that commands share.
 import type {
   AutocompleteInteraction,
   BaseInteraction,
@@ -11,28 +11,28 @@ import type {
 } from 'discord.js';
 import { ApplicationIntegrationType, InteractionContextType } from 'discord.js';
 import { channelIdsOf, isAllowed } from '../access/profile.ts';
-import type { Queue } from '../answers/question-queue.ts';
+import type { QuestionQueue } from '../answers/question-queue.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import { conversationKey } from '../store/conversation-key.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 
-/** Undefined: the command has answered by itself. */
+/** Undefined if the command has replied itself. */
 export type CommandAnswer = string | InteractionEditReplyOptions | undefined;
 
 export interface ChatCommand {
   name: string;
   definition: RESTPostAPIApplicationCommandsJSONBody;
-  /** Whether everybody sees the answer. */
+  /** Whether all members see the answer. */
   isPublic?: boolean;
-  /** Whether it is only for those the bot answers in that channel. */
-  forMembers?: boolean;
-  /** Whether it answers in time by itself; a refusal that it returns is told for it. */
-  answersItself?: boolean;
-  run(parts: BotParts, interaction: ChatInputCommandInteraction, queue: Queue): Promise<CommandAnswer>;
-  /** A form to fill in first, whose id begins with the name of the command. */
+  /** Whether only members may use it whom the bot answers in this channel. */
+  needsAccess?: boolean;
+  /** Whether it replies itself within three seconds. A returned text is a refusal. */
+  repliesItself?: boolean;
+  run(parts: BotParts, interaction: ChatInputCommandInteraction, queue: QuestionQueue): Promise<CommandAnswer>;
+  /** A form to show first; its id starts with the name of the command. */
   modal?(interaction: ChatInputCommandInteraction): ModalBuilder | undefined;
   submit?(parts: BotParts, interaction: ModalSubmitInteraction): Promise<CommandAnswer>;
-  complete?(parts: BotParts, interaction: AutocompleteInteraction): Promise<{ name: string; value: string }[]>;
+  autocomplete?(parts: BotParts, interaction: AutocompleteInteraction): Promise<{ name: string; value: string }[]>;
 }
 
 export interface MessageApp {
@@ -41,13 +41,13 @@ export interface MessageApp {
   run(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<CommandAnswer>;
 }
 
-/** For those whom the admins left out. */
-export const NOT_HERE = 'I do not answer you in this channel.';
-export const everywhere = [InteractionContextType.Guild, InteractionContextType.BotDM];
+/** For members whom the admins excluded. */
+export const NOT_ALLOWED_HERE = 'I do not answer you in this channel.';
+export const guildsAndDms = [InteractionContextType.Guild, InteractionContextType.BotDM];
 export const onlyGuilds = [InteractionContextType.Guild];
-export const installed = [ApplicationIntegrationType.GuildInstall];
+export const guildInstall = [ApplicationIntegrationType.GuildInstall];
 
-export interface Here {
+export interface CommandPlace {
   conversation: string;
   settings: GuildSettings;
   guildId: string | null;
@@ -55,17 +55,17 @@ export interface Here {
   userId: string;
 }
 
-/** The conversation that somebody has where they use a command. */
-export async function hereOf(parts: BotParts, interaction: BaseInteraction): Promise<Here> {
+/** The conversation, user and settings for a command. */
+export async function commandPlace(parts: BotParts, interaction: BaseInteraction): Promise<CommandPlace> {
   const { guildId, user } = interaction;
-  const settings = await parts.settings.of(guildId);
+  const settings = await parts.settings.get(guildId);
   const place = { guildId, channelId: interaction.channelId ?? '', userId: user.id };
   return { ...place, settings, conversation: conversationKey(place, settings.scope) };
 }
 
-export async function isWelcome(parts: BotParts, interaction: BaseInteraction): Promise<boolean> {
+export async function isMemberAllowed(parts: BotParts, interaction: BaseInteraction): Promise<boolean> {
   if (interaction.guildId === null) return true;
-  const settings = await parts.settings.of(interaction.guildId);
+  const settings = await parts.settings.get(interaction.guildId);
   const member = interaction.inCachedGuild() ? interaction.member : null;
   return isAllowed(settings, { channelIds: channelIdsOf(interaction.channel), member });
 }

@@ -1,29 +1,30 @@
-// /cost: what was spent today, and what may be.
+// /cost: spending of today, and the budgets.
 import { SlashCommandBuilder } from 'discord.js';
-import { leastOf, type Spent } from '../store/spending.ts';
-import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
+import { lowerLimit, type Spent } from '../store/spending.ts';
+import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
 
 export const costCommand: ChatCommand = {
   name: 'cost',
   definition: new SlashCommandBuilder()
     .setName('cost')
-    .setDescription('What was spent today')
-    .setContexts(everywhere)
-    .setIntegrationTypes(installed)
+    .setDescription('Show the spending of today')
+    .setContexts(guildsAndDms)
+    .setIntegrationTypes(guildInstall)
     .toJSON(),
   async run(parts, interaction) {
-    const { guildId, userId, settings } = await hereOf(parts, interaction);
+    const { guildId, userId, settings } = await commandPlace(parts, interaction);
     const { spending, options } = parts;
     const { userUsd, guildUsd } = settings.budget;
     const lines = [line('You', await spending.ofUser(userId), options.budget?.userUsd)];
     if (guildId !== null) {
       if (userUsd !== undefined)
         lines.push(line('You in this server', await spending.ofMember(guildId, userId), userUsd));
-      const limit = leastOf(guildUsd, options.budget?.guildUsd);
+      const limit = lowerLimit(guildUsd, options.budget?.guildUsd);
       lines.push(line('This server', await spending.ofGuild(guildId), limit));
     }
     const unpriced = parts.models.unpriced(parts.models.allowed(settings)).map((name) => `\`${name}\``);
-    if (unpriced.length > 0) lines.push(`-# Nobody knows what ${unpriced.join(', ')} costs, so dollars leave it out.`);
+    if (unpriced.length > 0)
+      lines.push(`-# The price of ${unpriced.join(', ')} is unknown, so its cost is not included.`);
     return ['Today (UTC):', ...lines].join('\n');
   },
 };

@@ -1,23 +1,23 @@
-// Days that somebody typed, as the part of a channel's history they mean.
+// Converts typed dates to a range of message ids.
 import { SnowflakeUtil } from 'discord.js';
 import { DiscordBotError } from '../base/errors.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-interface Days {
+interface TypedDates {
   after: string | null;
   before: string | null;
   around: string | null;
 }
 
-interface Span {
-  /** For Discord, which takes only one of them. */
+interface DateRange {
+  /** Discord accepts only one of them. */
   bound: { after?: string; around?: string; before?: string };
-  /** Messages from then on do not belong to it. */
+  /** Messages at or after this time are excluded. */
   end: number;
 }
 
-export function spanOf({ after, before, around }: Days): Span {
+export function dateRange({ after, before, around }: TypedDates): DateRange {
   if (around !== null && (after !== null || before !== null)) {
     throw new DiscordBotError('REFUSED', 'Use around_date alone, or after_date and before_date.');
   }
@@ -29,14 +29,14 @@ export function spanOf({ after, before, around }: Days): Span {
   return { bound: { after: idAt(start - 1) }, end };
 }
 
-/** 2026-03-31, or 03/31/2026 as some write it. */
+/** Accepts 2026-03-31 and 03/31/2026. */
 function startOf(typed: string): number {
   const day = typed.trim().replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$1-$2');
   const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
-  // the 31st of a shorter month would be a day of the next one
+  // Date.parse turns the 31st of a short month into a day of the next
   const isReal = !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);
   if (!isReal || time < SnowflakeUtil.epoch) {
-    throw new DiscordBotError('REFUSED', `\`${typed.replaceAll('`', "'")}\` is no day. It looks like 2026-03-31.`);
+    throw new DiscordBotError('REFUSED', `\`${typed.replaceAll('`', "'")}\` is not a date. Write it like 2026-03-31.`);
   }
   return time;
 }

@@ -1,12 +1,12 @@
-// Commands in the menu of a message: explain it, rephrase it, suggest a reply. Only the person sees the answer.
+// Commands in the Apps menu of a message: explain, rephrase, suggest a reply. Only the user sees the answer.
 import { ApplicationCommandType, ContextMenuCommandBuilder } from 'discord.js';
 import { untrusted } from '../context/untrusted.ts';
-import { everywhere, installed, type MessageApp } from './command.ts';
+import { guildInstall, guildsAndDms, type MessageApp } from './command.ts';
 import { answerOnce } from './single-answer.ts';
 
 export const messageApps: readonly MessageApp[] = [
   messageApp('Explain this message', 'Explain the message in plain words, in its own language.'),
-  messageApp('Rephrase this message', 'Write the message anew: clearer, shorter, same meaning, same language.'),
+  messageApp('Rephrase this message', 'Rewrite the message: clearer, shorter, same meaning, same language.'),
   messageApp('Suggest a response', 'Suggest three short replies to the message, in its own language.'),
 ];
 
@@ -16,13 +16,13 @@ function messageApp(name: string, task: string): MessageApp {
     definition: new ContextMenuCommandBuilder()
       .setName(name)
       .setType(ApplicationCommandType.Message)
-      .setContexts(everywhere)
-      .setIntegrationTypes(installed)
+      .setContexts(guildsAndDms)
+      .setIntegrationTypes(guildInstall)
       .toJSON(),
     async run(parts, interaction) {
       const { content, author, attachments } = interaction.targetMessage;
       const files = [...attachments.values()];
-      if (content.trim() === '' && files.length === 0) return 'There is nothing to read in that message.';
+      if (content.trim() === '' && files.length === 0) return 'That message has no text and no files.';
       const text = untrusted('message', { author: author.username }, content);
       return answerOnce(parts, interaction, { task, text, files });
     },

@@ -1,35 +1,35 @@
-// /model: the model of this conversation. One that cannot be used is refused before it is kept.
+// /model: shows or changes the model of a conversation.
 import { SlashCommandBuilder } from 'discord.js';
-import { type ChatCommand, everywhere, hereOf, installed } from './command.ts';
+import { type ChatCommand, commandPlace, guildInstall, guildsAndDms } from './command.ts';
 
 export const modelCommand: ChatCommand = {
   name: 'model',
-  forMembers: true,
+  needsAccess: true,
   definition: new SlashCommandBuilder()
     .setName('model')
-    .setDescription('Shows or changes the model of this conversation')
-    .setContexts(everywhere)
-    .setIntegrationTypes(installed)
-    .addStringOption((option) => option.setName('name').setDescription('Which model').setAutocomplete(true))
+    .setDescription('Show or change the model of this conversation')
+    .setContexts(guildsAndDms)
+    .setIntegrationTypes(guildInstall)
+    .addStringOption((option) => option.setName('name').setDescription('Name of the model').setAutocomplete(true))
     .toJSON(),
   async run(parts, interaction) {
-    const { conversation, settings } = await hereOf(parts, interaction);
+    const { conversation, settings } = await commandPlace(parts, interaction);
     const allowed = parts.models.allowed(settings);
     const list = allowed.map(({ name }) => `\`${name}\``).join(', ');
     const { model } = await parts.history.preferences(conversation);
     const current = parts.models.pick(model, settings).name;
     const wanted = interaction.options.getString('name');
-    if (wanted === null) return `This conversation uses \`${current}\`. There are ${list}.`;
+    if (wanted === null) return `This conversation uses \`${current}\`. Available: ${list}.`;
     const typed = wanted.trim().toLowerCase();
     const choice =
       allowed.find(({ name }) => name === wanted) ?? allowed.find(({ name }) => name.toLowerCase() === typed);
-    if (!choice) return `There is no model \`${wanted.slice(0, 100)}\` here. There are ${list}. Nothing was changed.`;
+    if (!choice) return `Unknown model \`${wanted.slice(0, 100)}\`. Available: ${list}. Nothing was changed.`;
     await parts.models.check(choice);
-    await parts.history.prefer(conversation, { model: choice.name });
-    return `This conversation uses \`${choice.name}\` from now on, and goes on where it is.`;
+    await parts.history.setPreferences(conversation, { model: choice.name });
+    return `This conversation now uses \`${choice.name}\` and continues.`;
   },
-  async complete(parts, interaction) {
-    const { settings } = await hereOf(parts, interaction);
+  async autocomplete(parts, interaction) {
+    const { settings } = await commandPlace(parts, interaction);
     return parts.models.allowed(settings).map(({ name }) => ({ name, value: name }));
   },
 };

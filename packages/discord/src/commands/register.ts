@@ -1,6 +1,6 @@
-// The commands of the bot, registered with Discord. What it refuses is named: which command, which field, and why.
+// Registers the commands with Discord. An error names the command, the field and the reason.
 import { type Client, DiscordAPIError } from 'discord.js';
-import { firstFault, rawError } from '../base/discord-errors.ts';
+import { firstFieldError, rawError } from '../base/discord-errors.ts';
 import { DiscordBotError } from '../base/errors.ts';
 import { definitions } from './command-list.ts';
 
@@ -15,11 +15,11 @@ export async function registerCommands({ application }: Client<true>): Promise<v
 
 function refusal(error: DiscordAPIError): string {
   const { message, errors } = rawError(error);
-  const fault = firstFault(errors);
-  if (!fault) return `Discord refused to register the slash commands: ${message || `it answered ${error.status}`}.`;
-  const [index = '', ...field] = fault.path;
+  const field = firstFieldError(errors);
+  if (!field) return `Discord refused to register the slash commands: ${message || `it answered ${error.status}`}.`;
+  const [index = '', ...path] = field.path;
   const name = definitions[Number(index)]?.name;
   const command = name === undefined ? 'the slash commands' : `the command "${name}"`;
-  const place = field.length > 0 ? ` (field ${field.join('.')})` : '';
-  return `Discord refused to register ${command}${place}: ${fault.message}`;
+  const place = path.length > 0 ? ` (field ${path.join('.')})` : '';
+  return `Discord refused to register ${command}${place}: ${field.message}`;
 }

@@ -1,65 +1,63 @@
-// The settings of a guild as its admins read them; secrets of MCP servers are never shown.
+// The settings of a guild as text for its admins, without secrets of MCP servers.
 import { type Guild, RESTJSONErrorCodes } from 'discord.js';
-import { isCode } from '../base/discord-errors.ts';
+import { hasErrorCode } from '../base/discord-errors.ts';
 import type { BotParts } from '../conversation/parts.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 
-interface Decided {
+interface ShownSettings {
   guild: Guild | null;
   settings: GuildSettings;
 }
 
-export async function shownSettings({ models: all, options }: BotParts, decided: Decided): Promise<string> {
-  const { channels, roles, profiles, profile, models, mcpServers, budget, scope, summaries } = decided.settings;
+export async function settingsText({ models: all, options }: BotParts, shown: ShownSettings): Promise<string> {
+  const { channels, roles, profiles, profile, models, mcpServers, budget, scope, summaries } = shown.settings;
   const own = options.budget ?? {};
-  const unpriced = all.unpriced(all.allowed(decided.settings));
-  const gone = new Set([...models.filter((name) => !all.has(name)), ...(await goneFrom(decided))]);
-  const named = (item: string, shown: string) => (gone.has(item) ? `${shown} (gone)` : shown);
-  const byRole = Object.entries(profiles).map(([role, name]) => `${named(role, `<@&${role}>`)} ${name}`);
+  const unpriced = all.unpriced(all.allowed(shown.settings));
+  const deleted = new Set([...models.filter((name) => !all.has(name)), ...(await deletedIds(shown))]);
+  const labelled = (item: string, label: string) => (deleted.has(item) ? `${label} (deleted)` : label);
+  const byRole = Object.entries(profiles).map(([role, name]) => `${labelled(role, `<@&${role}>`)} ${name}`);
   const servers = Object.entries(mcpServers).map(([name, { url }]) => `${name} (${new URL(url).host})`);
   const dollars = (value: number | undefined) => (value === undefined ? 'no limit' : `$${value.toFixed(2)}`);
   const hasBudget = budget.guildUsd !== undefined || budget.userUsd !== undefined;
   return [
-    `**Channels**: ${listed(
-      channels.map((id) => named(id, `<#${id}>`)),
+    `**Channels**: ${joinOr(
+      channels.map((id) => labelled(id, `<#${id}>`)),
       'all',
     )}`,
-    `**Roles**: ${listed(
-      roles.map((id) => named(id, `<@&${id}>`)),
+    `**Roles**: ${joinOr(
+      roles.map((id) => labelled(id, `<@&${id}>`)),
       'all',
     )}`,
-    `**Profiles**: ${[...byRole, `everybody else ${profile}`].join(', ')}`,
-    `**Models**: ${listed(
-      models.map((name) => named(name, `\`${name}\``)),
+    `**Profiles**: ${[...byRole, `all others ${profile}`].join(', ')}`,
+    `**Models**: ${joinOr(
+      models.map((name) => labelled(name, `\`${name}\``)),
       'all',
     )}`,
-    `**MCP servers**: ${listed(servers, 'none')}`,
-    `**Budget a day**: ${dollars(budget.guildUsd)} for all, ${dollars(budget.userUsd)} for each person`,
+    `**MCP servers**: ${joinOr(servers, 'none')}`,
+    `**Daily budget**: ${dollars(budget.guildUsd)} for the server, ${dollars(budget.userUsd)} per member`,
     ...(own.guildUsd === undefined && own.userUsd === undefined
       ? []
-      : [`**The operator's**: ${dollars(own.guildUsd)} for each server, ${dollars(own.userUsd)} for each person`]),
+      : [`**Budget of the operator**: ${dollars(own.guildUsd)} per server, ${dollars(own.userUsd)} per user`]),
     ...(hasBudget && unpriced.length > 0
-      ? [`-# With a budget these models answer nothing, because nobody knows their price: ${unpriced.join(', ')}`]
+      ? [`-# These models cannot be used with a budget, because their price is unknown: ${unpriced.join(', ')}`]
       : []),
-    `**Conversations**: one for each ${scope === 'user' ? 'person in a channel' : 'channel'}; what no longer fits is ${summaries ? 'summed up' : 'forgotten'}`,
-    ...(gone.size > 0
-      ? ['-# What is gone stays on its list, and nothing takes its place. `/setup clear` empties a list.']
-      : []),
+    `**Conversations**: one per ${scope === 'user' ? 'member and channel' : 'channel'}; old messages are ${summaries ? 'summarized' : 'deleted'}`,
+    ...(deleted.size > 0 ? ['-# Deleted entries stay on their list until you use `/setup clear`.'] : []),
   ].join('\n');
 }
 
-function listed(items: readonly string[], none: string): string {
+function joinOr(items: readonly string[], none: string): string {
   return items.join(', ') || none;
 }
 
-/** Ids of channels and roles that were deleted. Old threads, and what the bot may not see, are there. */
-async function goneFrom({ guild, settings }: Decided): Promise<string[]> {
+/** Ids of deleted channels and roles. Archived threads and channels the bot cannot see do not count. */
+async function deletedIds({ guild, settings }: ShownSettings): Promise<string[]> {
   if (!guild) return [];
   const roles = [...settings.roles, ...Object.keys(settings.profiles)].filter((id) => !guild.roles.cache.has(id));
   const channels = settings.channels.map((id) =>
     guild.channels.fetch(id).then(
       () => [],
-      (error) => (isCode(error, RESTJSONErrorCodes.UnknownChannel) ? id : []),
+      (error) => (hasErrorCode(error, RESTJSONErrorCodes.UnknownChannel) ? id : []),
     ),
   );
   return [...roles, ...(await Promise.all(channels)).flat()];

@@ -1,4 +1,4 @@
-// /setup: what the admins of a guild decide.
+// /setup: the settings of a guild.
 import {
   type ChatInputCommandInteraction,
   LabelBuilder,
@@ -12,9 +12,9 @@ import { type ProfileName, profiles } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
 import type { Models } from '../config/models.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
-import { readGuildServer } from '../toolbox/mcp-servers.ts';
-import { type ChatCommand, installed, onlyGuilds } from './command.ts';
-import { shownSettings } from './settings-text.ts';
+import { parseGuildServer } from '../toolbox/mcp-servers.ts';
+import { type ChatCommand, guildInstall, onlyGuilds } from './command.ts';
+import { settingsText } from './settings-text.ts';
 
 const profileChoices = Object.keys(profiles).map((name) => ({ name, value: name }));
 const MCP_FORM = 'setup:mcp';
@@ -22,83 +22,83 @@ const SERVER_NAME = /^[a-zA-Z0-9_-]{1,32}$/;
 
 const definition = new SlashCommandBuilder()
   .setName('setup')
-  .setDescription('What I may do in this server')
+  .setDescription('Configure me in this server')
   .setContexts(onlyGuilds)
-  .setIntegrationTypes(installed)
+  .setIntegrationTypes(guildInstall)
   .setDefaultMemberPermissions(PermissionFlagsBits.ManageGuild)
-  .addSubcommand((sub) => sub.setName('show').setDescription('Shows all settings'))
+  .addSubcommand((sub) => sub.setName('show').setDescription('Show all settings'))
   .addSubcommand((sub) =>
     sub
       .setName('channel')
-      .setDescription('Answer only in some channels')
-      .addChannelOption((option) => option.setName('channel').setDescription('Which').setRequired(true))
-      .addBooleanOption((option) => option.setName('remove').setDescription('Take it off the list')),
+      .setDescription('Answer only in chosen channels')
+      .addChannelOption((option) => option.setName('channel').setDescription('The channel').setRequired(true))
+      .addBooleanOption((option) => option.setName('remove').setDescription('Remove it from the list')),
   )
   .addSubcommand((sub) =>
     sub
       .setName('role')
-      .setDescription('Answer only some roles')
-      .addRoleOption((option) => option.setName('role').setDescription('Which').setRequired(true))
-      .addBooleanOption((option) => option.setName('remove').setDescription('Take it off the list')),
+      .setDescription('Answer only chosen roles')
+      .addRoleOption((option) => option.setName('role').setDescription('The role').setRequired(true))
+      .addBooleanOption((option) => option.setName('remove').setDescription('Remove it from the list')),
   )
   .addSubcommand((sub) =>
     sub
       .setName('profile')
-      .setDescription('Which tools a role may use')
+      .setDescription('Set which tools a role may use')
       .addStringOption((option) =>
-        option.setName('profile').setDescription('What they may do').addChoices(profileChoices),
+        option.setName('profile').setDescription('The access profile').addChoices(profileChoices),
       )
-      .addRoleOption((option) => option.setName('role').setDescription('Which; without it, everybody else'))
-      .addBooleanOption((option) => option.setName('remove').setDescription('The role may what everybody else may')),
+      .addRoleOption((option) => option.setName('role').setDescription('The role; leave empty for all other members'))
+      .addBooleanOption((option) => option.setName('remove').setDescription('Remove the profile of the role')),
   )
   .addSubcommand((sub) =>
     sub
       .setName('model')
-      .setDescription('Which models may be chosen')
+      .setDescription('Allow only chosen models')
       .addStringOption((option) =>
-        option.setName('name').setDescription('Which').setRequired(true).setAutocomplete(true),
+        option.setName('name').setDescription('The model').setRequired(true).setAutocomplete(true),
       )
-      .addBooleanOption((option) => option.setName('remove').setDescription('Take it off the list')),
+      .addBooleanOption((option) => option.setName('remove').setDescription('Remove it from the list')),
   )
-  .addSubcommand((sub) => sub.setName('mcp').setDescription('Brings an MCP server along'))
+  .addSubcommand((sub) => sub.setName('mcp').setDescription('Add an MCP server'))
   .addSubcommand((sub) =>
     sub
       .setName('mcp-remove')
-      .setDescription('Removes an MCP server')
+      .setDescription('Remove an MCP server')
       .addStringOption((option) =>
-        option.setName('name').setDescription('Which').setRequired(true).setAutocomplete(true),
+        option.setName('name').setDescription('The MCP server').setRequired(true).setAutocomplete(true),
       ),
   )
   .addSubcommand((sub) =>
     sub
       .setName('budget')
-      .setDescription('Dollars a day; what is left out stays, without any number there is no limit')
-      .addNumberOption((option) => option.setName('server').setDescription('For all together').setMinValue(0))
-      .addNumberOption((option) => option.setName('person').setDescription('For each person').setMinValue(0)),
+      .setDescription('Dollars per day; an omitted value stays, no value at all removes the limits')
+      .addNumberOption((option) => option.setName('server').setDescription('For the whole server').setMinValue(0))
+      .addNumberOption((option) => option.setName('person').setDescription('For each member').setMinValue(0)),
   )
   .addSubcommand((sub) =>
     sub
       .setName('conversations')
-      .setDescription('Who talks to me together')
+      .setDescription('Choose who shares a conversation')
       .addStringOption((option) =>
         option
           .setName('scope')
-          .setDescription('One conversation for a channel, or one for each person in it')
+          .setDescription('One conversation per channel, or one per member in it')
           .setRequired(true)
           .addChoices({ name: 'channel', value: 'channel' }, { name: 'person', value: 'user' }),
       )
       .addBooleanOption((option) =>
-        option.setName('summaries').setDescription('Sum up what no longer fits, instead of forgetting it'),
+        option.setName('summaries').setDescription('Summarize old messages instead of deleting them'),
       ),
   )
   .addSubcommand((sub) =>
     sub
       .setName('clear')
-      .setDescription('Empties a list, also of what is gone')
+      .setDescription('Clear a list')
       .addStringOption((option) =>
         option
           .setName('what')
-          .setDescription('Which')
+          .setDescription('The list')
           .setRequired(true)
           .addChoices(['channels', 'roles', 'profiles', 'models'].map((name) => ({ name, value: name }))),
       ),
@@ -110,13 +110,14 @@ export const setupCommand: ChatCommand = {
   definition,
   async run(parts, interaction) {
     const { guildId } = interaction;
-    if (guildId === null) return 'That is only for servers.';
-    // who sees the command is up to the server; who may change things is not
-    if (!interaction.memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
+    if (guildId === null) return 'This command works only in servers.';
+    // a server can show the command to anyone; changes still need the permission
+    if (!interaction.memberPermissions?.has(PermissionFlagsBits.ManageGuild))
+      return 'Only admins can use this command.';
     const settings = await parts.settings.change(guildId, (current) =>
       change(current, { options: interaction.options, models: parts.models }),
     );
-    return shownSettings(parts, { guild: interaction.guild, settings });
+    return settingsText(parts, { guild: interaction.guild, settings });
   },
   modal(interaction) {
     if (interaction.options.getSubcommand() !== 'mcp') return undefined;
@@ -129,22 +130,23 @@ export const setupCommand: ChatCommand = {
       );
     return new ModalBuilder()
       .setCustomId(MCP_FORM)
-      .setTitle('An MCP server for this server')
+      .setTitle('MCP server for this server')
       .addLabelComponents(
-        field('name', 'A short name', TextInputStyle.Short),
-        field('url', 'Its address', TextInputStyle.Short),
+        field('name', 'Short name', TextInputStyle.Short),
+        field('url', 'URL', TextInputStyle.Short),
         field('headers', 'Headers, one per line', TextInputStyle.Paragraph),
       );
   },
   async submit(parts, interaction) {
     const { guildId, guild, fields, memberPermissions } = interaction;
-    if (guildId === null || !memberPermissions?.has(PermissionFlagsBits.ManageGuild)) return 'That is only for admins.';
+    if (guildId === null || !memberPermissions?.has(PermissionFlagsBits.ManageGuild))
+      return 'Only admins can use this command.';
     const name = fields.getTextInputValue('name').trim();
-    if (!SERVER_NAME.test(name)) return 'A name has 1 to 32 letters, digits, _ and -. Nothing was changed.';
+    if (!SERVER_NAME.test(name)) return 'The name must have 1 to 32 letters, digits, _ or -. Nothing was changed.';
     if (Object.hasOwn(parts.options.mcpServers ?? {}, name)) {
-      return `\`${name}\` is an MCP server of the operator. Choose another name. Nothing was changed.`;
+      return `\`${name}\` is the name of an MCP server of the operator. Choose another name. Nothing was changed.`;
     }
-    const server = readGuildServer({
+    const server = parseGuildServer({
       url: fields.getTextInputValue('url').trim(),
       headers: fields.getTextInputValue('headers'),
       hosts: parts.options.mcpHosts ?? [],
@@ -152,21 +154,21 @@ export const setupCommand: ChatCommand = {
     const settings = await parts.settings.change(guildId, ({ mcpServers }) => {
       mcpServers[name] = server;
     });
-    return shownSettings(parts, { guild, settings });
+    return settingsText(parts, { guild, settings });
   },
-  async complete(parts, interaction) {
-    const { models, mcpServers } = await parts.settings.of(interaction.guildId);
+  async autocomplete(parts, interaction) {
+    const { models, mcpServers } = await parts.settings.get(interaction.guildId);
     const isModel = interaction.options.getSubcommand() === 'model';
     const names = isModel ? new Set([...parts.models.names, ...models]) : Object.keys(mcpServers);
     return [...names].map((name) => ({ name, value: name }));
   },
 };
 
-interface Wanted extends Pick<ChatInputCommandInteraction, 'options'> {
+interface SetupInput extends Pick<ChatInputCommandInteraction, 'options'> {
   models: Models;
 }
 
-function change(settings: GuildSettings, { options, models }: Wanted): void {
+function change(settings: GuildSettings, { options, models }: SetupInput): void {
   const toggled = (list: readonly string[], item: string) => {
     const others = list.filter((other) => other !== item);
     return options.getBoolean('remove') ? others : [...others, item];
@@ -183,7 +185,10 @@ function change(settings: GuildSettings, { options, models }: Wanted): void {
       const role = options.getRole('role');
       if (role && options.getBoolean('remove')) delete settings.profiles[role.id];
       else if (!isProfile(profile))
-        throw new DiscordBotError('REFUSED', 'Choose a profile, or a role and `remove`. Nothing was changed.');
+        throw new DiscordBotError(
+          'REFUSED',
+          'Choose a profile, or a role together with `remove`. Nothing was changed.',
+        );
       else if (role) settings.profiles[role.id] = profile;
       else settings.profile = profile;
       break;
@@ -191,7 +196,7 @@ function change(settings: GuildSettings, { options, models }: Wanted): void {
     case 'model': {
       const name = options.getString('name', true);
       const isKnown = models.has(name) || (options.getBoolean('remove') && settings.models.includes(name));
-      if (!isKnown) throw new DiscordBotError('REFUSED', `There is no model \`${name}\`. Nothing was changed.`);
+      if (!isKnown) throw new DiscordBotError('REFUSED', `Unknown model \`${name}\`. Nothing was changed.`);
       settings.models = toggled(settings.models, name);
       break;
     }
@@ -204,10 +209,7 @@ function change(settings: GuildSettings, { options, models }: Wanted): void {
     case 'mcp-remove': {
       const name = options.getString('name', true);
       if (!Object.hasOwn(settings.mcpServers, name))
-        throw new DiscordBotError(
-          'REFUSED',
-          `This server brought no MCP server \`${name}\` along. Nothing was changed.`,
-        );
+        throw new DiscordBotError('REFUSED', `This server has no MCP server \`${name}\`. Nothing was changed.`);
       delete settings.mcpServers[name];
       break;
     }

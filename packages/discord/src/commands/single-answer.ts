@@ -1,20 +1,20 @@
-// A question outside of any conversation, counted like all others.
+// Answers a command with one model call outside of any conversation; it counts against limits and budgets.
 import type { CommandInteraction } from 'discord.js';
 import { contextTokens, seesImages } from '../config/models.ts';
-import { type GivenFile, readAttachments } from '../context/attachments.ts';
+import { type AttachedFile, readAttachments } from '../context/attachments.ts';
 import { UNTRUSTED_RULE } from '../context/untrusted.ts';
 import { askOnce } from '../conversation/ask-once.ts';
 import type { BotParts } from '../conversation/parts.ts';
-import { overLimit } from '../conversation/rate-limits.ts';
-import { hereOf } from './command.ts';
+import { exceededLimit } from '../conversation/rate-limits.ts';
+import { commandPlace } from './command.ts';
 
 export async function answerOnce(
   parts: BotParts,
   interaction: CommandInteraction,
-  { task, text, files = [] }: { task: string; text: string; files?: readonly GivenFile[] },
+  { task, text, files = [] }: { task: string; text: string; files?: readonly AttachedFile[] },
 ): Promise<string> {
-  const { conversation, settings, guildId, channelId, userId } = await hereOf(parts, interaction);
-  const limit = await overLimit(parts, { guildId, channelId, userId });
+  const { conversation, settings, guildId, channelId, userId } = await commandPlace(parts, interaction);
+  const limit = await exceededLimit(parts, { guildId, channelId, userId });
   if (limit !== undefined) return limit.reason;
   const place = { conversation: `once:${userId}`, channel_id: channelId, guild_id: guildId, user_id: userId };
   await parts.claims.add({ id: interaction.id, kind: 'ask', request: null, ...place }, 'done');

@@ -1,38 +1,38 @@
-// /summarize: what was said in a channel lately. Nothing is kept of it.
+// /summarize: summarizes messages of a channel. Stores nothing.
 import { type Message, PermissionFlagsBits, SlashCommandBuilder, type SlashCommandStringOption } from 'discord.js';
 import { oldestFirst } from '../base/message-order.ts';
 import { untrusted } from '../context/untrusted.ts';
-import { type ChatCommand, installed, onlyGuilds } from './command.ts';
-import { spanOf } from './date-range.ts';
+import { type ChatCommand, guildInstall, onlyGuilds } from './command.ts';
+import { dateRange } from './date-range.ts';
 import { answerOnce } from './single-answer.ts';
 
 const TASK =
-  'Sum up what people wrote in a Discord channel as a short list. Name who said what, and put the link of a message behind what you take from it.';
+  'Summarize the messages of a Discord channel as a short list. Name the authors, and add the link of the message to each point.';
 
 export const summarizeCommand: ChatCommand = {
   name: 'summarize',
-  forMembers: true,
+  needsAccess: true,
   definition: new SlashCommandBuilder()
     .setName('summarize')
-    .setDescription('Sums up messages of this channel, the last ones or those of some days')
+    .setDescription('Summarize recent messages of this channel, or those of a date')
     .setContexts(onlyGuilds)
-    .setIntegrationTypes(installed)
+    .setIntegrationTypes(guildInstall)
     .addIntegerOption((option) =>
-      option.setName('limit').setDescription('How many messages').setMinValue(5).setMaxValue(100),
+      option.setName('limit').setDescription('Number of messages').setMinValue(5).setMaxValue(100),
     )
-    .addStringOption((option) => dateOption(option, 'after_date', 'Only from this day on'))
-    .addStringOption((option) => dateOption(option, 'before_date', 'Only from before this day'))
-    .addStringOption((option) => dateOption(option, 'around_date', 'Those around noon of this day'))
-    .addStringOption((option) => option.setName('steer').setDescription('What to look for').setMaxLength(500))
+    .addStringOption((option) => dateOption(option, 'after_date', 'From this day on'))
+    .addStringOption((option) => dateOption(option, 'before_date', 'Before this day'))
+    .addStringOption((option) => dateOption(option, 'around_date', 'Around noon of this day'))
+    .addStringOption((option) => option.setName('steer').setDescription('Topic to focus on').setMaxLength(500))
     .toJSON(),
   async run(parts, interaction) {
     const { channel } = interaction;
     if (!channel || !interaction.memberPermissions?.has(PermissionFlagsBits.ReadMessageHistory)) {
-      return 'You cannot read the history of this channel.';
+      return 'You need the permission to read the history of this channel.';
     }
     const place = channel.isThread() ? channel.parent : channel;
-    if (place && 'nsfw' in place && place.nsfw) return 'I do not sum up channels that are marked as NSFW.';
-    const { bound, end } = spanOf({
+    if (place && 'nsfw' in place && place.nsfw) return 'I do not summarize age-restricted channels.';
+    const { bound, end } = dateRange({
       after: interaction.options.getString('after_date'),
       before: interaction.options.getString('before_date'),
       around: interaction.options.getString('around_date'),
@@ -41,9 +41,9 @@ export const summarizeCommand: ChatCommand = {
     const lines = oldestFirst(found.values())
       .filter(({ createdTimestamp }) => createdTimestamp < end)
       .flatMap(lineOf);
-    if (lines.length === 0) return 'There is nothing to sum up here.';
+    if (lines.length === 0) return 'There are no messages to summarize.';
     const steer = interaction.options.getString('steer');
-    const text = [untrusted('messages', {}, lines.join('\n')), ...(steer === null ? [] : [`Look for: ${steer}`])];
+    const text = [untrusted('messages', {}, lines.join('\n')), ...(steer === null ? [] : [`Focus on: ${steer}`])];
     return answerOnce(parts, interaction, { task: TASK, text: text.join('\n') });
   },
 };

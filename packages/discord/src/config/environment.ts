@@ -5,7 +5,7 @@ import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import { type Capability, type CompletionOptions, closestName, type McpServerEntry, type Prices } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
 import { jsonLogger, type LogLevel, logLevels } from '../base/logger.ts';
-import { nameFault } from './models.ts';
+import { modelFault } from './models.ts';
 import {
   arePrices,
   capabilityFaults,
@@ -76,7 +76,7 @@ export function readEnvironment(env: Environment): Omit<BotOptions, 'token'> {
     faults.push('POCKET_DISCORD_MODELS is empty: name a model, for example anthropic/claude-sonnet-5.');
   for (const [index, name] of models.entries()) {
     if (models.indexOf(name) < index) faults.push(`POCKET_DISCORD_MODELS names "${name}" twice.`);
-    else faults.push(...told('POCKET_DISCORD_MODELS', nameFault({ name })));
+    else faults.push(...told('POCKET_DISCORD_MODELS', modelFault({ name })));
   }
   const optionsOf = modelOptionsIn(text('POCKET_DISCORD_MODEL_OPTIONS'), { models, faults });
   const port = text('POCKET_DISCORD_HEALTH_PORT');

@@ -1,59 +1,59 @@
-// The models people can choose from.
+// The models that users can choose.
 import { isPriced, type LanguageModel, type Logger, PocketAgent, resolveModel } from 'pocket-agent';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import type { BotOptions, ModelChoice } from './options.ts';
 
 const CONTEXT_TOKENS = 100_000;
-const NONE_LEFT =
-  'None of the models that this server allows is there any more. Its admins can allow others with `/setup model`, or all with `/setup clear`.';
-const SEES = /^(openai|anthropic|google|azure)\/|^(gpt|claude|gemini)-/;
+const NO_MODEL_LEFT =
+  'No model that this server allows is available. Admins can allow others with `/setup model`, or all with `/setup clear`.';
+const VISION_NAMES = /^(openai|anthropic|google|azure)\/|^(gpt|claude|gemini)-/;
 
 export class Models {
-  readonly #money: Pick<BotOptions, 'prices' | 'budget'>;
+  readonly #pricing: Pick<BotOptions, 'prices' | 'budget'>;
   readonly #unpriced = new Set<string>();
   #choices: readonly ModelChoice[];
 
   constructor(choices: readonly ModelChoice[], { prices, budget }: Pick<BotOptions, 'prices' | 'budget'> = {}) {
-    const faults = choices.flatMap((choice) => nameFault(choice) ?? []);
+    const faults = choices.flatMap((choice) => modelFault(choice) ?? []);
     if (faults.length > 0) throw new DiscordBotError('CONFIG_INVALID', faults.join('\n'));
     this.#choices = choices;
-    this.#money = { ...(prices ? { prices } : {}), ...(budget ? { budget } : {}) };
+    this.#pricing = { ...(prices ? { prices } : {}), ...(budget ? { budget } : {}) };
   }
 
   get names(): string[] {
     return this.#choices.map(({ name }) => name);
   }
 
-  /** One that cannot be used is told and left out, unless it is the usual one: then everything that is wrong is thrown. */
+  /** Logs and drops models that cannot be used. Throws all problems if the default model cannot be used. */
   async checkAll(logger: Logger): Promise<void> {
     const checked = this.#choices.map((choice) => this.#checkAtStart(choice).then(() => undefined, messageOf));
     const faults = await Promise.all(checked);
     const reasons = faults.filter((fault) => fault !== undefined);
     if (faults[0] !== undefined) throw new DiscordBotError('CONFIG_INVALID', reasons.join('\n'));
-    for (const reason of reasons) logger.warn('A model is left out', { reason });
+    for (const reason of reasons) logger.warn('Model unavailable', { reason });
     this.#choices = this.#choices.filter((_choice, index) => faults[index] === undefined);
   }
 
-  /** Those a guild lets its people choose; all when it names none. Nothing takes the place of those that are gone. */
+  /** Models that a guild allows; all if it names none. Unavailable ones are not replaced. */
   allowed({ models }: GuildSettings): readonly ModelChoice[] {
     return models.length === 0 ? this.#choices : this.#choices.filter(({ name }) => models.includes(name));
   }
 
-  /** The chosen one while it may be chosen, else the first. */
+  /** The chosen model if it is allowed, else the first allowed one. */
   pick(name: string | null, settings: GuildSettings): ModelChoice {
     const allowed = this.allowed(settings);
     const found = allowed.find((choice) => choice.name === name) ?? allowed[0];
-    if (!found) throw new DiscordBotError('REFUSED', NONE_LEFT);
+    if (!found) throw new DiscordBotError('REFUSED', NO_MODEL_LEFT);
     return found;
   }
 
-  /** Whether people there have more than one to choose from. */
+  /** Whether members can choose between several models. */
   hasChoice(settings: GuildSettings): boolean {
     return this.allowed(settings).length > 1;
   }
 
-  /** Of these, those whose price nobody knows: what they cost cannot be counted. */
+  /** The names of models without a known price, whose cost cannot be counted. */
   unpriced(choices: readonly ModelChoice[]): string[] {
     return choices.flatMap(({ name }) => (this.#unpriced.has(name) ? name : []));
   }
@@ -62,51 +62,51 @@ export class Models {
     return this.names.includes(name);
   }
 
-  /** Throws what keeps a model from being used: a missing key, a missing package, an unknown name. */
+  /** Throws if a model cannot be used: missing key, missing package, unknown name. */
   async check({ name, model, modelSettings }: ModelChoice): Promise<LanguageModel> {
     try {
       return await resolveModel(model ?? name, modelSettings);
     } catch (error) {
-      throw new DiscordBotError('REFUSED', unusable(name, error), { cause: error });
+      throw new DiscordBotError('REFUSED', unusableText(name, error), { cause: error });
     }
   }
 
-  /** With a budget, a model whose price nobody knows would refuse every question. */
+  /** With a budget, a model without a known price would refuse every question. */
   async #checkAtStart(choice: ModelChoice): Promise<void> {
-    const { prices = {}, budget = {} } = this.#money;
+    const { prices = {}, budget = {} } = this.#pricing;
     const model = await this.check(choice);
-    // who answers for a router, and for how much, is known after the call only
+    // the price of a router is known only after the call
     if (model.provider === 'router' || (await isPriced(model, prices))) return;
     if (budget.userUsd !== undefined || budget.guildUsd !== undefined)
-      throw new DiscordBotError('REFUSED', priceMissing(choice.name, model.modelId));
+      throw new DiscordBotError('REFUSED', missingPriceText(choice.name, model.modelId));
     this.#unpriced.add(choice.name);
   }
 }
 
-function priceMissing(name: string, id: string): string {
+function missingPriceText(name: string, id: string): string {
   const price = `{"${id}": {"input": 3, "output": 15}}`;
-  return `The model "${name}" cannot be used with a budget: nobody knows what it costs. Set its price in dollars for a million tokens, such as POCKET_DISCORD_PRICES='${price}' (as a library: prices), or set no budget.`;
+  return `The model "${name}" cannot be used with a budget, because its price is unknown. Set its price in dollars per million tokens, for example POCKET_DISCORD_PRICES='${price}' (option prices), or remove the budget.`;
 }
 
-/** Why a model can never work, without looking for its key or loading anything. */
-export function nameFault({ name, model }: ModelChoice): string | undefined {
+/** Why a model name can never work, without checking its key or loading its package. */
+export function modelFault({ name, model }: ModelChoice): string | undefined {
   try {
-    // an agent looks at its model when it is made, and at nothing else
+    // the constructor of an agent checks the model name
     new PocketAgent({ agentConfig: { llmModel: model ?? name } });
     return undefined;
   } catch (error) {
-    return unusable(name, error);
+    return unusableText(name, error);
   }
 }
 
-function unusable(name: string, error: unknown): string {
-  // whoever writes a variable has no options to pass
+function unusableText(name: string, error: unknown): string {
+  // drop advice for callers of the library
   const reason = messageOf(error).replace(/,? or pass .*$/, '.');
   return `The model "${name}" cannot be used: ${reason}`;
 }
 
 export function seesImages({ name, vision }: ModelChoice): boolean {
-  return vision ?? SEES.test(name);
+  return vision ?? VISION_NAMES.test(name);
 }
 
 export function contextTokens({ contextTokens: tokens = CONTEXT_TOKENS }: ModelChoice): number {

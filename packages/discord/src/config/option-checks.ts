@@ -9,7 +9,7 @@ import {
   profiles,
 } from 'pocket-agent';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
-import type { DatabasePlace } from '../store/schema.ts';
+import type { DatabaseLocation } from '../store/schema.ts';
 import type { BotLimits, BotOptions, ModelChoice, ReplyOptions } from './options.ts';
 
 type Names<Options> = Record<keyof Options, true>;
@@ -50,7 +50,7 @@ const ofModel: Names<ModelChoice> = {
 };
 
 const ofPrice: Names<ModelPrice> = { input: true, output: true, cachedInput: true, cacheWrite: true };
-const database: Names<DatabasePlace> = { url: true, file: true };
+const database: Names<DatabaseLocation> = { url: true, file: true };
 const reply: Names<ReplyOptions> = { editIntervalMs: true, maxParts: true };
 const budget: Names<NonNullable<BotOptions['budget']>> = { userUsd: true, guildUsd: true };
 const limits: Names<BotLimits> = {

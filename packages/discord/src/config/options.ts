@@ -1,4 +1,4 @@
-// What the bot is made from.
+// The options of the bot.
 import type { ClientOptions } from 'discord.js';
 import type {
   Capability,
@@ -9,86 +9,86 @@ import type {
   ModelSettings,
   Prices,
 } from 'pocket-agent';
-import type { DatabasePlace } from '../store/schema.ts';
+import type { DatabaseLocation } from '../store/schema.ts';
 import type { DailyBudget } from '../store/spending.ts';
 
 export interface ModelChoice {
-  /** What people choose, and, without `model`, what is resolved: `anthropic/…`, `gpt-…`, `demo`. */
+  /** The name that users choose. Without `model` it is also the model id: `anthropic/…`, `gpt-…`, `demo`. */
   name: string;
   model?: LanguageModel;
   modelSettings?: ModelSettings;
-  /** Go with every call of it, also those after tools: `temperature`, `maxOutputTokens`, `reasoning`, … */
+  /** Sent with every model call: `temperature`, `maxOutputTokens`, `reasoning`, … */
   completionOptions?: CompletionOptions;
-  /** How much of a conversation it takes, in tokens. Default 100,000. */
+  /** Context window in tokens. Default 100,000. */
   contextTokens?: number;
-  /** Whether it sees pictures. Default: when its name is one of OpenAI, Anthropic or Google. */
+  /** Whether the model reads images. Default: true for names of OpenAI, Anthropic and Google models. */
   vision?: boolean;
 }
 
 export interface BotLimits {
-  /** Questions of one person in a minute. Default 10. */
+  /** Questions per user and minute. Default 10. */
   perUserPerMinute?: number;
-  /** Questions of one guild in a minute. Default 120. */
+  /** Questions per guild and minute. Default 120. */
   perGuildPerMinute?: number;
-  /** Questions of one person that wait or run. Default 3. */
+  /** Open questions per user, waiting or running. Default 3. */
   waitingPerUser?: number;
-  /** Time for one answer. Default 600,000. */
+  /** Time limit of one answer in milliseconds. Default 600,000. */
   runTimeoutMs?: number;
-  /** Steps of one answer. Default 25. */
+  /** Maximum steps of one answer. Default 25. */
   maxSteps?: number;
-  /** A question for approval expires after this. Default 120,000. */
+  /** Time limit of an approval in milliseconds. Default 120,000. */
   approvalTimeoutMs?: number;
 }
 
 export interface ReplyOptions {
-  /** Between edits. Default 1,000. */
+  /** Minimum time between edits in milliseconds. Default 1,000. */
   editIntervalMs?: number;
-  /** Longer answers go into a file. Default 5. */
+  /** Answers with more messages are sent as a file. Default 5. */
   maxParts?: number;
 }
 
 export interface BotOptions {
   token: string;
-  /** Another API than Discord's, for example of a local counterpart. */
+  /** Base URL of another API than Discord's, such as a local server for tests. */
   apiUrl?: string;
-  /** Hosts that files are read from beside that of `apiUrl`: its CDN, when it has one. */
+  /** Additional hosts that files may be read from, such as the CDN of `apiUrl`. */
   fileHosts?: readonly string[];
-  database: DatabasePlace;
-  /** The first one is used until somebody chooses. */
+  database: DatabaseLocation;
+  /** The first model is the default. */
   models: readonly ModelChoice[];
-  /** Directories of tool folders, or names of bundled ones (`web`, `github`, `notes`); all are enabled until a user chooses. */
+  /** Directories of tool folders, or names of included ones (`web`, `github`, `notes`). All are enabled until a user chooses. */
   toolDirectories?: readonly string[];
-  /** What tools in `toolDirectories` can do whose manifest says nothing of it. Default `delete`. */
+  /** Capability of tools in `toolDirectories` whose manifest declares none. Default `delete`. */
   defaultCapability?: Capability;
-  /** MCP servers that every conversation can choose. */
+  /** MCP servers that users can choose in every conversation. */
   mcpServers?: Readonly<Record<string, McpServerEntry>>;
-  /** Hosts on which admins of guilds may bring MCP servers along; `*` for any. Default none. */
+  /** Hosts on which guild admins may add MCP servers; `*` for any. Default: none. */
   mcpHosts?: readonly string[];
-  /** Ids of the guilds that are served. Default: all that have added the bot. */
+  /** Ids of the guilds that the bot serves. Default: all. */
   guilds?: readonly string[];
-  /** Ids of the people who are served in direct messages. Default: all. */
+  /** Ids of the users that the bot serves in direct messages. Default: all. */
   directMessages?: readonly string[];
-  /** Who the bot is; rules for Discord are added. */
+  /** Describes the bot to the model; rules for Discord are added. */
   systemPrompt?: string;
-  /** A day's dollars for every person and every guild; a guild can set less. */
+  /** Dollars per day for each user and each guild; a guild can set less. */
   budget?: DailyBudget;
   prices?: Prices;
   limits?: BotLimits;
   reply?: ReplyOptions;
   /**
-   * Hosts whose links Discord may preview in what a model wrote, such as `example.com`, `*.example.com`, or `*`, if a message has
-   * no other links. Default none.
+   * Hosts whose links may show previews in answers, such as `example.com`, `*.example.com` or `*`, if a message has no
+   * other links. Default: none.
    */
   allowLinkHosts?: readonly string[];
-  /** Port of the health endpoint; 0 for any. Default: none. */
+  /** Port of the health endpoint; 0 for any free port. Default: no endpoint. */
   healthPort?: number;
-  /** A process that has not been seen for so long is taken for dead. Default 45,000. */
+  /** A process without a heartbeat for this time counts as dead. In milliseconds, default 45,000. */
   leaseMs?: number;
-  /** Questions that came while nobody was there are answered when they are not older. Default 900,000. */
+  /** Questions that arrived while the bot was offline are answered up to this age. In milliseconds, default 900,000. */
   catchUpMs?: number;
-  /** What runs gets so long to end when the bot is closed. Default 6,000. */
+  /** How long closing waits for running answers. In milliseconds, default 6,000. */
   closeGraceMs?: number;
   logger?: Logger;
-  /** For discord.js: shards and the like. */
+  /** Options for discord.js, such as shards. */
   client?: Partial<ClientOptions>;
 }

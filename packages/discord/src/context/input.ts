@@ -1,8 +1,8 @@
-// A Discord message as what a model is asked: who writes, what it refers to, what is attached, and the question.
+// Builds the model input from a Discord message: author, reference, files and question.
 import { type GuildMember, type Message, MessageReferenceType, type User } from 'discord.js';
 import type { UserInput } from 'pocket-agent';
-import { type GivenFile, type ReadOptions, readAttachments } from './attachments.ts';
-import { asked, escaped, untrusted } from './untrusted.ts';
+import { type AttachedFile, type ReadOptions, readAttachments } from './attachments.ts';
+import { escapeMarkup, escapeOwnTags, untrusted } from './untrusted.ts';
 
 export async function inputOf(message: Message, options: ReadOptions): Promise<UserInput> {
   const { author, member, client } = message;
@@ -11,11 +11,11 @@ export async function inputOf(message: Message, options: ReadOptions): Promise<U
   const others = message.mentions.users.filter(({ id }) => id !== client.user.id && id !== author.id);
   return {
     text: [
-      speaker(author, member?.displayName),
+      authorTag(author, member?.displayName),
       ...(block === undefined ? [] : [block]),
       ...others.map(describeUser),
       ...read.blocks,
-      asked(withoutMention(message.content, client.user.id)),
+      escapeOwnTags(withoutMention(message.content, client.user.id)),
     ].join('\n'),
     images: read.images,
   };
@@ -25,7 +25,7 @@ interface CommandQuestion {
   user: User;
   member: GuildMember | null;
   text: string;
-  files: readonly GivenFile[];
+  files: readonly AttachedFile[];
 }
 
 export async function inputOfCommand(
@@ -33,29 +33,29 @@ export async function inputOfCommand(
   options: ReadOptions,
 ): Promise<UserInput> {
   const { blocks, images } = await readAttachments(files, options);
-  return { text: [speaker(user, member?.displayName), ...blocks, asked(text)].join('\n'), images };
+  return { text: [authorTag(user, member?.displayName), ...blocks, escapeOwnTags(text)].join('\n'), images };
 }
 
-/** Who says what follows; in a channel many people talk to the bot. */
-function speaker(user: User, displayName = user.displayName): string {
-  return `<from name="${escaped(displayName)}" username="${escaped(user.username)}" id="${user.id}"/>`;
+/** The author of the question; several users can talk to the bot in one channel. */
+function authorTag(user: User, displayName = user.displayName): string {
+  return `<from name="${escapeMarkup(displayName)}" username="${escapeMarkup(user.username)}" id="${user.id}"/>`;
 }
 
-/** `<@id>` and `<@!id>` of the bot itself say nothing. */
+/** Removes mentions of the bot itself. */
 export function withoutMention(text: string, botId: string): string {
   return text.replaceAll(new RegExp(`<@!?${botId}>`, 'g'), '').trim();
 }
 
 interface Reference {
   block?: string;
-  files: GivenFile[];
+  files: AttachedFile[];
 }
 
 async function referenceOf(message: Message): Promise<Reference> {
   const { reference, messageSnapshots } = message;
   if (reference?.type === MessageReferenceType.Forward) {
     const snapshots = [...messageSnapshots.values()];
-    // Discord does not say who wrote it
+    // Discord does not tell the author of forwarded messages
     const blocks = snapshots.map((snapshot) => untrusted('forwarded message', {}, textOf(snapshot)));
     return { block: blocks.join('\n'), files: snapshots.flatMap(({ attachments }) => [...attachments.values()]) };
   }
@@ -66,7 +66,7 @@ async function referenceOf(message: Message): Promise<Reference> {
     const block = untrusted('replied-to message', attributes, textOf(replied));
     return { block, files: [...replied.attachments.values()] };
   } catch {
-    return { block: '(The message that this one replies to is gone.)', files: [] };
+    return { block: '(The message that this one replies to was deleted.)', files: [] };
   }
 }
 

@@ -1,10 +1,10 @@
-// The program of a child process: reads the text of one PDF and ends.
+// Child process that reads the text of one PDF and ends.
 import { writeFileSync } from 'node:fs';
 import { extractText, getDocumentProxy } from 'unpdf';
 
-const MOST_PAGES = 2_000;
-/** Far more than a model is shown of a file. */
-const MOST_CHARACTERS = 1_000_000;
+const MAX_PAGES = 2_000;
+/** Far more than a model receives of a file. */
+const MAX_CHARACTERS = 1_000_000;
 
 export type PdfMessage = 'ready' | { text: string } | { problem: string };
 
@@ -22,9 +22,9 @@ process.send?.('ready' satisfies PdfMessage);
 async function answer(bytes: Uint8Array): Promise<PdfMessage> {
   try {
     const document = await getDocumentProxy(new Uint8Array(bytes), { stopAtErrors: false, verbosity: 0 });
-    if (document.numPages > MOST_PAGES) return { problem: `it has more than ${MOST_PAGES} pages` };
+    if (document.numPages > MAX_PAGES) return { problem: `it has more than ${MAX_PAGES} pages` };
     const { text } = await extractText(document);
-    return { text: text.join('\n\n').trim().slice(0, MOST_CHARACTERS) };
+    return { text: text.join('\n\n').trim().slice(0, MAX_CHARACTERS) };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }

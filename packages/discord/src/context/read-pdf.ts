@@ -1,35 +1,35 @@
-// Reads a PDF in a child process: a file made to take for ever, or all memory, ends that process and nothing else.
+// Reads a PDF in a child process, so that a malicious file can exhaust only the time and memory of that process.
 import { fork } from 'node:child_process';
 import type { PdfMessage } from './pdf-program.ts';
 
-const MOST_MS = 5_000;
-/** Loading the library takes seconds on a slow or busy machine. */
+const MAX_MS = 5_000;
+/** Loading the library can take seconds on a busy machine. */
 const START_MS = 30_000;
-const MOST_MEGABYTES = 256;
-const MOST_READERS = 2;
+const MAX_MEGABYTES = 256;
+const MAX_READERS = 2;
 const program = new URL(import.meta.url.endsWith('.ts') ? './pdf-program.ts' : './pdf-program.js', import.meta.url);
 
-let readers = 0;
-/** Callers that wait for a reader, in order. */
+let activeReaders = 0;
+/** Callers that wait for a slot, in order. */
 const waiting = new Set<() => void>();
 
-/** Its text; empty for a scan, cut if it is very long. Throws for a broken or encrypted file, and for one that takes too much time or memory. */
-export async function readPdf(bytes: Uint8Array, signal: AbortSignal, mostMs = MOST_MS): Promise<string> {
-  if (readers < MOST_READERS) readers++;
-  else await turn(signal);
+/** The text, empty for a scan and cut if very long. Throws if the file is broken, encrypted, or exceeds a limit. */
+export async function readPdf(bytes: Uint8Array, signal: AbortSignal, maxMs = MAX_MS): Promise<string> {
+  if (activeReaders < MAX_READERS) activeReaders++;
+  else await waitForSlot(signal);
   try {
-    return await read(bytes, signal, mostMs);
+    return await read(bytes, signal, maxMs);
   } finally {
     const [next] = waiting;
     if (next) {
-      // the next caller takes over this place, so none can get in between
+      // hand this slot to the next caller
       waiting.delete(next);
       next();
-    } else readers--;
+    } else activeReaders--;
   }
 }
 
-async function turn(signal: AbortSignal): Promise<void> {
+async function waitForSlot(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stop = () => {
@@ -45,28 +45,28 @@ async function turn(signal: AbortSignal): Promise<void> {
   }
 }
 
-async function read(bytes: Uint8Array, signal: AbortSignal, mostMs: number): Promise<string> {
+async function read(bytes: Uint8Array, signal: AbortSignal, maxMs: number): Promise<string> {
   signal.throwIfAborted();
   const child = fork(program, {
-    execArgv: [`--max-old-space-size=${MOST_MEGABYTES}`],
+    execArgv: [`--max-old-space-size=${MAX_MEGABYTES}`],
     env: {},
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const stop = () => reject(signal.reason);
-  let timer = setTimeout(() => reject(new Error(`its reader did not start within ${START_MS} ms`)), START_MS);
+  let timer = setTimeout(() => reject(new Error(`the reader did not start within ${START_MS} ms`)), START_MS);
   signal.addEventListener('abort', stop, { once: true });
   child
     .on('message', (message: PdfMessage) => {
       if (message === 'ready') {
         clearTimeout(timer);
-        timer = setTimeout(() => reject(new Error(`not read after ${mostMs} ms`)), mostMs);
+        timer = setTimeout(() => reject(new Error(`not read after ${maxMs} ms`)), maxMs);
       } else if ('text' in message) resolve(message.text);
       else reject(new Error(message.problem));
     })
     .once('error', reject)
-    .once('exit', () => reject(new Error('its reader ended, perhaps out of memory')));
+    .once('exit', () => reject(new Error('the reader ended, perhaps out of memory')));
   child.send(bytes, (error) => error && reject(error));
   try {
     return await promise;

@@ -1,20 +1,20 @@
-// What the model is told of where it is.
+// The system prompt: who the bot is, where it is, and the rules.
 import type { User } from 'discord.js';
 import { UNTRUSTED_RULE, untrusted } from './untrusted.ts';
 
-interface Surroundings {
+interface PromptContext {
   own: string | undefined;
   bot: User;
   guildName: string | undefined;
   summary: string | null;
 }
 
-export function systemPrompt({ own, bot, guildName, summary }: Surroundings): string {
+export function systemPrompt({ own, bot, guildName, summary }: PromptContext): string {
   const place = guildName === undefined ? 'in direct messages' : `in the Discord server ${JSON.stringify(guildName)}`;
   return [
     own ?? `You are ${bot.username}, a helpful assistant.`,
-    `You talk to people ${place}. Each message begins with who wrote it. Write Discord's Markdown, to the point.`,
+    `You talk to people ${place}. Each message starts with its author. Be concise and use Discord Markdown.`,
     UNTRUSTED_RULE,
-    ...(summary === null ? [] : [untrusted('summary of the conversation before', {}, summary)]),
+    ...(summary === null ? [] : [untrusted('summary of earlier messages', {}, summary)]),
   ].join('\n\n');
 }

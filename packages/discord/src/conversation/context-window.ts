@@ -1,20 +1,20 @@
-// How much of a conversation a model still takes: whole turns, the newest ones.
+// Selects the newest whole turns that fit into the context window of a model.
 import type { Message } from 'pocket-agent';
 import type { Turn } from '../store/history.ts';
-import { pictureSize } from '../store/old-images.ts';
+import { imageSize } from '../store/old-images.ts';
 
 const CHARACTERS_PER_TOKEN = 3.5;
-const PICTURE_TOKENS = 1_500;
-/** The rest is for the system prompt, the tools, the next question and the answer. */
-const SHARE = 0.6;
+const TOKENS_PER_IMAGE = 1_500;
+/** The rest of the window is for the system prompt, tools, question and answer. */
+const HISTORY_SHARE = 0.6;
 
-/** How much text of a conversation fits into a window. */
+/** How many characters of history fit into a context window. */
 export function charactersFor(contextTokens: number): number {
-  return Math.floor(contextTokens * SHARE * CHARACTERS_PER_TOKEN);
+  return Math.floor(contextTokens * HISTORY_SHARE * CHARACTERS_PER_TOKEN);
 }
 
 export function trimTurns(turns: readonly Turn[], contextTokens: number): { kept: Turn[]; dropped: Turn[] } {
-  let room = contextTokens * SHARE;
+  let room = contextTokens * HISTORY_SHARE;
   let from = turns.length;
   while (from > 0) {
     const turn = turns[from - 1];
@@ -28,8 +28,8 @@ export function trimTurns(turns: readonly Turn[], contextTokens: number): { kept
 function tokensOf(messages: readonly Message[]): number {
   let tokens = 0;
   const text = JSON.stringify(messages, (_key, value: unknown) => {
-    if (pictureSize(value) === 0) return value;
-    tokens += PICTURE_TOKENS;
+    if (imageSize(value) === 0) return value;
+    tokens += TOKENS_PER_IMAGE;
     return undefined;
   });
   return Math.ceil(tokens + text.length / CHARACTERS_PER_TOKEN);

@@ -1,16 +1,16 @@
-// Why there is no answer, in words for the person who asked. What a stranger must not read stays in the log.
+// Explains a failure to the user in safe words, and to the log in detail.
 import { isPocketError, type PocketErrorCode, redactSecrets } from 'pocket-agent';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
 
-interface Failed {
-  /** Under which it stands in the log. */
+interface FailureContext {
+  /** The id that the log entry has. */
   id: string;
-  /** Whether there is another model to choose. */
+  /** Whether the user can choose another model. */
   hasChoice: boolean;
 }
 
-/** Texts of ours about what the operator has set. */
-const TOLD: readonly PocketErrorCode[] = [
+/** Errors whose text is ours and about the configuration. */
+const SAFE_CODES: readonly PocketErrorCode[] = [
   'CONFIG_INVALID',
   'MODEL_UNKNOWN',
   'MODEL_PACKAGE_MISSING',
@@ -20,53 +20,53 @@ const TOLD: readonly PocketErrorCode[] = [
   'MAX_STEPS',
   'TIMEOUT',
 ];
-/** Of a provider that refuses whatever it is asked: a wrong key, no money, an unknown model, too much at once. */
-const OF_THE_ACCOUNT = [401, 402, 403, 404, 429];
-const LONGEST = 300;
+/** Errors about the account at the provider: wrong key, no credit, unknown model, rate limit. */
+const ACCOUNT_STATUSES = [401, 402, 403, 404, 429];
+const MAX_DETAIL_LENGTH = 300;
 const KEY = /\b(?=[\w*-]*\d)[\w*-]{16,}/g;
 
-export function failureText(error: unknown, { id, hasChoice }: Failed): string {
-  const other = hasChoice ? 'Choose another with /model.' : 'Ask whoever runs this bot.';
+export function failureText(error: unknown, { id, hasChoice }: FailureContext): string {
+  const other = hasChoice ? 'Choose another with /model.' : 'Ask the operator of this bot.';
   if (error instanceof DiscordBotError && error.code === 'REFUSED') return error.message;
   if (isPocketError(error)) {
     switch (error.code) {
       case 'BUDGET_REACHED':
-        return 'That answer would have cost more than is left for today, so I stopped.';
+        return 'I stopped, because this answer would have exceeded the budget of today.';
       case 'PRICE_UNKNOWN':
-        return `There is a budget here, and nobody knows what this model costs. ${other}`;
+        return `There is a budget here, but the price of this model is unknown. ${other}`;
       case 'MODEL_KEY_MISSING':
       case 'MODEL_PACKAGE_MISSING':
       case 'MODEL_UNKNOWN':
         return `This model is not set up here. ${other}`;
       case 'RATE_LIMITED':
-        return 'The model has too much to do right now. Try again in a minute.';
+        return 'The model is overloaded. Try again in a minute.';
       case 'TIMEOUT':
-        return 'That took too long, so I stopped.';
+        return 'I stopped, because the answer took too long.';
       case 'MAX_STEPS':
-        return 'I used tools again and again without coming to an end, so I stopped.';
+        return 'I stopped, because I reached the limit of tool calls without an answer.';
       case 'ANSWER_CUT_OFF':
-        return 'The answer was longer than the model may write; this is its beginning.';
+        return 'The answer was cut off, because it exceeded the output limit of the model.';
       case 'ANSWER_FILTERED':
-        return 'The provider of the model held the answer back.';
+        return 'The provider of the model blocked the answer.';
     }
   }
-  const wayOut = hasChoice ? 'Try again, or choose another /model.' : 'Try again.';
-  return `Something went wrong, and it is in the log as ${id}. ${wayOut}`;
+  const wayOut = hasChoice ? 'Try again, or choose another model with /model.' : 'Try again.';
+  return `Something went wrong; the log has details under ${id}. ${wayOut}`;
 }
 
-/** For the log. What providers and tools say may repeat what people wrote, so most of it is left out. */
-export function reasonOf(error: unknown): { reason: string; status?: number; detail?: string } {
-  // a refusal may repeat what somebody typed
+/** Fields for the log, without text of providers and tools that may repeat what users wrote. */
+export function failureFields(error: unknown): { reason: string; status?: number; detail?: string } {
+  // a refusal may repeat what a user typed
   if (error instanceof DiscordBotError)
     return { reason: error.code, ...(error.code === 'REFUSED' ? {} : { detail: error.message }) };
   if (!isPocketError(error))
     return { reason: error instanceof Error ? redactSecrets(`${error.name}: ${error.message}`) : 'unknown' };
   const { code, message, cause, details } = error;
   const variable = code === 'PRICE_UNKNOWN' ? ' (POCKET_DISCORD_PRICES)' : '';
-  if (TOLD.includes(code)) return { reason: code, detail: `${message}${variable}` };
+  if (SAFE_CODES.includes(code)) return { reason: code, detail: `${message}${variable}` };
   const status = Number(details.statusCode);
   if (!(status >= 400)) return { reason: code };
-  if (!OF_THE_ACCOUNT.includes(status)) return { reason: code, status };
-  const said = redactSecrets(messageOf(cause)).replaceAll(KEY, '[key]').slice(0, LONGEST).toWellFormed();
+  if (!ACCOUNT_STATUSES.includes(status)) return { reason: code, status };
+  const said = redactSecrets(messageOf(cause)).replaceAll(KEY, '[key]').slice(0, MAX_DETAIL_LENGTH).toWellFormed();
   return { reason: code, status, detail: said };
 }

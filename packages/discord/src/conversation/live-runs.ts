@@ -1,7 +1,7 @@
-// The answers that are being written in this process: what tools may know of them, and who may stop them.
+// The answers in progress in this process: their context for tools, and how to stop them.
 import type { Client, Guild, Message, SendableChannels, User } from 'discord.js';
 
-/** What a tool gets of Discord. `message` is missing when somebody used a command. */
+/** Context for tools. `message` is undefined for commands. */
 export interface DiscordContext {
   message: Message | undefined;
   channel: SendableChannels;
@@ -15,8 +15,8 @@ interface LiveRun {
   conversation: string;
   discord: DiscordContext;
   stop(): void;
-  /** Another process goes on with it. */
-  lose(): void;
+  /** Ends the run because another process took over. */
+  abandon(): void;
 }
 
 export class LiveRuns {
@@ -39,15 +39,15 @@ export class LiveRuns {
     return [...this.#runs.values()].map(({ conversation }) => conversation);
   }
 
-  loseIn(conversations: readonly string[]): void {
-    for (const { conversation, lose } of this.#runs.values()) if (conversations.includes(conversation)) lose();
+  abandonIn(conversations: readonly string[]): void {
+    for (const { conversation, abandon } of this.#runs.values()) if (conversations.includes(conversation)) abandon();
   }
 
-  stopIn(guildId: string): void {
+  stopInGuild(guildId: string): void {
     for (const { discord, stop } of this.#runs.values()) if (discord.guild?.id === guildId) stop();
   }
 
-  /** For the tools of a run: `discord`, and the names that the first tools of this kind were written for. */
+  /** Context for the tools of a run: `discord`, and the names that JakeyBot tools use. */
   contextOf(claim: unknown): object {
     const discord = typeof claim === 'string' ? this.#runs.get(claim)?.discord : undefined;
     if (!discord) return {};

@@ -1,91 +1,91 @@
-// "This is next": told to whoever has to wait for longer than a moment, and taken back when their turn has come.
+// "This is next" notices: sent to users who wait for more than a moment, and removed when their turn comes.
 import { type Client, type Message, RESTJSONErrorCodes, type SendableChannels } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { isCode } from '../base/discord-errors.ts';
+import { hasErrorCode } from '../base/discord-errors.ts';
 import { messageOf } from '../base/errors.ts';
 import { buttons } from '../reply/buttons.ts';
 import { ownMessagesAfter } from '../reply/own-messages.ts';
 import type { Claims } from '../store/claims.ts';
 import type { Claim } from '../store/schema.ts';
 
-export const QUEUED = '-# I am still answering something else here; this is next.';
-/** Noted down instead of an id that is not known yet: the notice has to be looked for. */
+export const QUEUED_TEXT = '-# I am still answering another question here; yours is next.';
+/** Recorded while the id of a notice is unknown: after a crash it has to be searched for. */
 export const SENDING = 'sending';
 
-interface Watching {
+interface NoticeOptions {
   client: Client<true>;
   claims: Claims;
   logger: Logger;
-  /** Notices and answers share what a channel takes, so most waits are not worth one. */
+  /** Notices use up the rate limit of the channel too, so short waits get none. */
   afterMs: number;
 }
 
-export class Notices {
-  readonly #watching: Watching;
-  readonly #planned = new Map<string, NodeJS.Timeout>();
+export class QueueNotices {
+  readonly #options: NoticeOptions;
+  readonly #scheduled = new Map<string, NodeJS.Timeout>();
   readonly #sending = new Set<Promise<void>>();
 
-  constructor(watching: Watching) {
-    this.#watching = watching;
+  constructor(options: NoticeOptions) {
+    this.#options = options;
   }
 
-  /** Tells it unless the turn of the message comes before. */
-  plan(message: Message, channel: SendableChannels): void {
-    const { logger, afterMs } = this.#watching;
+  /** Sends a notice later, unless the question starts before. */
+  schedule(message: Message, channel: SendableChannels): void {
+    const { logger, afterMs } = this.#options;
     const timer = setTimeout(() => {
-      this.#planned.delete(message.id);
-      const sending = this.#tell(message, channel)
-        .catch((error) => logger.warn('A notice was not sent', { claim: message.id, reason: messageOf(error) }))
+      this.#scheduled.delete(message.id);
+      const sending = this.#send(message, channel)
+        .catch((error) => logger.warn('Sending a notice failed', { claim: message.id, reason: messageOf(error) }))
         .finally(() => this.#sending.delete(sending));
       this.#sending.add(sending);
     }, afterMs).unref();
-    this.#planned.set(message.id, timer);
+    this.#scheduled.set(message.id, timer);
   }
 
-  /** `known` is what was noted down of it. */
-  async takeBack(claim: Claim, known: readonly string[]): Promise<void> {
-    clearTimeout(this.#planned.get(claim.id));
-    this.#planned.delete(claim.id);
+  /** Removes the notice of a claim. `known` are the recorded ids. */
+  async remove(claim: Claim, known: readonly string[]): Promise<void> {
+    clearTimeout(this.#scheduled.get(claim.id));
+    this.#scheduled.delete(claim.id);
     if (known.length === 0) return;
     try {
-      const channel = await this.#watching.client.channels.fetch(claim.channel_id);
+      const channel = await this.#options.client.channels.fetch(claim.channel_id);
       if (!channel?.isSendable()) return;
       const ids = known.includes(SENDING) ? await noticesOf(claim, channel) : known;
-      for (const id of ids) await remove(channel, id);
+      for (const id of ids) await deleteMessage(channel, id);
     } catch (error) {
-      // the answer is more than a notice that stays
-      this.#watching.logger.warn('A notice was not taken back', { claim: claim.id, reason: messageOf(error) });
+      // continue: the answer matters more
+      this.#options.logger.warn('Removing a notice failed', { claim: claim.id, reason: messageOf(error) });
     }
   }
 
-  /** Nothing more is told; what is being sent is noted down. */
+  /** Cancels scheduled notices and waits for those being sent. */
   async close(): Promise<void> {
-    for (const timer of this.#planned.values()) clearTimeout(timer);
-    this.#planned.clear();
+    for (const timer of this.#scheduled.values()) clearTimeout(timer);
+    this.#scheduled.clear();
     await Promise.all(this.#sending);
   }
 
-  async #tell(message: Message, channel: SendableChannels): Promise<void> {
-    const { claims } = this.#watching;
+  async #send(message: Message, channel: SendableChannels): Promise<void> {
+    const { claims } = this.#options;
     if (!(await claims.setNotice(message.id, SENDING))) return;
     const sent = await channel.send({
-      content: QUEUED,
+      content: QUEUED_TEXT,
       components: buttons(['stop'], message.id),
       reply: { messageReference: message.id, failIfNotExists: false },
     });
-    if (!(await claims.setNotice(message.id, sent.id))) await remove(channel, sent.id);
+    if (!(await claims.setNotice(message.id, sent.id))) await deleteMessage(channel, sent.id);
   }
 }
 
 async function noticesOf(claim: Claim, channel: SendableChannels): Promise<string[]> {
   const own = await ownMessagesAfter(channel, claim.id);
   return own
-    .filter(({ content, reference }) => content === QUEUED && reference?.messageId === claim.id)
+    .filter(({ content, reference }) => content === QUEUED_TEXT && reference?.messageId === claim.id)
     .map(({ id }) => id);
 }
 
-async function remove(channel: SendableChannels, id: string): Promise<void> {
+async function deleteMessage(channel: SendableChannels, id: string): Promise<void> {
   await channel.messages.delete(id).catch((error) => {
-    if (!isCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // gone is what it should be
+    if (!hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // already deleted
   });
 }

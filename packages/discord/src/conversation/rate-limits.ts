@@ -1,36 +1,36 @@
-// How much one person and one guild may ask.
+// Limits on questions per user and per guild.
 
 import type { Place } from '../store/conversation-key.ts';
 import type { BotParts } from './parts.ts';
 
 const MINUTE_MS = 60_000;
 
-interface OverLimit {
+interface ExceededLimit {
   reason: string;
-  /** They were told already, and answering them again and again would slow down everybody. */
-  isTold: boolean;
+  /** The user was told in this minute; another message would slow down everyone. */
+  wasTold: boolean;
 }
 
-/** Why somebody has to wait, or nothing. */
-export async function overLimit(
+/** The limit that a user or guild has reached, if any. */
+export async function exceededLimit(
   { claims, options }: BotParts,
   { userId, guildId }: Place,
-): Promise<OverLimit | undefined> {
+): Promise<ExceededLimit | undefined> {
   const { perUserPerMinute = 10, perGuildPerMinute = 120, waitingPerUser = 3 } = options.limits ?? {};
   const since = Date.now() - MINUTE_MS;
-  const { taken, refused } = await claims.countSince({ userId }, since);
-  const isTold = refused > 0;
-  if ((await claims.countWaiting(userId)) >= waitingPerUser) {
-    const reason = `-# ${waitingPerUser} of your questions are waiting already. Let me answer those first.`;
-    return { reason, isTold };
+  const { accepted, refused } = await claims.countSince({ userId }, since);
+  const wasTold = refused > 0;
+  if ((await claims.countPending(userId)) >= waitingPerUser) {
+    const reason = `-# You already have ${waitingPerUser} open questions. Wait for those answers first.`;
+    return { reason, wasTold };
   }
-  if (taken >= perUserPerMinute) {
-    return { reason: `-# You can ask ${perUserPerMinute} times a minute. Give me a moment.`, isTold };
+  if (accepted >= perUserPerMinute) {
+    return { reason: `-# You can ask ${perUserPerMinute} questions per minute. Try again in a moment.`, wasTold };
   }
-  // what one person was refused must not silence the others
-  if (guildId !== null && (await claims.countSince({ guildId }, since)).taken >= perGuildPerMinute) {
-    const reason = `-# This server can ask ${perGuildPerMinute} times a minute. Give me a moment.`;
-    return { reason, isTold };
+  // refusals of one user must not silence the others
+  if (guildId !== null && (await claims.countSince({ guildId }, since)).accepted >= perGuildPerMinute) {
+    const reason = `-# This server can ask ${perGuildPerMinute} questions per minute. Try again in a moment.`;
+    return { reason, wasTold };
   }
   return undefined;
 }

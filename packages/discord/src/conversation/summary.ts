@@ -1,17 +1,17 @@
-// Turns that no longer fit into the model's window: forgotten, or summarized where the guild wants that.
+// Deletes turns that no longer fit into the context window; first summarizes them if the guild wants that.
 import { textOf } from 'pocket-agent';
 import { contextTokens } from '../config/models.ts';
 import type { ModelChoice } from '../config/options.ts';
-import { escaped, UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
+import { escapeMarkup, UNTRUSTED_RULE, untrusted } from '../context/untrusted.ts';
 import type { GuildSettings } from '../store/guild-settings.ts';
 import type { Turn } from '../store/history.ts';
 import type { Spender } from '../store/spending.ts';
 import { askOnce } from './ask-once.ts';
 import { charactersFor } from './context-window.ts';
-import { reasonOf } from './failure-text.ts';
+import { failureFields } from './failure-text.ts';
 import type { BotParts } from './parts.ts';
 
-interface Leaving {
+interface Compaction {
   conversation: string;
   turns: readonly Turn[];
   summary: string | null;
@@ -21,67 +21,67 @@ interface Leaving {
   signal: AbortSignal;
 }
 
-/** Of turns that cannot be summed up, whatever is tried, no more than these are kept. */
-const MOST_LEFT = 1_000;
+/** At most this many turns are kept if summarizing fails. */
+const MAX_UNSUMMARIZED = 1_000;
 
-/** The summary of all that has left so far. What could not be summed up stays where it is until the next question. */
-export async function letGo(parts: BotParts, leaving: Leaving): Promise<string | null> {
-  const { conversation, settings } = leaving;
-  let { turns, summary } = leaving;
-  const forget = (gone: readonly Turn[]) =>
+/** Returns the summary of all deleted turns. Turns that could not be summarized stay until the next question. */
+export async function compactHistory(parts: BotParts, compaction: Compaction): Promise<string | null> {
+  const { conversation, settings } = compaction;
+  let { turns, summary } = compaction;
+  const remove = (removed: readonly Turn[]) =>
     parts.history.remove(
       conversation,
-      gone.map(({ claim }) => claim),
+      removed.map(({ claim }) => claim),
     );
   while (settings.summaries && turns.length > 0) {
-    const { text, count } = portion({ ...leaving, turns, summary });
-    const next = await summarize(parts, leaving, text);
+    const { text, count } = nextChunk({ ...compaction, turns, summary });
+    const next = await summarize(parts, compaction, text);
     if (next === undefined) {
-      await forget(turns.slice(0, Math.max(0, turns.length - MOST_LEFT)));
+      await remove(turns.slice(0, Math.max(0, turns.length - MAX_UNSUMMARIZED)));
       return summary;
     }
     summary = next;
-    await parts.history.prefer(conversation, { summary });
-    await forget(turns.slice(0, count));
+    await parts.history.setPreferences(conversation, { summary });
+    await remove(turns.slice(0, count));
     turns = turns.slice(count);
   }
-  await forget(turns);
+  await remove(turns);
   return summary;
 }
 
-/** As many turns, the oldest first, as the model can read at once; of one that is too long by itself, its beginning. */
-function portion({ turns, summary, model }: Leaving): { text: string; count: number } {
-  let room = charactersFor(contextTokens(model));
-  const before = summary === null ? '' : cut(summary, room / 2);
-  room -= escaped(before).length;
+/** As many of the oldest turns as fit into one request; a turn that is too long is cut. */
+function nextChunk({ turns, summary, model }: Compaction): { text: string; count: number } {
+  let remaining = charactersFor(contextTokens(model));
+  const before = summary === null ? '' : truncate(summary, remaining / 2);
+  remaining -= escapeMarkup(before).length;
   const texts: string[] = [];
   for (const { messages } of turns) {
     const lines = messages.flatMap((message) => (textOf(message) ? `${message.role}: ${textOf(message)}` : []));
     const text = lines.join('\n');
-    const { length } = escaped(text);
-    if (length > room && texts.length > 0) break;
-    texts.push(cut(text, room));
-    room -= length;
+    const { length } = escapeMarkup(text);
+    if (length > remaining && texts.length > 0) break;
+    texts.push(truncate(text, remaining));
+    remaining -= length;
   }
-  const blocks = [untrusted('what was said after', {}, texts.join('\n'))];
+  const blocks = [untrusted('later messages', {}, texts.join('\n'))];
   if (before !== '') blocks.unshift(untrusted('summary so far', {}, before));
   return { text: blocks.join('\n'), count: texts.length };
 }
 
-/** Its beginning, no longer than that when it is escaped. */
-function cut(text: string, room: number): string {
-  const { length } = escaped(text);
-  return length <= room ? text : cut(text.slice(0, (text.length * room) / length), room);
+/** The start of a text whose escaped form fits. */
+function truncate(text: string, remaining: number): string {
+  const { length } = escapeMarkup(text);
+  return length <= remaining ? text : truncate(text.slice(0, (text.length * remaining) / length), remaining);
 }
 
-async function summarize(parts: BotParts, once: Leaving, text: string): Promise<string | undefined> {
-  const { model, spender, settings, signal } = once;
+async function summarize(parts: BotParts, compaction: Compaction, text: string): Promise<string | undefined> {
+  const { model, spender, settings, signal } = compaction;
   const systemPrompt = `Summarize the conversation in at most 200 words: facts, decisions, open questions. ${UNTRUSTED_RULE}`;
   try {
     return (await askOnce(parts, { model, spender, settings, signal, systemPrompt, text })).trim() || undefined;
   } catch (error) {
-    signal.throwIfAborted(); // nothing is forgotten by a run that ends
-    parts.logger.warn('Old turns could not be summarized', reasonOf(error));
+    signal.throwIfAborted(); // an aborted run deletes nothing
+    parts.logger.warn('Summarizing old turns failed', failureFields(error));
     return undefined;
   }
 }

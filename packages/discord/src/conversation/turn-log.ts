@@ -1,4 +1,4 @@
-// Writes down what a run adds to a conversation, in order, while it goes on.
+// Stores the messages of a run in order, while it runs.
 import { type Message, textOf } from 'pocket-agent';
 import type { History } from '../store/history.ts';
 
@@ -19,10 +19,10 @@ export class TurnLog {
     this.messages.push(message);
     const turn = { claim: this.claim, messages: [message] };
     this.#written = this.#written.then(() => this.#history.append(this.conversation, turn));
-    this.#written.catch(() => {}); // told by `written`
+    this.#written.catch(() => {}); // `written` reports it
   }
 
-  /** Resolves when all that was added is kept. */
+  /** Resolves when all messages are stored. */
   written(): Promise<void> {
     return this.#written;
   }
@@ -32,7 +32,7 @@ export function hasToolCalls(messages: readonly Message[]): boolean {
   return messages.some(({ role, content }) => role === 'assistant' && content.some(({ type }) => type === 'tool-call'));
 }
 
-/** What people see of a turn. */
+/** The visible text of a turn. */
 export function shownText(messages: readonly Message[]): string {
   return messages.flatMap((message) => (message.role === 'assistant' ? textOf(message) || [] : [])).join('\n\n');
 }

@@ -1,4 +1,4 @@
-// Whether a message is for the bot. Mass pings and other bots never are.
+// Whether a message is addressed to the bot. Mass mentions and messages of bots are not.
 import { type Message, MessageType } from 'discord.js';
 
 export function isForBot(message: Message): boolean {

@@ -1,27 +1,31 @@
-// Questions that came while nobody was there, looked up in one channel where people talk to the bot.
+// Finds questions in one channel that arrived while the bot was offline.
 import { type Collection, type Message, SnowflakeUtil } from 'discord.js';
-import type { Queue } from '../answers/question-queue.ts';
+import type { QuestionQueue } from '../answers/question-queue.ts';
 import { messageOf } from '../base/errors.ts';
 import { oldestFirst } from '../base/message-order.ts';
 import type { BotParts } from '../conversation/parts.ts';
-import type { Mark } from '../store/claims.ts';
+import type { Checkpoint } from '../store/claims.ts';
 import { onMessage } from './on-message.ts';
 
-const PAGE = 100;
-const MOST_PAGES = 20;
+const PAGE_SIZE = 100;
+const MAX_PAGES = 20;
 
-interface Missed {
-  mark: Mark;
-  /** What is older is not answered any more. */
+interface CatchUp {
+  checkpoint: Checkpoint;
+  /** Older messages are not answered. */
   since: number;
   signal: AbortSignal;
 }
 
-/** False when the signal ended it before all was looked through. A message that was claimed before is not taken twice. */
-export async function catchUp(parts: BotParts, queue: Queue, { mark, since, signal }: Missed): Promise<boolean> {
-  const { channelId, newest } = mark;
+/** False if the signal ended it early. Messages that are claimed already are skipped. */
+export async function catchUp(
+  parts: BotParts,
+  queue: QuestionQueue,
+  { checkpoint, since, signal }: CatchUp,
+): Promise<boolean> {
+  const { channelId, newest } = checkpoint;
   let after = SnowflakeUtil.timestampFrom(newest) < since ? idBefore(since) : newest;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const missed = await unlessAborted(signal, pageOf(parts, { channelId, after }));
     if (!missed) return false;
     const messages = oldestFirst(missed.values());
@@ -29,28 +33,28 @@ export async function catchUp(parts: BotParts, queue: Queue, { mark, since, sign
       if (signal.aborted) return false;
       await onMessage(parts, queue, message);
     }
-    if (messages.length < PAGE) return true;
+    if (messages.length < PAGE_SIZE) return true;
     after = messages.at(-1)?.id ?? after;
   }
-  parts.logger.warn('Too much was said to look through all of it for missed messages', { channelId });
+  parts.logger.warn('Too many messages to check all of them for missed questions', { channelId });
   return true;
 }
 
-/** Whether this process hears what is said there. */
-export function isOurs({ client }: BotParts, { guildId }: Mark): boolean {
+/** Whether this process receives events of the channel. */
+export function isOurs({ client }: BotParts, { guildId }: Checkpoint): boolean {
   return guildId === null ? client.ws.shards.has(0) : client.guilds.cache.has(guildId);
 }
 
-/** Nothing where the channel cannot be read: what is said there now must not wait for it. */
+/** Empty if the channel cannot be read, so that new messages there do not have to wait. */
 async function pageOf(
   { client, logger }: BotParts,
   { channelId, after }: { channelId: string; after: string },
 ): Promise<Pick<Collection<string, Message>, 'values'>> {
   try {
     const channel = await client.channels.fetch(channelId);
-    if (channel?.isSendable()) return await channel.messages.fetch({ after, limit: PAGE });
+    if (channel?.isSendable()) return await channel.messages.fetch({ after, limit: PAGE_SIZE });
   } catch (error) {
-    logger.warn('A channel could not be read for missed messages', { channelId, reason: messageOf(error) });
+    logger.warn('Reading a channel for missed messages failed', { channelId, reason: messageOf(error) });
   }
   return new Map<string, Message>();
 }

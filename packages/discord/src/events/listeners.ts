@@ -1,120 +1,120 @@
-// What the bot hears, from its first moment to its last.
+// Listens to messages, interactions and connection events until the bot closes.
 import { type Client, type ClientEvents, Events, type Message } from 'discord.js';
-import type { Queue } from '../answers/question-queue.ts';
+import type { QuestionQueue } from '../answers/question-queue.ts';
 import { messageOf } from '../base/errors.ts';
-import { InOrder } from '../base/keyed-queue.ts';
-import { tryAgain } from '../base/retry.ts';
+import { KeyedQueue } from '../base/keyed-queue.ts';
+import { retry } from '../base/retry.ts';
 import type { BotParts } from '../conversation/parts.ts';
-import type { Mark } from '../store/claims.ts';
+import type { Checkpoint } from '../store/claims.ts';
 import { catchUp, isOurs } from './catch-up.ts';
 import { onInteraction } from './on-interaction.ts';
-import { isHeard, onMessage, tellNotTaken } from './on-message.ts';
+import { isForThisBot, notifyNotSaved, onMessage } from './on-message.ts';
 
-/** Of messages that could not be written down yet. */
-const MOST_WAITING = 1_000;
+/** Messages that wait to be saved. */
+const MAX_WAITING = 1_000;
 
-interface Listening {
-  queue: Queue;
-  /** How far back missed questions are looked for, and for how long it is tried to write one down. */
+interface ListenOptions {
+  queue: QuestionQueue;
+  /** How far back missed questions are searched, and how long saving one is retried. */
   catchUpMs: number;
-  /** Where to look for questions that were missed before. */
-  marks: readonly Mark[];
-  /** The bot was thrown out of a guild. */
-  onLeft(guildId: string): Promise<void>;
+  /** Channels to search for missed questions, and from where on. */
+  checkpoints: readonly Checkpoint[];
+  /** The bot was removed from a guild. */
+  onGuildLeft(guildId: string): Promise<void>;
 }
 
-export interface Ears {
-  /** Resolves when what was missed before is written down. */
+export interface Listeners {
+  /** Resolves when all missed questions are saved. */
   readonly caughtUp: Promise<void>;
-  /** No more questions; resolves when those that were heard are written down. */
-  closeToMessages(): Promise<void>;
-  /** No more commands and buttons. */
-  closeToInteractions(): void;
-  /** Resolves when the commands and buttons that were heard are answered. */
+  /** Accepts no more questions; resolves when all received ones are saved. */
+  stopMessages(): Promise<void>;
+  /** Accepts no more commands and buttons. */
+  stopInteractions(): void;
+  /** Resolves when all received commands and buttons are answered. */
   idle(): Promise<void>;
 }
 
-export function listen(parts: BotParts, { queue, catchUpMs, marks, onLeft }: Listening): Ears {
+export function listen(parts: BotParts, { queue, catchUpMs, checkpoints, onGuildLeft }: ListenOptions): Listeners {
   const { client, logger, claims } = parts;
-  const [messages, answers] = [new InOrder(), new InOrder()];
+  const [messages, answers] = [new KeyedQueue(), new KeyedQueue()];
   const closed = new AbortController();
   const { signal } = closed;
-  /** Channels whose missed questions are not all written down: what is said there waits, or the next start would not find them. */
-  const behind = new Set<string>();
-  /** Since when a shard hears nothing. */
-  const deafSince = new Map<number, number>();
+  /** Channels that are catching up. New messages there wait, because a saved one would hide missed ones from the next start. */
+  const catchingUp = new Set<string>();
+  /** When each shard lost its connection. */
+  const disconnectedAt = new Map<number, number>();
   let waiting = 0;
-  const failed = (what: string, error: unknown) => logger.error(`Failed: ${what}`, { reason: messageOf(error) });
-  const patient = <Result>(what: string, work: () => Promise<Result>, until = Date.now() + catchUpMs) =>
-    tryAgain(work, {
+  const logFailure = (what: string, error: unknown) => logger.error(`Failed: ${what}`, { reason: messageOf(error) });
+  const retrying = <Result>(what: string, work: () => Promise<Result>, until = Date.now() + catchUpMs) =>
+    retry(work, {
       until,
       signal,
-      onWait: (error) => logger.warn(`Tried again until it works: ${what}`, { reason: messageOf(error) }),
+      onWait: (error) => logger.warn(`Retrying: ${what}`, { reason: messageOf(error) }),
     });
 
-  const notTaken = (message: Message, error: unknown) => {
-    failed('a message', error);
-    void answers.run(message.id, () => tellNotTaken(parts, message));
+  const notSaved = (message: Message, error: unknown) => {
+    logFailure('a message', error);
+    void answers.run(message.id, () => notifyNotSaved(parts, message));
   };
-  const hear = async (message: Message) => {
-    if (!isHeard(parts, message)) return;
-    if (waiting >= MOST_WAITING) return notTaken(message, new Error('too many wait'));
+  const receive = async (message: Message) => {
+    if (!isForThisBot(parts, message)) return;
+    if (waiting >= MAX_WAITING) return notSaved(message, new Error('too many messages wait'));
     const until = Date.now() + catchUpMs;
-    const take = async () => {
-      // closed before the missed ones were all there; the next start finds this one behind them
-      if (behind.has(message.channelId)) return;
-      await patient('a message', () => onMessage(parts, queue, message), until);
+    const save = async () => {
+      // the bot closed during catch-up; the next start finds this message after the missed ones
+      if (catchingUp.has(message.channelId)) return;
+      await retrying('a message', () => onMessage(parts, queue, message), until);
     };
     waiting++;
-    await messages.run(message.channelId, take).catch((error) => notTaken(message, error));
+    await messages.run(message.channelId, save).catch((error) => notSaved(message, error));
     waiting--;
   };
 
-  const catchUpIn = async (mark: Mark) => {
-    const { channelId } = mark;
-    behind.add(channelId);
-    const look = () => catchUp(parts, queue, { mark, since: Date.now() - catchUpMs, signal });
+  const catchUpIn = async (checkpoint: Checkpoint) => {
+    const { channelId } = checkpoint;
+    catchingUp.add(channelId);
+    const search = () => catchUp(parts, queue, { checkpoint, since: Date.now() - catchUpMs, signal });
     await messages.run(channelId, async () => {
-      const isOver = await patient('catching up', look).catch((error) => {
-        failed('catching up', error);
+      const isComplete = await retrying('catching up', search).catch((error) => {
+        logFailure('catching up', error);
         return !signal.aborted;
       });
-      if (isOver) behind.delete(channelId);
+      if (isComplete) catchingUp.delete(channelId);
     });
   };
-  const catchUpFrom = async (from: readonly Mark[]) => {
-    await Promise.all(from.filter((mark) => isOurs(parts, mark)).map(catchUpIn));
+  const catchUpFrom = async (from: readonly Checkpoint[]) => {
+    await Promise.all(from.filter((checkpoint) => isOurs(parts, checkpoint)).map(catchUpIn));
   };
-  /** Live messages are there already, so only what was claimed before counts. */
+  /** Uses checkpoints from before the disconnect, because newer messages were saved already. */
   const catchUpAfter = async (time: number) =>
-    catchUpFrom(await patient('catching up', () => claims.marks({ until: time, lastMs: catchUpMs })));
+    catchUpFrom(await retrying('catching up', () => claims.checkpoints({ until: time, lastMs: catchUpMs })));
 
-  const deaf = [
-    on(client, Events.MessageCreate, (message) => void hear(message)),
+  const unsubscribe = [
+    on(client, Events.MessageCreate, (message) => void receive(message)),
     on(client, Events.ShardReconnecting, (shard) => {
-      if (!deafSince.has(shard)) deafSince.set(shard, Date.now());
+      if (!disconnectedAt.has(shard)) disconnectedAt.set(shard, Date.now());
     }),
-    on(client, Events.ShardResume, (shard) => void deafSince.delete(shard)),
-    // a session that could not be resumed has missed something
+    on(client, Events.ShardResume, (shard) => void disconnectedAt.delete(shard)),
+    // a new session means that events were missed
     on(client, Events.ShardReady, (shard) => {
-      catchUpAfter(deafSince.get(shard) ?? Date.now()).catch((error) => failed('catching up', error));
-      deafSince.delete(shard);
+      catchUpAfter(disconnectedAt.get(shard) ?? Date.now()).catch((error) => logFailure('catching up', error));
+      disconnectedAt.delete(shard);
     }),
     on(client, Events.GuildDelete, ({ id }) => {
-      onLeft(id).catch((error) => failed('forgetting a guild', error));
+      onGuildLeft(id).catch((error) => logFailure('deleting data of a guild', error));
     }),
   ];
-  const closeToInteractions = on(client, Events.InteractionCreate, (interaction) => {
+  const stopInteractions = on(client, Events.InteractionCreate, (interaction) => {
     void answers.run(interaction.id, () => onInteraction(parts, queue, interaction));
   });
   return {
-    caughtUp: catchUpFrom(marks),
-    async closeToMessages() {
-      for (const off of deaf) off();
+    caughtUp: catchUpFrom(checkpoints),
+    async stopMessages() {
+      for (const off of unsubscribe) off();
       closed.abort();
       await messages.idle();
     },
-    closeToInteractions,
+    stopInteractions,
     idle: () => answers.idle(),
   };
 }

@@ -1,4 +1,4 @@
-// Commands, menus, buttons and forms find their handlers. What fails is told to the person, without details.
+// Dispatches commands, menus, buttons and forms. Users see a short text for an error, without details.
 import {
   type AutocompleteInteraction,
   type ChatInputCommandInteraction,
@@ -8,67 +8,75 @@ import {
   RESTJSONErrorCodes,
 } from 'discord.js';
 import { isServed, NOT_SERVED } from '../access/allowlist.ts';
-import type { Queue } from '../answers/question-queue.ts';
-import { isClientError, isCode, isRefusal, refusalReason } from '../base/discord-errors.ts';
+import type { QuestionQueue } from '../answers/question-queue.ts';
+import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/discord-errors.ts';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
-import { tryAgain } from '../base/retry.ts';
+import { retry } from '../base/retry.ts';
 import { pickTools, TOOLS_MENU } from '../commands/agent.ts';
-import { type CommandAnswer, isWelcome, NOT_HERE } from '../commands/command.ts';
+import { type CommandAnswer, isMemberAllowed, NOT_ALLOWED_HERE } from '../commands/command.ts';
 import { chatCommands, messageApps } from '../commands/command-list.ts';
-import { failureText, reasonOf } from '../conversation/failure-text.ts';
+import { failureFields, failureText } from '../conversation/failure-text.ts';
 import type { BotParts } from '../conversation/parts.ts';
-import { refusedNote } from '../reply/answer-parts.ts';
+import { refusalNote } from '../reply/answer-parts.ts';
 import { inertLinks, previewFlags } from '../reply/inert-links.ts';
 import { splitMessage } from '../reply/split.ts';
 import { onButton } from './on-button.ts';
 
-/** How long the answer of a command is sent again. */
-const SHOWN_MS = 10_000;
+/** How long sending the answer of a command is retried. */
+const RETRY_MS = 10_000;
 
 type Deferred = Extract<Interaction, { editReply: unknown }>;
 
-export async function onInteraction(parts: BotParts, queue: Queue, interaction: Interaction): Promise<void> {
+export async function onInteraction(parts: BotParts, queue: QuestionQueue, interaction: Interaction): Promise<void> {
   try {
     if (!isServed(parts.options, { guildId: interaction.guildId, userId: interaction.user.id }))
-      await sendAway(interaction);
-    else if (interaction.isAutocomplete()) await complete(parts, interaction);
+      await refuse(interaction);
+    else if (interaction.isAutocomplete()) await autocomplete(parts, interaction);
     else if (interaction.isButton()) await onButton(parts, queue, interaction);
-    else if (interaction.isChatInputCommand()) await useCommand(parts, queue, interaction);
-    else if (interaction.isMessageContextMenuCommand()) await useApp(parts, interaction);
+    else if (interaction.isChatInputCommand()) await runCommand(parts, queue, interaction);
+    else if (interaction.isMessageContextMenuCommand()) await runMessageApp(parts, interaction);
     else if (interaction.isModalSubmit()) {
       const command = chatCommands.find(({ name }) => name === interaction.customId.split(':')[0]);
-      const work = async () => (await command?.submit?.(parts, interaction)) ?? 'This is over.';
-      await answerTo(parts, interaction, { isPrivate: true, work });
+      const work = async () => (await command?.submit?.(parts, interaction)) ?? 'This has expired.';
+      await replyTo(parts, interaction, { isPrivate: true, work });
     } else if (interaction.isStringSelectMenu() && interaction.customId === TOOLS_MENU) {
-      const isRefused = !(await isWelcome(parts, interaction));
-      const work = async () => (isRefused ? NOT_HERE : pickTools(parts, interaction, interaction.values));
-      await answerTo(parts, interaction, { isPrivate: true, work });
+      const isRefused = !(await isMemberAllowed(parts, interaction));
+      const work = async () => (isRefused ? NOT_ALLOWED_HERE : pickTools(parts, interaction, interaction.values));
+      await replyTo(parts, interaction, { isPrivate: true, work });
     }
   } catch (error) {
-    // another process was first, or the person is gone
+    // another process answered first, or the interaction has expired
     if (
-      isCode(error, RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged, RESTJSONErrorCodes.UnknownInteraction)
+      hasErrorCode(
+        error,
+        RESTJSONErrorCodes.InteractionHasAlreadyBeenAcknowledged,
+        RESTJSONErrorCodes.UnknownInteraction,
+      )
     ) {
       return;
     }
-    parts.logger.error('An interaction failed', { interaction: interaction.id, reason: messageOf(error) });
+    parts.logger.error('Interaction failed', { interaction: interaction.id, reason: messageOf(error) });
   }
 }
 
-async function sendAway(interaction: Interaction): Promise<void> {
+async function refuse(interaction: Interaction): Promise<void> {
   if (interaction.isAutocomplete()) await interaction.respond([]);
   else await interaction.reply({ content: NOT_SERVED, flags: MessageFlags.Ephemeral });
 }
 
-async function complete(parts: BotParts, interaction: AutocompleteInteraction): Promise<void> {
+async function autocomplete(parts: BotParts, interaction: AutocompleteInteraction): Promise<void> {
   const command = chatCommands.find(({ name }) => name === interaction.commandName);
   const typed = interaction.options.getFocused().toLowerCase();
-  const choices = (await command?.complete?.(parts, interaction)) ?? [];
-  const fitting = choices.filter(({ name, value }) => `${name} ${value}`.toLowerCase().includes(typed));
-  await interaction.respond(fitting.slice(0, 25).map(({ name, value }) => ({ name: name.slice(0, 100), value })));
+  const choices = (await command?.autocomplete?.(parts, interaction)) ?? [];
+  const matching = choices.filter(({ name, value }) => `${name} ${value}`.toLowerCase().includes(typed));
+  await interaction.respond(matching.slice(0, 25).map(({ name, value }) => ({ name: name.slice(0, 100), value })));
 }
 
-async function useCommand(parts: BotParts, queue: Queue, interaction: ChatInputCommandInteraction): Promise<void> {
+async function runCommand(
+  parts: BotParts,
+  queue: QuestionQueue,
+  interaction: ChatInputCommandInteraction,
+): Promise<void> {
   const command = chatCommands.find(({ name }) => name === interaction.commandName);
   if (!command) return;
   const modal = command.modal?.(interaction);
@@ -76,71 +84,74 @@ async function useCommand(parts: BotParts, queue: Queue, interaction: ChatInputC
     await interaction.showModal(modal);
     return;
   }
-  const isRefused = command.forMembers === true && !(await isWelcome(parts, interaction));
-  await answerTo(parts, interaction, {
+  const isRefused = command.needsAccess === true && !(await isMemberAllowed(parts, interaction));
+  await replyTo(parts, interaction, {
     isPrivate: isRefused || !command.isPublic,
-    isLate: command.answersItself ?? false,
-    work: async () => (isRefused ? NOT_HERE : command.run(parts, interaction, queue)),
+    repliesItself: command.repliesItself ?? false,
+    work: async () => (isRefused ? NOT_ALLOWED_HERE : command.run(parts, interaction, queue)),
   });
 }
 
-async function useApp(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<void> {
+async function runMessageApp(parts: BotParts, interaction: MessageContextMenuCommandInteraction): Promise<void> {
   const app = messageApps.find(({ name }) => name === interaction.commandName);
-  const isRefused = !(await isWelcome(parts, interaction));
-  const work = async () => (isRefused ? NOT_HERE : ((await app?.run(parts, interaction)) ?? 'This is over.'));
-  await answerTo(parts, interaction, { isPrivate: true, work });
+  const isRefused = !(await isMemberAllowed(parts, interaction));
+  const work = async () =>
+    isRefused ? NOT_ALLOWED_HERE : ((await app?.run(parts, interaction)) ?? 'This has expired.');
+  await replyTo(parts, interaction, { isPrivate: true, work });
 }
 
-interface Answering {
+interface CommandWork {
   isPrivate: boolean;
-  /** The work gives the sign itself, unless it comes to nothing. */
-  isLate?: boolean;
+  /** The work replies itself, unless it returns a refusal. */
+  repliesItself?: boolean;
   work: () => Promise<CommandAnswer>;
 }
 
-/** Discord waits three seconds for a sign, and fifteen minutes for the answer. */
-async function answerTo(
+/** Discord waits three seconds for an acknowledgement and 15 minutes for the answer. */
+async function replyTo(
   parts: BotParts,
   interaction: Exclude<Deferred, AutocompleteInteraction>,
-  { isPrivate, isLate = false, work }: Answering,
+  { isPrivate, repliesItself = false, work }: CommandWork,
 ): Promise<void> {
   const defer = () => interaction.deferReply(isPrivate ? { flags: MessageFlags.Ephemeral } : {});
-  if (!isLate) await defer();
+  if (!repliesItself) await defer();
   const answer = await work().catch(async (error): Promise<CommandAnswer> => {
-    if (parts.closing.aborted) return 'I am being restarted. Try again in a moment.';
+    if (parts.closing.aborted) return 'I am restarting. Try again in a moment.';
     const { id, guildId } = interaction;
     const command = 'commandName' in interaction ? { command: interaction.commandName } : {};
-    // what a person has mistyped is nobody's alarm
+    // a typing error of a user needs no warning
     const level = error instanceof DiscordBotError && error.code === 'REFUSED' ? 'info' : 'warn';
-    parts.logger[level]('A command failed', { interaction: id, ...command, ...reasonOf(error) });
-    const settings = await parts.settings.of(guildId).catch(() => undefined); // it may be the database that failed
+    parts.logger[level]('Command failed', { interaction: id, ...command, ...failureFields(error) });
+    const settings = await parts.settings.get(guildId).catch(() => undefined); // the database itself may have failed
     return failureText(error, { id, hasChoice: settings !== undefined && parts.models.hasChoice(settings) });
   });
-  if (answer === undefined || (isLate && interaction.replied)) return;
-  if (isLate) await defer();
+  if (answer === undefined || (repliesItself && interaction.replied)) return;
+  if (repliesItself) await defer();
   if (typeof answer !== 'string') {
     await interaction.editReply(answer);
     return;
   }
   const { allowLinkHosts } = parts.options;
-  const [first = '-# Nothing came of it.', ...more] = splitMessage(inertLinks(answer, allowLinkHosts));
-  const quiet = (content: string) => previewFlags(content, allowLinkHosts).flags;
-  await shown(parts, first, (content) => interaction.editReply({ content, flags: quiet(content) }));
-  const hidden = isPrivate ? [MessageFlags.Ephemeral as const] : [];
+  const [first = '-# The answer is empty.', ...more] = splitMessage(inertLinks(answer, allowLinkHosts));
+  const previews = (content: string) => previewFlags(content, allowLinkHosts).flags;
+  await sendPart(parts, first, (content) => interaction.editReply({ content, flags: previews(content) }));
+  const ephemeral = isPrivate ? [MessageFlags.Ephemeral as const] : [];
   for (const part of more)
-    await shown(parts, part, (content) => interaction.followUp({ content, flags: [...quiet(content), ...hidden] }));
+    await sendPart(parts, part, (content) =>
+      interaction.followUp({ content, flags: [...previews(content), ...ephemeral] }),
+    );
 }
 
-/** What a proxy turns away is sent again for a while; a note takes the place of what Discord refuses. */
-async function shown(parts: BotParts, content: string, send: (content: string) => Promise<unknown>): Promise<void> {
+/** Retries errors of a proxy for a while; replaces what Discord refuses by a note. */
+async function sendPart(parts: BotParts, content: string, send: (content: string) => Promise<unknown>): Promise<void> {
   const { closing: signal, logger } = parts;
-  const isLost = (error: unknown) => isClientError(error) && !isRefusal(error);
-  const onWait = (error: unknown) => logger.warn('Tried again until it works: an answer', { reason: messageOf(error) });
+  const isProxyError = (error: unknown) => isClientError(error) && !isRefusal(error);
+  const onWait = (error: unknown) => logger.warn('Retrying: an answer', { reason: messageOf(error) });
   try {
-    await tryAgain(() => send(content), { until: Date.now() + SHOWN_MS, signal, onWait, isWorth: isLost });
+    await retry(() => send(content), { until: Date.now() + RETRY_MS, signal, onWait, shouldRetry: isProxyError });
   } catch (error) {
     if (!isClientError(error)) throw error;
-    logger.warn('An answer was refused', { reason: messageOf(error) });
-    await send(refusedNote('this answer', refusalReason(error)));
+    logger.warn('Discord refused an answer', { reason: messageOf(error) });
+    await send(refusalNote('this answer', refusalReason(error)));
   }
 }

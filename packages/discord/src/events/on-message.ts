@@ -1,38 +1,38 @@
-// A message that is for the bot gets into the queue of its conversation, or is told why not.
+// Adds a message for the bot to the queue of its conversation, or tells the user why not.
 import type { GuildMember, Message } from 'discord.js';
 import { isServed } from '../access/allowlist.ts';
-import { botMaySpeak } from '../access/bot-permissions.ts';
+import { botCanSend } from '../access/bot-permissions.ts';
 import { channelIdsOf, isAllowed } from '../access/profile.ts';
-import type { Queue } from '../answers/question-queue.ts';
+import type { QuestionQueue } from '../answers/question-queue.ts';
 import { isRefusal } from '../base/discord-errors.ts';
 import { messageOf } from '../base/errors.ts';
 import { withoutMention } from '../context/input.ts';
 import type { BotParts } from '../conversation/parts.ts';
-import { overLimit } from '../conversation/rate-limits.ts';
+import { exceededLimit } from '../conversation/rate-limits.ts';
 import { introduction } from '../reply/texts.ts';
 import { conversationKey } from '../store/conversation-key.ts';
 import { isForBot } from './address.ts';
 
-const NOT_TAKEN = '-# I could not write this question down, so I cannot answer it. Ask me again in some minutes.';
+const NOT_SAVED = '-# I could not save this question, so I cannot answer it. Ask again in a few minutes.';
 
-/** As far as the message alone tells. */
-export function isHeard({ options }: BotParts, message: Message): boolean {
+/** Decided without the database. */
+export function isForThisBot({ options }: BotParts, message: Message): boolean {
   const { guildId, author, channel } = message;
-  return isForBot(message) && botMaySpeak(channel) && isServed(options, { guildId, userId: author.id });
+  return isForBot(message) && botCanSend(channel) && isServed(options, { guildId, userId: author.id });
 }
 
-/** Messages of one channel must be given one after the other: that is their order. */
-export async function onMessage(parts: BotParts, queue: Queue, message: Message): Promise<void> {
-  if (!isHeard(parts, message)) return;
+/** Call it for the messages of one channel in order and one at a time. */
+export async function onMessage(parts: BotParts, queue: QuestionQueue, message: Message): Promise<void> {
+  if (!isForThisBot(parts, message)) return;
   const { claims } = parts;
   const { guildId, channelId, author, channel } = message;
-  const settings = await parts.settings.of(guildId);
-  const isWelcome = async () =>
+  const settings = await parts.settings.get(guildId);
+  const isAllowedHere = async () =>
     isAllowed(settings, { channelIds: channelIdsOf(channel), member: await memberOf(message) });
-  if (guildId !== null && !(await isWelcome())) return;
+  if (guildId !== null && !(await isAllowedHere())) return;
   const place = { guildId, channelId, userId: author.id };
   const conversation = conversationKey(place, settings.scope);
-  const limit = await overLimit(parts, place);
+  const limit = await exceededLimit(parts, place);
   const refusal = limit?.reason ?? (isEmpty(message) ? introduction(parts.client.user.username) : undefined);
   const isBusy = refusal === undefined && (await claims.isBusy(conversation));
   const claim = {
@@ -45,31 +45,31 @@ export async function onMessage(parts: BotParts, queue: Queue, message: Message)
     request: null,
   };
   const isFirst = await claims.add(claim, limit ? 'refused' : refusal === undefined ? 'queued' : 'done');
-  if (refusal === undefined) queue.work(conversation);
-  if (!isFirst || limit?.isTold) return;
+  if (refusal === undefined) queue.process(conversation);
+  if (!isFirst || limit?.wasTold) return;
   if (refusal === undefined) {
-    if (isBusy && channel.isSendable()) parts.notices.plan(message, channel);
+    if (isBusy && channel.isSendable()) parts.notices.schedule(message, channel);
     return;
   }
-  // nobody behind this message waits until Discord has taken a notice
-  void tell(parts, message, refusal);
+  // do not delay the messages after this one
+  void sendNotice(parts, message, refusal);
 }
 
-/** Whoever asked hears that nothing will come of it. */
-export function tellNotTaken(parts: BotParts, message: Message): Promise<void> {
-  return tell(parts, message, NOT_TAKEN);
+/** Tells the user that the question will not be answered. */
+export function notifyNotSaved(parts: BotParts, message: Message): Promise<void> {
+  return sendNotice(parts, message, NOT_SAVED);
 }
 
-async function tell({ logger }: BotParts, { channel, id }: Message, content: string): Promise<void> {
+async function sendNotice({ logger }: BotParts, { channel, id }: Message, content: string): Promise<void> {
   if (!channel.isSendable()) return;
   try {
     await channel.send({ content, reply: { messageReference: id, failIfNotExists: false } });
   } catch (error) {
-    logger.warn('A notice was not sent', { claim: id, reason: messageOf(error) });
+    logger.warn('Sending a notice failed', { claim: id, reason: messageOf(error) });
   }
 }
 
-/** Messages that were looked up come without the member who wrote them. */
+/** Messages that were fetched come without their member. */
 async function memberOf({ member, guild, author }: Message): Promise<GuildMember | null> {
   try {
     return member ?? (await guild?.members.fetch(author.id)) ?? null;

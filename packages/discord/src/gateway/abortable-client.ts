@@ -1,10 +1,13 @@
-// A client of discord.js that ends when it is told to, also while it tries in vain to reach Discord.
+// Options that let discord.js stop at once, even while it is trying to reach Discord.
 import { type ClientOptions, DefaultRestOptions, SimpleShardingStrategy } from 'discord.js';
 
-type Connection = Required<Pick<ClientOptions, 'ws' | 'rest'>>;
+type ConnectionOptions = Required<Pick<ClientOptions, 'ws' | 'rest'>>;
 
-/** After `ended` nothing is sent, what is on its way is given up, and no shard connects any more. */
-export function endingWith(ended: AbortSignal, { ws, rest }: Pick<ClientOptions, 'ws' | 'rest'> = {}): Connection {
+/** After `ended` no request is sent, pending requests fail, and no shard connects. */
+export function abortableOptions(
+  ended: AbortSignal,
+  { ws, rest }: Pick<ClientOptions, 'ws' | 'rest'> = {},
+): ConnectionOptions {
   const makeRequest = rest?.makeRequest ?? DefaultRestOptions.makeRequest;
   return {
     rest: {
@@ -15,7 +18,7 @@ export function endingWith(ended: AbortSignal, { ws, rest }: Pick<ClientOptions,
       },
     },
     ws: {
-      // a shard that is destroyed while it waits for Discord begins anew; it asks for its session first
+      // a shard that is destroyed while connecting starts again and first asks for its session: never answer
       buildStrategy: (manager) => {
         const { retrieveSessionInfo } = manager.options;
         manager.options.retrieveSessionInfo = (shard) =>

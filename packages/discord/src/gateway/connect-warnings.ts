@@ -1,28 +1,27 @@
-// A start that has to wait for Discord says so, and why.
+// Logs why the connection to Discord takes long.
 import { type REST, RESTEvents } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 
-const PATIENCE_MS = 5_000;
+const INTERVAL_MS = 5_000;
 
-/** Told after a while, and again when the reason is another one. Returns what ends it. */
-export function tellWaiting(rest: REST, logger: Logger): () => void {
-  let reason = 'it does not answer';
-  let told = '';
-  const look = (
+/** Logs every five seconds if the reason has changed. Returns a function that ends it. */
+export function warnWhileConnecting(rest: REST, logger: Logger): () => void {
+  let reason = 'no answer';
+  let logged = '';
+  const onResponse = (
     _request: unknown,
     { status, headers }: { status: number; headers: { get(name: string): unknown } },
   ) => {
-    if (status === 429)
-      reason = `too many requests (429); it wants to be asked again in ${headers.get('retry-after')} s`;
-    else reason = status < 300 ? 'its gateway has not let the bot in yet' : `it answered ${status}`;
+    if (status === 429) reason = `rate limited (429); retry after ${headers.get('retry-after')} s`;
+    else reason = status < 300 ? 'the gateway has not accepted the bot yet' : `status ${status}`;
   };
   const timer = setInterval(() => {
-    if (reason !== told) logger.warn('Still waiting for Discord', { reason });
-    told = reason;
-  }, PATIENCE_MS).unref();
-  rest.on(RESTEvents.Response, look);
+    if (reason !== logged) logger.warn('Waiting for Discord', { reason });
+    logged = reason;
+  }, INTERVAL_MS).unref();
+  rest.on(RESTEvents.Response, onResponse);
   return () => {
     clearInterval(timer);
-    rest.off(RESTEvents.Response, look);
+    rest.off(RESTEvents.Response, onResponse);
   };
 }

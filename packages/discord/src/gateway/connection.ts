@@ -1,20 +1,20 @@
-// The connection to Discord: made, watched, and ended whether Discord answers or not.
+// The connection to Discord: opens it, logs its state, and closes it even if Discord does not answer.
 import { Client, Events, GatewayCloseCodes, GatewayIntentBits, Partials, RESTEvents } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { loginFailed } from '../base/discord-errors.ts';
+import { loginError } from '../base/discord-errors.ts';
 import { DiscordBotError } from '../base/errors.ts';
-import { within } from '../base/settles-within.ts';
+import { settlesWithin } from '../base/settles-within.ts';
 import type { BotOptions } from '../config/options.ts';
-import { endingWith } from './abortable-client.ts';
-import { tellWaiting } from './connect-warnings.ts';
+import { abortableOptions } from './abortable-client.ts';
+import { warnWhileConnecting } from './connect-warnings.ts';
 
 const DISCONNECT_MS = 1_000;
-/** By the code that the gateway closes with. */
-const LOST_FOR: Record<number, string> = {
+/** By close code of the gateway. */
+const DISCONNECT_REASONS: Record<number, string> = {
   [GatewayCloseCodes.AuthenticationFailed]:
-    'Discord no longer accepts the token of the bot. Copy the new one from the Developer Portal, and set DISCORD_TOKEN.',
+    'Discord no longer accepts the token of the bot. Copy the new one from the Developer Portal and set DISCORD_TOKEN.',
   [GatewayCloseCodes.DisallowedIntents]:
-    'Discord no longer lets the bot in: switch on "Message Content Intent" in the Developer Portal under Bot.',
+    'Discord no longer accepts the bot: turn on "Message Content Intent" in the Developer Portal under Bot.',
 };
 
 export class Connection {
@@ -27,7 +27,7 @@ export class Connection {
   constructor(options: BotOptions, logger: Logger) {
     this.#options = options;
     this.#logger = logger;
-    const { ws, rest } = endingWith(this.#ended.signal, options.client);
+    const { ws, rest } = abortableOptions(this.#ended.signal, options.client);
     this.client = new Client({
       intents: [
         GatewayIntentBits.Guilds,
@@ -36,9 +36,9 @@ export class Connection {
         GatewayIntentBits.MessageContent,
       ],
       partials: [Partials.Channel],
-      // whatever a model writes, nobody is pinged by it
+      // text of a model must never ping anyone
       allowedMentions: { parse: [], repliedUser: false },
-      // a request whose answer does not come in time is sent again, and must not be a second message
+      // discord.js repeats a request that timed out; the nonce prevents a second message
       enforceNonce: true,
       ...options.client,
       ws,
@@ -46,7 +46,7 @@ export class Connection {
     });
   }
 
-  /** Settles when Discord will not take the bot back: its token was reset, or an intent switched off. */
+  /** Resolves when Discord refuses to reconnect: the token was reset or an intent was turned off. */
   get lost(): Promise<DiscordBotError> {
     return this.#lost.promise;
   }
@@ -54,29 +54,29 @@ export class Connection {
   async open(): Promise<Client<true>> {
     const { client } = this;
     const { token, apiUrl } = this.#options;
-    this.#tell();
+    this.#logConnection();
     this.#keepToken();
-    const stopTelling = tellWaiting(client.rest, this.#logger);
-    this.#ended.signal.addEventListener('abort', stopTelling, { once: true });
+    const stopWarnings = warnWhileConnecting(client.rest, this.#logger);
+    this.#ended.signal.addEventListener('abort', stopWarnings, { once: true });
     const ready = new Promise<Client<true>>((resolve) => client.once(Events.ClientReady, resolve));
     try {
       await client.login(token);
       return await ready;
     } catch (cause) {
-      throw loginFailed(cause, apiUrl);
+      throw loginError(cause, apiUrl);
     } finally {
-      stopTelling();
+      stopWarnings();
     }
   }
 
-  /** A Discord that does not answer keeps nobody. `last` is what is still being said, which then ends by itself. */
-  async end(last: Promise<unknown>): Promise<void> {
-    await within(DISCONNECT_MS, last);
+  /** Closes the connection within two seconds. `last` are requests in progress, which then fail. */
+  async close(last: Promise<unknown>): Promise<void> {
+    await settlesWithin(DISCONNECT_MS, last);
     this.#ended.abort();
-    await within(DISCONNECT_MS, Promise.all([this.client.destroy(), last]));
+    await settlesWithin(DISCONNECT_MS, Promise.all([this.client.destroy(), last]));
   }
 
-  /** discord.js forgets its token with any 401, also with that of a proxy. Whether it is wrong the gateway says. */
+  /** discord.js drops its token after any 401, even from a proxy. Only the gateway knows if it is invalid. */
   #keepToken(): void {
     const { rest } = this.client;
     rest.on(RESTEvents.Response, (_request, { status }) => {
@@ -84,30 +84,30 @@ export class Connection {
     });
   }
 
-  #tell(): void {
+  #logConnection(): void {
     const { client } = this;
     const logger = this.#logger;
-    const away = new Set<number>();
-    client.on(Events.Error, (error) => logger.error('The connection to Discord failed', { reason: error.message }));
+    const disconnected = new Set<number>();
+    client.on(Events.Error, (error) => logger.error('Connection to Discord failed', { reason: error.message }));
     client.on(Events.ShardError, (error, shard) =>
-      logger.error('The connection to Discord failed', { shard, reason: error.message }),
+      logger.error('Connection to Discord failed', { shard, reason: error.message }),
     );
     client.on(Events.ShardReconnecting, (shard) => {
-      // it tries twice a second
-      const isKnown = away.has(shard) || this.#ended.signal.aborted;
-      if (!isKnown) logger.warn('The connection to Discord is gone; trying to get it back', { shard });
-      away.add(shard);
+      // discord.js retries twice a second; log only the first time
+      const isLogged = disconnected.has(shard) || this.#ended.signal.aborted;
+      if (!isLogged) logger.warn('Connection to Discord lost; reconnecting', { shard });
+      disconnected.add(shard);
     });
     client.on(Events.ShardDisconnect, ({ code }, shard) => {
       if (this.#ended.signal.aborted) return;
-      const reason = LOST_FOR[code] ?? `Discord closed the connection for good (${code}).`;
-      logger.error('The connection to Discord is lost', { shard, reason });
+      const reason = DISCONNECT_REASONS[code] ?? `Discord closed the connection with code ${code}.`;
+      logger.error('Discord closed the connection for good', { shard, reason });
       this.#lost.resolve(new DiscordBotError('LOGIN_FAILED', reason));
     });
-    const isBack = (shard: number) => {
-      if (away.delete(shard)) logger.info('The connection to Discord is back', { shard });
+    const onReconnect = (shard: number) => {
+      if (disconnected.delete(shard)) logger.info('Connection to Discord restored', { shard });
     };
-    client.on(Events.ShardReady, isBack);
-    client.on(Events.ShardResume, isBack);
+    client.on(Events.ShardReady, onReconnect);
+    client.on(Events.ShardResume, onReconnect);
   }
 }

@@ -1,33 +1,33 @@
-// Links in what a model wrote, made inert: Discord fetches what it previews, and an address can carry secrets away.
+// Prevents link previews in text of a model: Discord fetches previewed addresses, which could leak data.
 import { isHost } from '@pocket-agent/http/fetch';
 import { MessageFlags } from 'discord.js';
 
 const LINK = /<?https?:\/\/[^\s<>]+>?/gi;
-/** Ends a link in a sentence, and does not belong to it. */
-const AFTER_LINK = '.,;:!?\'"*~|]}';
-/** An address that every reader takes for the same one: no `\@host`, and no second link as in `[https://a](https://b)`. */
-const PLAIN = /^https?:\/\/[a-z0-9.-]+(?::\d+)?(?:[/?#](?:(?!:\/\/)[\w./?#=&%+~,;:@!$'*()-])*)?$/i;
+/** Punctuation that may follow a link in a sentence. */
+const TRAILING = '.,;:!?\'"*~|]}';
+/** A URL without ambiguity: no `\@host`, and no second link as in `[https://a](https://b)`. */
+const UNAMBIGUOUS = /^https?:\/\/[a-z0-9.-]+(?::\d+)?(?:[/?#](?:(?!:\/\/)[\w./?#=&%+~,;:@!$'*()-])*)?$/i;
 
-/** Puts `<…>` around links outside of code, which Discord then does not preview. Links to `hosts` stay as they are. */
+/** Puts links outside of code in `<…>`, which turns previews off. Links to `hosts` stay unchanged. */
 export function inertLinks(text: string, hosts: readonly string[] = []): string {
-  return spansOf(text)
-    .map(({ span, isCode }) => (isCode ? span : span.replace(LINK, (link) => wrapped(link, hosts))))
+  return splitCode(text)
+    .map(({ span, hasErrorCode }) => (hasErrorCode ? span : span.replace(LINK, (link) => wrapLink(link, hosts))))
     .join('');
 }
 
 /**
- * For a message with that content: no previews, unless every link in it is to `hosts`. `<…>` is not enough, since a `\` or
- * a `[` before it undoes it.
+ * Message flags that suppress previews, unless every link in the content leads to `hosts`. `<…>` alone is not enough: a
+ * `\` or `[` before it cancels it.
  */
 export function previewFlags(content: string, hosts: readonly string[] = []): { flags: MessageFlags.SuppressEmbeds[] } {
-  const isQuiet = hosts.length === 0 || (content.match(LINK) ?? []).some((link) => !isAllowed(link, hosts));
-  return { flags: isQuiet ? [MessageFlags.SuppressEmbeds] : [] };
+  const suppress = hosts.length === 0 || (content.match(LINK) ?? []).some((link) => !isAllowed(link, hosts));
+  return { flags: suppress ? [MessageFlags.SuppressEmbeds] : [] };
 }
 
-function wrapped(found: string, hosts: readonly string[]): string {
+function wrapLink(found: string, hosts: readonly string[]): string {
   if (isWrapped(found)) return found;
   if (isAllowed(found, hosts)) return found;
-  const { from, to } = placeOf(found);
+  const { from, to } = linkRange(found);
   const link = found.slice(from, to);
   return `${found.slice(0, from)}<${link}>${found.slice(to)}`;
 }
@@ -37,35 +37,38 @@ function isWrapped(found: string): boolean {
 }
 
 function isAllowed(found: string, hosts: readonly string[]): boolean {
-  const { from, to } = placeOf(found);
+  const { from, to } = linkRange(found);
   const link = found.slice(from, to);
-  const url = PLAIN.test(link) ? URL.parse(link) : null;
+  const url = UNAMBIGUOUS.test(link) ? URL.parse(link) : null;
   return url !== null && hosts.some((host) => host === '*' || isHost(host, url));
 }
 
-function placeOf(found: string): { from: number; to: number } {
-  return { from: found.startsWith('<') ? 1 : 0, to: endOf(found) };
+function linkRange(found: string): { from: number; to: number } {
+  return { from: found.startsWith('<') ? 1 : 0, to: linkEnd(found) };
 }
 
-/** Where a link ends: before the `)` of a Markdown link, or the punctuation of a sentence. */
-function endOf(found: string): number {
+/** The end of a link: before the `)` of a Markdown link or the punctuation of a sentence. */
+function linkEnd(found: string): number {
   let end = found.endsWith('>') ? found.length - 1 : found.length;
   let open = found.split('(').length - found.split(')').length;
   for (; end > 0; end--) {
     const last = found[end - 1] ?? '';
     if (last === ')' && open < 0) open++;
-    else if (!AFTER_LINK.includes(last)) break;
+    else if (!TRAILING.includes(last)) break;
   }
   return end;
 }
 
 interface Span {
   span: string;
-  isCode: boolean;
+  hasErrorCode: boolean;
 }
 
-/** Code begins with backticks and ends with as many, of three or more with any three; without an end it is plain text. */
-function spansOf(text: string): Span[] {
+/**
+ * Code starts with backticks and ends with the same number, or with any three if it started with three or more. Without an
+ * end it is plain text.
+ */
+function splitCode(text: string): Span[] {
   const ticks = [...text.matchAll(/`+/g)].map(({ index, 0: run }) => ({
     index,
     end: index + run.length,
@@ -85,9 +88,12 @@ function spansOf(text: string): Span[] {
     const close = closing.get(index);
     const [start, end] = [ticks[index]?.index ?? 0, ticks[close ?? -1]?.end];
     if (close === undefined || end === undefined) continue;
-    spans.push({ span: text.slice(from, start), isCode: false }, { span: text.slice(start, end), isCode: true });
+    spans.push(
+      { span: text.slice(from, start), hasErrorCode: false },
+      { span: text.slice(start, end), hasErrorCode: true },
+    );
     from = end;
     index = close;
   }
-  return [...spans, { span: text.slice(from), isCode: false }];
+  return [...spans, { span: text.slice(from), hasErrorCode: false }];
 }

@@ -1,67 +1,67 @@
-// An answer that people watch grow: one message, edited about once a second, then as many as it takes.
+// An answer that grows in Discord: one message, edited about once a second, split when it is complete.
 
 import { setTimeout as passed } from 'node:timers/promises';
 import type { SendableChannels } from 'discord.js';
 import { AttachmentBuilder, type MessageCreateOptions, RESTJSONErrorCodes } from 'discord.js';
 import type { Logger } from 'pocket-agent';
-import { isClientError, isCode, isRefusal, refusalReason } from '../base/discord-errors.ts';
+import { hasErrorCode, isClientError, isRefusal, refusalReason } from '../base/discord-errors.ts';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
 import type { ReplyOptions } from '../config/options.ts';
-import { cutNote, finalParts, growingParts, joined, noted, type Part, refusedNote } from './answer-parts.ts';
+import { finalParts, growingParts, joinNote, type Part, refusalNote, truncateNote, withNote } from './answer-parts.ts';
 import { type ButtonAction, buttons } from './buttons.ts';
 import { inertLinks, previewFlags } from './inert-links.ts';
-import { strayReply } from './unrecorded-reply.ts';
+import { findUnrecordedReply } from './unrecorded-reply.ts';
 
 interface ReplyTarget {
   channel: SendableChannels;
-  /** The message that is answered; none for an interaction. */
+  /** The message to reply to; undefined for an interaction. */
   replyTo: string | undefined;
-  /** What stands above the answer. */
+  /** Quoted question above the answer of a command. */
   heading: string;
   claim: string;
-  /** Messages of this answer that are there already. */
+  /** Messages of this answer that were sent before. */
   ids: readonly string[];
-  /** A process that is gone may have sent one more. */
-  isTakenUp: boolean;
-  /** Called before a new message counts as sent, so that a restart finds it, and when one is gone. */
+  /** The answer was started by a process that ended; it may have sent a message that was not recorded. */
+  isResumed: boolean;
+  /** Saves the ids after a message was sent or deleted, so that a restart finds them. */
   onIds(ids: readonly string[]): Promise<void>;
-  /** Whether files may be sent there. */
+  /** Whether the bot may attach files in the channel. */
   canAttach: boolean;
-  /** Links to these hosts may be previewed. */
+  /** Hosts whose links may show previews. */
   allowLinkHosts: readonly string[];
 }
 
-/** What became of an answer at Discord. */
+/** The result of showing an answer. */
 export interface Outcome {
-  /** `refused`: Discord will not take some of it; `failed`: it could not be reached, or another process goes on. */
+  /** `refused`: Discord rejected part of it; `failed`: Discord was unreachable, or another process took over. */
   state: 'shown' | 'refused' | 'failed';
-  /** What people see of the answer. */
-  seen: string;
-  /** Why it was refused, as a note that is shown, unless Discord refused that too. */
+  /** The text that users can see. */
+  visibleText: string;
+  /** Why Discord refused it. */
   reason: string;
 }
 
-interface Final {
+interface FinalAnswer {
   text: string;
   note: string;
   actions: readonly ButtonAction[];
-  /** Whether a long answer may be a file. */
+  /** Whether a long answer may be sent as a file. */
   canAttach: boolean;
 }
 
-type Quiet = ReturnType<typeof previewFlags>;
+type PreviewFlags = ReturnType<typeof previewFlags>;
 
-interface Refused {
+interface RefusedPart {
   parts: readonly Part[];
-  /** Which of them. */
+  /** The index of the refused part. */
   index: number;
-  final: Final;
+  final: FinalAnswer;
   reason: string;
 }
 
-/** Discord opens it again for a new message, not for an edit. */
+/** A new message reopens an archived thread, an edit does not. */
 const THREAD_ARCHIVED = 50083;
-const FINAL_TRIES = 3;
+const FINAL_ATTEMPTS = 3;
 
 export class LiveReply {
   readonly #target: ReplyTarget;
@@ -69,7 +69,7 @@ export class LiveReply {
   readonly #maxParts: number;
   readonly #logger: Logger;
   readonly #ids: string[];
-  /** What each message shows: `key` to send only what changes, `text` is what people see of the answer. */
+  /** Per message: `key` avoids repeated edits, `text` is the visible part of the answer. */
   readonly #shown: { key: string; text: string }[] = [];
   #text = '';
   #status = '';
@@ -77,11 +77,11 @@ export class LiveReply {
   #flushing: Promise<void> | undefined;
   #isDirty = false;
   #isFinished = false;
-  /** Discord counts what it refuses, so nothing more is tried before the end. */
+  /** Refused requests count against the rate limit, so edits stop until the final one. */
   #isRefused = false;
   #lastFlush = 0;
-  /** For one that was sent and not noted down. */
-  #hasLooked: boolean;
+  /** Whether the channel was searched for an unrecorded message. */
+  #hasSearched: boolean;
 
   constructor(target: ReplyTarget, { editIntervalMs = 1_000, maxParts = 5 }: ReplyOptions, logger: Logger) {
     this.#target = target;
@@ -89,10 +89,10 @@ export class LiveReply {
     this.#maxParts = maxParts;
     this.#logger = logger;
     this.#ids = [...target.ids];
-    this.#hasLooked = !target.isTakenUp;
+    this.#hasSearched = !target.isResumed;
   }
 
-  /** What is there of the answer so far, and what is going on. */
+  /** Shows the text so far and a status line with the next edit. */
   show(text: string, status: string): void {
     this.#text = text;
     this.#status = status;
@@ -100,26 +100,27 @@ export class LiveReply {
     this.#schedule();
   }
 
-  /** The answer as it stays. */
+  /** Shows the complete answer. */
   async finish(text: string, { note = '', again = true }: { note?: string; again?: boolean } = {}): Promise<Outcome> {
-    await this.leave();
-    const { canAttach, isTakenUp } = this.#target;
-    const final: Final = { text, note, actions: again ? ['again'] : [], canAttach };
+    await this.stop();
+    const { canAttach, isResumed } = this.#target;
+    const final: FinalAnswer = { text, note, actions: again ? ['again'] : [], canAttach };
     for (let count = 1; ; count++) {
       try {
-        // a proxy that lets no try of a second round through may take a note instead of the answer
-        return await this.#deliver(final, isTakenUp && count === FINAL_TRIES ? isClientError : isRefusal);
+        // after a restart, on the last attempt, replace parts that a proxy blocks by a note
+        return await this.#deliver(final, isResumed && count === FINAL_ATTEMPTS ? isClientError : isRefusal);
       } catch (error) {
-        this.#logger.warn('An answer could not be shown', { claim: this.#target.claim, reason: messageOf(error) });
-        if (isRefusal(error)) return { state: 'refused', seen: this.#seen, reason: refusalReason(error) };
-        if (count === FINAL_TRIES || error instanceof DiscordBotError) return { state: 'failed', seen: '', reason: '' };
+        this.#logger.warn('Showing an answer failed', { claim: this.#target.claim, reason: messageOf(error) });
+        if (isRefusal(error)) return { state: 'refused', visibleText: this.#visibleText, reason: refusalReason(error) };
+        if (count === FINAL_ATTEMPTS || error instanceof DiscordBotError)
+          return { state: 'failed', visibleText: '', reason: '' };
         await passed((this.#intervalMs / 2) * count);
       }
     }
   }
 
-  /** Somebody else shows the answer from here on. */
-  async leave(): Promise<void> {
+  /** Stops all edits. */
+  async stop(): Promise<void> {
     this.#isFinished = true;
     clearTimeout(this.#timer);
     await this.#flushing;
@@ -137,20 +138,20 @@ export class LiveReply {
     }, delay).unref();
   }
 
-  /** One at a time: while Discord makes us wait, the text grows and the edits between are never sent. */
+  /** Runs one at a time: while Discord delays an edit the text grows, and edits in between are skipped. */
   async #flush(): Promise<void> {
     this.#isDirty = false;
     this.#lastFlush = Date.now();
     try {
       const growing = {
-        heading: this.#inert(this.#target.heading),
-        text: this.#inert(this.#text),
+        heading: this.#disablePreviews(this.#target.heading),
+        text: this.#disablePreviews(this.#text),
         maxParts: this.#maxParts,
       };
       const parts = growingParts(growing, { status: this.#status, known: this.#ids.length });
-      if (!this.#hasLooked) await this.#findStray(parts);
+      if (!this.#hasSearched) await this.#findUnrecorded(parts);
       for (const [index, part] of parts.entries()) await this.#place(index, part);
-      await this.#takeAway(parts.length);
+      await this.#deleteFrom(parts.length);
     } catch (error) {
       this.#isRefused = isRefusal(error);
       this.#logger.debug('An edit was skipped', { claim: this.#target.claim, reason: messageOf(error) });
@@ -158,13 +159,13 @@ export class LiveReply {
     this.#lastFlush = Date.now();
   }
 
-  /** Shows every part that Discord takes, and a note for each one that it does not. */
-  async #deliver(final: Final, isFinal: (error: unknown) => boolean): Promise<Outcome> {
+  /** Shows all parts, and a note in place of each part that Discord refuses. */
+  async #deliver(final: FinalAnswer, isFinal: (error: unknown) => boolean): Promise<Outcome> {
     const { text, note, actions, canAttach } = final;
     const maxParts = canAttach ? this.#maxParts : Number.POSITIVE_INFINITY;
-    const shown = { heading: this.#inert(this.#target.heading), text: this.#inert(text) };
+    const shown = { heading: this.#disablePreviews(this.#target.heading), text: this.#disablePreviews(text) };
     const parts = finalParts({ ...shown, fileText: text, note, actions, maxParts });
-    if (!this.#hasLooked) await this.#findStray(parts);
+    if (!this.#hasSearched) await this.#findUnrecorded(parts);
     let reason = '';
     let kept = parts.length;
     for (const [index, part] of parts.entries()) {
@@ -183,26 +184,26 @@ export class LiveReply {
       kept = index;
       break;
     }
-    await this.#takeAway(kept);
-    return { state: reason === '' ? 'shown' : 'refused', seen: this.#seen, reason };
+    await this.#deleteFrom(kept);
+    return { state: reason === '' ? 'shown' : 'refused', visibleText: this.#visibleText, reason };
   }
 
-  get #seen(): string {
+  get #visibleText(): string {
     return this.#shown
       .map(({ text }) => text)
       .join('\n')
       .trim();
   }
 
-  /** In place of a part that was refused. False when it was refused, too: then it is under the part before, if possible. */
-  async #placeNote({ parts, index, final, reason }: Refused): Promise<boolean> {
+  /** Puts a note in place of a refused part. If the note is refused too, puts it below the previous part and returns false. */
+  async #placeNote({ parts, index, final, reason }: RefusedPart): Promise<boolean> {
     const { note, actions } = final;
     const isLast = index === parts.length - 1;
-    const told = refusedNote(parts.length === 1 ? 'this answer' : 'this part of the answer', reason);
+    const told = refusalNote(parts.length === 1 ? 'this answer' : 'this part of the answer', reason);
     try {
       await this.#place(
         index,
-        noted(isLast ? joined(told, cutNote(note), '\n') : told, { actions: isLast ? actions : [] }),
+        withNote(isLast ? joinNote(told, truncateNote(note), '\n') : told, { actions: isLast ? actions : [] }),
       );
       return true;
     } catch (error) {
@@ -210,14 +211,14 @@ export class LiveReply {
     }
     const above = { text: parts[index - 1]?.text ?? '', actions };
     try {
-      await this.#place(index - 1, noted(refusedNote('the rest of this answer', reason), above));
+      await this.#place(index - 1, withNote(refusalNote('the rest of this answer', reason), above));
     } catch (error) {
       if (!isRefusal(error)) throw error;
     }
     return false;
   }
 
-  /** Edits the message with that number, or sends it if it does not exist. */
+  /** Edits the message at this index, or sends it. */
   async #place(index: number, part: Part): Promise<void> {
     const key = JSON.stringify([part.content, part.actions, part.file]);
     if (this.#shown[index]?.key === key) return;
@@ -226,8 +227,8 @@ export class LiveReply {
     this.#shown[index] = { key, text: part.text };
   }
 
-  /** Deletes the messages after the first ones. */
-  async #takeAway(from: number): Promise<void> {
+  /** Deletes the messages from this index on. */
+  async #deleteFrom(from: number): Promise<void> {
     if (this.#ids.length <= from) return;
     for (const id of this.#ids.slice(from).reverse()) {
       await this.#delete(id);
@@ -237,33 +238,33 @@ export class LiveReply {
     await this.#target.onIds([...this.#ids]);
   }
 
-  async #findStray(parts: readonly Part[]): Promise<void> {
+  async #findUnrecorded(parts: readonly Part[]): Promise<void> {
     const { channel, claim, replyTo, onIds } = this.#target;
     const ids = this.#ids;
-    const stray = await strayReply({ channel, claim, replyTo, ids, content: parts[ids.length]?.content });
+    const stray = await findUnrecordedReply({ channel, claim, replyTo, ids, content: parts[ids.length]?.content });
     if (stray !== undefined) {
       await onIds([...ids, stray]);
       ids.push(stray);
     }
-    this.#hasLooked = true;
+    this.#hasSearched = true;
   }
 
   async #delete(id: string): Promise<void> {
     await this.#target.channel.messages.delete(id).catch((error) => {
-      if (!isCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // gone is what it should be
+      if (!hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) throw error; // already deleted
     });
   }
 
-  /** False when somebody deleted the message. */
+  /** False if the message was deleted. */
   async #edit(id: string, part: Part): Promise<boolean> {
     const { channel } = this.#target;
-    // without `attachments` the file of an answer that is replaced would stay
+    // an empty list removes the file of a replaced answer
     const edit = () => channel.messages.edit(id, { ...this.#payload(part), attachments: [] });
     try {
       await edit();
     } catch (error) {
-      if (isCode(error, RESTJSONErrorCodes.UnknownMessage)) return false;
-      if (!isCode(error, THREAD_ARCHIVED) || !channel.isThread()) throw error;
+      if (hasErrorCode(error, RESTJSONErrorCodes.UnknownMessage)) return false;
+      if (!hasErrorCode(error, THREAD_ARCHIVED) || !channel.isThread()) throw error;
       await channel.setArchived(false);
       await edit();
     }
@@ -277,20 +278,24 @@ export class LiveReply {
     const message = await channel.send({
       ...this.#payload(part),
       ...(isFirst ? { reply: { messageReference: replyTo, failIfNotExists: false } } : {}),
-      // a second try, or a second process, gets the message that is there
+      // with the same nonce Discord returns the existing message to a retry or a second process
       ...(wasDeleted ? {} : { nonce: `${claim}-${index}`, enforceNonce: true }),
     });
     this.#ids[index] = message.id;
     await onIds([...this.#ids]);
-    // a notice, or the first words of a process that is gone
+    // Discord returned an existing message with other content
     if (message.content.trim() !== part.content.trim()) await this.#edit(message.id, part);
   }
 
-  #inert(text: string): string {
+  #disablePreviews(text: string): string {
     return inertLinks(text, this.#target.allowLinkHosts);
   }
 
-  #payload({ content, actions, file }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> & Quiet {
+  #payload({
+    content,
+    actions,
+    file,
+  }: Part): Pick<MessageCreateOptions, 'content' | 'components' | 'files'> & PreviewFlags {
     return {
       content,
       ...previewFlags(content, this.#target.allowLinkHosts),

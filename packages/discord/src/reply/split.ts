@@ -1,19 +1,19 @@
-// A long text as messages of at most 2,000 characters. Code fences stay whole; one that cannot is closed and reopened.
+// Splits text into messages of at most 2,000 characters. A code fence that does not fit is closed and reopened.
 
 export const MESSAGE_LENGTH = 2000;
 
 interface Block {
   lines: string[];
-  /** The opening line of a code fence, and what closes it. */
+  /** The opening and closing lines of a code fence. */
   fence?: { open: string; close: string };
 }
 
-/** A longer row of backticks is no fence: it would leave no room for what is in it. */
-const LONGEST_FENCE = 12;
+/** Longer runs of backticks are not treated as fences: they would leave no room for the code. */
+const MAX_FENCE_LENGTH = 12;
 
 export function splitMessage(text: string, max = MESSAGE_LENGTH): string[] {
   const whole = text.replace(/^\n+/, '').trimEnd();
-  // Discord sees a fence anywhere in a line; what is short and even needs no care
+  // Discord recognizes fences anywhere in a line; short text with complete fences stays as it is
   if (whole.length <= max && (whole.split('```').length - 1) % 2 === 0) return whole.trim() === '' ? [] : [whole];
   const parts: string[] = [];
   let part = '';
@@ -25,7 +25,7 @@ export function splitMessage(text: string, max = MESSAGE_LENGTH): string[] {
   const addText = (line: string) => {
     if (!fits(line)) flush();
     for (let rest = line; rest !== ''; ) {
-      const piece = fits(rest) ? rest : headOf(rest, max);
+      const piece = fits(rest) ? rest : firstPiece(rest, max);
       part += piece;
       rest = rest.slice(piece.length);
       if (rest !== '') flush();
@@ -66,7 +66,7 @@ function blocksOf(text: string): Block[] {
   for (const line of text.split('\n')) {
     const { fence } = block;
     if (fence) {
-      const code = beforeClose(line, fence.close);
+      const code = codeBeforeClose(line, fence.close);
       if (code === undefined) {
         block.lines.push(line);
         continue;
@@ -76,7 +76,7 @@ function blocksOf(text: string): Block[] {
       block = { lines: [] };
       continue;
     }
-    const opened = openedBy(line);
+    const opened = openedFence(line);
     if (!opened) {
       block.lines.push(line);
       continue;
@@ -94,32 +94,32 @@ interface Opened {
   before: string;
   close: string;
   language: string;
-  /** What stands behind it and is no language. */
+  /** Code on the opening line, after the language. */
   code: string;
 }
 
-/** The fence that a line leaves open. What an info string says beside the language is for nobody at Discord. */
-function openedBy(line: string): Opened | undefined {
+/** The fence that a line leaves open. Info after the language is dropped: Discord ignores it. */
+function openedFence(line: string): Opened | undefined {
   const runs = [...line.matchAll(/`{3,}/g)];
   const last = runs.at(-1);
-  if (!last || runs.length % 2 === 0 || last[0].length > LONGEST_FENCE) return undefined;
+  if (!last || runs.length % 2 === 0 || last[0].length > MAX_FENCE_LENGTH) return undefined;
   const [close] = last;
   const before = line.slice(0, last.index);
   const rest = line.slice(last.index + close.length).trim();
-  const named = /^([\w+#.-]{0,40})(?:\s+(?:\{|\w+=).*)?$/.exec(rest);
-  return { before, close, language: named?.[1] ?? '', code: named ? '' : rest };
+  const info = /^([\w+#.-]{0,40})(?:\s+(?:\{|\w+=).*)?$/.exec(rest);
+  return { before, close, language: info?.[1] ?? '', code: info ? '' : rest };
 }
 
-/** What stands before the end of a fence in a line; undefined when it does not end there. */
-function beforeClose(line: string, close: string): string | undefined {
+/** The code before a closing fence; undefined if the line does not close it. */
+function codeBeforeClose(line: string, close: string): string | undefined {
   const end = line.trimEnd();
   if (!end.endsWith(close)) return undefined;
   const before = end.slice(0, -close.length);
   return before.endsWith('`') ? undefined : before;
 }
 
-/** As much of a text as fits, up to a space where there is one, never half a character. */
-function headOf(text: string, max: number): string {
+/** The start of a text that fits, cut at a space if possible, never inside a character. */
+function firstPiece(text: string, max: number): string {
   const space = text.lastIndexOf(' ', max - 1);
   let end = space > max / 2 ? space + 1 : max;
   if (end > 1 && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
@@ -130,7 +130,7 @@ function pieces(text: string, max: number): string[] {
   const found: string[] = [];
   for (let rest = text; ; ) {
     if (rest.length <= max) return [...found, rest];
-    const head = headOf(rest, max);
+    const head = firstPiece(rest, max);
     found.push(head);
     rest = rest.slice(head.length);
   }

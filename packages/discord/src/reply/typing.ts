@@ -1,12 +1,12 @@
-// "… is typing" lasts ten seconds at Discord; this keeps it up until it is told to stop.
+// Keeps the typing indicator on, which Discord shows for ten seconds.
 import type { SendableChannels } from 'discord.js';
 
-const AGAIN_MS = 8_000;
+const INTERVAL_MS = 8_000;
 
 export function keepTyping(channel: SendableChannels): () => void {
-  // nobody misses it when it fails
+  // errors do not matter here
   const type = () => void channel.sendTyping().catch(() => {});
   type();
-  const timer = setInterval(type, AGAIN_MS).unref();
+  const timer = setInterval(type, INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }

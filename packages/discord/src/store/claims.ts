@@ -1,21 +1,21 @@
-// Who answers what: every message is claimed once, in one queue per conversation that all processes share.
+// Claims: one row per question, so that each is answered once. All processes share one queue per conversation.
 import { sql } from 'kysely';
-import { type Holdings, OPEN } from './ownership.ts';
+import { type ConversationOwnership, OPEN_STATES } from './ownership.ts';
 import type { BotDatabase, Claim } from './schema.ts';
 
 type NewClaim = Omit<Claim, 'state' | 'replies' | 'created_at'>;
 
-/** Snowflakes are as old as they are long, then as they sort. */
+/** Orders snowflakes by age: a longer id is newer, ids of the same length sort as strings. */
 const byAge = sql`length(id), id`;
-const WAITING_MS = 3_600_000;
-const KEPT_MS = 7 * 24 * 3_600_000;
-/** Discord takes no first answer to a command after three seconds. */
-const ASKED_MS = 10_000;
-/** Direct messages that are looked through, those that were used last. */
-const MOST_DIRECT = 100;
+const PENDING_MS = 3_600_000;
+const RETENTION_MS = 7 * 24 * 3_600_000;
+/** Longer than the three seconds in which Discord accepts the first answer to a command. */
+const ACKNOWLEDGE_MS = 10_000;
+/** How many direct-message channels are checked for missed messages, the most recently used first. */
+const MAX_DIRECT = 100;
 
-/** The newest message that was claimed in a channel: what came before it was seen. */
-export interface Mark {
+/** The newest claimed message of a channel; all messages before it have been handled. */
+export interface Checkpoint {
   channelId: string;
   guildId: string | null;
   newest: string;
@@ -23,14 +23,14 @@ export interface Mark {
 
 export class Claims {
   readonly #db: BotDatabase;
-  readonly #holdings: Holdings;
+  readonly #ownership: ConversationOwnership;
 
-  constructor(db: BotDatabase, holdings: Holdings) {
+  constructor(db: BotDatabase, ownership: ConversationOwnership) {
     this.#db = db;
-    this.#holdings = holdings;
+    this.#ownership = ownership;
   }
 
-  /** False when somebody else was first. */
+  /** False if the message is claimed already. */
   async add(claim: NewClaim, state: Claim['state'] = 'queued'): Promise<boolean> {
     const now = Date.now();
     await this.#db
@@ -46,18 +46,18 @@ export class Claims {
     return (numInsertedOrUpdatedRows ?? 0n) > 0n;
   }
 
-  /** A command that was `asked` gets its turn, with the message that shows its answer. */
+  /** Queues a command in state `asked`, with the message that will show its answer. */
   async enqueue(id: string, replies: readonly string[]): Promise<void> {
     await this.#setIf('asked', id, { state: 'queued', replies: JSON.stringify(replies) });
   }
 
-  /** So do commands whose process went before it could say a word. */
-  async enqueueLeft(): Promise<void> {
+  /** Queues commands whose process ended before it answered. */
+  async enqueueOrphaned(): Promise<void> {
     await this.#db
       .updateTable('discord_claims')
       .set({ state: 'queued' })
       .where('state', '=', 'asked')
-      .where('created_at', '<', Date.now() - ASKED_MS)
+      .where('created_at', '<', Date.now() - ACKNOWLEDGE_MS)
       .execute();
   }
 
@@ -65,50 +65,50 @@ export class Claims {
     return this.#db.selectFrom('discord_claims').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
-  /** How many questions of somebody, or of a guild, were taken and refused since then. */
+  /** How many questions of a user or a guild were accepted and refused since then. */
   async countSince(
-    whose: { userId: string } | { guildId: string },
+    scope: { userId: string } | { guildId: string },
     since: number,
-  ): Promise<{ taken: number; refused: number }> {
+  ): Promise<{ accepted: number; refused: number }> {
     const query = this.#db.selectFrom('discord_claims').where('created_at', '>', since);
-    const theirs =
-      'userId' in whose ? query.where('user_id', '=', whose.userId) : query.where('guild_id', '=', whose.guildId);
-    const { all, refused } = await theirs
+    const scoped =
+      'userId' in scope ? query.where('user_id', '=', scope.userId) : query.where('guild_id', '=', scope.guildId);
+    const { all, refused } = await scoped
       .select(({ fn, eb }) => [
         fn.countAll<number>().as('all'),
         fn.count<number>(eb.case().when('state', '=', 'refused').then(1).end()).as('refused'),
       ])
       .executeTakeFirstOrThrow();
-    return { taken: all - refused, refused };
+    return { accepted: all - refused, refused };
   }
 
-  /** What nobody has answered for an hour is no longer waited for. */
-  async countWaiting(userId: string): Promise<number> {
+  /** Counts open questions of a user; after an hour a question no longer counts. */
+  async countPending(userId: string): Promise<number> {
     const { count } = await this.#db
       .selectFrom('discord_claims')
       .where('user_id', '=', userId)
-      .where('state', 'in', OPEN)
-      .where('created_at', '>', Date.now() - WAITING_MS)
+      .where('state', 'in', OPEN_STATES)
+      .where('created_at', '>', Date.now() - PENDING_MS)
       .select(({ fn }) => fn.countAll<number>().as('count'))
       .executeTakeFirstOrThrow();
     return count;
   }
 
-  /** The oldest that has no answer yet; not `queued` when somebody had begun. */
+  /** The oldest open claim. Its state is not `queued` if a process has started on it. */
   next(conversation: string): Promise<Claim | undefined> {
     return this.#db
       .selectFrom('discord_claims')
       .selectAll()
       .where('conversation', '=', conversation)
-      .where('state', 'in', OPEN)
+      .where('state', 'in', OPEN_STATES)
       .orderBy(byAge)
       .limit(1)
       .executeTakeFirst();
   }
 
-  /** From here on no notice is added; the one it had, if any, is no answer and is returned. */
+  /** Marks a claim as running, so that no notice is added. Returns the ids of the notice it had. */
   async begin({ id, kind, conversation }: Claim): Promise<string[]> {
-    return this.#holdings.during(conversation, async (transaction) => {
+    return this.#ownership.whileOwner(conversation, async (transaction) => {
       const { replies } = await transaction
         .updateTable('discord_claims')
         .set({ state: 'running' })
@@ -121,8 +121,8 @@ export class Claims {
     });
   }
 
-  /** From here on it has done something. Throws when another process has the conversation. */
-  act(claim: Claim): Promise<void> {
+  /** Records that a tool was called. Throws if another process owns the conversation. */
+  markActing(claim: Claim): Promise<void> {
     return this.#set(claim, { state: 'acting' });
   }
 
@@ -130,12 +130,12 @@ export class Claims {
     return this.#set(claim, { state: 'done' });
   }
 
-  /** Whether it will never be begun: false when its turn has come, or it was ended, already. */
+  /** Cancels a queued question. False if it runs or has ended. */
   async cancel(id: string): Promise<boolean> {
     return this.#setIf('queued', id, { state: 'done' });
   }
 
-  /** False when its turn has come already. */
+  /** False if the question is no longer queued. */
   async setNotice(id: string, notice: string): Promise<boolean> {
     return this.#setIf('queued', id, { replies: JSON.stringify([notice]) });
   }
@@ -148,17 +148,17 @@ export class Claims {
     return (await this.next(conversation)) !== undefined;
   }
 
-  /** Whether nobody has asked anything in the conversation after this. */
+  /** Whether no other question followed in the conversation. */
   isNewest(claim: Claim): Promise<boolean> {
     return isNewest(this.#db, claim);
   }
 
-  /** A claim that replaces the newest one; false when somebody, or a second click, was faster. */
-  async addAgain(id: string, of: Claim): Promise<boolean> {
+  /** Adds a claim that replaces the newest one; false if another question or a second click came first. */
+  async addRegeneration(id: string, of: Claim): Promise<boolean> {
     const { conversation, channel_id, guild_id, user_id } = of;
     const created_at = Date.now();
     return this.#db.transaction().execute(async (transaction) => {
-      // whoever else wants to add here waits for this row
+      // this update locks the row, so that other processes wait
       const conversations = transaction.updateTable('discord_conversations').set({ updated_at: created_at });
       await conversations.where('id', '=', conversation).execute();
       if (!(await isNewest(transaction, of))) return false;
@@ -173,8 +173,8 @@ export class Claims {
     });
   }
 
-  /** Where somebody asked lately, and direct messages that are known, as they were at that time. */
-  async marks({ until, lastMs }: { until: number; lastMs: number }): Promise<Mark[]> {
+  /** The checkpoints at a time: channels with recent questions, and direct messages of any age. */
+  async checkpoints({ until, lastMs }: { until: number; lastMs: number }): Promise<Checkpoint[]> {
     const rows = await this.#db
       .selectFrom('discord_claims')
       .select(({ fn }) => ['channel_id as channelId', 'guild_id as guildId', fn.max('id').as('newest')])
@@ -184,20 +184,20 @@ export class Claims {
       .groupBy(['channel_id', 'guild_id', sql`length(id)`])
       .orderBy(sql`length(max(id)), max(id)`)
       .execute();
-    const marks = [...new Map(rows.map((mark) => [mark.channelId, mark])).values()];
-    const direct = marks.filter(({ guildId }) => guildId === null);
-    return [...marks.filter(({ guildId }) => guildId !== null), ...direct.slice(-MOST_DIRECT)];
+    const checkpoints = [...new Map(rows.map((row) => [row.channelId, row])).values()];
+    const direct = checkpoints.filter(({ guildId }) => guildId === null);
+    return [...checkpoints.filter(({ guildId }) => guildId !== null), ...direct.slice(-MAX_DIRECT)];
   }
 
-  async forgetOld(): Promise<void> {
+  async deleteOld(): Promise<void> {
     await this.#db
       .deleteFrom('discord_claims')
-      .where('created_at', '<', Date.now() - KEPT_MS)
+      .where('created_at', '<', Date.now() - RETENTION_MS)
       .execute();
   }
 
   async #set({ id, conversation }: Claim, values: Partial<Claim>): Promise<void> {
-    await this.#holdings.during(conversation, (transaction) =>
+    await this.#ownership.whileOwner(conversation, (transaction) =>
       transaction.updateTable('discord_claims').set(values).where('id', '=', id).execute(),
     );
   }

@@ -1,13 +1,13 @@
-// Which conversation a message belongs to. Direct messages have one of their own that no guild ever sees.
+// The key of the conversation that a message belongs to. Direct messages have their own, which no guild can read.
 
 export interface Place {
   guildId: string | null;
-  /** Of the thread when it is one. */
+  /** The id of the thread for messages in a thread. */
   channelId: string;
   userId: string;
 }
 
-/** channel: everybody in a channel or thread talks to the bot together. user: each for themselves. */
+/** channel: all members share one conversation per channel or thread. user: each member has their own. */
 export type ConversationScope = 'channel' | 'user';
 
 export function conversationKey({ guildId, channelId, userId }: Place, scope: ConversationScope): string {
@@ -16,12 +16,12 @@ export function conversationKey({ guildId, channelId, userId }: Place, scope: Co
   return scope === 'user' ? `${channel}:${userId}` : channel;
 }
 
-/** The guild that a conversation is in, by its name. */
+/** The guild id in a conversation key. */
 export function guildOf(conversation: string): string | undefined {
   return /^guild:(\d+):/.exec(conversation)?.[1];
 }
 
-/** How the names of all conversations of a guild begin. */
+/** The prefix of all conversation keys of a guild. */
 export function guildPrefix(guildId: string): string {
   return `guild:${guildId}:`;
 }

@@ -1,17 +1,20 @@
-// All that is kept of a guild, gone when the bot has to leave it.
+// Finds and deletes the stored data of guilds.
 import { guildOf, guildPrefix } from './conversation-key.ts';
 import type { BotDatabase } from './schema.ts';
 
-/** The guilds of which something is kept; ids of questions alone do not last. */
-export async function keptGuilds(db: BotDatabase): Promise<Set<string>> {
+/** Guilds with conversations or settings. Claims do not count: they expire by themselves. */
+export async function guildsWithData(db: BotDatabase): Promise<Set<string>> {
   const conversations = db.selectFrom('discord_conversations').select('id');
-  const talked = await conversations.where('id', 'like', `${guildPrefix('%')}%`).execute();
-  const set = await db.selectFrom('discord_guilds').select('guild_id').execute();
-  return new Set([...talked.flatMap(({ id }) => guildOf(id) ?? []), ...set.map(({ guild_id }) => guild_id)]);
+  const withConversations = await conversations.where('id', 'like', `${guildPrefix('%')}%`).execute();
+  const withSettings = await db.selectFrom('discord_guilds').select('guild_id').execute();
+  return new Set([
+    ...withConversations.flatMap(({ id }) => guildOf(id) ?? []),
+    ...withSettings.map(({ guild_id }) => guild_id),
+  ]);
 }
 
-export async function forgetGuild(db: BotDatabase, guildId: string): Promise<void> {
-  // the sums of its members are named like its conversations
+export async function deleteGuildData(db: BotDatabase, guildId: string): Promise<void> {
+  // the spending of members has keys with the same prefix
   const conversations = `${guildPrefix(guildId)}%`;
   await db.transaction().execute(async (transaction) => {
     await transaction.deleteFrom('discord_messages').where('conversation', 'like', conversations).execute();

@@ -1,34 +1,34 @@
-// What the admins of a guild have decided.
+// Settings that the admins of a guild make.
 import type { ProfileName } from 'pocket-agent';
 import type { ConversationScope } from './conversation-key.ts';
 import type { BotDatabase } from './schema.ts';
 import type { DailyBudget } from './spending.ts';
 
-/** A remote MCP server that a guild brings along. */
+/** A remote MCP server that a guild added. */
 export interface GuildServer {
   url: string;
   headers?: Record<string, string>;
 }
 
 export interface GuildSettings {
-  /** Where the bot answers; everywhere when empty. A thread belongs to its channel. */
+  /** Channels in which the bot answers; all if empty. Threads count as their channel. */
   channels: string[];
-  /** Whom it answers; everybody when empty. */
+  /** Roles that the bot answers; all members if empty. */
   roles: string[];
-  /** By role; somebody with several roles has the widest. */
+  /** Access profile by role; a member with several roles has the widest. */
   profiles: Record<string, ProfileName>;
-  /** Of those who have no such role. */
+  /** Profile of members without such a role. */
   profile: ProfileName;
-  /** Of the bot's models, those that may be chosen; all when empty. */
+  /** Models that members may choose; all if empty. */
   models: string[];
   mcpServers: Record<string, GuildServer>;
   budget: DailyBudget;
   scope: ConversationScope;
-  /** Whether turns that no longer fit are summarized instead of forgotten. */
+  /** Whether turns that no longer fit are summarized instead of deleted. */
   summaries: boolean;
 }
 
-const usualSettings: GuildSettings = {
+const defaultSettings: GuildSettings = {
   channels: [],
   roles: [],
   profiles: {},
@@ -40,24 +40,24 @@ const usualSettings: GuildSettings = {
   summaries: false,
 };
 
-export class Settings {
+export class SettingsStore {
   readonly #db: BotDatabase;
 
   constructor(db: BotDatabase) {
     this.#db = db;
   }
 
-  /** Direct messages have the usual ones. */
-  async of(guildId: string | null): Promise<GuildSettings> {
-    if (guildId === null) return completed(undefined);
+  /** Direct messages (null) use the defaults. */
+  async get(guildId: string | null): Promise<GuildSettings> {
+    if (guildId === null) return withDefaults(undefined);
     const query = this.#db.selectFrom('discord_guilds').select('settings').where('guild_id', '=', guildId);
-    return completed(await query.executeTakeFirst());
+    return withDefaults(await query.executeTakeFirst());
   }
 
-  /** Reads, changes and writes with nobody in between. */
+  /** Reads, changes and writes in one transaction. */
   async change(guildId: string, change: (settings: GuildSettings) => void): Promise<GuildSettings> {
     return this.#db.transaction().execute(async (transaction) => {
-      // written as it is, so that whoever else wants to change it waits for this row; reading alone locks nothing
+      // writing the unchanged value locks the row; reading alone locks nothing
       const row = await transaction
         .insertInto('discord_guilds')
         .values({ guild_id: guildId, settings: '{}' })
@@ -66,7 +66,7 @@ export class Settings {
         )
         .returning('settings')
         .executeTakeFirstOrThrow();
-      const settings = completed(row);
+      const settings = withDefaults(row);
       change(settings);
       await transaction
         .updateTable('discord_guilds')
@@ -78,6 +78,6 @@ export class Settings {
   }
 }
 
-function completed(row: { settings: string } | undefined): GuildSettings {
-  return { ...structuredClone(usualSettings), ...(row && JSON.parse(row.settings)) };
+function withDefaults(row: { settings: string } | undefined): GuildSettings {
+  return { ...structuredClone(defaultSettings), ...(row && JSON.parse(row.settings)) };
 }

@@ -1,10 +1,10 @@
-// What was said in a conversation, one row per message. Rows are added, and removed turn by turn; only old pictures leave them.
+// Messages of conversations, one row each. Rows are added and removed by turn; only old images are replaced in place.
 import type { Message } from 'pocket-agent';
-import { PictureRoom } from './old-images.ts';
-import type { Holdings } from './ownership.ts';
+import { ImageBudget } from './old-images.ts';
+import type { ConversationOwnership } from './ownership.ts';
 import type { BotDatabase } from './schema.ts';
 
-/** All that one question led to. */
+/** All messages that one question led to. */
 export interface Turn {
   claim: string;
   messages: Message[];
@@ -18,29 +18,29 @@ interface Preferences {
 
 export class History {
   readonly #db: BotDatabase;
-  readonly #holdings: Holdings;
+  readonly #ownership: ConversationOwnership;
 
-  constructor(db: BotDatabase, holdings: Holdings) {
+  constructor(db: BotDatabase, ownership: ConversationOwnership) {
     this.#db = db;
-    this.#holdings = holdings;
+    this.#ownership = ownership;
   }
 
   async append(conversation: string, { claim, messages }: Turn): Promise<void> {
     const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
     if (rows.length === 0) return;
-    await this.#holdings.during(conversation, (db) => db.insertInto('discord_messages').values(rows).execute());
+    await this.#ownership.whileOwner(conversation, (db) => db.insertInto('discord_messages').values(rows).execute());
   }
 
-  /** The newest turn of a conversation is another one from now on. */
+  /** Replaces the messages of the newest turn. */
   async replace(conversation: string, { claim, messages }: Turn): Promise<void> {
     const rows = messages.map((message) => ({ conversation, claim, json: JSON.stringify(message) }));
-    await this.#holdings.during(conversation, async (db) => {
+    await this.#ownership.whileOwner(conversation, async (db) => {
       await db.deleteFrom('discord_messages').where('claim', '=', claim).execute();
       if (rows.length > 0) await db.insertInto('discord_messages').values(rows).execute();
     });
   }
 
-  /** The oldest first. Of pictures that became too many only a note is left, from now on. */
+  /** Oldest first. Images over the limit are replaced by a note, also in the database. */
   async turns(conversation: string): Promise<Turn[]> {
     const rows = await this.#db
       .selectFrom('discord_messages')
@@ -48,9 +48,9 @@ export class History {
       .where('conversation', '=', conversation)
       .orderBy('id')
       .execute();
-    const pictures = new PictureRoom();
+    const images = new ImageBudget();
     for (const row of rows.toReversed()) {
-      const json = pictures.fitted(row.json);
+      const json = images.fit(row.json);
       if (json === row.json) continue;
       row.json = json;
       await this.#db.updateTable('discord_messages').set({ json }).where('id', '=', row.id).execute();
@@ -79,19 +79,19 @@ export class History {
 
   async remove(conversation: string, claims: readonly string[]): Promise<void> {
     if (claims.length === 0) return;
-    await this.#holdings.during(conversation, (db) =>
+    await this.#ownership.whileOwner(conversation, (db) =>
       db.deleteFrom('discord_messages').where('claim', 'in', claims).execute(),
     );
   }
 
-  /** Also what `/ask` asked there. */
+  /** Also deletes the text of `/ask` questions. */
   async clear(conversation: string, { preferences = false } = {}): Promise<void> {
     await this.#db.transaction().execute(async (transaction) => {
       await transaction.deleteFrom('discord_messages').where('conversation', '=', conversation).execute();
-      const forgotten = preferences ? { summary: null, model: null, tools: null } : { summary: null };
-      await transaction.updateTable('discord_conversations').set(forgotten).where('id', '=', conversation).execute();
-      const asked = transaction.updateTable('discord_claims').set({ request: null }).where('state', '=', 'done');
-      await asked.where('conversation', '=', conversation).where('kind', '=', 'ask').execute();
+      const cleared = preferences ? { summary: null, model: null, tools: null } : { summary: null };
+      await transaction.updateTable('discord_conversations').set(cleared).where('id', '=', conversation).execute();
+      const requests = transaction.updateTable('discord_claims').set({ request: null }).where('state', '=', 'done');
+      await requests.where('conversation', '=', conversation).where('kind', '=', 'ask').execute();
     });
   }
 
@@ -105,7 +105,7 @@ export class History {
     return { model, summary, tools: tools === null ? null : JSON.parse(tools) };
   }
 
-  async prefer(conversation: string, { tools, ...rest }: Partial<Preferences>): Promise<void> {
+  async setPreferences(conversation: string, { tools, ...rest }: Partial<Preferences>): Promise<void> {
     const set = { ...rest, ...(tools === undefined ? {} : { tools: tools && JSON.stringify(tools) }) };
     await this.#db
       .insertInto('discord_conversations')

@@ -1,28 +1,28 @@
-// Pictures in what was said before: the newest few stay, of the others only a note.
+// Limits images in the history: the newest stay, older ones become a note.
 
-/** In base64, which is a third longer than the picture. */
-const MOST_CHARACTERS = 6_000_000;
-const NOTE = { type: 'text', text: '(a picture that is kept no longer; whoever has it can send it again)' };
+/** Of base64, which is a third longer than the image. */
+const MAX_CHARACTERS = 6_000_000;
+const NOTE = { type: 'text', text: '(an image that is no longer stored; ask the user to send it again)' };
 
-/** Messages are given as they were written down, the newest first. */
-export class PictureRoom {
-  #left = MOST_CHARACTERS;
+/** Takes stored messages, newest first. */
+export class ImageBudget {
+  #remaining = MAX_CHARACTERS;
 
-  /** The same without pictures that there is no room for. */
-  fitted(json: string): string {
+  /** The message without images that exceed the limit. */
+  fit(json: string): string {
     if (!json.includes('"type":"file"')) return json;
-    return JSON.stringify(JSON.parse(json, (_key, value: unknown) => (this.#takes(value) ? value : NOTE)));
+    return JSON.stringify(JSON.parse(json, (_key, value: unknown) => (this.#hasRoomFor(value) ? value : NOTE)));
   }
 
-  #takes(value: unknown): boolean {
-    const size = pictureSize(value);
-    this.#left -= size;
-    return size === 0 || this.#left >= 0;
+  #hasRoomFor(value: unknown): boolean {
+    const size = imageSize(value);
+    this.#remaining -= size;
+    return size === 0 || this.#remaining >= 0;
   }
 }
 
-/** In characters of base64; 0 for what is no picture. They stand in questions and in results of tools. */
-export function pictureSize(value: unknown): number {
+/** Characters of base64; 0 if the value is not an image. Images occur in questions and in tool results. */
+export function imageSize(value: unknown): number {
   if (typeof value !== 'object' || value === null || !('type' in value) || value.type !== 'file') return 0;
   const data: unknown = Reflect.get(value, 'data');
   const inside: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'data') : undefined;

@@ -1,10 +1,10 @@
-// Which process works on which conversation. One that stalls for longer than its lease loses what it held.
+// Which process owns which conversation. A process that stalls for longer than its lease loses its conversations.
 import { DiscordBotError } from '../base/errors.ts';
 import type { BotDatabase, Claim } from './schema.ts';
 
-export const OPEN: readonly Claim['state'][] = ['queued', 'running', 'acting'];
+export const OPEN_STATES: readonly Claim['state'][] = ['queued', 'running', 'acting'];
 
-export class Holdings {
+export class ConversationOwnership {
   readonly #db: BotDatabase;
   readonly #process: string;
 
@@ -13,8 +13,8 @@ export class Holdings {
     this.#process = process;
   }
 
-  /** Whether this process now works on a conversation on which no other does. */
-  async take(conversation: string): Promise<boolean> {
+  /** Becomes the owner, unless another living process is. */
+  async acquire(conversation: string): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('discord_conversations')
       .set({ owner: this.#process })
@@ -30,8 +30,8 @@ export class Holdings {
     return numUpdatedRows > 0n;
   }
 
-  /** Whether nothing is left to do in a conversation, which is then free for any process. */
-  async release(conversation: string): Promise<boolean> {
+  /** Gives a conversation up. False if it has open claims or another owner. */
+  async releaseIfIdle(conversation: string): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('discord_conversations')
       .set({ owner: null })
@@ -43,7 +43,7 @@ export class Holdings {
             selectFrom('discord_claims')
               .select('discord_claims.id')
               .where('discord_claims.conversation', '=', conversation)
-              .where('discord_claims.state', 'in', OPEN),
+              .where('discord_claims.state', 'in', OPEN_STATES),
           ),
         ),
       )
@@ -51,11 +51,11 @@ export class Holdings {
     return numUpdatedRows > 0n;
   }
 
-  /** Conversations with something to do that are ours, or of a process that is gone. */
-  async abandoned(): Promise<Pick<Claim, 'conversation' | 'guild_id'>[]> {
+  /** Conversations with open claims whose owner is this process or no longer runs. */
+  async pending(): Promise<Pick<Claim, 'conversation' | 'guild_id'>[]> {
     return this.#db
       .selectFrom('discord_claims')
-      .where('state', 'in', OPEN)
+      .where('state', 'in', OPEN_STATES)
       .innerJoin('discord_conversations', 'discord_conversations.id', 'discord_claims.conversation')
       .leftJoin('discord_processes', 'discord_processes.id', 'discord_conversations.owner')
       .where(({ or, eb }) =>
@@ -66,8 +66,8 @@ export class Holdings {
       .execute();
   }
 
-  /** Of these conversations, those that this process still holds. */
-  async among(conversations: readonly string[]): Promise<Set<string>> {
+  /** Which of these conversations this process owns. */
+  async owned(conversations: readonly string[]): Promise<Set<string>> {
     if (conversations.length === 0) return new Set();
     const rows = await this.#db
       .selectFrom('discord_conversations')
@@ -78,12 +78,12 @@ export class Holdings {
     return new Set(rows.map(({ id }) => id));
   }
 
-  async has(conversation: string): Promise<boolean> {
-    return (await this.among([conversation])).has(conversation);
+  async isOwner(conversation: string): Promise<boolean> {
+    return (await this.owned([conversation])).has(conversation);
   }
 
-  /** Does something while nobody can take the conversation over; throws when somebody has. */
-  async during<Result>(conversation: string, work: (db: BotDatabase) => Promise<Result>): Promise<Result> {
+  /** Runs work in a transaction during which no other process can take over; throws if one has. */
+  async whileOwner<Result>(conversation: string, work: (db: BotDatabase) => Promise<Result>): Promise<Result> {
     return this.#db.transaction().execute(async (transaction) => {
       const { numUpdatedRows } = await transaction
         .updateTable('discord_conversations')
@@ -91,7 +91,7 @@ export class Holdings {
         .where('id', '=', conversation)
         .where('owner', '=', this.#process)
         .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) throw new DiscordBotError('GONE', 'Another process has taken this conversation over.');
+      if (numUpdatedRows === 0n) throw new DiscordBotError('GONE', 'Another process has taken over this conversation.');
       return work(transaction);
     });
   }

@@ -1,4 +1,5 @@
-// Which processes work on this database. One that is killed is missed after its lease, on the same machine in a second.
+// Heartbeats of the processes that share this database. A dead process is noticed after its lease, on the same machine
+// within a second.
 import { randomUUID } from 'node:crypto';
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -6,18 +7,18 @@ import type { Logger } from 'pocket-agent';
 import { messageOf } from '../base/errors.ts';
 import type { BotDatabase } from './schema.ts';
 
-/** Process ids are cheap to look at. */
-const LOOK_MS = 1_000;
+/** Checking process ids is cheap. */
+const CHECK_MS = 1_000;
 
 export class Processes {
   readonly id = randomUUID();
   readonly #db: BotDatabase;
   readonly #leaseMs: number;
   readonly #logger: Logger;
-  readonly #host = machine();
+  readonly #host = hostId();
   readonly #timers: NodeJS.Timeout[] = [];
   #others: readonly string[] = [];
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(db: BotDatabase, { leaseMs, logger }: { leaseMs: number; logger: Logger }) {
     this.#db = db;
@@ -25,15 +26,13 @@ export class Processes {
     this.#logger = logger;
   }
 
-  /** Shows that this process is there, then calls `beat` each time it has shown so again, or another one is gone. */
-  async start(beat: () => void): Promise<void> {
-    await this.#show();
-    const showAgain = () =>
-      this.#show().then(beat, (error) =>
-        this.#logger.error('This process could not show that it is there', { reason: messageOf(error) }),
-      );
-    this.#timers.push(setInterval(showAgain, this.#leaseMs / 3).unref());
-    this.#timers.push(setInterval(() => void this.#look(beat), LOOK_MS).unref());
+  /** Starts heartbeats. Calls `onBeat` after each one, and when another process has gone. */
+  async start(onBeat: () => void): Promise<void> {
+    await this.#heartbeat();
+    const beatAgain = () =>
+      this.#heartbeat().then(onBeat, (error) => this.#logger.error('Heartbeat failed', { reason: messageOf(error) }));
+    this.#timers.push(setInterval(beatAgain, this.#leaseMs / 3).unref());
+    this.#timers.push(setInterval(() => void this.#check(onBeat), CHECK_MS).unref());
   }
 
   async stop(): Promise<void> {
@@ -41,45 +40,45 @@ export class Processes {
     await this.#db.deleteFrom('discord_processes').where('id', '=', this.id).execute();
   }
 
-  async #show(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     const seen_at = Date.now();
     await this.#db
       .insertInto('discord_processes')
       .values({ id: this.id, host: this.#host, pid: process.pid, seen_at })
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at }))
       .execute();
-    await this.#forgetGone();
+    await this.#removeDead();
   }
 
-  async #look(beat: () => void): Promise<void> {
-    if (this.#isLooking) return; // the database may take longer than a look should
-    this.#isLooking = true;
+  async #check(onBeat: () => void): Promise<void> {
+    if (this.#isChecking) return; // the database may be slower than the interval
+    this.#isChecking = true;
     try {
-      if (await this.#forgetGone()) beat();
+      if (await this.#removeDead()) onBeat();
     } catch {
-      // told when this process next shows itself
+      // the next heartbeat reports it
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 
-  /** Whether one that was there is not any more, whoever forgot it. */
-  async #forgetGone(): Promise<boolean> {
+  /** Whether a process has disappeared since the last check, no matter which process removed it. */
+  async #removeDead(): Promise<boolean> {
     const others = await this.#db.selectFrom('discord_processes').selectAll().where('id', '!=', this.id).execute();
-    const isGone = ({ host, pid, seen_at }: (typeof others)[number]) => {
+    const isDead = ({ host, pid, seen_at }: (typeof others)[number]) => {
       if (seen_at < Date.now() - this.#leaseMs) return true;
       return host === this.#host && pid !== process.pid && !isAlive(pid);
     };
-    const gone = others.filter(isGone).map(({ id }) => id);
-    if (gone.length > 0) await this.#db.deleteFrom('discord_processes').where('id', 'in', gone).execute();
+    const dead = others.filter(isDead).map(({ id }) => id);
+    if (dead.length > 0) await this.#db.deleteFrom('discord_processes').where('id', 'in', dead).execute();
     const before = this.#others;
-    this.#others = others.map(({ id }) => id).filter((id) => !gone.includes(id));
-    return gone.length > 0 || before.some((id) => !this.#others.includes(id));
+    this.#others = others.map(({ id }) => id).filter((id) => !dead.includes(id));
+    return dead.length > 0 || before.some((id) => !this.#others.includes(id));
   }
 }
 
-/** Process ids mean the same only inside one machine and one of its containers. */
-function machine(): string {
+/** Process ids are comparable only on one machine and in one container. */
+function hostId(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {

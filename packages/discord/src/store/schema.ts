@@ -1,38 +1,38 @@
-// The tables of the bot, the same in SQLite and PostgreSQL.
+// The tables of the bot, in SQLite and PostgreSQL.
 import { type Migration, openStore, type Store } from '@pocket-agent/store';
 import type { Generated, Selectable } from 'kysely';
-import { DiscordBotError, messageOf, networkFault } from '../base/errors.ts';
+import { DiscordBotError, messageOf, networkError } from '../base/errors.ts';
 
 interface BotSchema {
   discord_guilds: { guild_id: string; settings: string };
   discord_conversations: {
     id: string;
-    /** The process that works on it. */
+    /** The id of the process that owns it. */
     owner: string | null;
     model: string | null;
-    /** The chosen folders and servers as a JSON list; null before anybody chose. */
+    /** The chosen folders and servers as a JSON list; null until a user chooses. */
     tools: string | null;
     summary: string | null;
     updated_at: number;
   };
   discord_messages: { id: Generated<number>; conversation: string; claim: string; json: string };
   discord_claims: {
-    /** The id of the Discord message or interaction that asks. */
+    /** The id of the Discord message or interaction with the question. */
     id: string;
     kind: 'message' | 'ask' | 'again';
     conversation: string;
     channel_id: string;
     guild_id: string | null;
     user_id: string;
-    /** `asked`: a command to which nothing was said yet; `acting`: it runs, and has called a tool. */
+    /** `asked`: a command without an answer yet; `acting`: it runs and has called a tool. */
     state: 'asked' | 'queued' | 'running' | 'acting' | 'done' | 'refused';
-    /** The ids of the messages that answer, as a JSON list. */
+    /** The ids of the messages that show the answer, as a JSON list. */
     replies: string;
-    /** Of `/ask` the question, of a regenerated answer the claim it replaces. */
+    /** The question of `/ask`, or the claim that a regenerated answer replaces. */
     request: string | null;
     created_at: number;
   };
-  /** Every bot that ever used these tables. */
+  /** Every bot that has used these tables. */
   discord_bots: { id: string };
   discord_processes: { id: string; host: string; pid: number; seen_at: number };
   discord_spending: { day: string; who: string; cost_usd: number; tokens: number; runs: number };
@@ -45,12 +45,12 @@ export type Claim = Selectable<BotSchema['discord_claims']>;
 const tables: Migration = {
   name: 'tables',
   up: async (run, kind) => {
-    const counted = kind === 'sqlite' ? 'integer primary key' : 'bigint generated always as identity primary key';
+    const autoIncrement = kind === 'sqlite' ? 'integer primary key' : 'bigint generated always as identity primary key';
     const real = kind === 'sqlite' ? 'real' : 'double precision';
     await run('create table discord_guilds (guild_id text primary key, settings text not null)');
     await run(`create table discord_conversations (id text primary key, owner text, model text, tools text,
       summary text, updated_at bigint not null)`);
-    await run(`create table discord_messages (id ${counted}, conversation text not null, claim text not null,
+    await run(`create table discord_messages (id ${autoIncrement}, conversation text not null, claim text not null,
       json text not null)`);
     await run('create index discord_messages_of on discord_messages (conversation, id)');
     await run('create index discord_messages_by on discord_messages (claim)');
@@ -66,7 +66,7 @@ const tables: Migration = {
   },
 };
 
-/** Looked at for every question, and by every process every few seconds. */
+/** For lookups per question and by every process every few seconds. */
 const claimIndexes: Migration = {
   name: 'claim-indexes',
   up: async (run) => {
@@ -82,17 +82,17 @@ const bots: Migration = {
   },
 };
 
-export interface DatabasePlace {
+export interface DatabaseLocation {
   url?: string;
   file?: string;
 }
 
-export async function openBotStore({ url, file }: DatabasePlace): Promise<BotStore> {
+export async function openBotStore({ url, file }: DatabaseLocation): Promise<BotStore> {
   try {
     return await openStore<BotSchema>({ url, file, name: 'discord', migrations: [tables, claimIndexes, bots] });
   } catch (cause) {
-    // a server that is down may be there soon; all else somebody has to set right
-    const code = url !== undefined && networkFault(cause) !== undefined ? 'DATABASE_FAILED' : 'CONFIG_INVALID';
+    // an unreachable server may come back; other errors need a change by the operator
+    const code = url !== undefined && networkError(cause) !== undefined ? 'DATABASE_FAILED' : 'CONFIG_INVALID';
     const where = url === undefined ? 'POCKET_DISCORD_DB (database.file)' : 'DATABASE_URL (database.url)';
     throw new DiscordBotError(code, `${where}: ${messageOf(cause)}`, { cause });
   }

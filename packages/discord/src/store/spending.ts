@@ -1,4 +1,4 @@
-// What each person and each guild has spent today (UTC), and whether anything is left.
+// Spending per user and guild and day (UTC), and what is left of the budgets.
 import type { BotDatabase } from './schema.ts';
 
 export interface DailyBudget {
@@ -19,7 +19,7 @@ export interface Spender {
 
 interface Budgets {
   guild: DailyBudget;
-  /** The operator's. */
+  /** Set by the operator. */
   own?: DailyBudget | undefined;
 }
 
@@ -53,21 +53,21 @@ export class Spending {
     return this.#of(`guild:${guildId}`);
   }
 
-  /** What somebody has spent in one guild. */
+  /** Spending of a user in one guild. */
   ofMember(guildId: string, userId: string): Promise<Spent> {
     return this.#of(`guild:${guildId}:user:${userId}`);
   }
 
-  /** Dollars; undefined without a budget. A guild counts what is spent there, the operator what is spent anywhere. */
-  async left({ userId, guildId }: Spender, { guild, own = {} }: Budgets): Promise<number | undefined> {
-    const left: number[] = [];
-    if (own.userUsd !== undefined) left.push(own.userUsd - (await this.ofUser(userId)).costUsd);
+  /** Dollars left; undefined without a budget. Guild budgets count spending in the guild, the operator's count all. */
+  async remaining({ userId, guildId }: Spender, { guild, own = {} }: Budgets): Promise<number | undefined> {
+    const remaining: number[] = [];
+    if (own.userUsd !== undefined) remaining.push(own.userUsd - (await this.ofUser(userId)).costUsd);
     if (guildId !== null) {
-      const guildUsd = leastOf(guild.guildUsd, own.guildUsd);
-      if (guild.userUsd !== undefined) left.push(guild.userUsd - (await this.ofMember(guildId, userId)).costUsd);
-      if (guildUsd !== undefined) left.push(guildUsd - (await this.ofGuild(guildId)).costUsd);
+      const guildUsd = lowerLimit(guild.guildUsd, own.guildUsd);
+      if (guild.userUsd !== undefined) remaining.push(guild.userUsd - (await this.ofMember(guildId, userId)).costUsd);
+      if (guildUsd !== undefined) remaining.push(guildUsd - (await this.ofGuild(guildId)).costUsd);
     }
-    return left.length > 0 ? Math.min(...left) : undefined;
+    return remaining.length > 0 ? Math.min(...remaining) : undefined;
   }
 
   async #of(who: string): Promise<Spent> {
@@ -81,8 +81,8 @@ export class Spending {
   }
 }
 
-/** A guild can set less than the operator, not more. */
-export function leastOf(one: number | undefined, other: number | undefined): number | undefined {
+/** The lower limit: a guild can lower the operator's budget, not raise it. */
+export function lowerLimit(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined ? other : Math.min(one, other ?? one);
 }
 

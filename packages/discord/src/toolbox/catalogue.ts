@@ -1,4 +1,4 @@
-// The tool folders that can be chosen. Folders come and go while the bot runs; each is loaded when it is first used.
+// The tool folders that users can choose. Folders may change while the bot runs; each is loaded at its first use.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -13,7 +13,7 @@ import {
 } from '@pocket-agent/tool-folder';
 import type { Capability, Logger, ToolSource } from 'pocket-agent';
 import { DiscordBotError, messageOf } from '../base/errors.ts';
-import { failedTool } from './tool-errors.ts';
+import { toolError } from './tool-errors.ts';
 
 export interface ToolChoice {
   id: string;
@@ -23,7 +23,7 @@ export interface ToolChoice {
 interface CatalogueOptions {
   /** Paths, or names of bundled folders. */
   directories: readonly string[];
-  /** Of tools in them that do not say what they can do. */
+  /** Capability of tools in them that declare none. */
   defaultCapability: Capability | undefined;
   context: HostContext;
   logger: Logger;
@@ -31,11 +31,11 @@ interface CatalogueOptions {
 
 interface Loaded {
   folder: ToolFolder;
-  /** Agents that have it. */
+  /** Number of agents that use it. */
   uses: number;
 }
 
-const builtIn = fileURLToPath(new URL('../tools', import.meta.url));
+const builtInDirectory = fileURLToPath(new URL('../tools', import.meta.url));
 
 export class Catalogue {
   readonly #options: CatalogueOptions;
@@ -45,8 +45,8 @@ export class Catalogue {
   constructor(options: CatalogueOptions) {
     this.#options = options;
     const { directories, logger } = options;
-    // read and watched, but never run from here
-    this.#directories = [...directories, builtIn].map((name) => {
+    // only reads and watches manifests; no tool runs from here
+    this.#directories = [...directories, builtInDirectory].map((name) => {
       const path = bundledFolderPath(name) ?? name;
       return loadToolFolder(path, { active: [], ...this.#loadOptions(path), logger });
     });
@@ -62,7 +62,7 @@ export class Catalogue {
     }
   }
 
-  /** For the log: which folders can be used, and what is wrong with the others. */
+  /** For the log: usable folders, and the problems of the others. */
   report(): { tools: string[]; brokenTools: string[]; toolsWithoutCapability?: string[] } {
     const broken = this.#directories.flatMap(({ folders }) => folders.flatMap(({ problems }) => problems));
     const undeclared = [...this.#folders().values()].flatMap((folder) => folder.undeclared);
@@ -73,28 +73,28 @@ export class Catalogue {
     };
   }
 
-  /** The folders of these ids as they are now. */
+  /** The current state of these folders. */
   states(ids: readonly string[]): FolderState[] {
     const folders = this.#folders();
     return ids.flatMap((id) => folders.get(id) ?? []);
   }
 
-  /** As the folders are now. */
+  /** All usable folders. */
   get choices(): ToolChoice[] {
     return [...this.#folders().values()].map(({ name, humanName }) => ({ id: name, label: humanName }));
   }
 
-  /** All of them, which are on until somebody chooses. */
+  /** Ids of all usable folders, which are enabled until a user chooses. */
   get ids(): string[] {
     return [...this.#folders().keys()];
   }
 
-  /** Folders that are gone by now are left out. */
+  /** Tool sources of these folders; removed folders are skipped. */
   sources(ids: readonly string[]): ToolSource[] {
     const folders = this.#folders();
     return ids.flatMap((id) => {
       const folder = folders.get(id);
-      return folder ? this.#borrow(folder.path) : [];
+      return folder ? this.#share(folder.path) : [];
     });
   }
 
@@ -103,7 +103,9 @@ export class Catalogue {
     await Promise.all([...this.#directories, ...loaded].map((folder) => folder.close()));
   }
 
-  /** Of folders with one name the first counts, also when it is broken: it may be there to allow less than the others. */
+  /**
+   * The first of several folders with the same name counts, even if it is broken: it may be meant to restrict the others.
+   */
   #folders(): Map<string, FolderState> {
     const first = new Map<string, FolderState>();
     for (const folder of this.#directories.flatMap(({ folders }) => folders)) {
@@ -113,12 +115,12 @@ export class Catalogue {
     return new Map(usable.map((folder) => [folder.name, folder]));
   }
 
-  /** One that an edit broke is as it was loaded before, which goes on working. */
+  /** A folder that an edit broke keeps working as it was loaded before. */
   #usable(folder: FolderState): FolderState | undefined {
     return folder.problems.length === 0 ? folder : this.#loaded.get(folder.path)?.folder.folders[0];
   }
 
-  #borrow(path: string): ToolSource {
+  #share(path: string): ToolSource {
     const { context, logger } = this.#options;
     const load = () => loadToolFolder(path, { context, logger, ...this.#loadOptions(path) });
     const loaded = this.#loaded.get(path) ?? { folder: load(), uses: 0 };
@@ -128,30 +130,32 @@ export class Catalogue {
       loaded.uses--;
       this.#closeRemoved();
     };
-    return borrowed(loaded.folder, { logger, onClose });
+    return sharedSource(loaded.folder, { logger, onClose });
   }
 
-  /** Folders that come along do not change, and say what they can do. */
+  /** Included folders do not change and declare their capabilities. */
   #loadOptions(path: string): Pick<ToolFolderOptions, 'watch' | 'defaultCapability'> {
-    const isOwn =
-      path !== builtIn && dirname(path) !== builtIn && !bundledFolders.some((name) => bundledFolderPath(name) === path);
+    const isCustom =
+      path !== builtInDirectory &&
+      dirname(path) !== builtInDirectory &&
+      !bundledFolders.some((name) => bundledFolderPath(name) === path);
     const { defaultCapability } = this.#options;
-    return isOwn ? { watch: true, ...(defaultCapability ? { defaultCapability } : {}) } : { watch: false };
+    return isCustom ? { watch: true, ...(defaultCapability ? { defaultCapability } : {}) } : { watch: false };
   }
 
-  /** Of folders that are no more, those that no agent has. */
+  /** Closes removed folders that no agent uses. */
   #closeRemoved(): void {
     const paths = new Set(this.#directories.flatMap(({ folders }) => folders.map(({ path }) => path)));
     for (const [path, { folder, uses }] of this.#loaded) {
       if (uses > 0 || paths.has(path)) continue;
       this.#loaded.delete(path);
-      folder.close().catch(() => this.#options.logger.warn('A tool folder did not close', { path }));
+      folder.close().catch(() => this.#options.logger.warn('Closing a tool folder failed', { path }));
     }
   }
 }
 
-/** An agent closes its sources with itself; these outlive it. */
-function borrowed(source: ToolFolder, { logger, onClose }: { logger: Logger; onClose: () => void }): ToolSource {
+/** A source whose `close` keeps the folder loaded: agents close their sources, but folders are shared. */
+function sharedSource(source: ToolFolder, { logger, onClose }: { logger: Logger; onClose: () => void }): ToolSource {
   return {
     close: async () => onClose(),
     name: source.name,
@@ -166,7 +170,7 @@ function borrowed(source: ToolFolder, { logger, onClose }: { logger: Logger; onC
       } catch (error) {
         throw context.signal.aborted
           ? error
-          : failedTool(error, { tool: name, claim: context.meta.discord_claim, logger });
+          : toolError(error, { tool: name, claim: context.meta.discord_claim, logger });
       }
     },
     judge: (tool) => source.judge(tool),

@@ -1,4 +1,4 @@
-// MCP servers that conversations use: those of the operator and those a guild brings along, connected once for all runs.
+// Connections to MCP servers of the operator and of guilds, shared by all runs of one place.
 import { type HttpFetch, isHost, makeFetch } from '@pocket-agent/http/fetch';
 import { type Logger, type McpServerEntry, PocketAgentClient } from 'pocket-agent';
 import { DiscordBotError } from '../base/errors.ts';
@@ -7,11 +7,11 @@ import type { ToolChoice } from './catalogue.ts';
 
 const SERVER_PREFIX = 'mcp:';
 const CONNECT_MS = 10_000;
-/** An answer waits for a server that is silent; one that somebody brought along is waited for less. */
+/** Shorter for servers of guilds, because an answer waits for a silent server. */
 const GUILD_CONNECT_MS = 3_000;
-const IDLE_MS = 600_000;
-/** Of places that nobody asks in: more connections than these are closed, the one that is idle longest first. */
-const MOST_IDLE = 10;
+const MAX_IDLE_MS = 600_000;
+/** Idle connections above this number are closed, the longest idle first. */
+const MAX_IDLE = 10;
 
 type ServerEntries = Readonly<Record<string, McpServerEntry>>;
 
@@ -20,28 +20,28 @@ interface Lease {
   release(): void;
 }
 
-interface Wanted {
-  /** No two places share a connection. */
+interface LeaseRequest {
+  /** A guild or a direct-message conversation; places do not share connections. */
   place: string;
   ids: readonly string[];
   guild: Readonly<Record<string, GuildServer>>;
 }
 
-interface Open {
+interface OpenConnection {
   client: PocketAgentClient;
   uses: number;
   idle: NodeJS.Timeout | undefined;
 }
 
-export class Servers {
+export class McpServers {
   readonly #own: ServerEntries;
   readonly #hosts: readonly string[];
   readonly #logger: Logger;
-  /** Strangers gave the addresses: they lead nowhere but to the hosts that are allowed, and nowhere inside. */
+  /** For addresses from guild admins: reaches only allowed hosts and no internal addresses. */
   readonly #guildFetch: HttpFetch;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenConnection>();
 
-  /** `hosts`: where guilds may have theirs; one that is allowed no longer is used no longer. */
+  /** `hosts`: allowed hosts for servers of guilds, checked at every use. */
   constructor({ own, hosts, logger }: { own: ServerEntries; hosts: readonly string[]; logger: Logger }) {
     this.#own = own;
     this.#hosts = hosts;
@@ -50,22 +50,24 @@ export class Servers {
   }
 
   choices(guild: Readonly<Record<string, GuildServer>>): ToolChoice[] {
-    const allowed = Object.entries(guild).flatMap(([name, { url }]) => (isOn(this.#hosts, new URL(url)) ? name : []));
+    const allowed = Object.entries(guild).flatMap(([name, { url }]) =>
+      isOnAllowedHost(this.#hosts, new URL(url)) ? name : [],
+    );
     const names = new Set([...Object.keys(this.#own), ...allowed]);
     return [...names].map((name) => ({ id: `${SERVER_PREFIX}${name}`, label: `${name} (MCP)` }));
   }
 
-  /** Those of the ids that are servers; undefined when none is. */
-  lease({ place, ids, guild }: Wanted): Lease | undefined {
+  /** A connection to the servers among the ids; undefined if there are none. */
+  lease({ place, ids, guild }: LeaseRequest): Lease | undefined {
     const entries = ids.flatMap((id): [string, McpServerEntry][] => {
       const name = id.startsWith(SERVER_PREFIX) ? id.slice(SERVER_PREFIX.length) : '';
-      // nobody replaces a server of the operator
-      const brought = ownValue(guild, name);
+      // a guild cannot replace a server of the operator
+      const guildServer = ownValue(guild, name);
       const own = ownValue(this.#own, name);
       if (own) return [[name, { connectTimeoutMs: CONNECT_MS, ...own }]];
-      const isAllowed = brought && isOn(this.#hosts, new URL(brought.url));
-      const cautious = { connectTimeoutMs: GUILD_CONNECT_MS, fetch: this.#guildFetch };
-      return isAllowed ? [[name, { ...brought, ...cautious }]] : [];
+      const isAllowed = guildServer && isOnAllowedHost(this.#hosts, new URL(guildServer.url));
+      const guildOptions = { connectTimeoutMs: GUILD_CONNECT_MS, fetch: this.#guildFetch };
+      return isAllowed ? [[name, { ...guildServer, ...guildOptions }]] : [];
     });
     if (entries.length === 0) return undefined;
     const key = JSON.stringify([place, entries]);
@@ -88,20 +90,20 @@ export class Servers {
     return new PocketAgentClient({ mcpConfig: { mcpServers }, toolPrefix: 'always', logger: this.#logger });
   }
 
-  #release(key: string, open: Open): void {
+  #release(key: string, open: OpenConnection): void {
     open.uses--;
     if (open.uses > 0 || !this.#open.delete(key)) return;
-    // at the end again, so that the first idle one is the one that is idle longest
+    // reinsert at the end, so that the first idle entry is the longest idle
     this.#open.set(key, open);
-    open.idle = setTimeout(() => this.#end(key, open), IDLE_MS).unref();
+    open.idle = setTimeout(() => this.#end(key, open), MAX_IDLE_MS).unref();
     const idle = [...this.#open].filter(([, { uses }]) => uses === 0);
-    for (const [oldest, closing] of idle.slice(0, -MOST_IDLE)) this.#end(oldest, closing);
+    for (const [oldest, closing] of idle.slice(0, -MAX_IDLE)) this.#end(oldest, closing);
   }
 
-  #end(key: string, { client, idle }: Open): void {
+  #end(key: string, { client, idle }: OpenConnection): void {
     clearTimeout(idle);
     this.#open.delete(key);
-    client.close().catch(() => this.#logger.warn('An MCP connection did not close'));
+    client.close().catch(() => this.#logger.warn('Closing an MCP connection failed'));
   }
 }
 
@@ -109,8 +111,8 @@ function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string):
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** An address has its host in lower case, whoever wrote it. */
-function isOn(hosts: readonly string[], url: URL): boolean {
+/** URL has lowercased the host. */
+function isOnAllowedHost(hosts: readonly string[], url: URL): boolean {
   return hosts.some((allowed) => allowed === '*' || isHost(allowed, url));
 }
 
@@ -120,29 +122,29 @@ interface ServerForm {
   hosts: readonly string[];
 }
 
-/** What a guild's admin may add: a remote server on a host that the operator allows, without variables of ours. */
-export function readGuildServer({ url, headers, hosts }: ServerForm): GuildServer {
+/** Checks the form of a guild admin: a remote server on an allowed host, without environment variables. */
+export function parseGuildServer({ url, headers, hosts }: ServerForm): GuildServer {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
-    throw new DiscordBotError('REFUSED', 'That is no address of an MCP server. It looks like https://example.com/mcp');
+    throw new DiscordBotError('REFUSED', 'That is not the URL of an MCP server. Example: https://example.com/mcp');
   }
-  if (!isOn(hosts, parsed)) {
+  if (!isOnAllowedHost(hosts, parsed)) {
     const allowed = hosts.join(', ') || 'none yet';
     throw new DiscordBotError(
       'REFUSED',
-      `The operator of this bot allows MCP servers on these hosts: ${allowed}. They are set in POCKET_DISCORD_MCP_HOSTS.`,
+      `The operator of this bot allows MCP servers only on these hosts: ${allowed} (POCKET_DISCORD_MCP_HOSTS).`,
     );
   }
   const lines = headers.split('\n').filter((line) => line.trim() !== '');
   const pairs = lines.map((line): [string, string] => {
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.+)$/.exec(line.trim()) ?? [];
     if (name === undefined || value === undefined) {
-      throw new DiscordBotError('REFUSED', 'A header is a line such as "Authorization: Bearer …"');
+      throw new DiscordBotError('REFUSED', 'Write each header on its own line, such as "Authorization: Bearer …"');
     }
     return [name, value];
   });
   if ([url, ...pairs.flat()].some((text) => text.includes('${'))) {
-    throw new DiscordBotError('REFUSED', 'Variables cannot be used here; write the value itself.');
+    throw new DiscordBotError('REFUSED', 'Variables are not supported here; enter the value itself.');
   }
   return pairs.length > 0 ? { url, headers: Object.fromEntries(pairs) } : { url };
 }

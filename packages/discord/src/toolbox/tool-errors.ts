@@ -1,7 +1,7 @@
-// What a tool throws: a model, and so everybody in the channel, reads what was meant for them; the rest is for the log.
+// Errors of tools: models, and so the channel, may read only texts meant for them; the rest goes to the log.
 import { DiscordAPIError } from 'discord.js';
 import { isPocketError, type Logger, PocketError } from 'pocket-agent';
-import { kindOf, messageOf } from '../base/errors.ts';
+import { errorKind, messageOf } from '../base/errors.ts';
 
 interface FailedCall {
   tool: string;
@@ -9,18 +9,18 @@ interface FailedCall {
   logger: Logger;
 }
 
-export function failedTool(error: unknown, { tool, claim, logger }: FailedCall): unknown {
+export function toolError(error: unknown, { tool, claim, logger }: FailedCall): unknown {
   if (isMeantForModels(error)) return error;
-  logger.warn('A tool failed', { tool, claim, ...kindOf(error) });
-  logger.debug('What a tool threw', { tool, claim, reason: messageOf(error) });
-  return new PocketError('TOOL_FAILED', `${tool} failed; whoever runs this bot finds it in the log as ${claim}.`, {
+  logger.warn('Tool failed', { tool, claim, ...errorKind(error) });
+  logger.debug('Tool error', { tool, claim, reason: messageOf(error) });
+  return new PocketError('TOOL_FAILED', `${tool} failed; the log of the bot has details under ${claim}.`, {
     cause: error,
   });
 }
 
 const INVALID_PARAMS = -32_602;
 
-/** Errors of ours about the call, what an MCP server finds wrong with arguments, and refusals of Discord. */
+/** Our errors about the call, invalid-argument errors of MCP servers, and errors of Discord. */
 function isMeantForModels(error: unknown): boolean {
   if (isPocketError(error)) return /^(TOOL_|ABORTED$|AGENT_CLOSED$)/.test(error.code);
   if (error instanceof DiscordAPIError) return true;

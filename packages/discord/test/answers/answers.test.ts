@@ -103,7 +103,7 @@ test('Stop ends the run at once; only the person who asked, or a moderator, can 
   expect(model.aborted).toBe(1);
   ann.say('general', `${discord.bot.mention} and now?`);
   await model.called(2);
-  expect(JSON.stringify(model.calls[1]?.prompt)).toContain('stopped by the person');
+  expect(JSON.stringify(model.calls[1]?.prompt)).toContain('stopped by the user');
   model.end(1);
 });
 
@@ -147,7 +147,7 @@ test('a second question waits for the first, with a notice until its turn has co
   discord.user('ann').say('general', `${discord.bot.mention} first`);
   await model.called(1);
   discord.user('bob').say('general', `${discord.bot.mention} second`);
-  const notice = await discord.waitForBotMessage('general', ({ content }) => content.includes('this is next'));
+  const notice = await discord.waitForBotMessage('general', ({ content }) => content.includes('yours is next'));
   expect(model.calls).toHaveLength(1);
   model.say('one');
   model.end();
@@ -179,7 +179,7 @@ test('a run that would never end is ended by its steps', async () => {
   const { discord } = await startBot({ model, limits: { maxSteps: 4 } });
   const ann = discord.user('ann');
   ann.say(ann.dm, 'go');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('again and again'));
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('limit of tool calls'));
   expect(model.calls).toHaveLength(4);
 });
 
@@ -213,7 +213,7 @@ test('an answer without a word, and one that the provider held back, are told wi
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
   ann.say(ann.dm, 'say nothing');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('answered nothing. Ask in other words'));
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('returned no text. Try to rephrase'));
   ann.say(ann.dm, 'say something bad');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('held the answer back'));
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('blocked the answer'));
 });

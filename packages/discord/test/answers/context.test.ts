@@ -62,7 +62,7 @@ test('a replied-to message that is gone does not keep the bot from answering', a
   await runBot(options);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
   const text = lastText(model.calls[1] ?? { prompt: [] }, 'user');
-  expect(text).toContain('replies to is gone');
+  expect(text).toContain('replies to was deleted');
   expect(text).toContain('what was that? /chat:ephemeral');
 });
 
@@ -83,7 +83,7 @@ test('pictures reach models that see, and are named to those that do not', async
   await ann.command('model', { channel: ann.dm, options: { name: 'blind' } }).reply();
   ann.say(ann.dm, 'and this?', { attachments });
   await discord.waitFor(() => discord.botMessages(ann.dm)[1]);
-  expect(lastText(model.calls[1] ?? { prompt: [] }, 'user')).toContain('does not see pictures');
+  expect(lastText(model.calls[1] ?? { prompt: [] }, 'user')).toContain('cannot read images');
   // the bytes, not an address at Discord that stops working
   expect(JSON.stringify(model.calls[1]?.prompt)).not.toContain('http');
 });
@@ -147,7 +147,7 @@ test('after a file of /ask is gone from Discord, asking again says so instead of
   discord.stage.expireFiles();
   ann.click(answer, 'Regenerate');
   await discord.waitFor(() => model.calls.length === 2);
-  expect(lastText(model.calls[1] ?? { prompt: [] }, 'user')).toContain('has to be sent again');
+  expect(lastText(model.calls[1] ?? { prompt: [] }, 'user')).toContain('send it again');
 });
 
 test('a forwarded message is read with its files, wherever it came from', async () => {
@@ -180,8 +180,8 @@ test('what is called a picture or a text and is none does not get to the model',
   });
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'ok');
   const text = lastText(model.calls[0] ?? { prompt: [] }, 'user');
-  expect(text.match(/called a picture, but it is none/g)).toHaveLength(2);
-  expect(text).toContain('called a text, but it is none');
+  expect(text.match(/named like an image, but not an image/g)).toHaveLength(2);
+  expect(text).toContain('named like a text file, but not text');
   expect(pictures(model.calls[0])).toBe(1);
 });
 
@@ -227,7 +227,7 @@ test('pictures of earlier questions stay while there is room; of the others a no
   expect(pictures(await ask('and here', [png], 2))).toBe(2);
   const third = await ask('what was it?', [], 3);
   expect(pictures(third)).toBe(2);
-  expect(JSON.stringify(third?.prompt)).toContain('kept no longer');
+  expect(JSON.stringify(third?.prompt)).toContain('no longer stored');
   expect(JSON.stringify(third?.prompt)).toContain('and here');
   const { db, close } = await openBotStore(database);
   onTestFinished(close);

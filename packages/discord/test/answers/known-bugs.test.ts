@@ -5,7 +5,7 @@ import { type LanguageModel, tool } from 'pocket-agent';
 import { scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openBotStore } from '../../src/store/schema.ts';
-import { Servers } from '../../src/toolbox/mcp-servers.ts';
+import { McpServers } from '../../src/toolbox/mcp-servers.ts';
 import {
   answers,
   calls,
@@ -116,7 +116,7 @@ test('the connection to an MCP server is kept between questions, and closed when
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
-  const servers = new Servers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
+  const servers = new McpServers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
   onTestFinished(() => servers.close());
   const lease = (place: string) => servers.lease({ place, ids: ['mcp:a'], guild: {} });
   const first = lease('one');
@@ -241,12 +241,12 @@ test('while an answer is written, whoever asked can ask elsewhere, choose, and l
   expect(JSON.stringify(model.calls[2]?.prompt)).not.toContain('something long');
   const use = async (name: string, options: Record<string, string> = {}) =>
     (await ann.command(name, { channel: ann.dm, options }).reply()).content;
-  expect(await use('model', { name: 'two' })).toContain('uses `two`');
+  expect(await use('model', { name: 'two' })).toContain('now uses `two`');
   expect(await use('agent', { name: 'Disabled' })).toContain('All tools are off');
   expect(await use('cost')).toContain('**You**');
   const sure = await ann.command('sweep', { channel: ann.dm }).reply();
-  await ann.click(sure, 'Forget it all').answered();
-  await discord.waitFor(() => sure.content.includes('Stop that, or wait for it'));
+  await ann.click(sure, 'Delete').answered();
+  await discord.waitFor(() => sure.content.includes('Stop the answer or wait for it'));
   for (const call of [0, 1, 2]) {
     model.say('ok', call);
     model.end(call);
@@ -310,5 +310,5 @@ test('an answer that the provider cut off says so', async () => {
   const ann = discord.user('ann');
   ann.say(ann.dm, 'tell me everything');
   const { content } = await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('-# The answer'));
-  expect(content).toMatch(/^It began\n\n-# The answer was longer than the model may write/);
+  expect(content).toMatch(/^It began\n\n-# The answer was cut off/);
 });

@@ -153,8 +153,8 @@ test('when Discord refuses the new answer of a Regenerate, the answer from befor
   ann.say(ann.dm, 'an essay, please');
   const message = await discord.waitForBotMessage(ann.dm, canRepeat);
   ann.click(message, 'Regenerate');
-  await discord.waitFor(() => message.content.includes('from before') && canRepeat(message));
-  expect(message.content).toBe(`precious\n\n${NOTE.replace('this', 'the new')} This is the answer from before.`);
+  await discord.waitFor(() => message.content.includes('previous answer') && canRepeat(message));
+  expect(message.content).toBe(`precious\n\n${NOTE.replace('this', 'the new')} This is the previous answer.`);
   ann.say(ann.dm, 'and then?');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'next');
   const known = JSON.stringify(model.calls.at(-1)?.prompt);
@@ -222,7 +222,7 @@ test('an answer that a proxy never lets through is told in the end, and holds up
   const ann = discord.user('ann');
   ann.say('general', `${discord.bot.mention} hello`);
   const { content } = await discord.waitForBotMessage('general', canRepeat);
-  expect(content).toBe('-# Discord refused to show this answer: something between me and Discord answered 403.');
+  expect(content).toBe('-# Discord refused to show this answer: a proxy in front of Discord answered 403.');
   ann.say('general', `${discord.bot.mention} and now?`);
   await discord.waitForBotMessage('general', (message) => message.content === 'next');
   expect(model.calls).toHaveLength(2);

@@ -28,10 +28,10 @@ test('what fails leaves the answer from before on the screen and in the conversa
   const ann = discord.user('ann');
   ann.say(ann.dm, 'an essay, please');
   const message = await discord.waitForBotMessage(ann.dm, canRepeat);
-  for (const reason of ['went wrong', 'answered nothing']) {
+  for (const reason of ['went wrong', 'returned no text']) {
     ann.click(message, 'Regenerate');
     await discord.waitFor(() => message.content.includes(reason) && canRepeat(message));
-    expect(message.content).toMatch(/^precious\n\n-# .* This is the answer from before\.$/);
+    expect(message.content).toMatch(/^precious\n\n-# .* This is the previous answer\.$/);
   }
   ann.click(message, 'Regenerate');
   await discord.waitFor(() => message.content === 'better' && canRepeat(message));
@@ -71,7 +71,7 @@ test('Stop while it is regenerated brings the answer from before back', async ()
   model.say('worse', 1);
   await discord.waitFor(() => message.content.startsWith('worse') && shows('Stop')(message));
   ann.click(message, 'Stop');
-  await discord.waitFor(() => message.content === 'precious\n\n-# Stopped. This is the answer from before.');
+  await discord.waitFor(() => message.content === 'precious\n\n-# Stopped. This is the previous answer.');
   ann.say(ann.dm, 'and then?');
   await model.called(3);
   expect(JSON.stringify(model.calls[2]?.prompt)).toContain('precious');
@@ -99,7 +99,7 @@ test('after /sweep nothing of /ask is kept, and its answer cannot be regenerated
   ann.command('ask', { channel: ann.dm, options: { question: 'my secret illness' } });
   const message = await discord.waitForBotMessage(ann.dm, canRepeat);
   const sure = await ann.command('sweep', { channel: ann.dm }).reply();
-  await ann.click(sure, 'Forget it all').answered();
+  await ann.click(sure, 'Delete').answered();
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
   const kept = [
@@ -107,6 +107,6 @@ test('after /sweep nothing of /ask is kept, and its answer cannot be regenerated
     ...(await db.selectFrom('discord_messages').selectAll().execute()),
   ];
   expect(JSON.stringify(kept)).not.toContain('illness');
-  expect((await ann.click(message, 'Regenerate').reply()).content).toBe('This is over.');
+  expect((await ann.click(message, 'Regenerate').reply()).content).toBe('This button has expired.');
   expect(model.calls).toHaveLength(1);
 });

@@ -63,7 +63,7 @@ test('a file keeps the question above its beginning, and the note below', async 
   expect(files[0]?.bytes.toString()).toBe(text);
   expect(content.length).toBeLessThanOrEqual(2_000);
   expect(content).toMatch(/^> \\\*why[^\n]*…\nsome words that say little/);
-  expect(content).toMatch(/\n\n-# The whole answer has \d+ characters and is in the file\.\n-# Stopped\.$/);
+  expect(content).toMatch(/\n\n-# The full answer has \d+ characters and is in the file\.\n-# Stopped\.$/);
 });
 
 test('a note stands outside of code that was cut off, and in a message of its own where there is no room', async () => {
@@ -280,9 +280,9 @@ async function startInTheDark(usesTool: boolean, failures = Number.POSITIVE_INFI
   });
   const ann = discord.user('ann');
   ann.say(ann.dm, 'hello');
-  await expect.poll(() => log.filter((text) => text === 'An answer could not be shown').length).toBeGreaterThan(2);
+  await expect.poll(() => log.filter((text) => text === 'Showing an answer failed').length).toBeGreaterThan(2);
   state.isDiscordAway = false;
-  expect(log).toContain('An answer failed');
+  expect(log).toContain('Answer failed');
   return { discord, dm: ann.dm };
 }
 

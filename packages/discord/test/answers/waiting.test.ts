@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { LocalDiscord } from '../counterpart/discord.ts';
 import { answers, PacedModel, quiet, type Setup, startBot } from '../support/start-bot.ts';
 
-const isNotice = ({ content }: { content: string }) => content.includes('this is next');
+const isNotice = ({ content }: { content: string }) => content.includes('yours is next');
 
 async function busyChannel(setup: Setup = {}) {
   const model = new PacedModel();
@@ -54,7 +54,7 @@ test('a notice that cannot be taken back is told in the log, and the answer come
   model.end(1);
   await discord.waitForBotMessage('general', ({ content }) => content === 'two');
   const reason = expect.stringContaining('403');
-  expect(warned).toEqual([['A notice was not taken back', { claim: second.id, reason }]]);
+  expect(warned).toEqual([['Removing a notice failed', { claim: second.id, reason }]]);
   expect(notice.deletedAt).toBeUndefined();
 });
 
@@ -62,7 +62,7 @@ test('a notice that Discord took is not there twice when the answer to it was lo
   const { model, discord, endFirst } = await busyChannel({ client: { rest: { timeout: 500 } } });
   discord.failNext({ request: /POST .*messages$/, status: 'lost' });
   discord.user('bob').say('general', `${discord.bot.mention} second`);
-  await discord.waitFor(() => discord.requests.filter(({ body }) => body.includes('this is next')).length === 2);
+  await discord.waitFor(() => discord.requests.filter(({ body }) => body.includes('yours is next')).length === 2);
   await endFirst();
   await model.called(2);
   model.say('two', 1);
@@ -77,7 +77,7 @@ test('a question that waits can be stopped by whoever asked, and is never begun'
   bob.say('general', `${discord.bot.mention} second`);
   const notice = await discord.waitForBotMessage('general', isNotice);
   expect((await ann.click(notice, 'Stop').reply()).content).toBe(`Only ${bob.mention} can stop this.`);
-  expect(notice.content).toContain('this is next');
+  expect(notice.content).toContain('yours is next');
   bob.click(notice, 'Stop');
   await discord.waitFor(() => notice.content === '-# Stopped.' && notice.components.length === 0);
   await endFirst();
@@ -90,7 +90,7 @@ test('/ask tells that it waits, can be stopped, and else is answered in its plac
   const ask = (who: typeof bob, question: string) =>
     who.command('ask', { channel: 'general', options: { question } }).reply();
   const [second, other] = [await ask(bob, 'second'), await ask(admin, 'another')];
-  for (const message of [second, other]) expect(message.content).toContain('this is next');
+  for (const message of [second, other]) expect(message.content).toContain('yours is next');
   bob.click(second, 'Stop');
   await discord.waitFor(() => second.content === '> second\n-# Stopped.');
   await endFirst();

@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { type Logger, tool, type Usage } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { Purse } from '../../src/conversation/run-budget.ts';
-import { Settings } from '../../src/store/guild-settings.ts';
+import { RunBudget } from '../../src/conversation/run-budget.ts';
+import { SettingsStore } from '../../src/store/guild-settings.ts';
 import { type BotDatabase, openBotStore } from '../../src/store/schema.ts';
 import { Spending } from '../../src/store/spending.ts';
 import { answers, lastText, quiet, startBot, temporaryFolder } from '../support/start-bot.ts';
@@ -28,14 +28,14 @@ async function refuseSpending(db: BotDatabase): Promise<() => Promise<unknown>> 
   return () => sql`drop trigger refuse`.execute(db);
 }
 
-async function openPurse() {
+async function openBudget() {
   const { db, close } = await openBotStore({ file: ':memory:' });
   onTestFinished(close);
   const spending = new Spending(db);
   const options = { token: '', database: { file: '' }, models: [], budget: { userUsd: 1 } };
   const spender = { userId: 'ann', guildId: null };
-  const purse = new Purse({ spending, options }, { spender, settings: await new Settings(db).of(null) });
-  return { db, spending, spender, purse };
+  const runBudget = new RunBudget({ spending, options }, { spender, settings: await new SettingsStore(db).get(null) });
+  return { db, spending, spender, runBudget };
 }
 
 test('a daily budget for each person and for the guild ends answers, not the bot', async () => {
@@ -83,9 +83,9 @@ test('the budget of a guild for each person counts what they spend there, that o
   await ask(ann.dm, 'ok', 2);
   await ask(ann.dm, 'budget is used up');
   // only what is given changes
-  expect(await setBudget({ server: 5 })).toContain('$5.00 for all, $1.00 for each person');
-  expect(await setBudget({ person: 2 })).toContain('$5.00 for all, $2.00 for each person');
-  expect(await setBudget({})).toContain('no limit for all, no limit for each person');
+  expect(await setBudget({ server: 5 })).toContain('$5.00 for the server, $1.00 per member');
+  expect(await setBudget({ person: 2 })).toContain('$5.00 for the server, $2.00 per member');
+  expect(await setBudget({})).toContain('no limit for the server, no limit per member');
 });
 
 test('answers side by side see what the others spend', async () => {
@@ -142,20 +142,20 @@ test('what a summary costs counts before the answer is begun', async () => {
 });
 
 test('what others spend while files of a question are read counts before its first call', async () => {
-  const { spending, spender, purse } = await openPurse();
-  expect(await purse.limit()).toEqual({ maxCostUsd: 1 });
+  const { spending, spender, runBudget } = await openBudget();
+  expect(await runBudget.limit()).toEqual({ maxCostUsd: 1 });
   await spending.add(spender, { costUsd: 1, tokens: 1, runs: 1 });
-  await expect(purse.pay(nothing)).rejects.toThrow('budget is used up');
+  await expect(runBudget.charge(nothing)).rejects.toThrow('budget is used up');
 });
 
 test('what could not be written down is counted with the next step, and nothing is counted twice', async () => {
-  const { db, spending, purse } = await openPurse();
+  const { db, spending, runBudget } = await openBudget();
   const used = (steps: number) => ({ ...nothing, costUsd: steps / 4, inputTokens: 10 * steps, modelCalls: steps });
   const accept = await refuseSpending(db);
-  await expect(purse.pay(used(1))).rejects.toThrow('the disk is full');
+  await expect(runBudget.charge(used(1))).rejects.toThrow('the disk is full');
   await accept();
   // as when a run is stopped while a step is being paid for
-  await Promise.all([purse.pay(used(2)), purse.settle(used(2))]);
+  await Promise.all([runBudget.charge(used(2)), runBudget.record(used(2))]);
   expect(await spending.ofUser('ann')).toEqual({ costUsd: 0.5, tokens: 20, runs: 1 });
 });
 
@@ -209,5 +209,5 @@ test('a model without a price is not used where there is a budget', async () => 
     .command('setup budget', { channel: 'general', options: { person: 1 } })
     .reply();
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
-  await discord.waitForBotMessage('general', ({ content }) => content.includes('nobody knows what this model costs'));
+  await discord.waitForBotMessage('general', ({ content }) => content.includes('the price of this model is unknown'));
 });

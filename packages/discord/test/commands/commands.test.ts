@@ -7,7 +7,7 @@ import { loadToolFolder } from '@pocket-agent/tool-folder';
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Servers } from '../../src/toolbox/mcp-servers.ts';
+import { McpServers } from '../../src/toolbox/mcp-servers.ts';
 import { answers, lastText, quiet, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
 const toolNames = (call: { tools?: readonly { name: string }[] } | undefined) =>
@@ -52,7 +52,7 @@ test('/model is checked before it is kept, offered by autocomplete, and keeps th
     ann.command('model', { channel: ann.dm, options: name === undefined ? {} : { name } }).reply();
   ann.say(ann.dm, 'remember 7');
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'from one');
-  expect((await model('nonsense')).content).toContain('There is no model');
+  expect((await model('nonsense')).content).toContain('Unknown model');
   expect((await model('openai/gpt-keyless')).content).toContain('needs a key');
   expect((await model()).content).toContain('uses `one`');
   const choices = await ann.complete('model', { channel: ann.dm, options: { name: 'tw' }, focused: 'name' }).choices();
@@ -175,11 +175,11 @@ test('/sweep asks first, forgets only this conversation, and keeps model and too
   await ann.command('agent', { channel: ann.dm, options: { name: 'Disabled' } }).reply();
   const asked = await ann.command('sweep', { channel: ann.dm }).reply();
   expect(asked.content).toContain('our direct messages, 1 question)');
-  await ann.click(asked, 'Keep it').answered();
+  await ann.click(asked, 'Keep').answered();
   ann.say(ann.dm, 'still there?');
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 2);
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('in the dm');
-  await ann.click(await ann.command('sweep', { channel: ann.dm }).reply(), 'Forget it all').answered();
+  await ann.click(await ann.command('sweep', { channel: ann.dm }).reply(), 'Delete').answered();
   ann.say(ann.dm, 'and now?');
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 3);
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('in the dm');
@@ -188,7 +188,7 @@ test('/sweep asks first, forgets only this conversation, and keeps model and too
   await discord.waitFor(() => discord.botMessages('general').length === 2);
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('in the guild');
   const all = await ann.command('sweep', { channel: ann.dm, options: { reset_prefs: true } }).reply();
-  await ann.click(all, 'Forget it all').answered();
+  await ann.click(all, 'Delete').answered();
   ann.say(ann.dm, 'with tools');
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 4);
   expect(toolNames(model.calls.at(-1))).toContain('fetch_date_time');
@@ -202,11 +202,11 @@ test('/sweep of a conversation that all in a channel share is for moderators', a
   ann.say('general', `${discord.bot.mention} in the guild`);
   await discord.waitForBotMessage('general');
   const refused = await sweep(ann);
-  expect(refused.content).toContain('Only members who may manage messages');
+  expect(refused.content).toContain('Only members who can manage messages');
   expect(refused.components).toEqual([]);
   const asked = await sweep(admin);
-  expect(asked.content).toContain('of all in this channel, 1 question)');
-  await admin.click(asked, 'Forget it all').answered();
+  expect(asked.content).toContain('shared by this channel, 1 question)');
+  await admin.click(asked, 'Delete').answered();
   ann.say('general', `${discord.bot.mention} and now?`);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('in the guild');
@@ -236,7 +236,7 @@ test('/summarize reads the channel and keeps nothing; message apps answer only t
   ann.say('general', `${discord.bot.mention} hello`);
   await discord.waitForBotMessage('general');
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('noon');
-  expect((await ann.command('summarize', { channel: 'adult' }).reply()).content).toContain('NSFW');
+  expect((await ann.command('summarize', { channel: 'adult' }).reply()).content).toContain('age-restricted');
 });
 
 test('/summarize takes days, and says which are none; threads of an NSFW channel are NSFW', async () => {
@@ -257,16 +257,16 @@ test('/summarize takes days, and says which are none; threads of an NSFW channel
   expect(await summarize({ around_date: day(0) })).toBe('short');
   const [year, month, date] = day(2).split('-');
   expect(await summarize({ before_date: `${month}/${date}/${year}` })).toBe('short');
-  expect(await summarize({ before_date: day(0) })).toContain('nothing to sum up');
-  expect(await summarize({ after_date: day(2) })).toContain('nothing to sum up');
+  expect(await summarize({ before_date: day(0) })).toContain('no messages to summarize');
+  expect(await summarize({ after_date: day(2) })).toContain('no messages to summarize');
   expect(await summarize({ after_date: day(1), before_date: day(1) })).toContain('must be earlier');
   expect(await summarize({ around_date: day(1), before_date: day(1) })).toContain('alone');
   for (const none of ['2026-02-30', 'yesterday', '13/45/2026', '1999-01-01']) {
-    expect(await summarize({ after_date: none })).toContain(`\`${none}\` is no day`);
+    expect(await summarize({ after_date: none })).toContain(`\`${none}\` is not a date`);
   }
   expect(model.calls).toHaveLength(3);
   const thread = ann.thread('adult', 'aside');
-  expect((await ann.command('summarize', { channel: thread }).reply()).content).toContain('NSFW');
+  expect((await ann.command('summarize', { channel: thread }).reply()).content).toContain('age-restricted');
 });
 
 test('/ask where the bot may not write says so at once', async () => {
@@ -274,7 +274,7 @@ test('/ask where the bot may not write says so at once', async () => {
   const channels = ['general', { name: 'mute', deny: { pocket: ['SendMessages' as const] } }];
   const { discord } = await startBot({ model, world: { guilds: [{ channels }] } });
   const refused = discord.user('ann').command('ask', { channel: 'mute', options: { question: 'hello' } });
-  expect((await refused.reply()).content).toContain('I may not write in this channel');
+  expect((await refused.reply()).content).toContain('I am not allowed to send messages in this channel');
   expect(model.calls).toHaveLength(0);
 });
 
@@ -353,9 +353,9 @@ test('/setup profile: what a role got can be taken back', async () => {
   const admin = discord.user('admin');
   const setup = async (options: Record<string, string | boolean>) =>
     (await admin.command('setup profile', { channel: 'general', options }).reply()).content;
-  expect(await setup({ profile: 'admin', role: 'Helpers' })).toMatch(/\*\*Profiles\*\*: <@&\d+> admin, everybody else/);
+  expect(await setup({ profile: 'admin', role: 'Helpers' })).toMatch(/\*\*Profiles\*\*: <@&\d+> admin, all others/);
   expect(await setup({ role: 'Helpers' })).toContain('Nothing was changed.');
-  expect(await setup({ role: 'Helpers', remove: true })).toContain('**Profiles**: everybody else manager');
+  expect(await setup({ role: 'Helpers', remove: true })).toContain('**Profiles**: all others manager');
 });
 
 test('/cost says of which models nobody knows the price', async () => {
@@ -363,7 +363,7 @@ test('/cost says of which models nobody knows the price', async () => {
   const { discord } = await startBot({ models: [{ name: 'mine', model }, { name: 'demo' }] });
   const ann = discord.user('ann');
   const { content } = await ann.command('cost', { channel: ann.dm }).reply();
-  expect(content).toContain('Nobody knows what `mine` costs');
+  expect(content).toContain('The price of `mine` is unknown');
 });
 
 test('/setup shows the budget of the operator, and which models cannot answer with one of the server', async () => {
@@ -373,10 +373,10 @@ test('/setup shows the budget of the operator, and which models cannot answer wi
   const setup = (place: typeof discord, what: string, options: Record<string, number> = {}) =>
     place.user('admin').command(`setup ${what}`, { channel: 'general', options }).reply();
   const shown = (await setup(discord, 'show')).content;
-  expect(shown).toContain("**The operator's**: $5.00 for each server, no limit for each person");
+  expect(shown).toContain('**Budget of the operator**: $5.00 per server, no limit per user');
   expect((await setup(other.discord, 'show')).content).not.toContain('operator');
   const limited = (await setup(other.discord, 'budget', { server: 1 })).content;
-  expect(limited).toContain('nobody knows their price: test');
+  expect(limited).toContain('their price is unknown: test');
 });
 
 test('/help and /cost', async () => {
@@ -399,7 +399,7 @@ test('/agent says which of the chosen servers cannot be reached', async () => {
   const { discord } = await startBot({ model: answers(() => 'ok'), mcpServers });
   const used = discord.user('ann').command('agent', { channel: 'general', options: { name: 'ghost' } });
   const { content } = await used.reply();
-  expect(content).toContain('**ghost** cannot be reached right now');
+  expect(content).toContain('**ghost** is currently unreachable');
   expect(content).not.toContain('**tickets** cannot');
 });
 
@@ -414,7 +414,7 @@ test('/agent: servers go by their bare names in any case, and tell which of thei
   const agent = async (options: Record<string, string | boolean> = {}) =>
     (await ann.command('agent', { channel: 'general', options }).reply()).content;
   const note =
-    '1 of 2 tools of **Tickets** are not for the profile manager: they can delete, or do not say what they do.';
+    '1 of 2 tools of **Tickets** are not available to the profile manager: they can delete, or declare no capability.';
   expect(await agent()).toContain(note);
   expect(await agent({ name: 'disabled' })).toContain('All tools are off');
   const chosen = await agent({ name: 'tickets' });
@@ -441,12 +441,14 @@ test('MCP servers: the operator names some, admins bring others along on allowed
     const form = { name, url, headers };
     return (await (await admin.submit(admin.command('setup mcp', { channel: 'general' }), form)).reply()).content;
   };
-  expect(await fill('https://mcp.example.com/x', '', 'sums')).toContain('`sums` is an MCP server of the operator');
+  expect(await fill('https://mcp.example.com/x', '', 'sums')).toContain(
+    '`sums` is the name of an MCP server of the operator',
+  );
   expect(await fill('http://169.254.169.254/latest')).toContain('POCKET_DISCORD_MCP_HOSTS');
   expect(await fill('https://mcp.example.com/x', ['Authorization: Bearer $', '{DISCORD_TOKEN}'].join(''))).toContain(
     'Variables',
   );
-  expect(await fill('not a url')).toContain('no address');
+  expect(await fill('not a url')).toContain('not the URL');
   const shown = await fill('https://mcp.example.com/mcp', 'Authorization: Bearer hush');
   expect(shown).toContain('weather (mcp.example.com)');
   expect(shown).not.toContain('hush');
@@ -456,14 +458,14 @@ test('MCP servers: the operator names some, admins bring others along on allowed
   expect(choices.map(({ name }) => name)).toEqual(['sums (MCP)', 'weather (MCP)']);
   const remove = async (name: string) =>
     (await admin.command('setup mcp-remove', { channel: 'general', options: { name } }).reply()).content;
-  expect(await remove('wether')).toContain('brought no MCP server `wether` along. Nothing was changed.');
+  expect(await remove('wether')).toContain('This server has no MCP server `wether`. Nothing was changed.');
   expect(await remove('weather')).toContain('**MCP servers**: none');
   expect(() => ann.command('setup show', { channel: 'general' })).toThrow();
 });
 
 test('of the connections to MCP servers that nobody uses ten are kept, and none is closed that somebody uses', async () => {
   const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
-  const servers = new Servers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
+  const servers = new McpServers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
   onTestFinished(() => servers.close());
   const lease = (place: number) => {
     const leased = servers.lease({ place: String(place), ids: ['mcp:a'], guild: {} });

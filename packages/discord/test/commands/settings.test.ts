@@ -1,7 +1,7 @@
 // What the admins of a guild decide.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { Settings } from '../../src/store/guild-settings.ts';
+import { SettingsStore } from '../../src/store/guild-settings.ts';
 import { openBotStore } from '../../src/store/schema.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
@@ -46,7 +46,7 @@ test('whom the operator serves comes before what admins set: guilds, and people 
     bob.command('help', { channel: bob.dm }),
   ];
   for (const refusal of refusals)
-    expect((await refusal.reply()).content).toBe('Whoever runs this bot has not opened it here.');
+    expect((await refusal.reply()).content).toBe('The operator of this bot does not allow it here.');
   ann.say(ann.dm, 'hello');
   await discord.waitForBotMessage(ann.dm);
   expect(discord.botMessages('general')).toEqual([]);
@@ -85,11 +85,11 @@ test('a guild decides which models can be chosen', async () => {
   await admin.command('setup model', { channel: 'general', options }).reply();
   expect(
     (await admin.command('setup model', { channel: 'general', options: { name: 'x' } }).reply()).content,
-  ).toContain('no model');
+  ).toContain('Unknown model');
   ann.say('general', `${discord.bot.mention} hello`);
   await discord.waitForBotMessage('general', ({ content }) => content === 'from two');
   const refused = await ann.command('model', { channel: 'general', options: { name: 'one' } }).reply();
-  expect(refused.content).toContain('There is no model `one` here');
+  expect(refused.content).toContain('Unknown model `one`');
 });
 
 test('when no model that a guild allows is left, others do not take its place', async () => {
@@ -108,7 +108,7 @@ test('when no model that a guild allows is left, others do not take its place', 
   await setup('model', { name: 'cheap' });
   await bot.close();
   await runBot({ ...options, models: [{ name: 'dear', model: dear }] });
-  const refusal = 'None of the models that this server allows is there any more.';
+  const refusal = 'No model that this server allows is available.';
   ann.say('general', `${discord.bot.mention} hello`);
   const told = await discord.waitForBotMessage('general', ({ content }) => content.includes(refusal));
   expect(told.content).toContain('`/setup model`');
@@ -117,10 +117,10 @@ test('when no model that a guild allows is left, others do not take its place', 
       (await ann.command('model', { channel: 'general', ...(given && { options: given }) }).reply()).content,
     ).toContain(refusal);
   expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain(refusal);
-  expect(await setup('show')).toContain('**Models**: `cheap` (gone)');
+  expect(await setup('show')).toContain('**Models**: `cheap` (deleted)');
   const offered = admin.complete('setup model', { channel: 'general', options: { name: '' }, focused: 'name' });
   expect((await offered.choices()).map(({ name }) => name)).toEqual(['dear', 'cheap']);
-  expect(await setup('model', { name: 'chaep', remove: true })).toContain('no model `chaep`');
+  expect(await setup('model', { name: 'chaep', remove: true })).toContain('Unknown model `chaep`');
   expect(await setup('model', { name: 'cheap', remove: true })).toContain('**Models**: all');
   ann.say('general', `${discord.bot.mention} hello`);
   await discord.waitForBotMessage('general', ({ content }) => content === 'from dear');
@@ -135,10 +135,10 @@ test('what was deleted in Discord is named, and a list that nobody can take it o
     (await admin.command(`setup ${what}`, { channel: 'general', options }).reply()).content;
   const random = discord.channel('random');
   await setup('channel', { channel: 'random' });
-  expect(await setup('role', { role: 'Helpers' })).not.toContain('(gone)');
+  expect(await setup('role', { role: 'Helpers' })).not.toContain('(deleted)');
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
-  await new Settings(db).change(discord.guild().id, (settings) => {
+  await new SettingsStore(db).change(discord.guild().id, (settings) => {
     settings.roles = ['999999999999999999'];
     settings.profiles = { '888888888888888888': 'admin' };
   });
@@ -146,15 +146,15 @@ test('what was deleted in Discord is named, and a list that nobody can take it o
   const refused = await ann.command('ask', { channel: 'general', options: { question: 'hello' } }).reply();
   expect(refused.content).toBe('I do not answer you in this channel.');
   const shown = await setup('show');
-  expect(shown).toContain(`**Channels**: <#${random.id}> (gone)`);
-  expect(shown).toContain('**Roles**: <@&999999999999999999> (gone)');
-  expect(shown).toContain('<@&888888888888888888> (gone) admin');
+  expect(shown).toContain(`**Channels**: <#${random.id}> (deleted)`);
+  expect(shown).toContain('**Roles**: <@&999999999999999999> (deleted)');
+  expect(shown).toContain('<@&888888888888888888> (deleted) admin');
   expect(shown).toContain('`/setup clear`');
   expect(await setup('clear', { what: 'channels' })).toContain('**Channels**: all');
   await setup('clear', { what: 'profiles' });
   const cleared = await setup('clear', { what: 'roles' });
   expect(cleared).toContain('**Roles**: all');
-  expect(cleared).not.toContain('gone');
+  expect(cleared).not.toContain('deleted)');
   ann.say('general', `${discord.bot.mention} hello`);
   await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
 });
@@ -167,7 +167,7 @@ test('that too many questions wait is told once', async () => {
   // what is said after them is taken after them
   for (let count = 0; count < 2; count++) bob.say('general', `${discord.bot.mention} question ${count}`);
   const last = bob.say('general', `${discord.bot.mention} one too many`);
-  const told = () => discord.botMessages('general').filter(({ content }) => content.includes('waiting already'));
+  const told = () => discord.botMessages('general').filter(({ content }) => content.includes('open questions'));
   await discord.waitFor(() => told().some(({ replyTo }) => replyTo?.messageId === last.id));
   expect(told()).toHaveLength(2);
 });
@@ -181,11 +181,11 @@ test('limits for each person and each guild, told once', async () => {
     await discord.waitFor(() => discord.botMessages('general').length === index + 1);
   }
   const said = discord.botMessages('general').map(({ content }) => content);
-  expect(said[2]).toContain('You can ask 2 times a minute');
+  expect(said[2]).toContain('You can ask 2 questions per minute');
   // what ann was refused is not taken from the others
   expect(said[3]).toBe('ok');
-  expect(said[4]).toContain('This server can ask 3 times a minute');
-  expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain('times a minute');
+  expect(said[4]).toContain('This server can ask 3 questions per minute');
+  expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain('questions per minute');
   expect(model.calls).toHaveLength(3);
   // who goes on is not answered each time, not even without a question
   ann.say('general', `${discord.bot.mention} hello`);

@@ -16,7 +16,7 @@ test('closing waits for answers, and what takes too long is taken up after the n
   model.say('half an answer');
   const message = await discord.waitForBotMessage('general', ({ content }) => content.startsWith('half'));
   await bot.close();
-  expect(message.content).toContain('I am being restarted');
+  expect(message.content).toContain('I am restarting');
   expect(discord.gateway.sessions).toHaveLength(0);
   const other = answers(() => 'a whole answer');
   await runBot({ ...options, systemPrompt: 'You are new.', models: [{ name: 'test', model: other }] });
@@ -49,7 +49,7 @@ test('closing ends /summarize too, says so, and counts what was answered in time
   done.resolve();
   await closed;
   expect((await first?.reply())?.content).toBe('a summary');
-  expect((await second?.reply())?.content).toContain('I am being restarted');
+  expect((await second?.reply())?.content).toContain('I am restarting');
   expect(asked.aborted).toBe(1);
   const { db, close } = await openBotStore(database);
   onTestFinished(close);

@@ -41,7 +41,7 @@ test('a shard that falls is started again; without a Discord SIGTERM still ends 
   const [first] = await ready(1);
   process.kill(first?.pid ?? 0, 'SIGKILL');
   await ready(2);
-  expect(output.stderr).toContain('"message":"A shard has ended and is started again","shard":0');
+  expect(output.stderr).toContain('"message":"A shard ended; restarting it","shard":0');
   await discord.close();
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
@@ -131,7 +131,7 @@ test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is
   expect(Date.now() - begun).toBeLessThan(9_500);
   expect(output.stderr).toContain('"message":"Stopping","running":1');
   const [answer] = discord.botMessages('general');
-  expect(answer?.content).toContain('I am being restarted');
+  expect(answer?.content).toContain('I am restarting');
 });
 
 test('a bot that is still on its way in can be closed', async () => {
@@ -166,7 +166,7 @@ test('a start that has to wait for Discord says so, and why', async () => {
   vi.advanceTimersByTime(4_000);
   expect(told).toEqual([]);
   vi.advanceTimersByTime(10_000);
-  expect(told).toEqual([['Still waiting for Discord', { reason: 'it does not answer' }]]);
+  expect(told).toEqual([['Waiting for Discord', { reason: 'no answer' }]]);
   waiting[0]?.writeHead(429, { 'retry-after': '30', 'content-type': 'application/json' }).end('{}');
   await expect
     .poll(() => {
@@ -174,7 +174,7 @@ test('a start that has to wait for Discord says so, and why', async () => {
       return told.length;
     })
     .toBe(2);
-  expect(told[1]).toEqual(['Still waiting for Discord', { reason: expect.stringMatching(/429.* in 30 s/) }]);
+  expect(told[1]).toEqual(['Waiting for Discord', { reason: expect.stringMatching(/429.* after 30 s/) }]);
   await bot.close();
   await starting;
 });

@@ -204,7 +204,7 @@ test('what shows only at the start is told with the way out, and leaves nothing 
   await starting({ apiUrl: elsewhere }).toThrow(/answered 404.*DISCORD_API_URL/);
   busy.on('request', (_request, response) => response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'));
   const page = `http://127.0.0.1:${healthPort}`;
-  await starting({ apiUrl: page }).toThrow(`what ${page} answers is not Discord's API`);
+  await starting({ apiUrl: page }).toThrow(`${page} does not answer like Discord's API`);
 });
 
 test('the log says which tool folders are there, and what is wrong with the others', async () => {
@@ -236,9 +236,9 @@ test('a model without its key is told and left out; the usual one has to be ther
   const { discord, options } = await startBot({ models: [{ name: 'demo' }, keyless], logger });
   expect(told).toEqual([expect.stringContaining('OPENAI_API_KEY')]);
   const ann = discord.user('ann');
-  expect((await ann.command('model', { channel: ann.dm }).reply()).content).toContain('There are `demo`.');
+  expect((await ann.command('model', { channel: ann.dm }).reply()).content).toContain('Available: `demo`.');
   const refused = await ann.command('model', { channel: ann.dm, options: { name: keyless.name } }).reply();
-  expect(refused.content).toContain('There is no model');
+  expect(refused.content).toContain('Unknown model');
   const other = createBot({ ...options, models: [keyless, { name: 'demo' }] });
   await expect(other.start()).rejects.toThrow('OPENAI_API_KEY');
 });
@@ -259,7 +259,7 @@ test('with a budget, a model whose price nobody knows is left out, or refused as
       () => new Error('It has started.'),
       (error) => error,
     );
-  expect(message).toContain('nobody knows what it costs');
+  expect(message).toContain('its price is unknown');
   const priced = await runBot({
     ...options,
     models: [{ name: 'mine', model }],

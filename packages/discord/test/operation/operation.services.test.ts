@@ -111,7 +111,7 @@ test('logs have ids and reasons, never what people or models write', async () =>
   const { discord } = await startBot({ model, logger: jsonLogger('debug', (line) => void lines.push(line)) });
   discord.user('ann').say('general', `${discord.bot.mention} my hidden thing`);
   await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
-  expect(lines.map((line) => JSON.parse(line).message)).toContain('An answer failed');
+  expect(lines.map((line) => JSON.parse(line).message)).toContain('Answer failed');
   expect(lines.join('')).not.toContain('hidden thing');
 });
 
@@ -143,7 +143,7 @@ test('a promise that a tool forgot ends neither the bot nor its answer', async (
   await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('all quiet'));
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
-  expect(output.stderr).toMatch(/A promise that nobody waited for failed","error":"RangeError"/);
+  expect(output.stderr).toMatch(/Unhandled promise rejection","error":"RangeError"/);
   expect(output.stderr).not.toContain('hidden thing');
 });
 
@@ -171,11 +171,11 @@ test('of what a tool throws the log has the kind and the place, and its text for
   }
   expect(lines.info.join('')).not.toContain('hidden thing');
   const entries = lines.info.map((line) => JSON.parse(line));
-  const failed = entries.find(({ message }) => message === 'A tool failed');
+  const failed = entries.find(({ message }) => message === 'Tool failed');
   expect(failed).toMatchObject({ level: 'warn', tool: 'look_up', error: 'RangeError', code: 'E_NONE' });
   expect(failed.at[0]).toMatch(/tool_look_up .*tool\.mjs.*:3:\d+/);
   const told = lines.debug.map((line) => JSON.parse(line)).filter((line) => JSON.stringify(line).includes('hidden'));
-  expect(told).toMatchObject([{ level: 'debug', message: 'What a tool threw', tool: 'look_up', claim: told[0].claim }]);
+  expect(told).toMatchObject([{ level: 'debug', message: 'Tool error', tool: 'look_up', claim: told[0].claim }]);
 });
 
 test('the log of a failed answer says what the operator has to set right', async () => {
@@ -191,7 +191,7 @@ test('the log of a failed answer says what the operator has to set right', async
   expect(told.content).not.toContain('/model');
   expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual(
     expect.objectContaining({
-      message: 'An answer failed',
+      message: 'Answer failed',
       reason: 'MODEL_FAILED',
       status: 401,
       detail: 'Incorrect API key provided: [redacted].',
@@ -208,7 +208,7 @@ test('a command that fails is in the log under the id that the person is told, w
   const { content } = await ann.messageCommand('Explain this message', said).reply();
   const [, id] = /in the log as (\d+)/.exec(content) ?? [];
   const entries = lines.map((line): unknown => JSON.parse(line));
-  expect(entries).toContainEqual(expect.objectContaining({ message: 'A command failed', interaction: id }));
+  expect(entries).toContainEqual(expect.objectContaining({ message: 'Command failed', interaction: id }));
   expect(lines.join('')).not.toContain('hidden thing');
 });
 

@@ -88,7 +88,7 @@ test('a bot that is closed while it looks leaves what it has not seen, and what 
   };
   const bot = createBot(await again({ rest: before(isLookUp, look) }));
   onTestFinished(() => bot.close());
-  const starting = expect(bot.start()).rejects.toThrow('The bot was closed');
+  const starting = expect(bot.start()).rejects.toThrow('The bot is closed');
   await looking.promise;
   const live = bob.say('general', `${discord.bot.mention} now`);
   await expect.poll(() => bot.client.channels.resolve(live.channelId)).toHaveProperty('lastMessageId', live.id);

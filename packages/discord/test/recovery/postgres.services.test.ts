@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../../store/test/postgres.ts';
-import { Settings } from '../../src/store/guild-settings.ts';
+import { SettingsStore } from '../../src/store/guild-settings.ts';
 import { openBotStore } from '../../src/store/schema.ts';
 import { askAll, crowd, echo, expectAllAnswered } from '../support/crowd.ts';
 import { answers, quiet, runBot, startBot } from '../support/start-bot.ts';
@@ -39,7 +39,7 @@ test('settings, budgets, commands and sweeping work as on SQLite; a process that
   await bot.close();
   ann.say('general', `${discord.bot.mention} again`);
   await discord.waitFor(() => discord.botMessages('general').length === 2);
-  await admin.click(await admin.command('sweep', { channel: 'general' }).reply(), 'Forget it all').answered();
+  await admin.click(await admin.command('sweep', { channel: 'general' }).reply(), 'Delete').answered();
   ann.say('general', `${discord.bot.mention} more`);
   await discord.waitForBotMessage('general', ({ content }) => content.includes('budget is used up'));
   expect(model.calls).toHaveLength(2);
@@ -153,7 +153,7 @@ test('whoever asks and cannot be answered because the database stays away, or th
 test('settings that several processes change at the same time are all kept', async () => {
   const database = { url: await postgres.createDatabase() };
   const stores = await Promise.all([openBotStore(database), openBotStore(database)]);
-  const all = stores.map(({ db }) => new Settings(db));
+  const all = stores.map(({ db }) => new SettingsStore(db));
   const names = Array.from({ length: 20 }, (_, index) => `channel ${index}`);
   const changes = names.map((name, index) =>
     all[index % 2]?.change('guild', ({ channels }) => {
@@ -161,6 +161,6 @@ test('settings that several processes change at the same time are all kept', asy
     }),
   );
   await Promise.all(changes);
-  expect((await all[0]?.of('guild'))?.channels.sort()).toEqual(names.sort());
+  expect((await all[0]?.get('guild'))?.channels.sort()).toEqual(names.sort());
   await Promise.all(stores.map((store) => store.close()));
 });

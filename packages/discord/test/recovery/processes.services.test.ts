@@ -86,7 +86,7 @@ test('a notice of a process that was killed before it could note it down is take
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const discord = await start({ users: crowd(12), guilds: [] });
   const given = { ...place(discord), database };
-  const first = await spawnBot({ ...given, diesAfter: 'this is next' });
+  const first = await spawnBot({ ...given, diesAfter: 'yours is next' });
   const second = await spawnBot(given);
   const ended = once(first, 'exit');
   // it is there, and the notices are the other's

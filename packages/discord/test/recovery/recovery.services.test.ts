@@ -145,7 +145,7 @@ test('a question that Discord will never give back holds up nobody behind it', a
   ann.say(ann.dm, 'lost');
   await paced.called(1);
   ann.say(ann.dm, 'found');
-  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('this is next'));
+  await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('yours is next'));
   await bot.close();
   discord.failNext({ request: /GET .*messages\/\d+$/, status: 403, times: 1 });
   const model = answers(() => 'ok');

@@ -99,7 +99,7 @@ test('before it has noticed, it calls no more tools, and neither writes down nor
   await asked.promise;
   await takeAll();
   taken.resolve();
-  await expect.poll(() => warned).toContain('Another process goes on with an answer');
+  await expect.poll(() => warned).toContain('Another process took over an answer');
   expect(marks).toBe(0);
   expect(await states()).toEqual(['acting']);
   expect(await roles()).toEqual(['user', 'assistant']);
@@ -117,7 +117,7 @@ test('what is allowed after it was taken over is not done', async () => {
   const question = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
   await takeAll();
   ann.click(question, 'Allow');
-  await expect.poll(() => warned).toContain('Another process goes on with an answer');
+  await expect.poll(() => warned).toContain('Another process took over an answer');
   expect(discord.botMessages(ann.dm)).toEqual([]);
 });
 

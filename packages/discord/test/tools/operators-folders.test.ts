@@ -32,9 +32,9 @@ test('a manifest without a capability is reported at the start and in /agent, wh
   const { content } = await ann.command('agent', { channel: 'general', ...chosen }).reply();
   expect(content).toBe(
     [
-      'Chosen, but hidden from your profile: **Multiplication Tool**.',
-      '-# `multiply` of **Multiplication Tool**: treated like `delete`, since the manifest names no `capability`.',
-      '-# 1 of 1 tools of **Multiplication Tool** are not for the profile manager: they can delete, or do not say what they do.',
+      'Chosen, but not available to your profile: **Multiplication Tool**.',
+      '-# `multiply` of **Multiplication Tool**: treated as `delete`, because the manifest declares no `capability`.',
+      '-# 1 of 1 tools of **Multiplication Tool** are not available to the profile manager: they can delete, or declare no capability.',
     ].join('\n'),
   );
 });

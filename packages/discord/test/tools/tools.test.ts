@@ -43,9 +43,9 @@ test('a tool that cannot do it says so: no path out of the knowledge base, no fa
   discord.user('ann').say('general', `${discord.bot.mention} try`);
   await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
   const result = results({ prompt: model.calls[1]?.prompt ?? [] });
-  expect(result).toContain('There is no page');
-  expect(result).toContain('Discord did not take the reaction');
-  expect(result).toContain('There is no time zone');
+  expect(result).toContain('Unknown page');
+  expect(result).toContain('Discord refused the reaction');
+  expect(result).toContain('Unknown time zone');
   expect(result).toContain('Bad arguments');
 });
 
@@ -110,9 +110,7 @@ test('a question that nobody answers expires, and its buttons are gone', async (
   const { discord } = await startBot({ model, limits: { approvalTimeoutMs: 100 } });
   const ann = discord.user('ann');
   ann.say('general', `${discord.bot.mention} write to me`);
-  const asked = await discord.waitForBotMessage('general', ({ content }) =>
-    content.includes('Nobody answered in time'),
-  );
+  const asked = await discord.waitForBotMessage('general', ({ content }) => content.includes('No answer in time'));
   expect(asked.components).toEqual([]);
   await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
   expect(discord.botMessages(ann.dm)).toHaveLength(0);
@@ -261,7 +259,7 @@ test('a button that was pressed before, or that a process left behind, does noth
     ({ content, components }) => content.includes('may I use') && components.length > 0,
   );
   asked.components = buttons; // as somebody sees it whose screen is slow
-  expect((await ann.click(asked, 'Allow').reply()).content).toBe('This is over.');
+  expect((await ann.click(asked, 'Allow').reply()).content).toBe('This button has expired.');
   const left = second.components;
   discord.failNext({ request: new RegExp(`PATCH .*messages/${second.id}`), status: 403 }); // as if it had crashed
   await bot.close();
@@ -273,9 +271,9 @@ test('a button that was pressed before, or that a process left behind, does noth
     ({ id, components }) => id > second.id && JSON.stringify(components).includes('Allow'),
   );
   expect(second.components).toEqual([]);
-  expect(second.content).toContain('I was restarted, so I did not.');
+  expect(second.content).toContain('I was restarted, so I did not do it.');
   second.components = left;
-  expect((await ann.click(second, 'Allow').reply()).content).toBe('This is over.');
+  expect((await ann.click(second, 'Allow').reply()).content).toBe('This button has expired.');
   ann.click(third, 'Deny');
   await discord.waitFor(() => third.content.includes('Denied.'));
   expect(discord.botMessages(ann.dm)).toHaveLength(1);
@@ -330,10 +328,10 @@ test('a question whose answer was stopped, or whose process ends, says so', asyn
     JSON.stringify(components).includes('"Stop"'),
   );
   ann.click(shown, 'Stop');
-  await discord.waitFor(() => first.content.includes('Stopped, so I did not.') && first.components.length === 0);
+  await discord.waitFor(() => first.content.includes('Stopped, so I did not do it.') && first.components.length === 0);
   const second = await asked(2);
   await bot.close();
-  expect(second.content).toContain('Stopped, so I did not.');
+  expect(second.content).toContain('Stopped, so I did not do it.');
   expect(discord.botMessages(ann.dm)).toHaveLength(0);
 });
 
@@ -363,7 +361,7 @@ test('what a tool throws stays in the log; what it means for people is told', as
   await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
   const result = results({ prompt: model.calls[1]?.prompt ?? [] });
   expect(result).not.toContain('hunter');
-  expect(result).toContain(`crash failed; whoever runs this bot finds it in the log as ${question.id}.`);
+  expect(result).toContain(`crash failed; the log of the bot has details under ${question.id}.`);
   expect(result).toContain('There are no seats left.');
   expect(result).toContain('Closed on Mondays.');
   const failed = {
@@ -372,6 +370,6 @@ test('what a tool throws stays in the log; what it means for people is told', as
     error: 'Error',
     at: expect.arrayContaining([expect.stringContaining('tool_crash')]),
   };
-  expect(logged).toContainEqual(['A tool failed', expect.objectContaining(failed)]);
+  expect(logged).toContainEqual(['Tool failed', expect.objectContaining(failed)]);
   expect(logged).toHaveLength(2);
 });

@@ -1,4 +1,4 @@
-// A poll in the channel.
+// Posts a poll in the channel.
 import type { ToolContext } from '@pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 

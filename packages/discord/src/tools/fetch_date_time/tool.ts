@@ -1,4 +1,4 @@
-// What time it is, somewhere.
+// Returns the current date and time in a time zone.
 import { PocketError } from 'pocket-agent';
 
 export class Tools {
@@ -16,20 +16,19 @@ export class Tools {
   }
 }
 
-function formatIn(place: string): Intl.DateTimeFormat {
-  const name = place.trim().replaceAll(' ', '_');
-  const format =
-    formatOf(name) ?? areas().reduce<Format>((found, area) => found ?? formatOf(`${area}/${name}`), undefined);
+function formatIn(name: string): Intl.DateTimeFormat {
+  const id = name.trim().replaceAll(' ', '_');
+  const format = formatOf(id) ?? areas().reduce<Format>((found, area) => found ?? formatOf(`${area}/${id}`), undefined);
   if (format) return format;
   throw new PocketError(
     'TOOL_FAILED',
-    `There is no time zone "${place}". Use an IANA name such as Europe/Berlin, its last part such as Berlin, or UTC.`,
+    `Unknown time zone "${name}". Use an IANA name such as Europe/Berlin, its last part such as Berlin, or UTC.`,
   );
 }
 
 type Format = Intl.DateTimeFormat | undefined;
 
-/** In any case; undefined when there is no such zone. */
+/** Ignores case; undefined for an unknown time zone. */
 function formatOf(timeZone: string): Format {
   const two = '2-digit';
   const fields = { year: 'numeric', month: two, day: two, hour: two, minute: two, second: two } as const;
@@ -40,7 +39,7 @@ function formatOf(timeZone: string): Format {
   }
 }
 
-/** All that stands before a city; which cities there are Intl does not list in full. */
+/** The areas of all time zones. Intl does not list every city, so a city is tried in each area. */
 function areas(): string[] {
   const zones = Intl.supportedValuesOf('timeZone').filter((zone) => zone.includes('/'));
   return [...new Set(zones.map((zone) => zone.slice(0, zone.lastIndexOf('/'))))];

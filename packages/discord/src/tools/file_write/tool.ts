@@ -1,5 +1,4 @@
-// A text as an attachment; nothing is written to a disk.
-
+// Sends text as an attachment; writes nothing to disk.
 import type { ToolContext } from '@pocket-agent/tool-folder';
 import { AttachmentBuilder } from 'discord.js';
 import type { DiscordContext } from '../../conversation/live-runs.ts';

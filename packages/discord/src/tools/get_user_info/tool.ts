@@ -1,4 +1,4 @@
-// Who is asking.
+// Returns the account of the user who asks.
 import type { ToolContext } from '@pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 

@@ -1,4 +1,4 @@
-// Pages of one directory; only names that are listed there can be read.
+// Reads pages of one directory; only names in its listing can be read.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ToolContext } from '@pocket-agent/tool-folder';
@@ -13,7 +13,7 @@ export class Tools {
     );
     if (kb_name === '') return { pages };
     if (!pages.includes(kb_name))
-      throw new PocketError('TOOL_FAILED', `There is no page "${kb_name}". There are: ${pages.join(', ') || 'none'}.`);
+      throw new PocketError('TOOL_FAILED', `Unknown page "${kb_name}". Available: ${pages.join(', ') || 'none'}.`);
     return readFile(join(directory, `${kb_name}.md`), 'utf8');
   }
 }

@@ -1,4 +1,4 @@
-// A direct message to the person who is asking, in pieces that Discord takes.
+// Sends a direct message to the user who asks, split if it is long.
 import type { ToolContext } from '@pocket-agent/tool-folder';
 import type { DiscordContext } from '../../conversation/live-runs.ts';
 import { inertLinks, previewFlags } from '../../reply/inert-links.ts';
