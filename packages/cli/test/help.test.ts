@@ -5,7 +5,7 @@ import { helpOf } from '../src/command-line/help.ts';
 import { CommandFolder, commandLine } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
-const golden = (name: string) => `fixtures/cli-golden/${name}.txt`;
+const golden = (name: string) => `fixtures/golden/${name}.txt`;
 
 describe('--help', () => {
   test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'sessions', 'dump', 'doctor'])(

@@ -324,7 +324,7 @@ describe('a chat', () => {
     ]);
     expect(sent('user')).toEqual(['Hi', 'Hi again', 'And now?']);
     expect(screen).toMatch(/count +read +meta +yes/);
-    expect(screen).toMatch(/"boss"\. There are: reader, writer, manager, admin, none\./);
+    expect(screen).toMatch(/"boss"\. Available: reader, writer, manager, admin, none\./);
   });
 
   test('/model takes another model for the same conversation; one that cannot work is not taken', async () => {

@@ -296,7 +296,7 @@ describe('pocket-agent call', () => {
   });
 
   test.each([
-    [['onee', 'echo'], '"onee". Did you mean "one"? There are: builtin, one, two. A tool folder needs --tools'],
+    [['onee', 'echo'], '"onee". Did you mean "one"? Available: builtin, one, two. A tool folder needs --tools'],
     [['one', 'ecko'], 'There is no tool "ecko". Did you mean "echo"?'],
     [['one', 'echo', '{"text":'], 'The arguments cannot be read'],
     [['one', 'echo', 'text'], '"text" is neither a JSON object nor key=value'],

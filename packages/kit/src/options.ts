@@ -127,7 +127,7 @@ export class OptionSet<Options extends object = object> {
 
   unknownOption(key: string, owner = this.owner): PocketError {
     const known = Object.keys(this.rules);
-    const advice = this.#hint?.(key) ?? (didYouMean(key, known) || ` There are: ${known.join(', ')}.`);
+    const advice = this.#hint?.(key) ?? (didYouMean(key, known) || ` Available: ${known.join(', ')}.`);
     return unknownOptionError(owner, key, advice);
   }
 

@@ -18,9 +18,9 @@ export function didYouMean(word: string, known: readonly string[]): string {
 
 /** A sentence that lists the known names; the closest ones if there are many. */
 export function describeAvailable(word: string, known: readonly string[]): string {
-  if (known.length <= MAX_LISTED) return `There are: ${known.join(', ') || 'none'}.`;
+  if (known.length <= MAX_LISTED) return `Available: ${known.join(', ') || 'none'}.`;
   const nearest = ranked(word, known).slice(0, MAX_LISTED);
-  return `There are ${known.length}, the nearest are: ${nearest.map(({ candidate }) => candidate).join(', ')}.`;
+  return `The closest of ${known.length}: ${nearest.map(({ candidate }) => candidate).join(', ')}.`;
 }
 
 /** A sentence that says how to correct a text that is not an HTTP URL; undefined for a valid one. */

@@ -141,7 +141,7 @@ export class ToolFolder implements ToolSource {
     const { running, tool } = this.#find(name);
     if (!running) {
       const known = [...this.#routes.keys()].join(', ') || 'none';
-      throw new PocketError('TOOL_UNKNOWN', `No active tool folder has a tool "${name}". There are: ${known}.`);
+      throw new PocketError('TOOL_UNKNOWN', `No active tool folder has a tool "${name}". Available: ${known}.`);
     }
     return running.callTool(tool, args, {
       toolCallId: name,
@@ -250,7 +250,7 @@ export class ToolFolder implements ToolSource {
     const hint = meant ? ` Did you mean "${meant}"?` : '';
     throw new PocketError(
       'CONFIG_INVALID',
-      `There is no tool folder "${unknown}" in ${this.path}.${hint} There are: ${known.join(', ') || 'none'}.`,
+      `There is no tool folder "${unknown}" in ${this.path}.${hint} Available: ${known.join(', ') || 'none'}.`,
     );
   }
 

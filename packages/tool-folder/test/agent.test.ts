@@ -40,7 +40,7 @@ test('folders are switched between steps, and the conversation stays', async () 
   await folder.activate(['Git']);
   await agent.run('Again.');
   expect(resultText(agent, 0)).toBe('a page');
-  expect(resultText(agent, 1)).toContain('There is no tool "search". There are: Git_search.');
+  expect(resultText(agent, 1)).toContain('There is no tool "search". Available: Git_search.');
   expect(resultText(agent, 2)).toBe('a commit');
   await folder.activate([]);
   await agent.run('And now?');
@@ -74,7 +74,7 @@ test('a tool that was just switched on can be called before anybody lists it', a
 test('a name that no folder has cannot be activated, and nothing changes', async () => {
   const folder = open(twoFolders(), { active: ['Git'] });
   const { revision } = folder;
-  await expect(folder.activate(['Git', 'Wbe'])).rejects.toThrow(/no tool folder "Wbe" in .*There are: Git, Web\./);
+  await expect(folder.activate(['Git', 'Wbe'])).rejects.toThrow(/no tool folder "Wbe" in .*Available: Git, Web\./);
   expect(await namesOf(folder)).toEqual(['search']);
   expect(folder.revision).toBe(revision);
   expect(folder.folders.map(({ name, active }) => [name, active])).toEqual([

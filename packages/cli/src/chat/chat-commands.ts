@@ -112,7 +112,7 @@ function switchProfile(state: ChatState, name: string): void {
     return;
   }
   if (!profileNames.includes(name)) {
-    const message = `There is no profile "${name}".${didYouMean(name, profileNames)} There are: ${profileNames.join(', ')}.`;
+    const message = `There is no profile "${name}".${didYouMean(name, profileNames)} Available: ${profileNames.join(', ')}.`;
     throw new PocketError('CONFIG_INVALID', message);
   }
   state.profile = name === NO_PROFILE ? undefined : (name as ProfileName);
@@ -145,7 +145,7 @@ async function activate(state: ChatState, argument: string): Promise<void> {
   if (unknown !== undefined) {
     throw new PocketError(
       'CONFIG_INVALID',
-      `There is no tool folder "${unknown}".${didYouMean(unknown, known)} There are: ${known.join(', ')}.`,
+      `There is no tool folder "${unknown}".${didYouMean(unknown, known)} Available: ${known.join(', ')}.`,
     );
   }
   for (const folder of state.folders) {

@@ -150,7 +150,7 @@ async function findSource(name: string, { request, approver, signal, logger, tel
 function unknown(what: string, name: string, known: readonly string[], hint = ''): PocketError {
   return new PocketError(
     'CONFIG_INVALID',
-    `There is no ${what} "${name}".${didYouMean(name, known)} There are: ${known.join(', ') || 'none'}.${hint}`,
+    `There is no ${what} "${name}".${didYouMean(name, known)} Available: ${known.join(', ') || 'none'}.${hint}`,
   );
 }
 

@@ -57,7 +57,7 @@ export class JoinedFolders extends ToolFolder {
     const owner = this.#owners.get(name);
     if (owner) return owner.callTool(name, args, context);
     const known = [...this.#owners.keys()].join(', ') || 'none';
-    throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". There are: ${known}.`);
+    throw new PocketError('TOOL_UNKNOWN', `There is no tool "${name}". Available: ${known}.`);
   }
 
   override judge(tool: Tool): Judgement {

@@ -219,7 +219,7 @@ function unknownIn(whose: string, given: object, known: object): string[] {
     if (value === undefined || names.includes(name)) return [];
     const meant = closestName(name, names);
     return [
-      `${whose} has no option "${name}". ${meant ? `Did you mean "${meant}"?` : `There are: ${names.join(', ')}.`}`,
+      `${whose} has no option "${name}". ${meant ? `Did you mean "${meant}"?` : `Available: ${names.join(', ')}.`}`,
     ];
   });
 }

@@ -85,7 +85,7 @@ export function readProfile(profile: ProfileName | Profile): Profile {
     if (Object.hasOwn(profiles, profile)) return { capabilities: profiles[profile] };
     throw new PocketError(
       'CONFIG_INVALID',
-      `There is no profile "${profile}". There are: ${Object.keys(profiles).join(', ')}.`,
+      `There is no profile "${profile}". Available: ${Object.keys(profiles).join(', ')}.`,
     );
   }
   const names = Object.keys(profiles).join(', ');

@@ -368,7 +368,7 @@ export class PocketAgentClient implements ToolSource {
     if (!found) {
       throw new PocketError(
         'CONFIG_INVALID',
-        `There is no MCP server "${name}". There are: ${this.serverNames.join(', ') || 'none'}.`,
+        `There is no MCP server "${name}". Available: ${this.serverNames.join(', ') || 'none'}.`,
       );
     }
     return found;

@@ -104,7 +104,7 @@ export function checkOptions(given: RouterOptions): void {
   for (const [index, entry] of models.entries()) checkEntry(index, entry);
   if (strategy !== undefined && !strategyNames.includes(strategy)) {
     const meant = didYouMean(String(strategy), strategyNames);
-    throw invalid(`there is no strategy "${strategy}".${meant} There are: ${strategyNames.join(', ')}.`);
+    throw invalid(`there is no strategy "${strategy}".${meant} Available: ${strategyNames.join(', ')}.`);
   }
   const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs, redisUrl, redisPrefix } = options;
   for (const [name, value] of Object.entries({ maxWaitMs, retries, cooldownMs, allowedFailures, arrivalMarginMs })) {
@@ -148,6 +148,6 @@ export function unknownModel(name: string, known: Iterable<string>): PocketError
   const names = [...known];
   return new PocketError(
     'MODEL_UNKNOWN',
-    `Router: there is no model "${name}".${didYouMean(String(name), names)} There are: ${names.join(', ')}.`,
+    `Router: there is no model "${name}".${didYouMean(String(name), names)} Available: ${names.join(', ')}.`,
   );
 }

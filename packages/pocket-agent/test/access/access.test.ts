@@ -140,7 +140,7 @@ describe('a profile on an agent', () => {
     });
     await agent.run('x');
     expect(resultText(agent, 0)).toBe('"erase" may not be called here: it can delete, and only read is allowed.');
-    expect(resultText(agent, 1)).toBe('There is no tool "nobody". There are: none.');
+    expect(resultText(agent, 1)).toBe('There is no tool "nobody". Available: none.');
   });
 
   test('a name that does not exist brings up the nearest ten that may be seen, and no others', async () => {
@@ -159,7 +159,7 @@ describe('a profile on an agent', () => {
     });
     await agent.run('x');
     const told = resultText(agent);
-    expect(told).toMatch(/^There is no tool "read_leters". There are 41, the nearest are: read_letters, /);
+    expect(told).toMatch(/^There is no tool "read_leters". The closest of 41: read_letters, /);
     expect(told.match(/read_/g)).toHaveLength(11);
     expect(told).not.toContain('read_lettres');
   });
@@ -234,7 +234,7 @@ describe('a profile on an agent', () => {
     const mcpServers = { x: { command: 'y', capabilities: { z: 'delet' as never } } };
     expect(() => scriptedAgent([], { mcpConfig: { mcpServers } })).toThrow(/"delet" of "z" must be one of/);
     expect(() => scriptedAgent([], { access: { profile: 'boss' as never } })).toThrow(
-      /There are: reader, writer, manager, admin/,
+      /Available: reader, writer, manager, admin/,
     );
     expect(() => scriptedAgent([], { access: { profile: { capabilities: ['fly' as never] } } })).toThrow(/not "fly"/);
     expect(() => scriptedAgent([], { access: { confirm: 'destructiv' as never } })).toThrow(/access\.confirm must be/);
@@ -357,7 +357,7 @@ describe('a hostile server', () => {
     await agent.mcpClient.listTools();
     await agent.run('x');
     expect(warnings).toEqual([
-      'mcpServers.notes.capabilities names a tool "erase_al", which the server does not list. There are: erase_all.',
+      'mcpServers.notes.capabilities names a tool "erase_al", which the server does not list. Available: erase_all.',
     ]);
     await agent.close();
   });

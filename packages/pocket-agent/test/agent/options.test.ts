@@ -29,8 +29,8 @@ describe('an option that does not exist', () => {
     [{ confirm: 'always' }, 'An agent has no option "confirm". It belongs in access.'],
     [{ limits: { maxStep: 3 } }, 'limits has no option "maxStep". Did you mean "maxSteps"?'],
     [{ agentConfig: { ...agentConfig, system_prompt: '' } }, 'Did you mean "systemPrompt"?'],
-    [{ limits: { budget: 3 } }, 'limits has no option "budget". There are: maxSteps, '],
-    [{ limits: { constructor: 3 } }, 'limits has no option "constructor". There are: maxSteps, '],
+    [{ limits: { budget: 3 } }, 'limits has no option "budget". Available: maxSteps, '],
+    [{ limits: { constructor: 3 } }, 'limits has no option "constructor". Available: maxSteps, '],
     [{ access: 'reader' }, 'access must be an object, got "reader".'],
     [{ access: null }, 'access must be an object, got null.'],
     [{ access: { capabilities: ['read'] } }, 'access has no option "capabilities". It belongs in access.profile.'],
@@ -47,7 +47,7 @@ describe('an option that does not exist', () => {
     ],
     [completing({ temprature: 1 }), 'completionOptions has no option "temprature". Did you mean "temperature"?'],
     [completing({ maxTokens: 9 }), 'completionOptions has no option "maxTokens". Did you mean "maxOutputTokens"?'],
-    [completing({ abortSignal: 1 }), 'completionOptions has no option "abortSignal". There are: maxOutputTokens, '],
+    [completing({ abortSignal: 1 }), 'completionOptions has no option "abortSignal". Available: maxOutputTokens, '],
     [
       { access: { profile: { capabilities: ['read'], alow: ['n_*'] } } },
       'profile has no option "alow". Did you mean "allow"?',
@@ -233,13 +233,13 @@ describe('a script', () => {
     [{ txt: 'x' }, `${answer} has no option "txt". Did you mean "text"?`],
     [
       { usage: { inputTokens: 1, outputTokens: 2 } },
-      `${answer}: usage has no option "inputTokens". There are: input, output.`,
+      `${answer}: usage has no option "inputTokens". Available: input, output.`,
     ],
     [{ usage: 5 }, `${answer}: usage must be { input, output }, in tokens, got 5.`],
     [{ usage: { input: '5' } }, `${answer}: usage: input must be a number, got "5".`],
     [
       { toolCalls: [{ name: 'r', args: {} }] },
-      `${answer}: a tool call has no option "args". There are: name, arguments, id.`,
+      `${answer}: a tool call has no option "args". Available: name, arguments, id.`,
     ],
     [{ toolCalls: ['r'] }, `${answer}: toolCalls must be a list such as [{ name, arguments }], got ["r"].`],
     [{ toolCalls: [{}] }, `${answer}: the name of a tool call must be a string, got undefined.`],
@@ -311,7 +311,7 @@ describe('an option that does not exist is refused', () => {
     await expect(agent.asMcpServer(wrong({ profil: 'reader' }))).rejects.toThrow('Did you mean "profile"?');
     const server = await agent.asMcpServer();
     await expect(server.listen(wrong({ socket: 5 }))).rejects.toThrow(
-      'listen() has no option "socket". There are: host,',
+      'listen() has no option "socket". Available: host,',
     );
   });
 

@@ -133,7 +133,7 @@ test('an unknown tool is an error that names the others', async () => {
   const { client } = testClient({ mcpConfig: { mcpServers: { weather: serverOf('w', 'now', 'soon') } } });
   await expect(client.callTool('later', {})).rejects.toMatchObject({
     code: 'TOOL_UNKNOWN',
-    message: 'No MCP server has a tool "later". There are: now, soon.',
+    message: 'No MCP server has a tool "later". Available: now, soon.',
   });
   await expect(client.getToolInputFormat('later')).rejects.toMatchObject({ code: 'TOOL_UNKNOWN' });
   expect(await client.getToolInputFormat('now')).toMatchObject({ type: 'object' });

@@ -45,7 +45,7 @@ test('a server that is not there is an error that names the others', async () =>
   const { client } = testClient({ mcpConfig: { mcpServers: { one: { server: () => modernServer() } } } });
   await expect(client.readResource('two', 'memo://notes')).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    message: 'There is no MCP server "two". There are: one.',
+    message: 'There is no MCP server "two". Available: one.',
   });
 });
 

@@ -671,7 +671,7 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
       'two deployments have the id "x"',
       { models: ['m', 'n'].map((modelName) => ({ modelName, params: { ...good, id: 'x' } })) },
     ],
-    ['there is no strategy "best". There are: weighted-shuffle,', { models: main, strategy: 'best' }],
+    ['there is no strategy "best". Available: weighted-shuffle,', { models: main, strategy: 'best' }],
     ['maxWaitMs must be a number, 0 or more', { models: main, maxWaitMs: -1 }],
     ['maxWaitMs must be a number, 0 or more', { models: main, maxWaitMs: '5' }],
     ['windowMs must be a number greater than 0', { models: main, windowMs: '5' }],
@@ -681,7 +681,7 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ['windowMs must be a number greater than 0', { models: main, windowMs: 0 }],
     ['redisUrl must look like redis://', { models: main, redisUrl: 'localhost' }],
     ['redisUrl must look like redis://', { models: main, redisUrl: 'https://localhost' }],
-    ['there is no model "other". There are: main', { models: main, fallbacks: { main: ['other'] } }],
+    ['there is no model "other". Available: main', { models: main, fallbacks: { main: ['other'] } }],
     [
       'there is no model "other"',
       { models: main, fallbacks: { main: ['other'] }, contextWindowFallbacks: { main: [] } },
@@ -697,7 +697,7 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
 
   test('a model that it does not have', () => {
     expect(() => watchedRouter({ models: main }).languageModel('other')).toThrow(
-      'there is no model "other". There are: main',
+      'there is no model "other". Available: main',
     );
   });
 });

@@ -22,7 +22,7 @@ test.each([
   ['main', 'Router: it needs its options'],
   [{ models: main, stratgy: 'x' }, 'Router has no option "stratgy". Did you mean "strategy"?'],
   [{ models: main, maxWait: 5 }, 'Router has no option "maxWait". Did you mean "maxWaitMs"?'],
-  [{ models: main, colour: 'red' }, 'Router has no option "colour". There are: models, strategy,'],
+  [{ models: main, colour: 'red' }, 'Router has no option "colour". Available: models, strategy,'],
   [{ models: [{ ...main[0], parms: 1 }] }, 'Router: models[0] has no option "parms". Did you mean "params"?'],
   [withParams({ rmp: 1 }), 'Router: params of "main" has no option "rmp". Did you mean "rpm"?'],
   [withParams({ baseURL: 'x' }), 'Router: params of "main" has no option "baseURL". Did you mean "baseUrl"?'],
@@ -69,7 +69,7 @@ test('options that are undefined were left out', () => {
 });
 
 test('a model name with letters swapped is told which was meant', () => {
-  const words = 'Router: there is no model "mian". Did you mean "main"? There are: main.';
+  const words = 'Router: there is no model "mian". Did you mean "main"? Available: main.';
   expect(() => new Router({ models: main }).languageModel('mian')).toThrow(words);
   expect(refusal({ models: main, fallbacks: { main: ['mian'] } })).toMatchObject({
     code: 'MODEL_UNKNOWN',
