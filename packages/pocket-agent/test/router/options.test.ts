@@ -42,7 +42,7 @@ test.each([
   [{ models: main, fallbacks: ['other'] }, 'Router: fallbacks must be an object'],
   [
     { models: main, strategy: 'least-bsuy' },
-    'there is no strategy "least-bsuy". Did you mean "least-busy"? There are:',
+    'there is no strategy "least-bsuy". Did you mean "least-busy"? Available:',
   ],
 ])('%j', (options, words) => {
   expect(refusal(options)).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) });
