@@ -1,4 +1,4 @@
-// The behaviours: each on real servers, each true or false, or an error that says why not.
+// The behaviours that are compared. Each runs against real servers and returns true or false, or throws the reason.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ async function answer(session: Session, ...calls: WantedCall[]): Promise<string>
 const hosts = { 2025: startLegacyHost, 2026: startModernHost };
 type Era = keyof typeof hosts;
 
-/** A server whose only tool tells its process id; with a file it starts a child, and writes down the ids of both. */
+/** A server whose only tool returns its process id. With a file it also starts a child, and writes the ids of both to the file. */
 function child(era: Era, file = ''): Endpoint {
   const path = fileURLToPath(new URL('stdio-server.ts', import.meta.url));
   return { command: process.execPath, args: [path, String(era), file] };
@@ -59,7 +59,7 @@ function abortReaches(era: Era): Behaviour {
 
 function elicitation(era: Era): Behaviour {
   return {
-    title: `a question of a ${era} server is answered (elicitation)`,
+    title: `a question from a ${era} server is answered (elicitation)`,
     async holds(subject) {
       const { url } = await hosts[era]();
       return (await answer(await opened(subject, { tools: { url } }), { tool: 'ask' })).includes('hello Ada');
@@ -69,7 +69,7 @@ function elicitation(era: Era): Behaviour {
 
 function restarted(era: Era): Behaviour {
   return {
-    title: `works again after a ${era} server was restarted`,
+    title: `works again after a ${era} server restarts`,
     async holds(subject) {
       const first = await hosts[era]();
       const session = await opened(subject, { tools: { url: first.url } });
@@ -78,7 +78,7 @@ function restarted(era: Era): Behaviour {
       await hosts[era]({ port: first.port });
       await soon(async () => {
         const text = await answer(session, echo);
-        if (!text.includes('still here')) throw new Error(text); // many tell failures as results
+        if (!text.includes('still here')) throw new Error(text); // many frameworks return failures as results
       });
       return true;
     },
@@ -87,7 +87,7 @@ function restarted(era: Era): Behaviour {
 
 function deadServer(era: Era): Behaviour {
   return {
-    title: `one dead server of two: the tools of the other, of ${era}, work`,
+    title: `one of two servers is dead: the tools of the other, a ${era} server, still work`,
     async holds(subject) {
       const { url } = await hosts[era]();
       const session = await opened(subject, { dead: { url: 'http://127.0.0.1:9/mcp' }, tools: { url } });
@@ -96,7 +96,7 @@ function deadServer(era: Era): Behaviour {
   };
 }
 
-/** A server and how it comes to have another tool, `grown`. */
+/** A session with a server, and a function that adds the tool `grown` to that server. */
 async function growing(subject: Subject, era: Era) {
   const { url, seen, grow } = await (era === 2025 ? startGrowingHost() : startModernHost());
   return { seen, session: await opened(subject, { tools: { url } }), grow };
@@ -104,7 +104,7 @@ async function growing(subject: Subject, era: Era) {
 
 function newTool(era: Era): Behaviour {
   return {
-    title: `a tool that a ${era} server adds is there in the next runs, by a notice or by listing anew`,
+    title: `a tool that a ${era} server adds is available in the next runs, by notification or by listing again`,
     async holds(subject) {
       const { session, grow } = await growing(subject, era);
       await answer(session, echo);
@@ -116,7 +116,7 @@ function newTool(era: Era): Behaviour {
 
 function listChanged(era: Era): Behaviour {
   return {
-    title: `a new tool of a ${era} server is known by its notice (\`list_changed\`), without listing anew for every run`,
+    title: `a \`list_changed\` notification of a ${era} server is enough: tools are not listed again for every run`,
     async holds(subject) {
       const { seen, session, grow } = await growing(subject, era);
       const lists = () => seen.filter(({ method }) => method === 'tools/list').length;
@@ -132,7 +132,7 @@ function listChanged(era: Era): Behaviour {
 
 function largeResult(era: Era): Behaviour {
   return {
-    title: `a result of 2 MB of a ${era} server reaches the model cut, to at most ${LARGEST_RESULT.toLocaleString('en')} characters`,
+    title: `a 2 MB result of a ${era} server is truncated to at most ${LARGEST_RESULT.toLocaleString('en')} characters for the model`,
     async holds(subject) {
       const { url } = await startToolsHost(era);
       const text = await answer(await opened(subject, { tools: { url } }), { tool: 'large' });
@@ -143,7 +143,7 @@ function largeResult(era: Era): Behaviour {
 
 function oneOfThreeFails(era: Era): Behaviour {
   return {
-    title: `one of three calls at once of a ${era} server fails: all are answered, the reason is told, and the run goes on`,
+    title: `one of three parallel calls to a ${era} server fails: all are answered, the model reads the reason, the run continues`,
     async holds(subject) {
       const { url } = await startToolsHost(era);
       const conversation = new Conversation([{ tool: 'good' }, { tool: 'weak' }, { tool: 'good' }], [{ tool: 'good' }]);
@@ -158,7 +158,7 @@ function oneOfThreeFails(era: Era): Behaviour {
 
 function crashedChild(era: Era): Behaviour {
   return {
-    title: `a stdio server of ${era} that crashed is started again`,
+    title: `a ${era} stdio server is started again after a crash`,
     async holds(subject) {
       const session = await opened(subject, { tools: child(era) });
       const pid = await pidOf(session);
@@ -173,7 +173,7 @@ function crashedChild(era: Era): Behaviour {
 
 function orphans(era: Era): Behaviour {
   return {
-    title: `nothing that a stdio server of ${era} started is left at close, though it ignores SIGTERM`,
+    title: `at close, no process of a ${era} stdio server is left, even if it ignores SIGTERM`,
     async holds(subject) {
       const folder = mkdtempSync(join(tmpdir(), 'behaviour-'));
       const file = join(folder, 'pids');
@@ -201,7 +201,7 @@ function progressToken(era: Era): Behaviour {
 
 function traceContext(era: Era): Behaviour {
   return {
-    title: `the trace context of the caller reaches a ${era} server, in \`_meta\` or as a header`,
+    title: `the caller's trace context reaches a ${era} server, in \`_meta\` or as a header`,
     async holds(subject) {
       const { url, seen } = await hosts[era]();
       const text = await answer(await opened(subject, { tools: { url } }), { tool: 'meta' });
@@ -236,7 +236,7 @@ export const behaviours: Record<string, Behaviour> = {
   oneOfThreeFails2025: oneOfThreeFails(2025),
   oneOfThreeFails2026: oneOfThreeFails(2026),
   sessionClosed: {
-    title: 'the session is ended on the server at close',
+    title: 'close ends the session on the server',
     async holds(subject) {
       const host = await startLegacyHost();
       const session = await opened(subject, { tools: { url: host.url } });
@@ -258,12 +258,12 @@ export const behaviours: Record<string, Behaviour> = {
 async function pidOf(session: Session): Promise<number> {
   const text = await answer(session, { tool: 'pid' });
   const pid = Number(/(?<!\d)\d{2,}(?!\d)/.exec(text)?.[0]);
-  // there are numbers in the texts of failures too
+  // error messages contain numbers, too
   if (!pid || !isAlive(pid)) throw new Error(`No process id in ${text.slice(0, 200)}.`);
   return pid;
 }
 
-/** The first failure after a loss is forgiven, and the second. */
+/** Up to three attempts. */
 async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
   for (let failed = 0; failed < 2; failed++) {
     try {
@@ -275,7 +275,7 @@ async function soon<Value>(attempt: () => Promise<Value>): Promise<Value> {
   return attempt();
 }
 
-/** In one of the next runs: a notice needs a moment to arrive. */
+/** Whether one of the next runs offers the tool: a notification needs a moment to arrive. */
 async function becomesOffered(session: Session, tool: string): Promise<boolean> {
   for (let attempt = 0; attempt < 50; attempt++) {
     const conversation = new Conversation();

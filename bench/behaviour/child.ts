@@ -1,9 +1,9 @@
-// One behaviour of one subject in a process of its own: `child.ts <subject> <behaviour>`.
+// Tries one behaviour with one framework: `child.ts <subject> <behaviour>`.
 import { peers } from '../contenders.ts';
 import { behaviours } from './behaviours.ts';
 import type { Subject } from './subject.ts';
 
-// whoever asked has ended: it leads a group, which goes with it
+// the parent has ended: end this process and its group
 process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 const [name = '', id = ''] = process.argv.slice(2);
 const file = peers.includes(name) ? `../peers/${name}/subject.ts` : `./${name}.ts`;

@@ -1,4 +1,4 @@
-// Who passes what: every behaviour of everybody in a process of its own; written into docs/behaviour.md.
+// Tries every behaviour with every framework, each pair in its own process, and writes docs/behaviour.md.
 import { type ChildProcess, fork } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,14 +8,14 @@ import { readOptions } from '../options.ts';
 import { behaviours } from './behaviours.ts';
 import { type Outcome, page } from './page.ts';
 
-/** Patient, for a shared machine may give it a tenth of a processor. */
+/** Long, because a busy machine may give the process a tenth of a core. */
 const LIMIT_MS = 120_000;
 const AT_ONCE = 2;
 const everybody = [us, ...peers];
 const chosen = readOptions({
   usage: `npm run behaviour -- [--install] [--only NAMES]
-  --install  installs the peers first, in folders of their own
-  --only     some of ${everybody.join(', ')}; docs/behaviour.md is written when all are asked`,
+  --install  first installs the other frameworks, each in its own folder
+  --only     some of ${everybody.join(', ')}; docs/behaviour.md is written only if all run`,
   switches: ['install'],
   choices: { only: everybody },
 });
@@ -34,7 +34,7 @@ await Promise.all(
     }
   }),
 );
-// a page with holes would take the place of a whole one
+// an incomplete page must not replace a complete one
 const isWhole =
   subjects.length === everybody.length && [...outcomes.values()].every(({ verdict }) => verdict !== 'not run');
 if (isWhole) {
@@ -43,18 +43,18 @@ if (isWhole) {
   writeFileSync(file, page({ subjects, versions, outcome: (subject, id) => outcomes.get(`${subject} ${id}`) }));
   console.log('\nwritten: docs/behaviour.md');
 } else if (subjects.length === everybody.length)
-  console.log('\nnot written: docs/behaviour.md, since not all have run');
+  console.log('\nnot written: docs/behaviour.md, because some did not run');
 if ([...outcomes.values()].every(({ verdict }) => verdict === 'not run')) process.exitCode = 2;
 const ours = subjects.includes(us) ? Object.keys(behaviours) : [];
 const failed = ours.filter((id) => outcomes.get(`${us} ${id}`)?.verdict !== 'yes');
 if (failed.length > 0) {
-  console.error(`\n${us} must pass all, and does not: ${failed.join(', ')}`);
+  console.error(`\n${us} must pass all, but fails: ${failed.join(', ')}`);
   process.exitCode = 1;
 }
 
 async function tried(subject: string, id: string): Promise<Outcome> {
   if (peers.includes(subject) && !isInstalled(subject))
-    return { verdict: 'not run', reason: 'not installed; with --install it is installed first' };
+    return { verdict: 'not run', reason: 'not installed; use --install' };
   const child = fork(fileURLToPath(new URL('child.ts', import.meta.url)), [subject, id], {
     execArgv: process.execArgv,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -81,7 +81,7 @@ function told(child: ChildProcess): Promise<Outcome> {
     });
     child.once('close', () => {
       clearTimeout(late);
-      // a subject that cannot be loaded was not tried; one that brings its process down was
+      // a framework that cannot be loaded was not tried; one that crashes its process was
       const reason = /\w*Error[^\n]+/.exec(errors)?.[0] ?? 'the process ended';
       const verdict = errors.includes('ERR_MODULE_NOT_FOUND') ? 'not run' : 'no';
       resolve({ verdict, reason });
@@ -89,12 +89,12 @@ function told(child: ChildProcess): Promise<Outcome> {
   });
 }
 
-/** What a subject left behind goes with its process. */
+/** Ends the process and everything it started. */
 function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // nobody is left
+    // the group has ended
   }
 }
