@@ -1,4 +1,4 @@
-// The smallest agent: a model and one question. MODEL=anthropic/claude-sonnet-5 (with its key set) asks a real one.
+// The smallest agent: a model and one question. To use a real model, set MODEL=anthropic/claude-sonnet-5 and its API key.
 import assert from 'node:assert/strict';
 import { PocketAgent } from 'pocket-agent';
 

@@ -1,4 +1,4 @@
-// Tools from MCP servers: one that is started as a child process, one that lives in this program, and a plain function.
+// Three kinds of tools: an MCP server in a child process, an MCP server in this process, and a plain function.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { McpServer } from '@modelcontextprotocol/server';
@@ -10,7 +10,7 @@ function weatherServer(): McpServer {
   server.registerTool(
     'get_weather',
     {
-      description: 'The weather of a city today',
+      description: 'Returns the weather of a city today',
       inputSchema: z.object({ city: z.string() }),
       annotations: { readOnlyHint: true },
     },
@@ -21,7 +21,7 @@ function weatherServer(): McpServer {
 
 const rollDice = tool({
   name: 'roll_dice',
-  description: 'Rolls dice and tells the sum',
+  description: 'Rolls dice and returns the sum',
   inputSchema: z.object({ dice: z.number().int().min(1).max(100) }),
   run: ({ dice }) => Array.from({ length: dice }, () => 1 + Math.floor(Math.random() * 6)).reduce((a, b) => a + b),
 });

@@ -1,4 +1,4 @@
-// Hooks change a run: deny a call, mend arguments, word an error. They see every step of the agent.
+// Hooks change a run: they deny a call, correct arguments and rewrite an error message.
 import assert from 'node:assert/strict';
 import { AgentHooks, type HookContext, PocketAgent, type ToolCall, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -32,16 +32,16 @@ class Careful extends AgentHooks {
   }
 
   override preToolCall(_context: HookContext, call: ToolCall) {
-    if (call.name === 'delete_note') return { deny: 'notes are kept for ever here' };
+    if (call.name === 'delete_note') return { deny: 'notes must not be deleted' };
     return { ...call, arguments: { path: `/notes/${call.arguments.path}` } };
   }
 
   override onToolError(_context: HookContext, call: ToolCall, error: Error): string {
-    return `${call.name} did not work (${error.message}). Try another tool.`;
+    return `${call.name} failed (${error.message}). Try another tool.`;
   }
 }
 
-// a script stands in for the model, so that this example always goes the same way
+// a scripted model, so that this example always runs the same way
 const llmModel = new ScriptedModel([
   {
     toolCalls: [
@@ -50,7 +50,7 @@ const llmModel = new ScriptedModel([
       { name: 'shred_note', arguments: { path: 'todo' } },
     ],
   },
-  'I could read it, but not delete it.',
+  'I read the note, but I may not delete it.',
 ]);
 const hooks = new Careful();
 await using agent = new PocketAgent({
@@ -63,6 +63,6 @@ console.log(await agent.run('Read the todo note, then delete it.'));
 
 const history = JSON.stringify(agent.messages);
 assert.match(history, /note at \/notes\/todo/);
-assert.match(history, /denied: notes are kept for ever here/);
-assert.match(history, /shred_note did not work/);
+assert.match(history, /denied: notes must not be deleted/);
+assert.match(history, /shred_note failed/);
 assert.equal(hooks.steps, 2);

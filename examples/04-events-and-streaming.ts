@@ -1,4 +1,4 @@
-// The same run, seen live: text as it is written, tool calls, their progress and results.
+// A streamed run: text while the model writes it, tool calls, their progress and their results.
 import assert from 'node:assert/strict';
 import { PocketAgent, tool } from 'pocket-agent';
 import { z } from 'zod';
@@ -30,5 +30,5 @@ for await (const event of agent.stream('Count the words of "the quick brown fox"
 }
 
 for (const type of ['new_message', 'text_delta', 'tool_call', 'tool_progress', 'tool_result', 'run_finished']) {
-  assert.ok(seen.has(type), `no ${type} event was seen`);
+  assert.ok(seen.has(type), `no ${type} event`);
 }

@@ -1,4 +1,4 @@
-// An agent whose tools are other agents. Abort, deadline and events pass through; each keeps its own history.
+// An agent whose tools are other agents. Each keeps its own history; abort, deadline and events pass through.
 import assert from 'node:assert/strict';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 const square = tool({
   name: 'square',
-  description: 'The square of a number',
+  description: 'Returns the square of a number',
   inputSchema: z.object({ n: z.number() }),
   run: ({ n }) => n * n,
 });
@@ -15,7 +15,7 @@ const math = new PocketAgent({
   agentConfig: {
     llmModel: new ScriptedModel([{ toolCalls: [{ name: 'square', arguments: { n: 12 } }] }, 'It is 144.']),
     name: 'Math',
-    roleDescription: 'Does sums',
+    roleDescription: 'Does arithmetic',
   },
   tools: [square],
 });

@@ -1,13 +1,13 @@
-// An agent as an MCP server over HTTP, used by another agent as if it were any other tool.
+// Serves an agent over MCP and HTTP. Another agent uses it as a tool.
 import assert from 'node:assert/strict';
 import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
 await using poet = new PocketAgent({
-  agentConfig: { llmModel: new ScriptedModel(['Roses are red.']), name: 'Poet', roleDescription: 'Writes short verse' },
+  agentConfig: { llmModel: new ScriptedModel(['Roses are red.']), name: 'Poet', roleDescription: 'Writes short poems' },
 });
-const server = await (await poet.asMcpServer()).listen({ token: 'a-secret-of-both' });
-console.log(`Poet listens at ${server.url}`);
+const server = await (await poet.asMcpServer()).listen({ token: 'shared-secret' });
+console.log(`Poet listens on ${server.url}`);
 
 await using editor = new PocketAgent({
   agentConfig: {
@@ -17,7 +17,7 @@ await using editor = new PocketAgent({
     ]),
     name: 'Editor',
   },
-  mcpConfig: { mcpServers: { poet: { url: server.url, headers: { Authorization: 'Bearer a-secret-of-both' } } } },
+  mcpConfig: { mcpServers: { poet: { url: server.url, headers: { Authorization: 'Bearer shared-secret' } } } },
 });
 
 const answer = await editor.run('Get me a line about roses.');

@@ -1,4 +1,4 @@
-// Pictures: from the user, and from tools. Each reaches the model in the form its provider takes.
+// Images from the user and from tools. Each is sent to the model in the format of its provider.
 import assert from 'node:assert/strict';
 import { PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -8,18 +8,18 @@ const redDot =
 
 const screenshot = tool({
   name: 'screenshot',
-  description: 'A picture of the screen',
+  description: 'Takes a screenshot',
   run: () => ({ content: [{ type: 'image', mimeType: 'image/png', data: redDot }] }),
 });
 
-const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'screenshot' }] }, 'Both pictures show a red dot.'], {
+const llmModel = new ScriptedModel([{ toolCalls: [{ name: 'screenshot' }] }, 'Both images show a red dot.'], {
   provider: 'openai.chat',
 });
 await using agent = new PocketAgent({ agentConfig: { llmModel, allowImages: true }, tools: [screenshot] });
 
-console.log(await agent.run({ text: 'Is this what is on my screen?', images: [Buffer.from(redDot, 'base64')] }));
+console.log(await agent.run({ text: 'Does my screen show this image?', images: [Buffer.from(redDot, 'base64')] }));
 
-// chat completions take no pictures in tool results, so the second one came in a user message after the result
+// OpenAI chat completions accept no images in tool results, so the second image follows in a user message
 const prompt = llmModel.calls[1]?.prompt ?? [];
 assert.deepEqual(
   prompt.map((message) => message.role),

@@ -1,4 +1,4 @@
-// A conversation is plain JSON: keep it in a file, and go on with it in another process, or with another model.
+// A conversation is plain JSON: save it to a file, and continue it in another process or with another model.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,9 @@
-// A loop of your own: `step` is the unit, and `run` is yours to replace.
+// A loop of your own: override `run` and call `step`.
 import assert from 'node:assert/strict';
 import { PocketAgent, textOf } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
-/** Answers, looks at the answer once more, and returns both. */
+/** Writes a draft, revises it, and returns both. */
 class Reviewer extends PocketAgent<{ draft: string; final: string }> {
   override async run(input: string) {
     this.addUserMessage(input);

@@ -1,4 +1,4 @@
-// A tool that asks the user back (MCP elicitation), in a server that speaks the 2026 protocol and the 2025 one alike.
+// A tool that asks the user a question (MCP elicitation), in a server that speaks both the 2025 and the 2026 protocol.
 import assert from 'node:assert/strict';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { PocketAgent } from 'pocket-agent';
@@ -32,7 +32,7 @@ await using agent = new PocketAgent({
   },
   mcpConfig: pizzeria,
   elicitationHandler: ({ message }) => {
-    asked.push(message); // a real program would ask a person here
+    asked.push(message); // a real program asks a person here
     return { action: 'accept', content: { size: 'large' } };
   },
 });

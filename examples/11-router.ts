@@ -1,4 +1,4 @@
-// Several deployments as one model: calls are paced before a limit is met, go round what fails, and fall back.
+// Several deployments as one model. The router keeps within rate limits, avoids failing deployments and falls back.
 import assert from 'node:assert/strict';
 import { PocketAgent, Router } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
@@ -10,13 +10,13 @@ const spare = new ScriptedModel(['From the spare model.']);
 
 const router = new Router({
   models: [
-    // with real ones: params: { model: 'azure/gpt-5', baseUrl: '…', apiKey: '…', rpm: 5_000, tpm: 3_000_000 }
+    // a real deployment: params: { model: 'azure/gpt-5', baseUrl: '…', apiKey: '…', rpm: 5_000, tpm: 3_000_000 }
     { modelName: 'gpt-5', params: { id: 'eu', model: eu, rpm: 2, tpm: 100_000 } },
     { modelName: 'gpt-5', params: { id: 'us', model: us, rpm: 1_000, tpm: 100_000 } },
     { modelName: 'spare', params: { id: 'spare', model: spare } },
   ],
   fallbacks: { 'gpt-5': ['spare'] },
-  allowedFailures: 0, // one failure, and a deployment is left alone for a while
+  allowedFailures: 0, // after one failure a deployment is not used for a while
   maxWaitMs: 200,
   onEvent: (event) => {
     if (event.type === 'failed') console.log(`${event.deployment} failed: ${event.reason}`);
@@ -33,5 +33,5 @@ console.log(answers);
 console.log((await router.status()).deployments.map(({ id, calls, failures }) => ({ id, calls, failures })));
 await router.close();
 
-// two calls fit into the limit of the EU, the third finds it full and the US broken
+// the EU deployment allows two calls; the third call finds it full and the US deployment failing
 assert.deepEqual(answers, ['From the EU.', 'From the EU again.', 'From the spare model.']);

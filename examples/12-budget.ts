@@ -1,16 +1,16 @@
-// A budget for a run and everything in it: a runaway agent is stopped before its next call, with the bill.
+// A budget for a run with its sub-agents. A runaway agent is stopped before its next call, and the totals show the costs.
 import assert from 'node:assert/strict';
 import { isPocketError, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
-const lookAgain = tool({ name: 'look_again', description: 'Finds that there is more to look at', run: () => 'more' });
+const lookAgain = tool({ name: 'look_again', description: 'Looks again and always finds more', run: () => 'more' });
 const neverDone = () =>
   Array.from({ length: 100 }, () => ({ toolCalls: [{ name: 'look_again' }], usage: { input: 900, output: 100 } }));
 
 const worker = new PocketAgent({
   agentConfig: { llmModel: new ScriptedModel(neverDone()), name: 'Worker' },
   tools: [lookAgain],
-  prices: { script: { input: 3, output: 15 } }, // USD for a million tokens; known models need none
+  prices: { script: { input: 3, output: 15 } }, // USD per million tokens; only needed for unknown models
 });
 await using boss = new PocketAgent({
   agentConfig: {
@@ -27,7 +27,7 @@ await using boss = new PocketAgent({
 
 try {
   await boss.run('Look at everything.');
-  assert.fail('nothing stopped it');
+  assert.fail('the budget did not stop the run');
 } catch (error) {
   assert.ok(isPocketError(error, 'BUDGET_REACHED'));
   console.log(error.message);

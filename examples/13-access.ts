@@ -1,17 +1,17 @@
-// Who may call what, and who is asked: a profile, an approver at the root, and a record of every call.
+// Access control: a profile, an approver at the root, and an audit record of every call.
 import assert from 'node:assert/strict';
-import { type AuditRecord, PocketAgent, tool } from 'pocket-agent';
+import { type AuditRecord, type Capability, PocketAgent, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
-const make = (name: string, capability: string) =>
-  tool({ name, description: `Does ${name}`, meta: { capability }, run: () => `${name}: done` });
+const make = (name: string, capability: Capability) =>
+  tool({ name, description: `Does ${name}`, capability, run: () => `${name}: done` });
 const tools = [make('list_posts', 'read'), make('post_message', 'write'), make('delete_message', 'delete')];
 
 const worker = new PocketAgent({
   agentConfig: {
     llmModel: new ScriptedModel([
       { toolCalls: tools.map(({ definition: { name } }) => ({ name, arguments: { id: 1, token: 'abc' } })) },
-      'I did what I may.',
+      'I did what I was allowed to do.',
     ]),
     name: 'Worker',
   },
@@ -24,11 +24,11 @@ await using boss = new PocketAgent({
     llmModel: new ScriptedModel([{ toolCalls: [{ name: 'Worker-message', arguments: { message: 'Go.' } }] }, 'Done.']),
     name: 'Boss',
   },
-  subAgents: [worker], // has no more rights than Boss, and asks where Boss would
+  subAgents: [worker], // never has more rights than Boss, and needs the same approvals
   access: { profile: 'writer', confirm: 'write' },
   approve: ({ path, tool: name, arguments: args }) => {
     console.log(`${path.join(' > ')} wants to call ${name} ${JSON.stringify(args)}`);
-    return 'allow'; // a real program asks a person
+    return 'allow'; // a real program asks a person here
   },
   hooks: {
     onEvent: (event) => {

@@ -1,4 +1,4 @@
-// An agent as an A2A server, and a remote A2A agent as a tool: a call that needs a yes is asked for at the root.
+// An agent as an A2A server, and a remote A2A agent as a tool. Its approval requests go to the root agent.
 import assert from 'node:assert/strict';
 import { remoteAgent } from '@pocket-agent/a2a';
 import { PocketAgent, tool } from 'pocket-agent';
@@ -9,7 +9,7 @@ await using janitor = new PocketAgent({
   agentConfig: {
     llmModel: new ScriptedModel([
       { toolCalls: [...files].map((name) => ({ name: 'delete_file', arguments: { name } })) },
-      'What may go is gone.',
+      'I deleted what I was allowed to delete.',
     ]),
     name: 'Janitor',
     roleDescription: 'Tidies up files',
@@ -18,15 +18,15 @@ await using janitor = new PocketAgent({
     tool({
       name: 'delete_file',
       description: 'Deletes a file',
-      run: ({ name }) => (files.delete(String(name)) ? `${name} is gone` : `There is no ${name}`),
+      run: ({ name }) => (files.delete(String(name)) ? `${name} is deleted` : `${name} does not exist`),
     }),
   ],
   access: { confirm: 'destructive' },
 });
-const server = janitor.asA2aServer({ tokens: { 'a-secret-of-both': 'admin' } });
+const server = janitor.asA2aServer({ tokens: { 'shared-secret': 'admin' } });
 const { url, cardUrl } = await server.listen();
 const card = (await (await fetch(cardUrl)).json()) as { name: string; skills: { description: string }[] };
-console.log(`${card.name} is at ${url}: ${card.skills[0]?.description}`);
+console.log(`${card.name} listens on ${url}: ${card.skills[0]?.description}`);
 
 await using boss = new PocketAgent({
   agentConfig: {
@@ -36,14 +36,14 @@ await using boss = new PocketAgent({
     ]),
     name: 'Boss',
   },
-  tools: [remoteAgent({ url, token: 'a-secret-of-both', approvals: true })],
+  tools: [remoteAgent({ url, token: 'shared-secret', approvals: true })],
   approve: ({ path, tool: name, arguments: args }) => {
-    console.log(`${path.join(' → ')} wants ${name} ${JSON.stringify(args)}`); // a real program would ask a person
-    return args.name === 'a.log' ? 'allow' : { deny: 'that one is still needed' };
+    console.log(`${path.join(' → ')} wants to call ${name} ${JSON.stringify(args)}`); // a real program asks a person here
+    return args.name === 'a.log' ? 'allow' : { deny: 'this file is still needed' };
   },
 });
 console.log(await boss.run('Have the files tidied up.'));
 
 assert.equal(card.name, 'Janitor');
 assert.deepEqual([...files], ['b.log']);
-assert.match(JSON.stringify(boss.messages), /What may go is gone/);
+assert.match(JSON.stringify(boss.messages), /I deleted what I was allowed to delete/);

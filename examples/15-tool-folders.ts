@@ -1,4 +1,4 @@
-// Tools as folders: manifest.yaml says what there is, tool.ts does it. For an agent, and for any MCP host.
+// Tools as folders: manifest.yaml describes the tools, tool.ts implements them. Used by an agent, and served to any MCP host.
 import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { loadToolFolder, problemText } from '@pocket-agent/tool-folder';
@@ -18,7 +18,7 @@ const model = new ScriptedModel([
 await using agent = new PocketAgent({ agentConfig: { llmModel: model, name: 'Helper' }, tools: [tools] });
 console.log(await agent.run('What is 6 times 7?'));
 
-await tools.activate([]); // nothing is offered any more, and the conversation goes on
+await tools.activate([]); // no tool is offered any more, and the conversation continues
 console.log(await agent.run('And what was it again?'));
 assert.deepEqual(
   model.calls.map(({ tools: offered = [] }) => offered.length),
@@ -31,6 +31,6 @@ const client = new Client({ name: 'another-host', version: '1.0.0' });
 await client.connect(new StreamableHTTPClientTransport(new URL(server.url)));
 const { content } = await client.callTool({ name: 'multiply', arguments: { multiplicand: 21 } });
 console.log(content);
-assert.deepEqual(content, [{ type: 'text', text: '42' }]); // the manifest has a default: 2
+assert.deepEqual(content, [{ type: 'text', text: '42' }]); // the manifest sets the default multiplier 2
 await client.close();
 await server.close();

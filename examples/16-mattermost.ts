@@ -1,17 +1,17 @@
-// Mattermost as an MCP server: an agent that may read and write, and the same choice of tools made in three other ways.
+// Mattermost as an MCP server: three ways to give a program only the tools that read and write.
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { capabilityOf, PocketAgent, profiles, toolsFor } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-// the Mattermost of the tests stands in for yours, so that this runs without an account
+// a fake Mattermost from the tests, so that this example needs no account
 import { startFakeMattermost } from '../packages/mattermost/test/fake/fake-mattermost.ts';
 
 const mattermost = await startFakeMattermost();
 const channelId = mattermost.channel('town-square').id;
 
-// in a program of your own: command 'npx', args ['-y', '-p', '@pocket-agent/mattermost', 'mcp-server-mattermost']
+// in your own program: command 'npx', args ['-y', '-p', '@pocket-agent/mattermost', 'mcp-server-mattermost']
 const server = {
   command: process.execPath,
   args: ['-C', 'pocket-agent/source', fileURLToPath(import.meta.resolve('../packages/mattermost/src/main.ts'))],
@@ -22,7 +22,7 @@ const server = {
   },
 };
 
-// 1. End to end, with the MCP SDK alone: connect, choose, call, look at the result.
+// 1. With the MCP SDK only: connect, choose tools, call one, read the result.
 const client = new Client({ name: 'my-agent', version: '1.0.0' });
 await client.connect(new StdioClientTransport(server));
 const { tools: all } = await client.listTools();
@@ -35,9 +35,9 @@ const posted = await client.callTool({ name: 'post_message', arguments: { channe
 console.log(posted.isError ? 'Failed:' : 'Posted:', posted.structuredContent ?? posted.content);
 
 const failed = await client.callTool({ name: 'get_channel', arguments: { channel_id: 'x'.repeat(26) } });
-if (failed.isError) console.log('Failed:', failed.content); // says what to do next
+if (failed.isError) console.log('Failed:', failed.content); // the error says what to do next
 
-// 2. Tools for a loop of another library: the same rules as functions, for any list of MCP tools.
+// 2. For the loop of another library: the access rules as functions, for any list of MCP tools.
 const plainTools = toolsFor('writer', all).map(({ name, description, inputSchema }) => ({
   name,
   description,
@@ -54,7 +54,7 @@ const me = await plainTools.find(({ name }) => name === 'get_me')?.execute({});
 console.log(me?.structuredContent, `${safeReaders.length} tools only read`);
 await client.close();
 
-// 3. With pocket-agent: the profile is enforced at every call. MATTERMOST_PROFILE does the same in the server itself.
+// 3. With pocket-agent: the profile is enforced at every call. MATTERMOST_PROFILE does the same in the server.
 const model = new ScriptedModel([
   { toolCalls: [{ name: 'get_unread_inbox', arguments: {} }] },
   {
@@ -63,14 +63,14 @@ const model = new ScriptedModel([
       { name: 'delete_message', arguments: { post_id: mattermost.post('plan').id } },
     ],
   },
-  'I answered bob. I may not delete anything.',
+  'I replied to bob. I may not delete anything.',
 ]);
 await using agent = new PocketAgent({
-  agentConfig: { llmModel: model, name: 'Helper' }, // a real one: llmModel: 'anthropic/claude-sonnet-5'
+  agentConfig: { llmModel: model, name: 'Helper' }, // a real model: llmModel: 'anthropic/claude-sonnet-5'
   mcpConfig: { mcpServers: { mattermost: server } },
   access: { profile: 'writer' },
 });
-console.log(await agent.run('What is new? Answer who asked for something, then remove the plan.'));
+console.log(await agent.run('What is new? Reply to open questions, then delete the plan.'));
 
 assert.equal(all.length, 49);
 assert.ok(!writerTools.some(({ name }) => name === 'delete_message' || name === 'create_channel'));

@@ -1,4 +1,4 @@
-// Whether the page of the documentation is of the behaviours and peers there are.
+// docs/behaviour.md lists the current behaviours and frameworks.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { behaviours } from '../behaviour/behaviours.ts';
@@ -6,7 +6,7 @@ import { packagesOf, peers, us } from '../contenders.ts';
 
 const page = readFileSync(new URL('../../docs/behaviour.md', import.meta.url), 'utf8');
 
-test('every behaviour has a row, in which ours is yes', () => {
+test('every behaviour has a row, and Pocket Agent has all of them', () => {
   const [head, , ...rows] = page
     .split('\n')
     .filter((line) => line.startsWith('|'))
@@ -17,6 +17,6 @@ test('every behaviour has a row, in which ours is yes', () => {
   );
 });
 
-test('the versions are those that are installed for a run', () => {
+test('the page names the versions that a run installs', () => {
   for (const version of peers.flatMap(packagesOf)) expect(page).toContain(version);
 });

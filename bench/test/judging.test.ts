@@ -1,4 +1,4 @@
-// Whether a target counts as met, by figures that are made up.
+// When a target counts as met, with invented figures.
 import { expect, test } from 'vitest';
 import { loopPeers } from '../contenders.ts';
 import { figures } from '../figures.ts';
@@ -6,7 +6,7 @@ import { cell, verdictText } from '../report.ts';
 import { Results } from '../results.ts';
 import { table } from '../table.ts';
 
-/** `measured`: by contender, one value a round. */
+/** `measured`: one value per round, by contender. */
 function judged(id: string, measured: Record<string, number[]>): { verdict: string; cell: string } {
   const results = new Results();
   for (const [name, values] of Object.entries(measured))
@@ -16,32 +16,32 @@ function judged(id: string, measured: Record<string, number[]>): { verdict: stri
   return { verdict: verdictText(results, figure), cell: cell(results, 'pocket-agent', figure) };
 }
 
-test('a ratio is to the base of the same round, and its median decides', () => {
+test('ratios compare values of the same round, and their median decides', () => {
   const { verdict, cell: shown } = judged('step', { floor: [2, 4, 2], 'pocket-agent': [8, 18, 14] });
   expect(verdict).toBe('met, not in every round'); // 4, 4.5 and 7 times
   expect(shown).toBe('4.5 × ±33 % (14)');
 });
 
 test.each([
-  ['one that was always met', 'step', { floor: [2, 2], 'pocket-agent': [8, 9] }, 'met'],
-  ['one that was missed', 'step', { floor: [2], 'pocket-agent': [11] }, '**missed**'],
-  ['nothing measured', 'step', { floor: [2] }, '**missed**, not measured'],
-  ['no base', 'step', { 'pocket-agent': [1] }, '**missed**, not measured'],
-  ['a rate that is high enough', 'http2026Calls', { 'mcp-sdk': [100], 'pocket-agent': [150] }, 'met'],
-  ['a rate that is too low', 'http2026Calls', { 'mcp-sdk': [100], 'pocket-agent': [149] }, '**missed**'],
+  ['a target met in every round', 'step', { floor: [2, 2], 'pocket-agent': [8, 9] }, 'met'],
+  ['a missed target', 'step', { floor: [2], 'pocket-agent': [11] }, '**missed**'],
+  ['a missing measurement', 'step', { floor: [2] }, '**missed**, not measured'],
+  ['a missing base', 'step', { 'pocket-agent': [1] }, '**missed**, not measured'],
+  ['a sufficient rate', 'http2026Calls', { 'mcp-sdk': [100], 'pocket-agent': [150] }, 'met'],
+  ['an insufficient rate', 'http2026Calls', { 'mcp-sdk': [100], 'pocket-agent': [149] }, '**missed**'],
   [
-    'a rate that nobody reaches by hand',
+    'a rate that the floor does not reach either',
     'http2026Calls',
     { floor: [140], 'mcp-sdk': [100], 'pocket-agent': [130] },
     '**missed**, as by the floor',
   ],
-  ['a value, whatever the base has', 'idle', { floor: [1], 'pocket-agent': [6] }, 'met'],
-  ['no target', 'packages', { ai: [10], 'pocket-agent': [20] }, ''],
-])('the verdict on %s', (_what, id, measured, verdict) => {
+  ['an absolute value, independent of the base', 'idle', { floor: [1], 'pocket-agent': [6] }, 'met'],
+  ['a figure without target', 'packages', { ai: [10], 'pocket-agent': [20] }, ''],
+])('the verdict for %s', (_what, id, measured, verdict) => {
   expect(judged(id, measured).verdict).toBe(verdict);
 });
 
-test('a target beside every peer is not met while one of them has no value', () => {
+test('a target relative to all peers is not judged while a peer has no value', () => {
   const base = { floor: [1], 'pocket-agent': [2] };
   const most = Object.fromEntries(loopPeers.slice(1).map((name) => [name, [4]]));
   const [first = ''] = loopPeers;
@@ -51,7 +51,7 @@ test('a target beside every peer is not met while one of them has no value', () 
   expect(judged('delta', { ...base, ai: [3] }).verdict).toBe('**missed**');
 });
 
-test('a round in which we failed keeps a target from being met always', () => {
+test('a failed round means that a target was not met in every round', () => {
   const results = new Results();
   results.add({ name: 'floor', round: 0, measured: { step: 2 } });
   results.add({ name: 'pocket-agent', round: 0, measured: { step: 8 } });
@@ -60,7 +60,7 @@ test('a round in which we failed keeps a target from being met always', () => {
   expect(step && verdictText(results, step)).toBe('met, not in every round');
 });
 
-test('the table of the console shows ratios, with the values of the base and of ourselves', () => {
+test('the console table shows ratios, and values for the base and for Pocket Agent', () => {
   const results = new Results();
   for (const [name, values] of Object.entries({ floor: [2, 2], 'pocket-agent': [8, 9], ai: [200, 200] }))
     for (const [round, step] of values.entries()) results.add({ name, round, measured: { step } });

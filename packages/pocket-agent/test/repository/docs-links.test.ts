@@ -1,3 +1,4 @@
+// Checks links and script names in the documentation.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,7 @@ const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const pages = ['README.md', 'AGENTS.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })];
 
-test.each(pages)('%s links to files that are there, and names scripts that can be run', (page) => {
+test.each(pages)('%s links only to existing files and names only existing scripts', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const links = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#]+)/g)].map(([, path = '']) => path);
   expect(links.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([]);

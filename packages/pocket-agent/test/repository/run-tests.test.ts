@@ -1,10 +1,11 @@
+// Checks what `npm test` runs, and how npm is configured.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { quickTests, vitestArguments } from '../../../../scripts/test-arguments.ts';
 
-test('npm test -- --quick names test files that exist, and only some of them', () => {
+test('npm test -- --quick runs existing test files, and only a small part of them', () => {
   const files = readdirSync(fileURLToPath(new URL('..', import.meta.url)), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `packages/pocket-agent/test/${name}`);
@@ -13,12 +14,12 @@ test('npm test -- --quick names test files that exist, and only some of them', (
   expect(chosen.length).toBeLessThan(files.length / 4);
 });
 
-test('npm test hands on what it does not know', () => {
+test('npm test passes unknown arguments on to vitest', () => {
   expect(vitestArguments(['--verbose', 'cli', '--coverage'])).toEqual(['--reporter=verbose', 'cli', '--coverage']);
   expect(vitestArguments(['--quick'])).toEqual(quickTests);
 });
 
-test('npm ci does not warn about the Node it runs on, as scripts run on the one it installs', () => {
+test('npm ci does not warn about an old Node, because scripts run on the Node that it installs', () => {
   const { npm_config_loglevel: _, ...env } = process.env;
   const cwd = fileURLToPath(new URL('../../../..', import.meta.url));
   expect(execFileSync('npm', ['config', 'get', 'loglevel'], { cwd, env, encoding: 'utf8' }).trim()).toBe('error');
