@@ -1,9 +1,8 @@
-// One deployment of a model: where it is, how it does, and whether it may be called just now.
+// One deployment of a model: its settings, how well it does, and whether it may be called now.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { PocketError } from '@pocket-agent/kit';
 import { listPrice, type ModelPrice } from '../cost/prices.ts';
 import { count } from '../cost/usage.ts';
-import { checkModelName, type LanguageModel, type ModelSettings, resolveModel } from '../model/model.ts';
+import { type LanguageModel, type ModelSettings, resolveModel } from '../model/model.ts';
 import { type Failure, type FailureKind, isLasting, isWorthAnotherTry } from './failure.ts';
 import type { RateLimits, WindowUse } from './rate-window.ts';
 import type { Candidate } from './strategy.ts';
@@ -13,23 +12,24 @@ export interface DeploymentParams extends ModelSettings {
   model: string | LanguageModel;
   /** Requests per minute. */
   rpm?: number;
-  /** Tokens per minute, in and out. */
+  /** Tokens per minute, input and output. */
   tpm?: number;
-  /** For the shuffle. Default: `rpm` where every deployment of the model has one, else `tpm`, else 1. */
+  /** For weighted-shuffle. Default: `rpm` if every deployment of the model has one, else `tpm`, else 1. */
   weight?: number;
-  /** Calls at the same time. Default: no limit. */
+  /** Maximum number of concurrent calls. Default: no limit. */
   maxParallel?: number;
-  /** A call, or any part of a stream, that takes longer counts as failed; a stream that nobody reads for so long gives its place back. */
+  /** Longest time for a call, or for each part of a stream. A stream that is not read for this long frees its place. */
   timeoutMs?: number;
-  /** Instead of the price table, for the lowest-cost strategy and for `costUsd`. */
+  /** Replaces the price table, for lowest-cost and for `costUsd`. */
   price?: ModelPrice;
-  /** Tells deployments of one model apart in status and events. Default: model and number. */
+  /** The name of the deployment in status and events. Default: model and number. */
   id?: string;
 }
 
 export interface CooldownRules {
+  /** The first cooldown; doubles while the deployment keeps failing. */
   cooldownMs: number;
-  /** Failures in a row that passing troubles (5xx, timeouts, network) may have before they count. */
+  /** Temporary failures (5xx, timeouts, network) in a row before the first cooldown. */
   allowedFailures: number;
 }
 
@@ -41,20 +41,27 @@ export interface DeploymentStatus {
   failures: number;
   tokens: number;
   latencyMs: number | undefined;
-  /** Until when it is left alone, as milliseconds since 1970; undefined when it is not. */
+  /** The end of its cooldown in milliseconds since 1970; undefined when it is available. */
   coolingUntil: number | undefined;
   lastFailure: string | undefined;
 }
 
-const LONGEST_COOLDOWN_MS = 300_000;
-/** Doubled with each failure in a row: some providers ask for no wait, or for one that is over by now. */
-const SHORTEST_COOLDOWN_MS = 100;
-/** How much a new measurement counts against all before it. */
-const NEWEST_SHARE = 0.2;
-/** Tokens of an answer before the first one has come. */
-const FIRST_OUTPUT_GUESS = 256;
-/** One odd prompt must not make all others look huge. */
-const HIGHEST_RATIO = 4;
+const MAX_COOLDOWN_MS = 300_000;
+/** Doubles with each failure in a row: some providers ask for no wait, or for one that has passed already. */
+const MIN_RETRY_AFTER_MS = 100;
+/** Weight of a new measurement in a moving average. */
+const SMOOTHING = 0.2;
+/** Expected tokens of an answer before the first one has arrived. */
+const INITIAL_OUTPUT_TOKENS = 256;
+/** Keeps one unusual prompt from distorting later estimates. */
+const MAX_RATIO = 4;
+
+export interface DeploymentOptions {
+  id: string;
+  modelName: string;
+  params: DeploymentParams & { weight: number };
+  rules: CooldownRules;
+}
 
 export class Deployment implements Candidate {
   readonly id: string;
@@ -63,10 +70,12 @@ export class Deployment implements Candidate {
   readonly weight: number;
   readonly maxParallel: number;
   readonly timeoutMs: number | undefined;
+  readonly price: ModelPrice | undefined;
   inFlight = 0;
   latencyMs: number | undefined;
   costUsd: number | undefined;
   usedShare = 0;
+  lastFailure: string | undefined;
   readonly #params: DeploymentParams;
   readonly #rules: CooldownRules;
   #model: Promise<LanguageModelV4> | undefined;
@@ -76,35 +85,19 @@ export class Deployment implements Candidate {
   #calls = 0;
   #failures = 0;
   #tokens = 0;
-  #lastFailure: string | undefined;
-  /** Real input tokens for one estimated. */
-  #ratio = 1;
-  #outputTokens = FIRST_OUTPUT_GUESS;
+  /** Real input tokens per estimated token. */
+  #inputRatio = 1;
+  #outputTokens = INITIAL_OUTPUT_TOKENS;
 
-  constructor(modelName: string, index: number, params: DeploymentParams, rules: CooldownRules) {
-    const { model, rpm, tpm, weight, maxParallel, timeoutMs } = params;
-    if (typeof model === 'string') checkModelName(model);
-    else if (typeof model?.doGenerate !== 'function') {
-      throw new PocketError(
-        'CONFIG_INVALID',
-        `Router: params.model of "${modelName}" must be a string such as "openai/gpt-5-nano" or an AI SDK model object (LanguageModelV4).`,
-      );
-    }
-    for (const [name, value] of Object.entries({ rpm, tpm, maxParallel })) {
-      if (value === undefined || (typeof value === 'number' && value >= 1)) continue;
-      throw new PocketError('CONFIG_INVALID', `Router: ${name} of "${modelName}" must be a number, 1 or more.`);
-    }
-    for (const [name, value] of Object.entries({ weight, timeoutMs })) {
-      if (value === undefined || (typeof value === 'number' && value > 0)) continue;
-      throw new PocketError('CONFIG_INVALID', `Router: ${name} of "${modelName}" must be a number greater than 0.`);
-    }
-    this.id = params.id ?? `${modelName}#${index + 1}`;
+  constructor({ id, modelName, params, rules }: DeploymentOptions) {
+    this.id = id;
     this.modelName = modelName;
-    this.limits = { requests: rpm, tokens: tpm };
-    this.weight = weight ?? 1;
-    this.maxParallel = maxParallel ?? Number.POSITIVE_INFINITY;
-    this.timeoutMs = timeoutMs;
-    this.#params = { ...params };
+    this.limits = { requests: params.rpm, tokens: params.tpm };
+    this.weight = params.weight;
+    this.maxParallel = params.maxParallel ?? Number.POSITIVE_INFINITY;
+    this.timeoutMs = params.timeoutMs;
+    this.price = params.price;
+    this.#params = params;
     this.#rules = rules;
   }
 
@@ -117,73 +110,59 @@ export class Deployment implements Candidate {
     return this.#model;
   }
 
-  get price(): ModelPrice | undefined {
-    return this.#params.price;
-  }
-
-  /** What goes wrong here will be told by the first call. */
+  /** Loads the model. If that fails, the first call reports the error. */
   async load(): Promise<void> {
     await this.model().catch(() => {});
   }
 
-  /** Learns what the model costs, for the lowest-cost strategy; stays unknown when the model cannot be loaded. */
-  async learnCost(): Promise<void> {
-    const price =
-      this.#params.price ??
-      (await this.model()
-        .then(listPrice)
-        .catch(() => undefined));
+  /** Looks up the price for lowest-cost; it stays unknown if the model cannot be loaded. */
+  async loadCost(): Promise<void> {
+    const price = this.price ?? (await this.model().then(listPrice, () => undefined));
     this.costUsd = price && price.input + price.output;
   }
 
-  learnUse({ requests, tokens }: WindowUse): void {
-    this.usedShare = Math.max(requests / (this.limits.requests ?? Infinity), tokens / (this.limits.tokens ?? Infinity));
+  updateUse({ requests, tokens }: WindowUse): void {
+    const { requests: maxRequests = Infinity, tokens: maxTokens = Infinity } = this.limits;
+    this.usedShare = Math.max(requests / maxRequests, tokens / maxTokens);
   }
 
-  /** In how many milliseconds it may be called again; 0 for now. All of `now` is by a clock that nobody sets. */
+  /** Milliseconds until it may be called again; 0 when it may be called now. `now` is performance.now(). */
   coolingMs(now: number): number {
     return Math.max(0, this.#coolingUntil - now);
   }
 
-  /** It is left alone for something that waiting does not mend. */
+  /** It is cooling down after a failure that time alone does not fix. */
   isBroken(now: number): boolean {
     return this.coolingMs(now) > 0 && this.#coolingKind !== undefined && isLasting(this.#coolingKind);
   }
 
-  get lastFailure(): string | undefined {
-    return this.#lastFailure;
-  }
-
-  /** What a request will count for, by what earlier ones turned out to be. */
+  /** The tokens a request will count for, judged by earlier requests. */
   expectedTokens(inputEstimate: number, maxOutputTokens: number | undefined): number {
-    return Math.ceil(inputEstimate * this.#ratio + (maxOutputTokens ?? this.#outputTokens));
+    return Math.ceil(inputEstimate * this.#inputRatio + (maxOutputTokens ?? this.#outputTokens));
   }
 
-  /** Returns the tokens that it used, if the provider told. */
-  succeeded(usage: LanguageModelV4Usage | undefined, inputEstimate: number, latencyMs: number): number | undefined {
+  /** Returns the tokens used, if the provider reported them. */
+  recordSuccess({ usage, inputEstimate, latencyMs }: SuccessfulCall): number | undefined {
     this.#calls++;
     this.#failuresInRow = 0;
-    this.latencyMs =
-      this.latencyMs === undefined ? latencyMs : this.latencyMs + (latencyMs - this.latencyMs) * NEWEST_SHARE;
+    this.latencyMs = this.latencyMs === undefined ? latencyMs : smoothed(this.latencyMs, latencyMs);
     const input = count(usage?.inputTokens?.total);
     const output = count(usage?.outputTokens?.total);
     if (input === undefined || output === undefined) return undefined;
     this.#tokens += input + output;
-    // up at once, down slowly: too low an estimate earns a 429
-    const ratio = Math.min(input / Math.max(1, inputEstimate), HIGHEST_RATIO);
-    this.#ratio = ratio > this.#ratio ? ratio : this.#ratio + (ratio - this.#ratio) * NEWEST_SHARE;
-    this.#outputTokens =
-      output > this.#outputTokens ? output : this.#outputTokens + (output - this.#outputTokens) * NEWEST_SHARE;
+    const ratio = Math.min(input / Math.max(1, inputEstimate), MAX_RATIO);
+    this.#inputRatio = risingFast(this.#inputRatio, ratio);
+    this.#outputTokens = risingFast(this.#outputTokens, output);
     return input + output;
   }
 
-  /** Returns for how long it will be left alone; 0 when it goes on. */
-  failed(failure: Failure, now: number): number {
+  /** Returns the cooldown in milliseconds; 0 when it stays available. */
+  recordFailure(failure: Failure, now: number): number {
     this.#calls++;
     this.#failures++;
-    this.#lastFailure = failure.reason;
-    if (!isWorthAnotherTry(failure.kind)) return 0; // the caller's fault
-    // calls that were under way when it began to fail do not make it worse
+    this.lastFailure = failure.reason;
+    if (!isWorthAnotherTry(failure.kind)) return 0; // the fault of the request
+    // calls that were already running when the cooldown began do not extend it
     if (this.coolingMs(now) === 0) this.#failuresInRow++;
     const cooldown = this.#cooldownFor(failure);
     if (now + cooldown > this.#coolingUntil) {
@@ -203,20 +182,33 @@ export class Deployment implements Candidate {
       tokens: this.#tokens,
       latencyMs: this.latencyMs,
       coolingUntil: this.coolingMs(now) > 0 ? Date.now() + this.coolingMs(now) : undefined,
-      lastFailure: this.#lastFailure,
+      lastFailure: this.lastFailure,
     };
   }
 
   #cooldownFor({ kind, retryAfterMs }: Failure): number {
     const { cooldownMs, allowedFailures } = this.#rules;
     if (retryAfterMs !== undefined) {
-      const shortest = Math.min(SHORTEST_COOLDOWN_MS * 2 ** (this.#failuresInRow - 1), cooldownMs);
-      return Math.min(Math.max(retryAfterMs, shortest), LONGEST_COOLDOWN_MS);
+      const atLeast = Math.min(MIN_RETRY_AFTER_MS * 2 ** (this.#failuresInRow - 1), cooldownMs);
+      return Math.min(Math.max(retryAfterMs, atLeast), MAX_COOLDOWN_MS);
     }
-    const countsAtOnce = kind === 'rate-limit' || isLasting(kind);
-    const strikes = countsAtOnce ? this.#failuresInRow : this.#failuresInRow - allowedFailures;
-    if (strikes <= 0) return 0;
-    // it recovers when a call succeeds; until then each failure after a cooldown doubles the next
-    return Math.min(cooldownMs * 2 ** (strikes - 1), LONGEST_COOLDOWN_MS);
+    const isTemporary = kind !== 'rate-limit' && !isLasting(kind);
+    const strikes = this.#failuresInRow - (isTemporary ? allowedFailures : 0);
+    return strikes <= 0 ? 0 : Math.min(cooldownMs * 2 ** (strikes - 1), MAX_COOLDOWN_MS);
   }
+}
+
+interface SuccessfulCall {
+  usage: LanguageModelV4Usage | undefined;
+  inputEstimate: number;
+  latencyMs: number;
+}
+
+function smoothed(average: number, value: number): number {
+  return average + (value - average) * SMOOTHING;
+}
+
+/** Estimates rise immediately and fall slowly: one that is too low earns a 429. */
+function risingFast(average: number, value: number): number {
+  return value > average ? value : smoothed(average, value);
 }

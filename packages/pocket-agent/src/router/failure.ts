@@ -1,4 +1,4 @@
-// Why a call of a deployment failed, as far as the router must know.
+// Classifies why a call of a deployment failed.
 import { isPocketError } from '@pocket-agent/kit';
 import { fieldOf, isHtml, providerErrorText, retryAfterMs, statusOf } from '../model/provider-errors.ts';
 
@@ -18,12 +18,12 @@ export interface Failure {
   retryAfterMs: number | undefined;
 }
 
-/** Kinds where another deployment may do better. */
+/** Another deployment may succeed where this one failed. */
 export function isWorthAnotherTry(kind: FailureKind): boolean {
   return kind !== 'request' && kind !== 'context-window';
 }
 
-/** A wrong key, wrong settings or a missing model do not mend themselves by trying again. */
+/** A wrong key, wrong settings or a missing model: trying again later does not help. */
 export function isLasting(kind: FailureKind): boolean {
   return kind === 'key' || kind === 'not-found';
 }
@@ -64,15 +64,15 @@ function kindOfStatus(status: number): FailureKind {
   if (status === 401 || status === 402 || status === 403) return 'key';
   if (status === 404) return 'not-found';
   if (status === 408 || status === 504) return 'timeout';
-  // below 400: the answer began well and broke off, or was no answer
+  // below 400: the answer broke off or could not be parsed
   return status >= 500 || status === 409 || status < 400 ? 'server' : 'request';
 }
 
-/** OpenAI and llama.cpp have codes for it, in the body of an answer or in a stream. */
+/** The codes of OpenAI and llama.cpp, in a response body or in a stream. */
 const CONTEXT_CODES = ['context_length_exceeded', 'exceed_context_size_error'];
 const CONTEXT_TEXT =
   /context.{0,20}(length|window|limit|size)|(prompt|input) (is )?too long|too many tokens|maximum.{0,20}(tokens|prompt length)/i;
-/** A request above the limit of a minute or of the server fits nowhere that is not larger, however long one waits. */
+/** A request above the limit per minute or above the size limit of the server never fits, however long one waits. */
 const TOO_LARGE = /request (is )?too large|request_too_large|request (exceeds|entity|size)/i;
 
 function isContextWindow(error: unknown, status: number | undefined, text: string): boolean {

@@ -1,161 +1,163 @@
-// Requests and tokens in a sliding window, counted before a call is made: at no time more than the limit in a window.
+// A sliding window that counts requests and tokens before a call is made, so that no window ever exceeds its limits.
 
 export interface RateLimits {
-  /** Requests in a window. Undefined: no limit. */
+  /** Requests per window. Undefined: no limit. */
   requests: number | undefined;
-  /** Tokens in a window. Undefined: no limit. */
+  /** Tokens per window. Undefined: no limit. */
   tokens: number | undefined;
 }
-
-/** A place that was taken; given back, it can be corrected by what was really used. */
-export interface Reservation {
-  bucket: number;
-  tokens: number;
-}
-
-export type Reserved = { reservation: Reservation } | { waitMs: number };
 
 export interface WindowUse {
   requests: number;
   tokens: number;
 }
 
-/** What a provider's own count means for our limits: how much of them is used, and in how many milliseconds it forgets. */
+/** A request that was counted. The slot is where its tokens are corrected after the call. */
+export interface Reservation {
+  slot: number;
+  tokens: number;
+}
+
+export type Reserved = { reservation: Reservation } | { waitMs: number };
+
+/** What a provider reports: how much of our limits is used, and when that expires. */
 export interface ProviderCount {
   requests?: number | undefined;
   tokens?: number | undefined;
   resetMs: number;
 }
 
-/** Where the windows live: in memory, or shared by several processes. */
-export interface RateStore {
-  /** Takes a place for one request of `tokens`, or says when to ask again. */
-  reserve(key: string, tokens: number, limits: RateLimits): Reserved | Promise<Reserved>;
-  /** Corrects the tokens of a reservation; may come late, after it has left the window. */
-  settle(key: string, reservation: Reservation, tokens: number): void | Promise<void>;
-  /** Takes over what a provider counted, where that is more than we know of: others may use the same key. */
-  raise(key: string, count: ProviderCount): void | Promise<void>;
-  used(key: string): WindowUse | Promise<WindowUse>;
-  close(): void | Promise<void>;
+/** What fell into one slot, and how many slots ago. */
+export interface SlotUse extends WindowUse {
+  age: number;
 }
 
-/** A window is cut in this many pieces; a request counts until its whole piece has left the window. */
-export const PIECES = 60;
+const SLOTS_PER_WINDOW = 60;
 
-export interface WindowShape {
-  windowMs: number;
-  /** How late a request may reach the provider after it was counted here. */
-  marginMs: number;
+/** A window is cut into slots. A request counts until its whole slot has left the window. */
+export class WindowShape {
+  readonly windowMs: number;
+  readonly slotMs: number;
+  /** For how many slots a request counts: the window, the slot it began in, and the margin. */
+  readonly slotCount: number;
+  /** For how long a request counts. */
+  readonly keptMs: number;
+
+  /** `marginMs`: how late a request may reach the provider after it was counted here. */
+  constructor({ windowMs, marginMs }: { windowMs: number; marginMs: number }) {
+    this.windowMs = windowMs;
+    this.slotMs = windowMs / SLOTS_PER_WINDOW;
+    this.slotCount = SLOTS_PER_WINDOW + 1 + Math.ceil(marginMs / this.slotMs);
+    this.keptMs = this.slotCount * this.slotMs;
+  }
 }
 
-export function bucketMsOf({ windowMs }: WindowShape): number {
-  return windowMs / PIECES;
-}
-
-/** For how many pieces a request counts: the window, the piece it began in, and the margin. */
-export function piecesKept(shape: WindowShape): number {
-  return PIECES + 1 + Math.ceil(shape.marginMs / bucketMsOf(shape));
-}
-
-interface Window {
-  /** The newest piece. */
-  head: number;
-  requests: Float64Array;
-  tokens: Float64Array;
-  sum: WindowUse;
-}
-
-export class MemoryRateStore implements RateStore {
+export class RateWindow {
   readonly #shape: WindowShape;
-  readonly #bucketMs: number;
-  readonly #size: number;
   readonly #now: () => number;
-  readonly #windows = new Map<string, Window>();
+  readonly #slots = new Map<number, WindowUse>();
 
+  /** The default clock is monotonic: setting the clock of the machine has no effect. */
   constructor(shape: WindowShape, now = () => performance.now()) {
     this.#shape = shape;
-    this.#bucketMs = bucketMsOf(shape);
-    this.#size = piecesKept(shape);
     this.#now = now;
   }
 
-  reserve(key: string, tokens: number, limits: RateLimits): Reserved {
-    const window = this.#current(key);
-    const waitMs = this.#waitMs(window, tokens, limits);
+  get currentSlot(): number {
+    return Math.floor(this.#now() / this.#shape.slotMs);
+  }
+
+  /** Counts one request, or says when there may be room for it. */
+  reserve(tokens: number, limits: RateLimits): Reserved {
+    const waitMs = this.waitMs({ requests: 1, tokens }, limits);
     if (waitMs > 0) return { waitMs };
-    this.#add(window, window.head, 1, tokens);
-    return { reservation: { bucket: window.head, tokens } };
+    const slot = this.currentSlot;
+    this.add(slot, { requests: 1, tokens });
+    return { reservation: { slot, tokens } };
   }
 
-  settle(key: string, reservation: Reservation, tokens: number): void {
-    const window = this.#current(key);
-    if (reservation.bucket <= window.head - this.#size) return;
-    this.#add(window, reservation.bucket, 0, tokens - reservation.tokens);
-  }
-
-  raise(key: string, { requests, tokens, resetMs }: ProviderCount): void {
-    const window = this.#current(key);
-    const missing = {
-      requests: Math.max(0, (requests ?? 0) - window.sum.requests),
-      tokens: Math.max(0, (tokens ?? 0) - window.sum.tokens),
-    };
-    if (missing.requests === 0 && missing.tokens === 0) return;
-    // put where it leaves the window when the provider says so, no sooner
-    const leaving = Math.ceil((this.#now() + Math.min(resetMs, this.#shape.windowMs)) / this.#bucketMs);
-    const bucket = Math.min(Math.max(leaving - this.#size, window.head - this.#size + 1), window.head);
-    this.#add(window, bucket, missing.requests, missing.tokens);
-  }
-
-  used(key: string): WindowUse {
-    return { ...this.#current(key).sum };
-  }
-
-  close(): void {
-    this.#windows.clear();
-  }
-
-  /** The window of a key, with what is too old taken out. */
-  #current(key: string): Window {
-    const head = Math.floor(this.#now() / this.#bucketMs);
-    let window = this.#windows.get(key);
-    if (!window) {
-      const sum = { requests: 0, tokens: 0 };
-      window = { head, requests: new Float64Array(this.#size), tokens: new Float64Array(this.#size), sum };
-      this.#windows.set(key, window);
-    }
-    const passed = Math.min(head - window.head, this.#size);
-    for (let step = 1; step <= passed; step++) {
-      const slot = (window.head + step) % this.#size;
-      window.sum.requests -= window.requests[slot] ?? 0;
-      window.sum.tokens -= window.tokens[slot] ?? 0;
-      window.requests[slot] = 0;
-      window.tokens[slot] = 0;
-    }
-    if (head > window.head) window.head = head;
-    return window;
-  }
-
-  #add(window: Window, bucket: number, requests: number, tokens: number): void {
-    const slot = ((bucket % this.#size) + this.#size) % this.#size;
-    window.requests[slot] = (window.requests[slot] ?? 0) + requests;
-    window.tokens[slot] = (window.tokens[slot] ?? 0) + tokens;
-    window.sum.requests += requests;
-    window.sum.tokens += tokens;
-  }
-
-  /** 0 when there is room now; otherwise when enough pieces will have left. */
-  #waitMs(window: Window, tokens: number, limits: RateLimits): number {
-    let requestsOver = window.sum.requests + 1 - (limits.requests ?? Number.POSITIVE_INFINITY);
-    let tokensOver = window.sum.tokens + tokens - (limits.tokens ?? Number.POSITIVE_INFINITY);
+  /** 0 when there is room now, else the time until enough slots have expired. */
+  waitMs(wanted: WindowUse, limits: RateLimits): number {
+    const slots = this.slots();
+    const used = sumOf(slots);
+    let requestsOver = used.requests + wanted.requests - (limits.requests ?? Number.POSITIVE_INFINITY);
+    let tokensOver = used.tokens + wanted.tokens - (limits.tokens ?? Number.POSITIVE_INFINITY);
     if (requestsOver <= 0 && tokensOver <= 0) return 0;
-    const now = this.#now();
-    for (let age = this.#size - 1; age >= 0; age--) {
-      const bucket = window.head - age;
-      const slot = ((bucket % this.#size) + this.#size) % this.#size;
-      requestsOver -= window.requests[slot] ?? 0;
-      tokensOver -= window.tokens[slot] ?? 0;
-      if (requestsOver <= 0 && tokensOver <= 0) return Math.max(1, (bucket + this.#size) * this.#bucketMs - now);
+    const { slotMs, slotCount, keptMs } = this.#shape;
+    const current = this.currentSlot;
+    for (const { age, ...use } of slots) {
+      requestsOver -= use.requests;
+      tokensOver -= use.tokens;
+      if (requestsOver <= 0 && tokensOver <= 0) return Math.max(1, (current - age + slotCount) * slotMs - this.#now());
     }
-    return this.#size * this.#bucketMs;
+    return keptMs;
   }
+
+  /** Replaces the reserved tokens by those that were used. */
+  settle(reservation: Reservation, tokens: number): void {
+    this.add(reservation.slot, { requests: 0, tokens: tokens - reservation.tokens });
+  }
+
+  /** Adds what a provider counted beyond our own count: others may use the same key. */
+  raise({ requests = 0, tokens = 0, resetMs }: ProviderCount): void {
+    const used = this.total();
+    const missing = { requests: Math.max(0, requests - used.requests), tokens: Math.max(0, tokens - used.tokens) };
+    if (missing.requests === 0 && missing.tokens === 0) return;
+    // into the slot that expires when the provider says, no sooner
+    const { slotMs, slotCount, windowMs } = this.#shape;
+    const expires = Math.ceil((this.#now() + Math.min(resetMs, windowMs)) / slotMs);
+    const slot = this.currentSlot;
+    this.add(Math.min(Math.max(expires - slotCount, slot - slotCount + 1), slot), missing);
+  }
+
+  /** Amounts may be negative; a slot never goes below zero. */
+  add(slot: number, { requests, tokens }: WindowUse): void {
+    const use = this.#slots.get(slot) ?? { requests: 0, tokens: 0 };
+    use.requests = Math.max(0, use.requests + requests);
+    use.tokens = Math.max(0, use.tokens + tokens);
+    this.#slots.set(slot, use);
+  }
+
+  /** Adds slots of another clock, one slot younger than they were: its slots may start at other times. */
+  addAged(slots: readonly SlotUse[]): void {
+    for (const { age, ...use } of slots) this.add(this.currentSlot - Math.max(0, age - 1), use);
+  }
+
+  total(): WindowUse {
+    return sumOf(this.slots());
+  }
+
+  /** The highest use in `length` consecutive slots. */
+  peak(length: number): WindowUse {
+    const slots = this.slots();
+    const sums = slots.map(({ age: first }) => sumOf(slots.filter(({ age }) => age >= first && age < first + length)));
+    return {
+      requests: Math.max(0, ...sums.map(({ requests }) => requests)),
+      tokens: Math.max(0, ...sums.map(({ tokens }) => tokens)),
+    };
+  }
+
+  /** The slots that still count, the oldest first. */
+  slots(): SlotUse[] {
+    const current = this.currentSlot;
+    const slots: SlotUse[] = [];
+    for (const [slot, use] of this.#slots) {
+      if (slot <= current - this.#shape.slotCount || (use.requests === 0 && use.tokens === 0)) this.#slots.delete(slot);
+      else slots.push({ age: current - slot, ...use });
+    }
+    return slots.sort((one, other) => other.age - one.age);
+  }
+
+  clear(): void {
+    this.#slots.clear();
+  }
+}
+
+function sumOf(slots: readonly WindowUse[]): WindowUse {
+  const sum = { requests: 0, tokens: 0 };
+  for (const { requests, tokens } of slots) {
+    sum.requests += requests;
+    sum.tokens += tokens;
+  }
+  return sum;
 }

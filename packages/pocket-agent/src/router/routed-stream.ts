@@ -1,43 +1,45 @@
-// A stream of a deployment, held back until its first part is worth showing: up to there another one can take over.
+// The stream of a deployment, held back until its first visible part: until then another deployment can take over.
 import type { LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider';
-import { abortable, type Deadline, PocketError } from '@pocket-agent/kit';
+import { abortable, type Deadline, LONGEST_TIMER_MS, PocketError } from '@pocket-agent/kit';
 import { refuseHtml, streamError } from '../model/provider-errors.ts';
-
-/** Node fires a timer at once that is set for longer. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 type Part = LanguageModelV4StreamPart;
 type FinishPart = Extract<Part, { type: 'finish' }>;
 
-export interface StreamWatcher {
+export interface StreamObserver {
   /** The provider has begun to answer. */
-  started(headers: Record<string, string> | undefined): void;
-  /** Adds to a part that only its maker understands who that is. */
-  marked(part: Part): Part;
-  /** Adds to the last part, whole or not, who made it. */
-  signed(part: FinishPart): FinishPart;
-  /** The answer is whole. */
-  finished(part: FinishPart): void;
-  /** Nobody has read on for `timeoutMs`; somebody still may. */
-  unread(): void;
-  /** It broke after it had been shown, or nobody wanted the rest. */
-  ended(error?: unknown): void;
+  onStart(headers: Record<string, string> | undefined): void;
+  /** Changes a part on its way to the caller. */
+  transform(part: Part): Part;
+  /** The answer is complete. */
+  onFinish(part: FinishPart): void;
+  /** The caller has not read for `timeoutMs`; it still may. */
+  onIdle(): void;
+  /** The stream failed after it became visible. */
+  onError(error: unknown): void;
+  /** The caller does not want the rest. */
+  onCancel(): void;
 }
 
-/** Rejects when the stream fails before anything of it could be shown. */
+export interface StreamOptions {
+  deadline: Deadline;
+  observer: StreamObserver;
+  timeoutMs: number | undefined;
+}
+
+/** Rejects when the stream fails before its first visible part. */
 export async function startStream(
   starting: PromiseLike<LanguageModelV4StreamResult>,
-  deadline: Deadline,
-  watcher: StreamWatcher,
-  timeoutMs: number | undefined,
+  options: StreamOptions,
 ): Promise<LanguageModelV4StreamResult> {
+  const { deadline, observer } = options;
   const result = await abortable(starting, deadline.signal);
   refuseHtml(result.response?.headers);
-  watcher.started(result.response?.headers);
+  observer.onStart(result.response?.headers);
   const reader = result.stream.getReader();
   const held: Part[] = [];
   try {
-    while (!held.some(isShown)) {
+    while (!held.some(isVisible)) {
       const { value, done } = await abortable(reader.read(), deadline.signal);
       if (done) throw endedEarly();
       if (value.type === 'error') throw streamError(value.error);
@@ -49,48 +51,47 @@ export async function startStream(
     throw error;
   }
   deadline.stopClock();
-  return { ...result, stream: rest(held, reader, watcher, timeoutMs) };
+  return { ...result, stream: visibleStream(held, reader, options) };
 }
 
-function rest(
-  held: Part[],
+/** The held parts, then the rest of the stream, which the observer follows to its end. */
+function visibleStream(
+  held: readonly Part[],
   reader: ReadableStreamDefaultReader<Part>,
-  watcher: StreamWatcher,
-  timeoutMs: number | undefined,
+  { observer, timeoutMs }: StreamOptions,
 ): ReadableStream<Part> {
-  let over = false;
+  let isOver = false;
   let timer: NodeJS.Timeout | undefined;
-  const within = (action: () => void) => {
+  const startTimer = (action: () => void) => {
     clearTimeout(timer);
-    if (timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS || over) return;
+    if (timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS || isOver) return;
     timer = setTimeout(action, timeoutMs);
   };
-  const waitForReader = () => {
-    within(watcher.unread);
+  const startIdleTimer = () => {
+    startTimer(observer.onIdle);
     timer?.unref();
   };
-  const end = (error?: unknown) => {
+  const end = (notify: () => void) => {
     clearTimeout(timer);
-    if (!over) watcher.ended(error);
-    over = true;
+    if (!isOver) notify();
+    isOver = true;
   };
+  const fail = (error: unknown) => end(() => observer.onError(error));
   const pass = (part: Part): Part => {
-    if (part.type === 'error') end(streamError(part.error));
-    if (isInterrupted(part)) end(endedEarly());
-    if (part.type !== 'finish') return watcher.marked(part);
-    if (!over) watcher.finished(part);
-    over = true;
-    return watcher.signed(part);
+    if (part.type === 'error') fail(streamError(part.error));
+    else if (isInterrupted(part)) fail(endedEarly());
+    else if (part.type === 'finish') end(() => observer.onFinish(part));
+    return observer.transform(part);
   };
   return new ReadableStream<Part>({
     start(controller) {
       for (const part of held) controller.enqueue(pass(part));
-      waitForReader();
+      startIdleTimer();
     },
     async pull(controller) {
-      within(() => {
-        const late = new PocketError('TIMEOUT', `No part of the stream came within ${timeoutMs} ms.`);
-        end(late);
+      startTimer(() => {
+        const late = new PocketError('TIMEOUT', `No part of the stream arrived within ${timeoutMs} ms.`);
+        fail(late);
         controller.error(late);
         reader.cancel(late).catch(() => {}); // it has failed already
       });
@@ -98,24 +99,24 @@ function rest(
         const { value, done } = await reader.read();
         if (!done) {
           controller.enqueue(pass(value));
-          return waitForReader();
+          return startIdleTimer();
         }
-        end(endedEarly());
+        fail(endedEarly());
         controller.close();
       } catch (error) {
-        end(error);
+        fail(error);
         controller.error(error);
       }
     },
     cancel(reason) {
-      end();
+      end(() => observer.onCancel());
       return reader.cancel(reason);
     },
   });
 }
 
-/** From this part on the caller has seen something that cannot be taken back. */
-function isShown(part: Part): boolean {
+/** From this part on, the caller has seen something that cannot be taken back. */
+function isVisible(part: Part): boolean {
   switch (part.type) {
     case 'text-delta':
     case 'reasoning-delta':
@@ -130,11 +131,11 @@ function isShown(part: Part): boolean {
   }
 }
 
-/** What some providers say of a stream that was cut off. */
+/** How some providers report a stream that was cut off. */
 function isInterrupted(part: Part): boolean {
   return part.type === 'finish' && part.finishReason.unified === 'interrupted';
 }
 
 function endedEarly(): PocketError {
-  return new PocketError('MODEL_FAILED', 'The stream ended before its answer did.');
+  return new PocketError('MODEL_FAILED', 'The stream ended before the answer was complete.');
 }

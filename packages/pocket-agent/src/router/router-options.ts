@@ -1,5 +1,4 @@
-// What a router is made from, what it tells, and the check of its options.
-
+// The options of a router and their checks, and the events it emits.
 import {
   booleanRule,
   didYouMean,
@@ -8,10 +7,12 @@ import {
   type OptionRule,
   OptionSet,
   PocketError,
+  positiveNumber,
   secretStringMap,
   stringRule,
 } from '@pocket-agent/kit';
 import { checkPrice } from '../cost/prices.ts';
+import { checkModelName } from '../model/model.ts';
 import type { DeploymentParams } from './deployment.ts';
 import type { FailureKind } from './failure.ts';
 import { type StrategyName, strategyNames } from './strategy.ts';
@@ -20,31 +21,31 @@ export interface RouterOptions {
   models: readonly { modelName: string; params: DeploymentParams }[];
   /** Default weighted-shuffle. */
   strategy?: StrategyName;
-  /** How long a call may wait for room, with all its retries and fallbacks. Default 60,000. */
+  /** How long a call may wait for room in all, including retries and fallbacks. Default 60,000. */
   maxWaitMs?: number;
-  /** How often a failed call is tried again on other deployments of its model. Default 3. */
+  /** How often a failed call is retried on other deployments of its model. Default 3. */
   retries?: number;
-  /** The first time a failing deployment is left alone; doubles while it keeps failing. Default 5,000. */
+  /** The first cooldown of a failing deployment; doubles while it keeps failing. Default 5,000. */
   cooldownMs?: number;
-  /** Passing failures in a row (5xx, timeouts, network) before a deployment is left alone. Default 2. */
+  /** Temporary failures in a row (5xx, timeouts, network) before a deployment cools down. Default 2. */
   allowedFailures?: number;
-  /** Models to go on with when every deployment of one has failed. */
+  /** Models to try when every deployment of a model has failed. */
   fallbacks?: Readonly<Record<string, readonly string[]>>;
-  /** Models to go on with when a prompt is too long for one. */
+  /** Models to try when a prompt is too long for a model. */
   contextWindowFallbacks?: Readonly<Record<string, readonly string[]>>;
   /** Keeps a conversation on one deployment, for its prompt cache. Default false. */
   sticky?: boolean;
-  /** Shares the limits with other processes. */
+  /** Shares the limits with other processes through Redis. */
   redisUrl?: string;
-  /** The namespace in Redis: processes with the same one share the limits of deployments with the same id. Default pocket-agent. */
+  /** The namespace in Redis. Processes with the same namespace share the limits of deployments with the same id. Default pocket-agent. */
   redisPrefix?: string;
   logger?: Logger;
   onEvent?: (event: RouterEvent) => void | Promise<void>;
-  /** The length of a "minute". */
+  /** The length of a rate window. Default 60,000, a minute. */
   windowMs?: number;
-  /** How late a request may reach a provider after it was counted here. Default 1,000. */
+  /** The longest delay between counting a request here and its arrival at the provider. Default 1,000. */
   arrivalMarginMs?: number;
-  /** A random number from 0 to 1; for tests. */
+  /** Returns a random number from 0 to 1. For tests. */
   random?: () => number;
 }
 
@@ -57,24 +58,42 @@ export type RouterEvent =
 
 const callback: OptionRule = { expected: 'a function', accepts: (value) => typeof value === 'function' };
 const object: OptionRule = { expected: 'an object', accepts: isRecord };
+const nonEmpty: OptionRule = {
+  expected: 'a non-empty string',
+  accepts: (value) => typeof value === 'string' && value !== '',
+};
+const zeroOrMore = atLeast(0);
+const oneOrMore = atLeast(1);
+const redisAddress: OptionRule = {
+  expected: 'a URL such as redis://user:password@host:6379/0',
+  accepts: (value) => typeof value === 'string' && URL.canParse(value) && /^rediss?:$/.test(new URL(value).protocol),
+  isSecret: true,
+};
 
-/** What is `true` is checked below, or by the deployment. */
+function atLeast(minimum: number): OptionRule {
+  return {
+    expected: `a number, ${minimum} or more`,
+    accepts: (value) => typeof value === 'number' && value >= minimum,
+  };
+}
+
+/** Options with `true` are checked by the functions below. */
 const routerOptions = new OptionSet<RouterOptions>('Router', {
   models: true,
   strategy: true,
-  maxWaitMs: true,
-  retries: true,
-  cooldownMs: true,
-  allowedFailures: true,
+  maxWaitMs: zeroOrMore,
+  retries: zeroOrMore,
+  cooldownMs: zeroOrMore,
+  allowedFailures: zeroOrMore,
   fallbacks: object,
   contextWindowFallbacks: object,
   sticky: booleanRule,
-  redisUrl: true,
-  redisPrefix: true,
+  redisUrl: redisAddress,
+  redisPrefix: nonEmpty,
   logger: true,
   onEvent: callback,
-  windowMs: true,
-  arrivalMarginMs: true,
+  windowMs: positiveNumber,
+  arrivalMarginMs: zeroOrMore,
   random: callback,
 });
 
@@ -85,40 +104,26 @@ const deploymentParams = new OptionSet<DeploymentParams>('Router: params', {
   apiKey: { ...stringRule, isSecret: true },
   baseUrl: stringRule,
   headers: secretStringMap,
-  rpm: true,
-  tpm: true,
-  weight: true,
-  maxParallel: true,
-  timeoutMs: true,
+  rpm: oneOrMore,
+  tpm: oneOrMore,
+  weight: positiveNumber,
+  maxParallel: oneOrMore,
+  timeoutMs: positiveNumber,
   price: true,
-  id: { expected: 'a non-empty string', accepts: (value) => typeof value === 'string' && value !== '' },
+  id: nonEmpty,
 });
 
-/** Throws for what can never work. */
-export function checkOptions(given: RouterOptions): void {
-  if (!isRecord(given)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
-  routerOptions.check(given);
-  const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy, ...options } = given;
+/** Throws for options that can never work. */
+export function checkRouterOptions(options: RouterOptions): void {
+  if (!isRecord(options)) throw invalid('it needs its options: new Router({ models: [{ modelName, params }] }).');
+  routerOptions.check(options);
+  const { models, fallbacks = {}, contextWindowFallbacks = {}, strategy } = options;
   const isList = Array.isArray(models) && models.length > 0;
   if (!isList) throw invalid('models must list at least one { modelName, params }.');
   for (const [index, entry] of models.entries()) checkEntry(index, entry);
   if (strategy !== undefined && !strategyNames.includes(strategy)) {
     const meant = didYouMean(String(strategy), strategyNames);
     throw invalid(`there is no strategy "${strategy}".${meant} Available: ${strategyNames.join(', ')}.`);
-  }
-  const { maxWaitMs, retries, cooldownMs, allowedFailures, windowMs, arrivalMarginMs, redisUrl, redisPrefix } = options;
-  for (const [name, value] of Object.entries({ maxWaitMs, retries, cooldownMs, allowedFailures, arrivalMarginMs })) {
-    if (value !== undefined && !(typeof value === 'number' && value >= 0))
-      throw invalid(`${name} must be a number, 0 or more.`);
-  }
-  if (windowMs !== undefined && !(typeof windowMs === 'number' && windowMs > 0)) {
-    throw invalid('windowMs must be a number greater than 0.');
-  }
-  if (redisUrl !== undefined && !(URL.canParse(redisUrl) && /^rediss?:$/.test(new URL(redisUrl).protocol))) {
-    throw invalid('redisUrl must look like redis://user:password@host:6379/0.');
-  }
-  if (redisPrefix !== undefined && (typeof redisPrefix !== 'string' || redisPrefix === '')) {
-    throw invalid('redisPrefix must be a non-empty string such as "my-app".');
   }
   const names = new Set(models.map(({ modelName }) => modelName));
   for (const [from, targets] of [...Object.entries(fallbacks), ...Object.entries(contextWindowFallbacks)]) {
@@ -135,9 +140,16 @@ function checkEntry(index: number, entry: RouterOptions['models'][number]): void
     );
   }
   const { modelName, params } = entry;
-  const what = `Router: params of "${modelName}"`;
-  deploymentParams.check(params, what);
-  if (params.price !== undefined) checkPrice(`${what}: price`, params.price);
+  const { model, price } = params;
+  const owner = `Router: params of "${modelName}"`;
+  deploymentParams.check(params, owner);
+  if (price !== undefined) checkPrice(`${owner}: price`, price);
+  if (typeof model === 'string') checkModelName(model);
+  else if (typeof model?.doGenerate !== 'function') {
+    throw invalid(
+      `params of "${modelName}": model must be a string such as "openai/gpt-5-nano" or an AI SDK model object (LanguageModelV4).`,
+    );
+  }
 }
 
 export function invalid(problem: string): PocketError {

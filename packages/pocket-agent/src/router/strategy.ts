@@ -1,4 +1,4 @@
-// Which of the deployments that have room gets the next call.
+// Strategies: which of the deployments with room gets the next call.
 
 export const strategyNames = [
   'weighted-shuffle',
@@ -10,19 +10,19 @@ export const strategyNames = [
 
 export type StrategyName = (typeof strategyNames)[number];
 
-/** What a strategy may look at. */
+/** The facts that strategies compare. */
 export interface Candidate {
   weight: number;
   inFlight: number;
-  /** Undefined until the first call has come back. */
+  /** Undefined before the first answer. */
   latencyMs: number | undefined;
-  /** Of a million tokens in and a million out; undefined when nobody knows. */
+  /** Price of a million input tokens plus a million output tokens; undefined if unknown. */
   costUsd: number | undefined;
-  /** The larger of the used shares of its limits, 0 to 1. */
+  /** How much of its limits is used, 0 to 1: of requests or of tokens, whichever is more. */
   usedShare: number;
 }
 
-/** Picks one; ties go by weight and chance, so that equal deployments share the work. */
+/** Picks the best candidate. Ties are decided by weighted chance, so that equal deployments share the work. */
 export function choose<Item extends Candidate>(
   strategy: StrategyName,
   candidates: readonly Item[],
@@ -41,14 +41,12 @@ export function choose<Item extends Candidate>(
   return best.length > 1 ? byWeight(best, random) : best[0];
 }
 
-const unknownLast = Number.MAX_VALUE;
-
 const ranks: Record<StrategyName, (candidate: Candidate) => number> = {
   'weighted-shuffle': () => 0,
   'least-busy': ({ inFlight }) => inFlight,
-  // one that was never tried is tried first: there is no other way to learn its latency
+  // an untried deployment comes first: its latency can only be measured by calling it
   'lowest-latency': ({ latencyMs }) => latencyMs ?? 0,
-  'lowest-cost': ({ costUsd }) => costUsd ?? unknownLast,
+  'lowest-cost': ({ costUsd }) => costUsd ?? Number.MAX_VALUE,
   'usage-based': ({ usedShare }) => usedShare,
 };
 

@@ -233,7 +233,7 @@ describe('fallbacks', () => {
     expect(error).toBeInstanceOf(PocketError);
     expect(error).toMatchObject({
       code: 'MODEL_FAILED',
-      message: 'Every way to "main" failed. a: a is ill; b: b is ill',
+      message: 'Every deployment for "main" failed. a: a is ill; b: b is ill',
       details: {
         attempts: [
           { deployment: 'a', reason: 'a is ill' },
@@ -656,15 +656,21 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ['models must list at least one { modelName, params }', { models: [] }],
     ['each of models must be { modelName, params }', { models: [{ params: good }] }],
     ['each of models must be { modelName, params }', { models: [{ modelName: 'main' }] }],
-    ['params.model of "main" must be a string such as', { models: [{ modelName: 'main', params: {} }] }],
-    ['params.model of "main" must be a string such as', { models: [{ modelName: 'main', params: { model: {} } }] }],
+    ['params of "main": model must be a string such as', { models: [{ modelName: 'main', params: {} }] }],
+    ['params of "main": model must be a string such as', { models: [{ modelName: 'main', params: { model: {} } }] }],
     ['Unknown model "nobody/x"', { models: [{ modelName: 'main', params: { model: 'nobody/x' } }] }],
-    ['rpm of "main" must be a number, 1 or more', { models: [{ modelName: 'main', params: { ...good, rpm: 0 } }] }],
-    ['rpm of "main" must be a number, 1 or more', { models: [{ modelName: 'main', params: { ...good, rpm: 0.5 } }] }],
-    ['timeoutMs of "main" must be', { models: [{ modelName: 'main', params: { ...good, timeoutMs: '9' } }] }],
-    ['tpm of "main" must be', { models: [{ modelName: 'main', params: { ...good, tpm: '9' } }] }],
     [
-      'maxParallel of "main" must be',
+      'params of "main": rpm must be a number, 1 or more',
+      { models: [{ modelName: 'main', params: { ...good, rpm: 0 } }] },
+    ],
+    [
+      'params of "main": rpm must be a number, 1 or more',
+      { models: [{ modelName: 'main', params: { ...good, rpm: 0.5 } }] },
+    ],
+    ['params of "main": timeoutMs must be', { models: [{ modelName: 'main', params: { ...good, timeoutMs: '9' } }] }],
+    ['params of "main": tpm must be', { models: [{ modelName: 'main', params: { ...good, tpm: '9' } }] }],
+    [
+      'params of "main": maxParallel must be',
       { models: [{ modelName: 'main', params: { ...good, maxParallel: Number.NaN } }] },
     ],
     [
@@ -679,8 +685,8 @@ describe('a bad configuration is refused with a word on how to mend it:', () => 
     ['retries must be a number, 0 or more', { models: main, retries: 'many' }],
     ['cooldownMs must be a number, 0 or more', { models: main, cooldownMs: Number.NaN }],
     ['windowMs must be a number greater than 0', { models: main, windowMs: 0 }],
-    ['redisUrl must look like redis://', { models: main, redisUrl: 'localhost' }],
-    ['redisUrl must look like redis://', { models: main, redisUrl: 'https://localhost' }],
+    ['redisUrl must be a URL such as redis://', { models: main, redisUrl: 'localhost' }],
+    ['redisUrl must be a URL such as redis://', { models: main, redisUrl: 'https://localhost' }],
     ['there is no model "other". Available: main', { models: main, fallbacks: { main: ['other'] } }],
     [
       'there is no model "other"',

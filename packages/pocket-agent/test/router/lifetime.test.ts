@@ -5,8 +5,9 @@ import { PocketError, type Router, type RouterOptions } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { describe, expect, test } from 'vitest';
 import { Deployment } from '../../src/router/deployment.ts';
-import { Line } from '../../src/router/line.ts';
-import { MemoryRateStore, type RateStore } from '../../src/router/rate-window.ts';
+import { RateLimitQueue } from '../../src/router/rate-limit-queue.ts';
+import { MemoryRateStore, type RateStore } from '../../src/router/rate-store.ts';
+import { WindowShape } from '../../src/router/rate-window.ts';
 import { silent } from '../helpers.ts';
 import { ask, eventsOf, failureOf, generated, partsOf, watchedRouter } from './calls.ts';
 
@@ -240,55 +241,54 @@ test('when nobody is left, the error names all that were tried, of every model',
   expect(error).toMatchObject({ message: expect.stringContaining('b: b has no key') });
 });
 
-describe('a store that is far away', () => {
+describe('a distant rate store', () => {
   /** Answers in order, each after a round trip. */
-  function farStore(roundTripMs: number): RateStore {
-    const near = new MemoryRateStore({ windowMs: 60_000, marginMs: 0 });
+  function distantStore(roundTripMs: number): RateStore {
+    const near = new MemoryRateStore(new WindowShape({ windowMs: 60_000, marginMs: 0 }));
     return {
-      reserve: async (...args) => {
+      reserve: async (request) => {
         await passed(roundTripMs);
-        return near.reserve(...args);
+        return near.reserve(request);
       },
-      settle: (...args) => near.settle(...args),
-      raise: (...args) => near.raise(...args),
+      settle: (settlement) => near.settle(settlement),
+      raise: (key, count) => near.raise(key, count),
       used: (key) => near.used(key),
       close: () => near.close(),
     };
   }
 
-  function farLine(params: Partial<Params>, roundTripMs = 20) {
-    const deployment = new Deployment(
-      'main',
-      0,
-      { model: answering(), ...params },
-      { cooldownMs: 1, allowedFailures: 0 },
-    );
-    const line = new Line({
+  function distantQueue(params: Partial<Params>, roundTripMs = 20) {
+    const deployment = new Deployment({
+      id: 'main#1',
+      modelName: 'main',
+      params: { model: answering(), weight: 1, ...params },
+      rules: { cooldownMs: 1, allowedFailures: 0 },
+    });
+    const queue = new RateLimitQueue({
       modelName: 'main',
       deployments: [deployment],
-      store: farStore(roundTripMs),
+      store: distantStore(roundTripMs),
       strategy: 'weighted-shuffle',
       maxWaitMs: 60_000,
-      atOnce: 32,
+      maxReserving: 32,
       random: () => 0,
-      now: () => performance.now(),
       onWait: () => {},
     });
     const enter = () =>
-      line.enter({
+      queue.enter({
         inputEstimate: 1,
         maxOutputTokens: 1,
         signal: undefined,
-        patienceMs: 60_000,
+        maxWaitMs: 60_000,
         exclude: new Set(),
         preferred: undefined,
         canFallBack: false,
       });
-    return { deployment, line, enter };
+    return { deployment, queue, enter };
   }
 
-  test('does not make calls wait for each other', async () => {
-    const { enter } = farLine({}, 100);
+  test('is asked for several calls at a time, and the calls start in order', async () => {
+    const { enter } = distantQueue({}, 100);
     const order: number[] = [];
     const started = performance.now();
     await Promise.all(Array.from({ length: 100 }, (_, n) => enter().then(() => order.push(n))));
@@ -296,14 +296,14 @@ describe('a store that is far away', () => {
     expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 
-  test('keeps maxParallel', async () => {
-    const { deployment, line, enter } = farLine({ maxParallel: 3 });
+  test('does not break maxParallel', async () => {
+    const { deployment, queue, enter } = distantQueue({ maxParallel: 3 });
     let most = 0;
     const call = async () => {
       const lease = await enter();
       most = Math.max(most, deployment.inFlight);
       await passed(100);
-      line.giveBack(lease, undefined);
+      queue.release(lease, undefined);
     };
     await Promise.all(Array.from({ length: 12 }, call));
     expect(most).toBe(3);

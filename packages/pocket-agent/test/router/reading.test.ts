@@ -99,11 +99,11 @@ test('each kind of limit has its own reset, and headers grow old', () => {
     'x-ratelimit-remaining-tokens': '0',
     'x-ratelimit-reset-tokens': '30s',
   };
-  expect(providerCounts(headers, limits, 500)).toEqual([
+  expect(providerCounts({ headers, limits, ageMs: 500 })).toEqual([
     { requests: 40, resetMs: 1_500 },
     { tokens: 1_000, resetMs: 29_500 },
   ]);
-  expect(providerCounts(headers, limits, 10_000)).toEqual([{ tokens: 1_000, resetMs: 20_000 }]);
+  expect(providerCounts({ headers, limits, ageMs: 10_000 })).toEqual([{ tokens: 1_000, resetMs: 20_000 }]);
 });
 
 test("Anthropic's reset is a date, which does not grow old", () => {
@@ -113,7 +113,7 @@ test("Anthropic's reset is a date, which does not grow old", () => {
     'anthropic-ratelimit-requests-reset': '2030-01-01T00:00:10Z',
   };
   const now = Date.parse('2030-01-01T00:00:00Z');
-  expect(providerCounts(headers, limits, 5_000, now)).toEqual([{ requests: 51, resetMs: 10_000 }]);
+  expect(providerCounts({ headers, limits, ageMs: 5_000, now })).toEqual([{ requests: 51, resetMs: 10_000 }]);
 });
 
 test.each([
@@ -129,7 +129,7 @@ test.each([
     'x-ratelimit-remaining-requests': String(remaining),
     'x-ratelimit-reset-requests': reset,
   };
-  const counts = providerCounts(headers, { requests: ours, tokens: undefined }, 0);
+  const counts = providerCounts({ headers, limits: { requests: ours, tokens: undefined }, ageMs: 0 });
   expect(counts.map(({ requests }) => requests)).toEqual(used);
 });
 
@@ -139,7 +139,7 @@ test.each([
   { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': 'x', 'x-ratelimit-reset-requests': '1s' },
   { 'x-ratelimit-limit-requests': '9', 'x-ratelimit-remaining-requests': '1' },
 ])('headers that say too little are left alone: %j', (headers) => {
-  expect(providerCounts(headers, limits, 0)).toEqual([]);
+  expect(providerCounts({ headers, limits, ageMs: 0 })).toEqual([]);
 });
 
 test('an estimate grows with the text, counts other scripts as more and files as one lump', () => {
@@ -182,6 +182,6 @@ test('Anthropic runs out of tokens in before it runs out of all', () => {
     'anthropic-ratelimit-input-tokens-reset': '2026-01-01T00:00:20Z',
   };
   const now = Date.parse('2026-01-01T00:00:00Z');
-  const counts = providerCounts(headers, { requests: undefined, tokens: 80_000 }, 0, now);
+  const counts = providerCounts({ headers, limits: { requests: undefined, tokens: 80_000 }, ageMs: 0, now });
   expect(counts).toEqual([{ tokens: 79_500, resetMs: 20_000 }]);
 });

@@ -9,8 +9,8 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Logger } from '../../../kit/src/logger.ts';
-import { piecesKept, type Reserved } from '../../src/router/rate-window.ts';
-import { RedisRateStore } from '../../src/router/redis-store.ts';
+import { type Reserved, WindowShape } from '../../src/router/rate-window.ts';
+import { RedisRateStore } from '../../src/router/redis/redis-rate-store.ts';
 import type { HammerOptions, HammerReport } from '../fixtures/programs/rate-hammer.ts';
 import { silent } from '../helpers.ts';
 
@@ -18,9 +18,8 @@ import { silent } from '../helpers.ts';
 
 const WINDOW_MS = 2_000;
 const MARGIN_MS = 400;
-const SHAPE = { windowMs: WINDOW_MS, marginMs: MARGIN_MS };
-/** For how long a request counts; nobody can be faster than the limit in this time. */
-const KEPT_MS = (WINDOW_MS / 60) * piecesKept(SHAPE);
+/** For how long a request counts. */
+const KEPT_MS = new WindowShape({ windowMs: WINDOW_MS, marginMs: MARGIN_MS }).keptMs;
 /** A window that does not end while a test looks at it. */
 const LONG_MS = 30_000;
 const RPM = 40;
@@ -153,7 +152,8 @@ function expectWithinLimits(of: readonly Hammer[]): void {
 }
 
 function store(logger: Logger = silent, namespace?: string): RedisRateStore {
-  const made = new RedisRateStore(`redis://127.0.0.1:${port}`, { windowMs: LONG_MS, marginMs: 0 }, logger, namespace);
+  const shape = new WindowShape({ windowMs: LONG_MS, marginMs: 0 });
+  const made = new RedisRateStore({ url: `redis://127.0.0.1:${port}`, shape, logger, namespace });
   stores.push(made);
   return made;
 }
@@ -161,7 +161,7 @@ function store(logger: Logger = silent, namespace?: string): RedisRateStore {
 /** Takes a place, however long it must wait for it. */
 async function place(of: RedisRateStore, key: string, tokens: number, limits: { requests?: number; tokens?: number }) {
   for (;;) {
-    const reserved = await of.reserve(key, tokens, { requests: limits.requests, tokens: limits.tokens });
+    const reserved = await of.reserve({ key, tokens, limits: { requests: limits.requests, tokens: limits.tokens } });
     if ('reservation' in reserved) return reserved.reservation;
     await passed(reserved.waitMs);
   }
@@ -188,8 +188,8 @@ afterAll(async () => {
 test('another namespace has windows of its own, and the same one shares them', async () => {
   const limits = { requests: 1, tokens: undefined };
   await place(store(silent, 'one-app'), 'model#1', 1, limits);
-  expect(isTaken(await store(silent, 'one-app').reserve('model#1', 1, limits))).toBe(false);
-  expect(isTaken(await store(silent, 'another-app').reserve('model#1', 1, limits))).toBe(true);
+  expect(isTaken(await store(silent, 'one-app').reserve({ key: 'model#1', tokens: 1, limits }))).toBe(false);
+  expect(isTaken(await store(silent, 'another-app').reserve({ key: 'model#1', tokens: 1, limits }))).toBe(true);
 });
 
 describe('two processes', () => {
@@ -209,7 +209,7 @@ describe('two processes', () => {
     for (const hammer of both) {
       for (const { model } of models) expect(hammer.calls(model, away, back).length, model).toBeGreaterThan(0);
       expect(hammer.texts('warn')).toEqual([
-        expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+ cannot be reached .*takes 1\/2 of each/),
+        expect.stringMatching(/^Redis at 127\.0\.0\.1:\d+ cannot be reached .*uses 1\/2 of each limit/),
       ]);
     }
 
@@ -250,7 +250,9 @@ describe('a Redis that cannot be used', () => {
     redis.kill('SIGSTOP');
     try {
       const started = performance.now();
-      expect(await hanging.reserve('hang', 1, { requests: 10, tokens: undefined })).toHaveProperty('reservation');
+      expect(
+        await hanging.reserve({ key: 'hang', tokens: 1, limits: { requests: 10, tokens: undefined } }),
+      ).toHaveProperty('reservation');
       expect(performance.now() - started).toBeLessThan(1_000);
       await hanging.close();
       expect(performance.now() - started).toBeLessThan(2_000);
@@ -265,11 +267,11 @@ describe('the shared window', () => {
     const [one, other] = [store(), store()];
     const limits = { requests: undefined, tokens: 100 };
     const reservation = await place(one, 'seen', 80, { tokens: 100 });
-    const refused = await other.reserve('seen', 30, limits);
+    const refused = await other.reserve({ key: 'seen', tokens: 30, limits });
     expect(refused).toEqual({ waitMs: expect.toSatisfy((ms) => ms > LONG_MS / 2 && ms <= LONG_MS + LONG_MS / 60) });
-    await one.settle('seen', reservation, 50);
+    await one.settle({ key: 'seen', reservation, tokens: 50 });
     expect(await other.used('seen')).toEqual({ requests: 1, tokens: 50 });
-    expect(await other.reserve('seen', 30, limits)).toHaveProperty('reservation');
+    expect(await other.reserve({ key: 'seen', tokens: 30, limits })).toHaveProperty('reservation');
     await one.raise('seen', { requests: 1, tokens: 95, resetMs: 1_500 });
     expect(await other.used('seen')).toEqual({ requests: 2, tokens: 95 });
     await expect.poll(() => other.used('seen')).toEqual({ requests: 2, tokens: 80 });
@@ -279,7 +281,9 @@ describe('the shared window', () => {
     const [one, other] = [store(), store()];
     await Promise.all([one, other].map((each) => place(each, 'door', 1, {})));
     const asked = [one, other].flatMap((each) =>
-      Array.from({ length: 100 }, () => each.reserve('crowd', 1, { requests: 30, tokens: undefined })),
+      Array.from({ length: 100 }, () =>
+        each.reserve({ key: 'crowd', tokens: 1, limits: { requests: 30, tokens: undefined } }),
+      ),
     );
     expect((await Promise.all(asked)).filter(isTaken).length).toBe(30);
   });
@@ -289,7 +293,9 @@ describe('the shared window', () => {
     for (let call = 0; call < 5; call++) await place(one, 'told', 10, { requests: 20 });
     await other.used('told');
     await stopRedis();
-    expect(await one.reserve('told', 10, { requests: 20, tokens: undefined })).toHaveProperty('reservation');
+    expect(await one.reserve({ key: 'told', tokens: 10, limits: { requests: 20, tokens: undefined } })).toHaveProperty(
+      'reservation',
+    );
     await startRedis();
     await expect.poll(() => other.used('told'), { interval: 20 }).toEqual({ requests: 6, tokens: 60 });
   });
@@ -304,7 +310,9 @@ describe('the shared window', () => {
     await startRedis();
     await expect.poll(() => news).toEqual([expect.stringContaining('is back')]);
     await one.used('late');
-    const asked = Array.from({ length: 30 }, () => one.reserve('late', 1, { requests: 20, tokens: undefined }));
+    const asked = Array.from({ length: 30 }, () =>
+      one.reserve({ key: 'late', tokens: 1, limits: { requests: 20, tokens: undefined } }),
+    );
     const taken = (await Promise.all(asked)).filter(isTaken).length;
     expect(taken).toBeGreaterThan(0);
     expect(taken).toBeLessThanOrEqual(10);

@@ -1,16 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  bucketMsOf,
-  MemoryRateStore,
-  piecesKept,
-  type RateLimits,
-  type Reservation,
-} from '../../src/router/rate-window.ts';
+import { type RateLimits, RateWindow, type Reservation, WindowShape } from '../../src/router/rate-window.ts';
 
-// The promise of the window, held against whatever may happen: calls, corrections, and time that passes.
-
-const KEY = 'deployment';
+// The rate window keeps its limits in any sequence of calls, corrections and waits.
 
 interface Grant {
   at: number;
@@ -37,18 +29,18 @@ const world = fc.record({
 
 type World = typeof world extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Lives through a world; every store in it sees the same. */
+/** Plays a world in two windows, which see the same. */
 function live({ windowMs, marginMs, start, requests, tokens, steps }: World) {
-  const shape = { windowMs, marginMs };
+  const shape = new WindowShape({ windowMs, marginMs });
   const limits: RateLimits = { requests, tokens };
   const clock = { now: start };
-  const store = new MemoryRateStore(shape, () => clock.now);
-  const twin = new MemoryRateStore(shape, () => clock.now);
+  const window = new RateWindow(shape, () => clock.now);
+  const twin = new RateWindow(shape, () => clock.now);
   const grants: Grant[] = [];
   const most = tokens ?? 1_000;
   const reserve = (amount: number) => {
-    const reserved = store.reserve(KEY, amount, limits);
-    expect(twin.reserve(KEY, amount, limits)).toEqual(reserved);
+    const reserved = window.reserve(amount, limits);
+    expect(twin.reserve(amount, limits)).toEqual(reserved);
     if ('reservation' in reserved) grants.push({ at: clock.now, tokens: amount, reservation: reserved.reservation });
     return reserved;
   };
@@ -57,7 +49,7 @@ function live({ windowMs, marginMs, start, requests, tokens, steps }: World) {
     if (kind === 'reserve') reserve(Math.round(share * most));
     if (kind === 'burst') for (let call = 0; call < 10; call++) reserve(Math.round(share * most));
     if (kind === 'patient') {
-      // asks again at the very moment it was told: nobody comes closer to the edge of the window
+      // asks again at the very moment it was told, the edge of the window
       const reserved = reserve(Math.round(share * most));
       if ('waitMs' in reserved) {
         clock.now += reserved.waitMs;
@@ -67,30 +59,20 @@ function live({ windowMs, marginMs, start, requests, tokens, steps }: World) {
     const grant = grants[Math.floor(share * grants.length)];
     if (kind !== 'settle' || !grant) continue;
     const less = Math.round(grant.tokens * share);
-    for (const each of [store, twin]) each.settle(KEY, grant.reservation, less);
+    for (const each of [window, twin]) each.settle(grant.reservation, less);
     grant.reservation = { ...grant.reservation, tokens: less };
     grant.tokens = less;
   }
-  return {
-    shape,
-    limits,
-    clock,
-    store,
-    twin,
-    grants,
-    most,
-    bucketMs: bucketMsOf(shape),
-    keptMs: piecesKept(shape) * bucketMsOf(shape),
-  };
+  return { shape, spanMs: windowMs + marginMs, limits, clock, window, twin, grants, most };
 }
 
 describe('over any sequence of calls, corrections and waits', () => {
-  test('no window, and no window late by the margin, ever holds more than the limits', () => {
+  test('no window exceeds its limits, even if calls arrive late by the margin', () => {
     fc.assert(
       fc.property(world, (drawn) => {
-        const { grants, shape, limits } = live(drawn);
+        const { grants, spanMs, limits } = live(drawn);
         for (const [index, { at }] of grants.entries()) {
-          const within = grants.slice(index).filter((other) => other.at - at <= shape.windowMs + shape.marginMs);
+          const within = grants.slice(index).filter((other) => other.at - at <= spanMs);
           expect(within.length).toBeLessThanOrEqual(limits.requests ?? Number.POSITIVE_INFINITY);
           const tokens = within.reduce((sum, grant) => sum + grant.tokens, 0);
           expect(tokens).toBeLessThanOrEqual(limits.tokens ?? Number.POSITIVE_INFINITY);
@@ -100,28 +82,28 @@ describe('over any sequence of calls, corrections and waits', () => {
     );
   });
 
-  test('whoever waits as long as he was told gets his place, and a moment sooner is too soon', () => {
+  test('a call that waits as long as it was told gets its place, and not a moment sooner', () => {
     fc.assert(
       fc.property(world, fc.double({ min: 0, max: 1, noNaN: true }), (drawn, share) => {
-        const { store, twin, clock, limits, most, keptMs } = live(drawn);
+        const { window, twin, clock, limits, most, shape } = live(drawn);
         const amount = Math.round(share * most);
-        const reserved = store.reserve(KEY, amount, limits);
+        const reserved = window.reserve(amount, limits);
         if ('reservation' in reserved) return;
         const { waitMs } = reserved;
         expect(waitMs).toBeGreaterThan(0);
-        expect(waitMs).toBeLessThanOrEqual(keptMs + 0.01);
+        expect(waitMs).toBeLessThanOrEqual(shape.keptMs + 0.01);
         const asked = clock.now;
         clock.now = asked + waitMs - 1.01; // no wait is shorter than a millisecond
-        if (clock.now > asked) expect(twin.reserve(KEY, amount, limits)).toHaveProperty('waitMs');
+        if (clock.now > asked) expect(twin.reserve(amount, limits)).toHaveProperty('waitMs');
         // a clock counts in fractions that do not add up to the last digit
         clock.now = asked + waitMs + 0.01;
-        expect(store.reserve(KEY, amount, limits)).toHaveProperty('reservation');
+        expect(window.reserve(amount, limits)).toHaveProperty('reservation');
       }),
       { numRuns: 500 },
     );
   });
 
-  test('a provider that counts more only ever takes room away, until the moment it said and at most a piece longer', () => {
+  test('a higher count of the provider takes room away until the reset it reported, at most one slot longer', () => {
     const count = fc.record({
       requests: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined }),
       tokens: fc.option(fc.integer({ min: 0, max: 200_000 }), { nil: undefined }),
@@ -129,54 +111,54 @@ describe('over any sequence of calls, corrections and waits', () => {
     });
     fc.assert(
       fc.property(world, count, (drawn, provider) => {
-        const { store, twin, clock, limits, shape, bucketMs } = live(drawn);
+        const { window, twin, clock, limits, shape } = live(drawn);
         const raised = clock.now;
-        const before = twin.used(KEY);
-        store.raise(KEY, provider);
-        const after = store.used(KEY);
+        const before = twin.total();
+        window.raise(provider);
+        const after = window.total();
         expect(after.requests).toBe(Math.max(before.requests, provider.requests ?? 0));
         expect(after.tokens).toBe(Math.max(before.tokens, provider.tokens ?? 0));
         const lastsMs = Math.min(provider.resetMs, shape.windowMs);
         clock.now = raised + Math.max(0, lastsMs - 0.01);
-        const [raisedUse, plainUse] = [store.used(KEY), twin.used(KEY)];
+        const [raisedUse, plainUse] = [window.total(), twin.total()];
         expect(raisedUse.requests - plainUse.requests).toBe(after.requests - before.requests);
         expect(raisedUse.tokens - plainUse.tokens).toBe(after.tokens - before.tokens);
-        clock.now = raised + lastsMs + bucketMs + 0.01;
-        expect(store.used(KEY)).toEqual(twin.used(KEY));
-        expect(store.reserve(KEY, 1, limits)).toEqual(twin.reserve(KEY, 1, limits));
+        clock.now = raised + lastsMs + shape.slotMs + 0.01;
+        expect(window.total()).toEqual(twin.total());
+        expect(window.reserve(1, limits)).toEqual(twin.reserve(1, limits));
       }),
       { numRuns: 500 },
     );
   });
 
-  test('nothing is left of a window that was not used for as long as it counts', () => {
+  test('a window that was not used for long enough is empty', () => {
     fc.assert(
       fc.property(world, (drawn) => {
-        const { store, clock, keptMs } = live(drawn);
-        clock.now += keptMs + 0.01;
-        expect(store.used(KEY)).toEqual({ requests: 0, tokens: 0 });
+        const { window, clock, shape } = live(drawn);
+        clock.now += shape.keptMs + 0.01;
+        expect(window.total()).toEqual({ requests: 0, tokens: 0 });
       }),
     );
   });
 });
 
-test('a correction upwards counts at once and takes the room of those who come next', () => {
-  const store = new MemoryRateStore({ windowMs: 60_000, marginMs: 0 }, () => 0);
+test('a correction upwards immediately takes the room of the next calls', () => {
+  const window = new RateWindow(new WindowShape({ windowMs: 60_000, marginMs: 0 }), () => 0);
   const limits = { requests: undefined, tokens: 100 };
-  const reserved = store.reserve(KEY, 10, limits);
+  const reserved = window.reserve(10, limits);
   if (!('reservation' in reserved)) throw new Error('there was room');
-  store.settle(KEY, reserved.reservation, 95);
-  expect(store.reserve(KEY, 10, limits)).toEqual({ waitMs: 61_000 });
-  expect(store.reserve(KEY, 5, limits)).toHaveProperty('reservation');
+  window.settle(reserved.reservation, 95);
+  expect(window.reserve(10, limits)).toEqual({ waitMs: 61_000 });
+  expect(window.reserve(5, limits)).toHaveProperty('reservation');
 });
 
-test('a clock that is set back makes nobody wait longer', () => {
+test('setting the system clock back does not make calls wait longer', () => {
   const wallClock = vi.spyOn(Date, 'now');
-  const store = new MemoryRateStore({ windowMs: 60_000, marginMs: 0 });
+  const window = new RateWindow(new WindowShape({ windowMs: 60_000, marginMs: 0 }));
   const limits = { requests: 1, tokens: undefined };
-  store.reserve(KEY, 1, limits);
+  window.reserve(1, limits);
   wallClock.mockReturnValue(Date.now() - 3_600_000);
-  const reserved = store.reserve(KEY, 1, limits);
+  const reserved = window.reserve(1, limits);
   wallClock.mockRestore();
   if (!('waitMs' in reserved)) throw new Error('there was no room');
   expect(reserved.waitMs).toBeLessThanOrEqual(61_000);

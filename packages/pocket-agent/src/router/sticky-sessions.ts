@@ -1,20 +1,20 @@
-// Which deployment a conversation was with last.
+// Remembers which deployment last answered a conversation, so that the next call finds its prompt cache.
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Deployment } from './deployment.ts';
 
-const MOST = 10_000;
-const LONGEST_TEXT = 2_000;
+const MAX_CONVERSATIONS = 10_000;
+const MAX_KEY_TEXT = 2_000;
 
-export class StickyMap {
+export class StickySessions {
   readonly #deployments = new Map<string, Deployment>();
 
-  /** A conversation is known by how it began; two that began alike share a cache all the same. */
+  /** A conversation is known by its beginning. Two with the same beginning share a prompt cache anyway. */
   keyOf(modelName: string, prompt: LanguageModelV4Prompt): string {
     let key = `${modelName}\0`;
     for (const message of prompt) {
-      if (message.role === 'system') key += `${message.content.slice(0, LONGEST_TEXT)}\0`;
+      if (message.role === 'system') key += `${message.content.slice(0, MAX_KEY_TEXT)}\0`;
       if (message.role !== 'user') continue;
-      for (const part of message.content) if (part.type === 'text') key += part.text.slice(0, LONGEST_TEXT);
+      for (const part of message.content) if (part.type === 'text') key += part.text.slice(0, MAX_KEY_TEXT);
       break;
     }
     return key;
@@ -28,6 +28,6 @@ export class StickyMap {
     this.#deployments.delete(key);
     this.#deployments.set(key, deployment);
     const [oldest] = this.#deployments.keys();
-    if (this.#deployments.size > MOST && oldest !== undefined) this.#deployments.delete(oldest);
+    if (this.#deployments.size > MAX_CONVERSATIONS && oldest !== undefined) this.#deployments.delete(oldest);
   }
 }

@@ -1,0 +1,236 @@
+// One call of a routed model: retries on other deployments of the model, then falls back to other models.
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
+} from '@ai-sdk/provider';
+import { abortable, delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
+import { learnFrom, requestFor } from '../model/model-request.ts';
+import { markPart } from '../model/part-origin.ts';
+import { providerErrorText, wasSilent } from '../model/provider-errors.ts';
+import { estimateInputTokens } from '../model/token-estimate.ts';
+import type { Deployment } from './deployment.ts';
+import { DeploymentCall } from './deployment-call.ts';
+import { failureOf, isLasting, isWorthAnotherTry } from './failure.ts';
+import type { Lease, LeaseRequest, RateLimitQueue } from './rate-limit-queue.ts';
+import type { RateStore } from './rate-store.ts';
+import { startStream } from './routed-stream.ts';
+import { type RouterEvent, type RouterOptions, unknownModel } from './router-options.ts';
+import type { StickySessions } from './sticky-sessions.ts';
+
+/** Calls a model once, whole or as a stream. */
+export type Invoke<Result> = (
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  call: DeploymentCall,
+) => Promise<Result>;
+
+export interface RoutedCallOptions<Result> {
+  options: LanguageModelV4CallOptions;
+  invoke: Invoke<Result>;
+  router: RouterOptions & Required<Pick<RouterOptions, 'strategy' | 'retries' | 'maxWaitMs'>>;
+  queues: ReadonlyMap<string, RateLimitQueue>;
+  store: RateStore;
+  sticky: StickySessions;
+  logger: Logger;
+  /** Aborted when the router is closed. */
+  closing: AbortSignal;
+  emit(event: RouterEvent): void;
+}
+
+interface Attempt {
+  deployment: string;
+  reason: string;
+}
+
+const MIN_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 5_000;
+
+export class RoutedCall<Result> {
+  readonly #call: RoutedCallOptions<Result>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #attempts: Attempt[] = [];
+  readonly #inputEstimate: number;
+  /** How long the call may still wait for room. */
+  #waitLeftMs: number;
+
+  constructor(call: RoutedCallOptions<Result>) {
+    this.#call = call;
+    this.#signal = call.options.abortSignal;
+    this.#inputEstimate = estimateInputTokens(call.options);
+    this.#waitLeftMs = call.router.maxWaitMs;
+  }
+
+  /** Tries the model, then its fallbacks. */
+  async run(modelName: string): Promise<Result> {
+    const { fallbacks, contextWindowFallbacks } = this.#call.router;
+    const tried = new Set<string>();
+    let next = fallbacks?.[modelName] ?? [];
+    for (let name = modelName; ; ) {
+      tried.add(name);
+      try {
+        return await this.#tryModel(name, next.length > 0);
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        if (isPocketError(error, 'AGENT_CLOSED')) throw error;
+        const { kind, reason } = failureOf(error);
+        if (kind === 'context-window') next = [...(contextWindowFallbacks?.[name] ?? []), ...next];
+        else if (!isWorthAnotherTry(kind) && !(error instanceof PocketError)) throw error;
+        const [to, ...others] = next.filter((other) => !tried.has(other));
+        if (to === undefined) throw isPocketError(error, 'RATE_LIMITED') ? error : this.#allFailed(modelName, error);
+        this.#call.emit({ type: 'fallback', from: name, to, reason });
+        name = to;
+        next = others;
+      }
+    }
+  }
+
+  /** Tries the deployments of one model, those where this call has failed last. */
+  async #tryModel(name: string, canFallBack: boolean): Promise<Result> {
+    const queue = this.#call.queues.get(name);
+    if (!queue) throw unknownModel(name, this.#call.queues.keys());
+    const failed = new Set<Deployment>();
+    /** Deployments where this call cannot succeed. */
+    const hopeless = new Set<Deployment>();
+    for (let retry = 0; ; retry++) {
+      const lease = await this.#enter(queue, { exclude: failed, canFallBack });
+      const { deployment } = lease;
+      try {
+        return await this.#tryDeployment(queue, lease);
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        const { kind, reason } = failureOf(error);
+        this.#attempts.push({ deployment: deployment.id, reason });
+        if (!isWorthAnotherTry(kind) || retry >= this.#call.router.retries) throw error;
+        failed.add(deployment);
+        if (isLasting(kind) || wasSilent(error)) hopeless.add(deployment);
+        const now = performance.now();
+        if (queue.deployments.some((other) => !failed.has(other) && other.coolingMs(now) === 0)) continue;
+        if (canFallBack || hopeless.size === queue.deployments.length) throw error;
+        for (const other of failed) if (!hopeless.has(other)) failed.delete(other);
+        await this.#pause(Math.min(MIN_PAUSE_MS * 2 ** retry, MAX_PAUSE_MS));
+      }
+    }
+  }
+
+  /** Waits for room at a deployment. */
+  async #enter(queue: RateLimitQueue, request: Pick<LeaseRequest, 'exclude' | 'canFallBack'>): Promise<Lease> {
+    const { options, router, sticky, emit } = this.#call;
+    const { modelName } = queue;
+    const conversation = router.sticky ? sticky.keyOf(modelName, options.prompt) : undefined;
+    const preferred = conversation === undefined ? undefined : sticky.get(conversation);
+    const since = performance.now();
+    try {
+      const lease = await queue.enter({
+        ...request,
+        preferred,
+        inputEstimate: this.#inputEstimate,
+        maxOutputTokens: options.maxOutputTokens,
+        maxWaitMs: this.#waitLeftMs,
+        signal: this.#signal,
+      });
+      const { deployment, waitedMs } = lease;
+      if (conversation !== undefined) sticky.set(conversation, deployment);
+      const because = deployment === preferred ? 'sticky' : router.strategy;
+      emit({ type: 'chosen', modelName, deployment: deployment.id, because, waitedMs });
+      return lease;
+    } finally {
+      this.#waitLeftMs -= performance.now() - since;
+    }
+  }
+
+  async #tryDeployment(queue: RateLimitQueue, lease: Lease): Promise<Result> {
+    const { store, emit } = this.#call;
+    const inputEstimate = this.#inputEstimate;
+    const call = new DeploymentCall({ lease, queue, store, inputEstimate, signal: this.#signal, emit });
+    try {
+      return await this.#invokeRepaired(await lease.deployment.model(), call);
+    } catch (error) {
+      if (this.#signal?.aborted) call.cancel();
+      else call.fail(error);
+      throw error;
+    }
+  }
+
+  /** Repeats the request without what the provider refused; that does not count as a failure of the deployment. */
+  async #invokeRepaired(model: LanguageModelV4, call: DeploymentCall): Promise<Result> {
+    const { options, invoke, logger } = this.#call;
+    for (;;) {
+      const request = requestFor(model, { ...options, abortSignal: call.deadline.signal });
+      try {
+        return await invoke(model, request, call);
+      } catch (error) {
+        const leftOut = learnFrom(model, error, request);
+        if (leftOut === undefined) throw error;
+        const { id } = call.lease.deployment;
+        logger.warn(`Router: ${id} refused ${leftOut}, which is left out from now on: ${providerErrorText(error)}`);
+      }
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const deadline = startDeadline('The call', [this.#signal, this.#call.closing]);
+    try {
+      await delay(ms, deadline.signal);
+    } finally {
+      deadline.release();
+    }
+  }
+
+  /** The last error itself if it says everything, else one that lists every attempt. */
+  #allFailed(modelName: string, cause: unknown): unknown {
+    const attempts = this.#attempts;
+    const reason = providerErrorText(cause);
+    const isAttempt = attempts.at(-1)?.reason === reason;
+    if (attempts.length === 0 || (attempts.length === 1 && isAttempt)) return cause;
+    const reasons = attempts.map((attempt) => `${attempt.deployment}: ${attempt.reason}`);
+    if (!isAttempt) reasons.push(reason); // no deployment was available
+    return new PocketError('MODEL_FAILED', `Every deployment for "${modelName}" failed. ${reasons.join('; ')}`, {
+      cause,
+      details: { attempts },
+    });
+  }
+}
+
+export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, options, call) => {
+  const result = await abortable(model.doGenerate(options), call.deadline.signal);
+  call.succeed(result);
+  const content = result.content.map((part) => markPart(part, model));
+  return { ...result, content, providerMetadata: withRoute(result.providerMetadata, model, call) };
+};
+
+export const stream: Invoke<LanguageModelV4StreamResult> = async (model, options, call) => {
+  const result = await startStream(model.doStream(options), {
+    deadline: call.deadline,
+    timeoutMs: call.lease.deployment.timeoutMs,
+    observer: {
+      onStart: (headers) => call.readHeaders(headers),
+      transform: (part) => transformPart(part, model, call),
+      onFinish: ({ usage }) => call.succeed({ usage }),
+      onIdle: () => call.releasePlace(),
+      onError: (error) => call.fail(error),
+      onCancel: () => call.cancel(),
+    },
+  });
+  // from here on only the caller can end it, even if the model ignores the signal
+  call.deadline.signal.addEventListener('abort', () => call.cancel(), { once: true });
+  return result;
+};
+
+function transformPart(part: LanguageModelV4StreamPart, model: LanguageModelV4, call: DeploymentCall) {
+  if (part.type === 'finish') return { ...part, providerMetadata: withRoute(part.providerMetadata, model, call) };
+  return 'providerMetadata' in part ? markPart(part, model) : part;
+}
+
+/** Adds which deployment answered, for logs, and its own price, for budgets. */
+function withRoute(
+  metadata: LanguageModelV4GenerateResult['providerMetadata'],
+  model: LanguageModelV4,
+  { lease }: DeploymentCall,
+) {
+  const { id, price } = lease.deployment;
+  const route = { deployment: id, provider: model.provider, modelId: model.modelId };
+  return { ...metadata, router: price ? { ...route, price: { ...price } } : route };
+}
