@@ -203,25 +203,6 @@ test.each([
   expect(ports.size).toBe(count);
 });
 
-test('a connection is not used again after the time its server keeps it, or when it is old', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  let hint = 'timeout=10';
-  const { url, ports } = await serve((_request, response) => response.setHeader('keep-alive', hint).end('ok'));
-  const fetch = open();
-  const connectionsAfter = async (ms: number) => {
-    vi.advanceTimersByTime(ms);
-    await read(fetch, url);
-    return ports.size;
-  };
-  await read(fetch, url);
-  expect(await connectionsAfter(7_900)).toBe(1);
-  hint = 'timeout=600';
-  expect(await connectionsAfter(8_100)).toBe(2);
-  for (let seconds = 0; seconds < 300; seconds += 20) expect(await connectionsAfter(20_000)).toBe(2);
-  await connectionsAfter(1_000); // answered over the old one, which is given up then
-  expect(await connectionsAfter(1_000)).toBe(3);
-});
-
 test('a free connection is given up by itself before its server does so, and one in use is not', async () => {
   let waitMs = 0;
   let hint = 'timeout=60';

@@ -1,131 +1,92 @@
-// One call of `fetch`: what is sent, the answer to it, and what ends it early.
+// One call of `fetch`: sends the request, again after a redirect, and ends early when the caller or the clock wants it.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { type Connections, hasRested, isSpokenOn, type Target } from './connections.ts';
+import type { Agents, Target } from './agents.ts';
+import { decodersOf, readBody } from './body.ts';
 import type { FetchOptions } from './fetch.ts';
 import { FetchError } from './fetch-error.ts';
-import { HttpResponse } from './http-response.ts';
-import { rawHeader } from './raw-header.ts';
-import type { RequestParts } from './request-parts.ts';
-import { Body } from './response-body.ts';
+import type { RequestParts } from './request.ts';
+import { HttpResponse } from './response.ts';
 
-/** What is worth reading of a body that nobody wants, so that its connection serves again. */
+/** A body that is not wanted is read up to this, so that its connection can be used again. */
 const DISCARDED = { bytes: 64 * 1_024, ms: 1_000 };
-/** Any other header may hold a secret: an API key goes by many names. */
-const KEPT_ACROSS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
+/** Headers that may go to another origin. Any other may hold a secret: API keys have many names. */
+const KEPT_ACROSS_ORIGINS = /^(accept|accept-.+|content-.+|user-agent|mcp-(protocol-version|method|name))$/;
 
 export class Exchange {
-  method: string;
-  headers: Record<string, string>;
-  #sent: string | Uint8Array | Readable | undefined;
+  #method: string;
+  readonly #headers: Record<string, string>;
+  #sent: RequestParts['body'];
   readonly #options: FetchOptions;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #decodes: boolean;
   #request: ClientRequest | undefined;
-  /** Refuses whoever waits for the answer. */
-  #reject: ((reason: unknown) => void) | undefined;
-  #body: Body | undefined;
   #isRedirected = false;
   #isRepeated = false;
   #ended: { reason: unknown } | undefined;
+  /** Stops the part that is under way: the request, or its answer. */
+  #stop: (reason: unknown) => void = () => {};
 
-  constructor(parts: RequestParts, options: FetchOptions) {
-    const { method, headers, body, signal } = parts;
-    this.method = method;
-    this.headers = headers;
+  constructor({ method, headers, body, signal }: RequestParts, options: FetchOptions) {
+    this.#method = method;
+    this.#headers = headers;
     this.#sent = body;
     this.#options = options;
     this.#signal = signal;
     this.#decodes = headers['accept-encoding'] === undefined;
-    if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // what "deflate" means servers do not agree on
+    if (this.#decodes) headers['accept-encoding'] = 'gzip, br'; // servers disagree on what "deflate" means
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) {
-      const late = () => this.end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
-      this.#timer = setTimeout(late, timeoutMs);
+      const expire = () => this.#end(new FetchError('TIMEOUT', `No whole answer within ${timeoutMs} ms`));
+      this.#timer = setTimeout(expire, timeoutMs);
     }
     signal?.addEventListener('abort', this.#abort, { once: true });
-    if (body instanceof Readable) body.on('error', (error) => this.end(networkError(error)));
+    if (body instanceof Readable) body.on('error', (error) => this.#end(networkError(error)));
   }
 
-  /** Connects once more when a kept connection turns out to have ended and nothing can happen twice. */
-  send(target: Target, connections: Connections): Promise<IncomingMessage> {
-    const request = connections.request(target, this.method, this.headers);
+  /** Tries a second time when a kept connection turns out to be closed and the request changes nothing. */
+  async send(target: Target, agents: Agents): Promise<IncomingMessage> {
+    await agents.dropClosed(target);
+    this.throwIfEnded();
+    agents.noteUse(target);
+    const request = agents.request(target, this.#method, this.#headers);
     this.#request = request;
-    return new Promise((resolve, reject) => {
-      this.#reject = reject;
-      let isWaiting = true;
-      let isWritten = false;
-      const fail = (error: Error) => {
-        if (!isWaiting) return;
-        isWaiting = false;
-        const isOver = this.#ended !== undefined || connections.areClosed;
-        if (!isOver && request.reusedSocket && this.#mayRepeat(isWritten)) resolve(this.send(target, connections));
-        else reject(error instanceof FetchError ? error : networkError(error));
-      };
-      const write = () => {
-        if (!isWaiting) return;
-        if (isSpokenOn(request)) {
-          request.destroy(tooEarly());
-          return;
-        }
-        isWritten = true;
-        const body = this.#sent;
-        if (body instanceof Readable) {
-          request.once('close', () => body.destroy());
-          body.pipe(request);
-        } else request.end(body, 'latin1'); // as the headers are, which are written together with text
-      };
-      request.on('error', fail); // after the answer the body tells
-      request.on('close', () => {
-        if (isWaiting) fail(new Error('The connection was closed without an answer')); // as after a 101
-      });
-      request.on('response', (message) => {
-        if (!isWritten) {
-          request.destroy(tooEarly());
-          return;
-        }
-        isWaiting = false;
-        resolve(message);
-      });
-      // the first may come before anything is read; by the second is heard whether the server has ended it
-      if (hasRested(request)) setImmediate(() => setImmediate(write));
-      else write();
-    });
+    try {
+      const message = await this.#answerTo(request);
+      message.on('close', () => agents.noteUse(target));
+      return message;
+    } catch (error) {
+      this.throwIfEnded();
+      if (!agents.isClosed && request.reusedSocket && this.#mayRepeat()) return this.send(target, agents);
+      throw error instanceof FetchError ? error : networkError(error);
+    }
   }
 
-  /** An answer that came at the same moment is not whole any more. */
+  /** An abort at the moment of the answer counts: the answer is not read any more. */
   throwIfEnded(): void {
     if (this.#ended) throw this.#ended.reason;
   }
 
-  respond(message: IncomingMessage, url: URL): Response {
-    const status = message.statusCode;
-    if (this.method === 'HEAD' || status === 204 || status === 205 || status === 304) {
+  respond(message: IncomingMessage, { href: url }: URL): Response {
+    const { statusCode: status } = message;
+    const parts = { url, redirected: this.#isRedirected };
+    if (this.#method === 'HEAD' || status === 204 || status === 205 || status === 304) {
       message.once('close', () => this.release());
       this.discard(message);
-      return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected });
+      return new HttpResponse(message, { ...parts, body: null, isDecoded: false });
     }
-    const body = new Body(message, {
-      encoding: this.#decodes ? rawHeader(message, 'content-encoding') : undefined,
-      maxBytes: this.#options.maxBytes,
-      over: () => {
-        this.release();
-        breakOffUnsent(this.#request);
-      },
-    });
-    this.#body = body;
-    return new HttpResponse(message, { url: url.href, redirected: this.#isRedirected, body });
+    return new HttpResponse(message, { ...parts, ...this.#bodyOf(message) });
   }
 
-  /** Reads a small body to its end; any other is broken off, with its connection. */
+  /** Reads a small body to its end; of a larger one the connection is closed. */
   discard(message: IncomingMessage): void {
     const request = this.#request;
     let bytes = 0;
     const timer = setTimeout(() => message.destroy(), DISCARDED.ms).unref();
     message.once('close', () => {
       clearTimeout(timer);
-      breakOffUnsent(request);
+      closeIfUnsent(request);
     });
     message.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
@@ -133,61 +94,99 @@ export class Exchange {
     });
   }
 
+  /** Changes the request as a redirect with this status wants it. */
   redirect(status: number, isSameOrigin: boolean): void {
     this.#isRedirected = true;
+    const headers = this.#headers;
     if (!isSameOrigin)
-      for (const name of Object.keys(this.headers)) if (!KEPT_ACROSS.test(name)) delete this.headers[name];
-    const becomesGet = status === 303 || ((status === 301 || status === 302) && this.method === 'POST');
+      for (const name of Object.keys(headers)) if (!KEPT_ACROSS_ORIGINS.test(name)) delete headers[name];
+    const becomesGet = status === 303 || ((status === 301 || status === 302) && this.#method === 'POST');
     if (!becomesGet) {
       if (this.#sent instanceof Readable)
         throw new FetchError('REDIRECT', 'A streamed request was redirected and cannot be sent again');
       return;
     }
-    this.method = this.method === 'HEAD' ? 'HEAD' : 'GET';
+    this.#method = this.#method === 'HEAD' ? 'HEAD' : 'GET';
     this.#sent = undefined;
-    delete this.headers['content-type'];
-    delete this.headers['content-length'];
-    delete this.headers['transfer-encoding'];
+    for (const name of ['content-type', 'content-length', 'transfer-encoding']) delete headers[name];
   }
 
-  /** Nothing will be sent again. */
+  /** Nothing can end the exchange any more. */
   release(): void {
-    this.#sent = undefined; // a kept connection remembers its latest request
-    this.#body = undefined;
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener('abort', this.#abort);
+    this.#stop = () => {};
+    this.#sent = undefined;
   }
 
-  readonly #abort = () => this.end(this.#signal?.reason);
+  readonly #abort = () => this.#end(this.#signal?.reason);
 
-  /** Breaks it off, wherever it is; nothing when it is over. */
-  end(reason: unknown): void {
+  #end(reason: unknown): void {
     this.#ended ??= { reason };
-    const body = this.#body;
+    const stop = this.#stop;
     this.release();
-    this.#reject?.(reason);
-    body?.fail(reason); // before the request is destroyed, which ends a message that has come as if it were read
-    this.#request?.destroy();
+    stop(reason);
   }
 
-  /** What was never written has reached nobody. Beyond that only what changes nothing is sent again, and once. */
-  #mayRepeat(isWritten: boolean): boolean {
-    if (!isWritten) return true;
-    if (this.#isRepeated || (this.method !== 'GET' && this.method !== 'HEAD')) return false;
+  #answerTo(request: ClientRequest): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      this.#stop = (reason) => {
+        reject(reason);
+        request.destroy();
+      };
+      request.on('error', reject); // after the answer the body has the error
+      request.on('close', () => reject(new Error('The connection was closed without an answer')));
+      request.on('response', resolve);
+      const body = this.#sent;
+      if (body instanceof Readable) {
+        request.once('close', () => body.destroy());
+        body.pipe(request);
+      } else request.end(body);
+    });
+  }
+
+  #bodyOf(message: IncomingMessage): { body: Readable; isDecoded: boolean } {
+    const request = this.#request;
+    const encoding = this.#decodes ? message.headers['content-encoding'] : undefined;
+    const { decoders, error } = tryDecodersOf(encoding);
+    const onEnd = () => {
+      this.release();
+      closeIfUnsent(request);
+    };
+    const body = readBody(message, { decoders, maxBytes: this.#options.maxBytes, onEnd });
+    if (error) body.destroy(error);
+    this.#stop = (reason) => body.destroy(toError(reason));
+    return { body, isDecoded: decoders.length > 0 };
+  }
+
+  #mayRepeat(): boolean {
+    if (this.#isRepeated || (this.#method !== 'GET' && this.#method !== 'HEAD')) return false;
     this.#isRepeated = true;
     return !(this.#sent instanceof Readable);
   }
 }
 
-/** What is answered before it is sent would keep its connection for ever. Over TLS it is heard late that it was sent. */
-function breakOffUnsent(request: ClientRequest | undefined): void {
+function tryDecodersOf(encoding: string | undefined) {
+  try {
+    return { decoders: decodersOf(encoding), error: undefined };
+  } catch (error) {
+    return { decoders: [], error: toError(error) };
+  }
+}
+
+/**
+ * A request that was answered before it was sent whole would keep its connection forever. Over TLS Node reports late
+ * that a request was sent.
+ */
+function closeIfUnsent(request: ClientRequest | undefined): void {
   if (request?.writableFinished === false) setImmediate(() => void (request.writableFinished || request.destroy()));
 }
 
-function tooEarly(): Error {
-  return new Error('The server answered before it was asked');
+/** Streams are destroyed with errors only; the reason of an abort may be any value. */
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason), { cause: reason });
 }
 
-function networkError(error: Error): TypeError {
-  return new TypeError('fetch failed', { cause: error });
+function networkError(cause: unknown): TypeError {
+  return new TypeError('fetch failed', { cause });
 }

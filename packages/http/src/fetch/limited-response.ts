@@ -1,11 +1,11 @@
 // Limits what a server sends, after decompression: a whole body, or each event of an event stream.
 import { setImmediate } from 'node:timers/promises';
 import { JsonWeight, MOST_JSON_PARTS } from '../json-weight.ts';
-import { HttpResponse } from './http-response.ts';
+import { type Chunks, HttpResponse, streamOf } from './response.ts';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** Events are passed on for this long at a time; then other work of the process gets a turn. */
+/** Chunks are passed on for this long at a time; then other work of the process gets a turn. */
 const SLICE_MS = 10;
 const BYTES_PER_MB = 1_024 * 1_024;
 
@@ -16,21 +16,25 @@ export interface ResponseLimits {
   onTooLarge?(error: Error): void;
 }
 
-type ChunkCheck = (chunk: Uint8Array) => Error | undefined;
+/** Throws for a message that is too large. */
+type Check = (chunk: Uint8Array) => void;
+type Split = (chunk: Uint8Array) => Iterable<Uint8Array>;
 
 /** The response; reading it fails once its body, or one event of it, is too large or holds too many JSON values. */
 export function limitedResponse(response: Response, limits: ResponseLimits = {}): Response {
   const isStream = isEventStream(response);
   // a page of HTML may have any number of commas
   const mostParts = isStream || isJson(response) ? MOST_JSON_PARTS : Number.POSITIVE_INFINITY;
-  const makeCheck = () => chunkCheck(limits, mostParts);
-  if (response instanceof HttpResponse && !isStream) {
-    response.limit(makeCheck());
+  const makeCheck = () => checkOf(limits, mostParts);
+  const limit = (chunks: Chunks) => paced(chunks, isStream ? eventSplitter(makeCheck) : checkedWhole(makeCheck()));
+  if (response instanceof HttpResponse) {
+    response.pass(limit);
     return response;
   }
   if (!response.body) return response;
   const { status, statusText, headers } = response;
-  const body = paced(response.body, isStream ? eventSplitter(makeCheck) : checkedBody(makeCheck()));
+  const reader = response.body.getReader();
+  const body = streamOf(limit(chunksOf(reader)), (reason) => reader.cancel(reason));
   return new Response(body, { status, statusText, headers });
 }
 
@@ -42,38 +46,41 @@ function isJson(response: Response): boolean {
   return /^application\/(\S+\+)?json\s*(;|$)/i.test(contentType(response));
 }
 
-function contentType(response: Response): string {
-  const type = response instanceof HttpResponse ? response.contentType : response.headers.get('content-type');
-  return type ?? '';
+function contentType({ headers }: Response): string {
+  return headers.get('content-type') ?? '';
 }
 
-function chunkCheck(
-  { mostBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits,
-  mostParts: number,
-): ChunkCheck {
+async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } finally {
+    reader.cancel().catch(() => {}); // the stream may have failed already
+  }
+}
+
+function checkOf({ mostBytes = Number.POSITIVE_INFINITY, onTooLarge }: ResponseLimits, mostParts: number): Check {
   const weight = new JsonWeight({ mostParts });
   const tooLong = `of more than ${mostBytes / BYTES_PER_MB} MB, the most that is read`;
   let bytes = 0;
   return (chunk) => {
     bytes += chunk.byteLength;
     const fault = bytes > mostBytes ? tooLong : weight.add(chunk);
-    if (fault === undefined) return undefined;
+    if (fault === undefined) return;
     const error = new Error(`it sent a message ${fault}`);
     onTooLarge?.(error);
-    return error;
+    throw error;
   };
 }
 
-function checkedBody(check: ChunkCheck): (chunk: Uint8Array) => Uint8Array[] {
+function checkedWhole(check: Check): Split {
   return (chunk) => {
-    const error = check(chunk);
-    if (error) throw error;
+    check(chunk);
     return [chunk];
   };
 }
 
 /** Splits chunks where events end, at blank lines, and checks each event. A line ends with LF, CR or both. */
-function eventSplitter(makeCheck: () => ChunkCheck): (chunk: Uint8Array) => Generator<Uint8Array> {
+function eventSplitter(makeCheck: () => Check): Split {
   let check = makeCheck();
   let isLineEmpty = true;
   let last: number | undefined;
@@ -89,52 +96,29 @@ function eventSplitter(makeCheck: () => ChunkCheck): (chunk: Uint8Array) => Gene
       }
       if (isSecondHalf) continue;
       if (isLineEmpty) {
-        yield* checked(chunk.subarray(from, index + 1), check);
+        const event = chunk.subarray(from, index + 1);
+        check(event);
+        yield event;
         from = index + 1;
         check = makeCheck();
       }
       isLineEmpty = true;
     }
-    yield* checked(chunk.subarray(from), check);
+    const rest = chunk.subarray(from);
+    check(rest);
+    if (rest.length > 0) yield rest;
   };
 }
 
-function* checked(piece: Uint8Array, check: ChunkCheck): Generator<Uint8Array> {
-  const error = check(piece);
-  if (error) throw error;
-  if (piece.length > 0) yield piece;
-}
-
-/** Passes on the pieces of a stream one by one, and lets other work run in between when that takes long. */
-function paced(body: ReadableStream<Uint8Array>, split: (chunk: Uint8Array) => Iterable<Uint8Array>) {
-  const reader = body.getReader();
+async function* paced(chunks: Chunks, split: Split): AsyncGenerator<Uint8Array, void> {
   let startedAt = performance.now();
-  let pieces: Iterator<Uint8Array> | undefined;
-  const next = async (): Promise<Uint8Array | undefined> => {
-    for (;;) {
-      const piece = pieces?.next();
-      if (piece && !piece.done) return piece.value;
-      const { value, done } = await reader.read();
-      if (done) return undefined;
-      pieces = split(value)[Symbol.iterator]();
+  for await (const chunk of chunks) {
+    for (const piece of split(chunk)) {
+      if (performance.now() - startedAt > SLICE_MS) {
+        await setImmediate();
+        startedAt = performance.now();
+      }
+      yield piece;
     }
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (performance.now() - startedAt > SLICE_MS) {
-          await setImmediate();
-          startedAt = performance.now();
-        }
-        const piece = await next().catch((error) => {
-          reader.cancel(error).catch(() => {}); // the stream may have failed already
-          throw error;
-        });
-        if (piece) controller.enqueue(piece);
-        else controller.close();
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
+  }
 }
