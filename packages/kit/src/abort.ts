@@ -1,18 +1,17 @@
-// Waiting that ends when it must: signals joined without leaving listeners behind, and time limits.
+// Abort signals and deadlines: waiting that can be aborted, and leaves no listeners behind.
 import { PocketError } from './errors.ts';
-import { Numbered } from './numbered.ts';
 
-/** Node fires a timer at once that is set for longer; whoever asks for that wants none. */
+/** A timer that is set for longer fires at once. A longer time limit means none. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** For those that nobody wants to stop. */
+/** For work that nobody wants to abort. */
 export const neverAborted: AbortSignal = new AbortController().signal;
 
 export interface Deadline {
   signal: AbortSignal;
-  /** From now on only the other signals count. */
+  /** Removes the time limit; the signals still count. */
   stopClock(): void;
-  /** Takes the timer and the listeners away again. */
+  /** Removes the timer and the listeners. */
   release(): void;
 }
 
@@ -21,7 +20,7 @@ export function startDeadline(
   what: string,
   signals: readonly (AbortSignal | undefined)[],
   timeoutMs?: number,
-  /** More for the error of a timeout, looked up when it comes. */
+  /** Details for the error of a timeout. */
   details: () => Record<string, unknown> = () => ({}),
 ): Deadline {
   const controller = new AbortController();
@@ -54,26 +53,27 @@ function abortError(what: string, reason: unknown): PocketError {
   return new PocketError('ABORTED', `${what} was aborted.`, { cause: reason });
 }
 
-/** Who waits for a signal. One listener serves them all: adding and removing one for every wait is slow. */
-const waiting = new WeakMap<AbortSignal, Numbered<(reason: unknown) => void>>();
+type AbortListener = (reason: unknown) => void;
 
-/** The promise, or the signal's reason as soon as it is aborted, even if whoever made the promise ignores it. */
+/** The listeners of a signal. They share one event listener: adding and removing one for every wait is slow. */
+const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>();
+
+/** The promise, or the signal's reason as soon as it is aborted, even if the promise never settles. */
 export function abortable<Value>(promise: PromiseLike<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      promise.then(undefined, () => {}); // whatever becomes of it, the abort is the answer
+      promise.then(undefined, () => {}); // its error does not matter any more
       reject(signal.reason);
       return;
     }
-    const others = waitersOf(signal);
-    const number = others.add(reject);
+    const release = onAbort(signal, reject);
     promise.then(
       (value) => {
-        others.take(number);
+        release();
         resolve(value);
       },
       (error) => {
-        others.take(number);
+        release();
         reject(error);
       },
     );
@@ -94,31 +94,29 @@ export function abortableAfter<Value>(promise: Promise<Value>, signal: AbortSign
   });
 }
 
-/** Calls `listener` when the signal is aborted, until it is released. */
-export function onAbort(signal: AbortSignal, listener: (reason: unknown) => void): () => void {
+/** Calls `listener` when the signal is aborted, unless it is released before. */
+export function onAbort(signal: AbortSignal, listener: AbortListener): () => void {
   if (signal.aborted) {
     listener(signal.reason);
     return () => {};
   }
-  const others = waitersOf(signal);
-  const number = others.add(listener);
-  return () => void others.take(number);
+  const listeners = listenersOf.get(signal) ?? listenTo(signal);
+  const own: AbortListener = (reason) => listener(reason); // the same function may wait twice
+  listeners.add(own);
+  return () => void listeners.delete(own);
 }
 
-/** For hooks, which may wait for somebody but not beyond the end of the run; one that is not async costs nothing. */
+function listenTo(signal: AbortSignal): Set<AbortListener> {
+  const listeners = new Set<AbortListener>();
+  listenersOf.set(signal, listeners);
+  const tellAll = () => [...listeners].forEach((listener) => void listener(signal.reason));
+  signal.addEventListener('abort', tellAll, { once: true });
+  return listeners;
+}
+
+/** The value of a hook, waited for until the signal is aborted; a value that is not a promise is returned as it is. */
 export function within<Value>(signal: AbortSignal, value: Value | Promise<Value>): Value | Promise<Value> {
   return value instanceof Promise ? abortable(value, signal) : value;
-}
-
-function waitersOf(signal: AbortSignal): Numbered<(reason: unknown) => void> {
-  const known = waiting.get(signal);
-  if (known) return known;
-  const waiters = new Numbered<(reason: unknown) => void>();
-  waiting.set(signal, waiters);
-  signal.addEventListener('abort', () => waiters.list().forEach((reject) => void reject(signal.reason)), {
-    once: true,
-  });
-  return waiters;
 }
 
 export async function delay(ms: number, signal: AbortSignal): Promise<void> {

@@ -24,7 +24,6 @@ export {
 export { fairEvictionKey } from './fair-eviction.ts';
 export { compileCacheEnv, fileSystem, sha256, versionIn } from './lazy-node.ts';
 export { type Logger, stderrLogger } from './logger.ts';
-export { Numbered } from './numbered.ts';
 export {
   booleanRule,
   checkValue,
@@ -52,5 +51,5 @@ export {
 export { PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
 export { definedKeys, isRecord, withoutUndefined } from './records.ts';
 export { redactError, redactErrorText, redactSecrets } from './redaction.ts';
-export { deepCopy, snapshot } from './snapshot.ts';
+export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export { closest, describeAvailable, didYouMean, httpUrlHint } from './suggest.ts';

@@ -13,6 +13,13 @@ export function deepCopy<Value>(value: Value): Value {
   return copied(value, new Map(), false);
 }
 
+/** Freezes plain data with everything in it, and returns it. */
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const item of Object.values(value)) deepFreeze(item);
+  return Object.freeze(value);
+}
+
 function copied<Value>(value: Value, seen: Map<unknown, unknown>, isFrozen: boolean): Value;
 function copied(value: unknown, seen: Map<unknown, unknown>, isFrozen: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value;

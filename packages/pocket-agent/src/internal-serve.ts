@@ -1,5 +1,6 @@
 // Names that the other packages of this repository share with the library. Not public: they may change in any release.
-export { PendingCalls } from './mcp/pending-calls.ts';
+
 export { bearerGate, cannotListen, hasSeveralCallers, isLocal, serveHttp } from './serve/http-server.ts';
 export { RunLimit } from './serve/run-limit.ts';
 export { Conversations } from './serve/served-conversations.ts';
+export { CallClock } from './tools/call-clock.ts';

@@ -44,7 +44,9 @@ export function readBody(message: IncomingMessage, { decoders, maxBytes, onEnd }
   body.on('error', () => {}); // its reader gets the error
   const letGo = () => {
     if (body.readableDidRead) return;
-    body.destroy(new FetchError('TIMEOUT', `The body was not read within ${UNREAD_MS} ms, so its connection was closed`));
+    body.destroy(
+      new FetchError('TIMEOUT', `The body was not read within ${UNREAD_MS} ms, so its connection was closed`),
+    );
   };
   let size = 0;
   source.on('data', (chunk: Buffer) => {

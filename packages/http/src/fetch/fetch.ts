@@ -58,7 +58,8 @@ export function makeFetch(options: FetchOptions = {}): HttpFetch {
       const { url } = target;
       exchange.throwIfEnded();
       const location = isRedirect(message.statusCode) ? message.headers.location : undefined;
-      if (location === undefined || (redirects === 'follow' && mode === 'manual')) return exchange.respond(message, url);
+      if (location === undefined || (redirects === 'follow' && mode === 'manual'))
+        return exchange.respond(message, url);
       exchange.discard(message);
       if (redirects === 'refuse' || mode === 'error')
         throw new FetchError('REDIRECT', `${url.host} redirects, which is not followed`);

@@ -10,6 +10,7 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
+import { isPublicHost } from '@pocket-agent/http/fetch';
 import { abortable, PocketError } from '@pocket-agent/kit';
 import type { OAuthLogin } from './oauth.ts';
 
@@ -130,4 +131,20 @@ function challengeOf(response: Response): Challenge | undefined {
 
 async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {}); // broken off already
+}
+
+/**
+ * For the requests of a login, whose addresses the MCP server names: a server on the internet must not send us to
+ * private addresses. `fetchOwn` is for the origin of the server, `fetch` for all others.
+ */
+export function loginFetch(server: URL, fetchOwn: FetchLike, fetch: FetchLike): FetchLike {
+  return async (to, init) => {
+    const target = new URL(to);
+    if (target.origin === server.origin) return fetchOwn(to, init);
+    if ((await isPublicHost(server.hostname)) && !(await isPublicHost(target.hostname))) {
+      const text = `${server.host} wants its login at ${target.host}, which has no public address; it was not called.`;
+      throw new PocketError('MCP_CONNECT_FAILED', text);
+    }
+    return fetch(to, init);
+  };
 }

@@ -167,20 +167,18 @@ export class PocketAgentClient implements ToolSource {
     return [...tools.values()];
   }
 
-  callTool(
+  async callTool(
     name: string,
     args: Record<string, unknown>,
     context: Partial<ToolCallContext> = {},
   ): Promise<CallToolResult> {
-    const known = this.#find(name);
-    const call = ({ connection, tool }: FoundTool) =>
-      connection.callTool(tool, args, {
-        toolCallId: context.toolCallId ?? tool.name,
-        signal: context.signal ?? neverAborted,
-        progress: context.progress ?? (() => {}),
-        meta: context.meta ?? {},
-      });
-    return known ? call(known) : this.#seek(name, context.signal).then(call);
+    const { connection, tool } = this.#find(name) ?? (await this.#seek(name, context.signal));
+    return connection.callTool(tool, args, {
+      toolCallId: context.toolCallId ?? tool.name,
+      signal: context.signal ?? neverAborted,
+      progress: context.progress ?? (() => {}),
+      meta: context.meta ?? {},
+    });
   }
 
   /** Whether a server is an agent of ours whose questions for approval are put to our approver. */

@@ -1,9 +1,9 @@
 // What is asked of a connection, one attempt at it, and the time that attempts have.
-import type { ClientOptions, ConnectOptions, Transport } from '@modelcontextprotocol/client';
+import type { Client, ConnectOptions, Transport } from '@modelcontextprotocol/client';
 import { abortable, isPocketError, LONGEST_TIMER_MS, PocketError, startDeadline } from '@pocket-agent/kit';
 import type { McpServerEntry } from './mcp-config.ts';
-import type { CallingClient } from './wire/calling-client.ts';
-import type { ChildTransport } from './wire/transports.ts';
+import { hearMessages, type Listener, makeClient, routeMessages } from './sdk-client.ts';
+import type { ChildTransport } from './transports/child-transport.ts';
 
 export interface ConnectRequest {
   name: string;
@@ -18,11 +18,11 @@ export interface ConnectRequest {
   onChild?(child: ChildTransport): void;
   /** A person logs in, which takes as long as it takes. */
   onLogin?(): void;
-  makeClient(negotiation: NonNullable<ClientOptions['versionNegotiation']>): CallingClient;
+  listener: Listener;
 }
 
 export interface Connected {
-  client: CallingClient;
+  client: Client;
   transport: Transport;
 }
 
@@ -48,11 +48,12 @@ export async function attempt(
   transport: Transport,
   options: ConnectOptions,
 ): Promise<Connected> {
-  const { probeMs } = request;
-  const client = request.makeClient({
+  const { probeMs, listener } = request;
+  const client = makeClient(listener, {
     mode: 'auto',
     ...(probeMs === undefined ? {} : { probe: { timeoutMs: Math.min(probeMs, LONGEST_TIMER_MS) } }),
   });
+  hearMessages(transport, listener);
   try {
     await abortable(
       client.connect(transport, {
@@ -62,6 +63,7 @@ export async function attempt(
       }),
       request.signal,
     );
+    routeMessages(transport, listener);
     return { client, transport };
   } catch (error) {
     await transport.close().catch(() => {}); // the first error is the one that matters

@@ -11,7 +11,7 @@ import {
 import { errorText, isPocketError, PocketError } from '@pocket-agent/kit';
 import { attempt, type Connected, type ConnectRequest } from './connect-attempt.ts';
 import { expandVariables, type StdioEntry } from './mcp-config.ts';
-import { type ChildCommand, ChildTransport } from './wire/transports.ts';
+import { type ChildCommand, ChildTransport } from './transports/child-transport.ts';
 
 // A legacy server that ignores what it does not know would otherwise hold up the connection for the whole timeout.
 const STDIO_PROBE_MS = 10_000;

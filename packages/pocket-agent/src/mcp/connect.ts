@@ -11,15 +11,15 @@ import {
 } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { abortable, errorText, PocketError, refusalReason } from '@pocket-agent/kit';
-import { authorizationOf } from './authorization.ts';
+import { authorizationOf, loginFetch } from './authorization.ts';
 import { attempt, type Connected, type ConnectRequest, inTime } from './connect-attempt.ts';
 import { connectChild } from './connect-child.ts';
-import { loginFetch } from './login-fetch.ts';
 import { checkUrl, expandVariables, type HttpEntry, type McpServerEntry } from './mcp-config.ts';
 import type { OAuthLogin } from './oauth.ts';
-import { HttpTransport } from './wire/http-transport.ts';
-import { limitedFetch } from './wire/server-flood.ts';
-import { inProcessTransport, OldSseTransport } from './wire/transports.ts';
+import { limitedFetch } from './transports/flood-limits.ts';
+import { HttpTransport } from './transports/http-transport.ts';
+import { inProcessTransport } from './transports/in-process.ts';
+import { SseTransport } from './transports/sse-transport.ts';
 
 export const MOST_LOGINS = 3;
 
@@ -50,7 +50,7 @@ async function connectHttp(request: ConnectRequest, entry: HttpEntry): Promise<C
     : {};
   try {
     const overSse = () =>
-      withLogin(request, login, () => new OldSseTransport(url, options), { prior: { kind: 'legacy' } });
+      withLogin(request, login, () => new SseTransport(url, options), { prior: { kind: 'legacy' } });
     if (entry.type === 'sse') return await overSse();
     try {
       return await withLogin(request, login, () => new HttpTransport(url, { ...options, ...renewing }));
@@ -90,7 +90,7 @@ function fetchWithHeaders({ fetch, headers, url }: ServerFetch): FetchLike {
 async function withLogin(
   request: ConnectRequest,
   login: OAuthLogin | undefined,
-  make: () => HttpTransport | OldSseTransport,
+  make: () => HttpTransport | SseTransport,
   options: ConnectOptions = {},
 ): Promise<Connected> {
   for (let logins = 0; ; logins++) {
@@ -112,7 +112,7 @@ export function loginOf(entry: McpServerEntry): OAuthLogin | undefined {
 
 export async function finishLogin(
   login: OAuthLogin,
-  transport: HttpTransport | OldSseTransport,
+  transport: HttpTransport | SseTransport,
   signal: AbortSignal,
 ): Promise<void> {
   if (transport instanceof HttpTransport && sharesTokens(login.provider)) {

@@ -1,5 +1,5 @@
 // One MCP server: connected at first use, in whichever protocol era it speaks, and connected again when it is lost.
-import type { CallToolResult, Client, Tool } from '@modelcontextprotocol/client';
+import type { CallToolResult, Client, Progress, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
   delay,
@@ -15,16 +15,15 @@ import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/t
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import { brokenOff, type Connected } from './connect-attempt.ts';
 import { childHint } from './connect-child.ts';
-import { type Listener, ListeningClient } from './listening-client.ts';
 import type { McpServerEntry } from './mcp-config.ts';
+import { checkOutput, checkSchema } from './output-check.ts';
 import { PendingCalls } from './pending-calls.ts';
-import { isHarmlessTwice, isUnreachable, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
+import { isHarmlessTwice, isHeaderMismatch, isUnreachable, retrySafety, safetyAfterAnswer } from './retry-safety.ts';
+import type { Listener } from './sdk-client.ts';
 import { type ServerHandlers, type ServerLog, tell } from './server-requests.ts';
 import { ToolList } from './tool-list.ts';
-import { BegunCallError } from './wire/calling-client.ts';
-import { HttpTransport } from './wire/http-transport.ts';
-import { sendCall } from './wire/send-call.ts';
-import { ChildTransport } from './wire/transports.ts';
+import { ChildTransport } from './transports/child-transport.ts';
+import { HttpTransport } from './transports/http-transport.ts';
 
 interface ConnectionOptions {
   name: string;
@@ -46,6 +45,8 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
 // how long a server that was just lost gets to start again before whoever waits for it is told
 const RESTART_MS = 3_000;
+/** The SDK reports by `onprogress` also that it answers a question of the server. */
+const SDK_NOTE = 'Fulfilling input required by ';
 const LOGS = { 'io.modelcontextprotocol/logLevel': 'info' };
 // a server that does not answer the end of its session must not hold up ours
 const END_SESSION_MS = 2_000;
@@ -133,18 +134,38 @@ export class McpConnection {
     return this.#tools.find(name);
   }
 
-  callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
-    const call = { tool, args, context, spentMs: 0 };
-    return this.#sendSafely(context.signal, tool, (live) => this.#call(live, call));
+  /** Sends a call; after a loss once more over a new connection, if the call cannot take effect twice. */
+  async callTool(tool: Tool, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
+    const attempts: Attempts = { tool, signal: context.signal, isSecond: false, logins: 0, hasStarted: false };
+    for (;;) {
+      const live = await this.#liveFor(attempts);
+      try {
+        return await this.#call(live, { tool, args, context, attempts });
+      } catch (error) {
+        await this.#recover(live, error, attempts);
+      } finally {
+        this.#release(live);
+      }
+    }
   }
 
   get isCalledForOthers(): boolean {
     return this.#pending.areForOthers;
   }
 
-  /** Any other request: reading changes nothing, so it may be repeated. */
-  request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
-    return this.#sendSafely(this.#closing.signal, undefined, (live) => send(live.client));
+  /** Any other request: they only read, so they may be repeated. */
+  async request<Result>(send: (client: Client) => Promise<Result>): Promise<Result> {
+    const attempts: Attempts = { signal: this.#closing.signal, isSecond: false, logins: 0, hasStarted: false };
+    for (;;) {
+      const live = await this.#liveFor(attempts);
+      try {
+        return await send(live.client);
+      } catch (error) {
+        await this.#recover(live, error, attempts);
+      } finally {
+        this.#release(live);
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -153,7 +174,6 @@ export class McpConnection {
     this.#live = undefined;
     if (live) this.#setStatus('closed');
     await Promise.all([...(this.#left ?? []), ...(live ? [live] : [])].map(endSession));
-    this.#pending.close();
     this.#stopClock();
   }
 
@@ -230,7 +250,7 @@ export class McpConnection {
         } catch (error) {
           signal?.throwIfAborted();
           const isBroken = brokenOff(live.transport) !== undefined;
-          const isCut = isBroken || retrySafety(error, undefined) !== 'no-loss';
+          const isCut = isBroken || retrySafety(error) !== 'no-loss';
           if (isCut && !isSecond) this.#lose(live, reasonOf(live, error));
           if (isCut && !isSecond && !isBroken) continue;
           // one that hangs is connected to anew by the next attempt; one that answers with an error stays connected
@@ -243,46 +263,45 @@ export class McpConnection {
     }
   }
 
-  /** Sends, and where the session was lost sends once more over a new one, if that cannot do a thing twice. */
-  async #sendSafely<Result>(
-    signal: AbortSignal,
-    tool: Tool | undefined,
-    send: (live: Live) => Promise<Result>,
-  ): Promise<Result> {
-    let isSecond = false;
-    for (let logins = 0; ; ) {
-      signal.throwIfAborted();
-      const live = (isSecond ? undefined : this.#live) ?? (await this.#connectAgain(tool, signal));
-      live.calls++;
-      try {
-        return await send(live);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        this.#closing.signal.throwIfAborted();
-        const hasBegun = thrown instanceof BegunCallError;
-        const error = hasBegun ? thrown.cause : thrown;
-        if (isUnauthorized(error)) {
-          if (hasBegun && !isHarmlessTwice(tool))
-            throw outcomeUnknown(`MCP server "${this.name}" wanted a login while "${tool?.name}" ran`, error);
-          // it may ask for more rights in the middle of a session, and has not run what it refused
-          if (++logins > MOST_LOGINS) throw authorizationNeeded(this.name, this.#options.entry, error);
-          await this.#logIn(live, signal, error);
-          continue;
-        }
-        const broken = brokenOff(live.transport);
-        const safety = broken ? safetyAfterAnswer(tool) : retrySafety(thrown, tool);
-        if (safety === 'no-loss') throw error;
-        const cause = broken ?? error;
-        this.#lose(live, reasonOf(live, error));
-        if (safety === 'unsafe')
-          throw outcomeUnknown(`The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran`, cause);
-        if (isSecond) throw this.#lost(cause);
-        isSecond = true;
-      } finally {
-        live.calls--;
-        this.#dropIfUnused(live);
-      }
+  /** A connection for the next attempt. It is not closed before `#release`. */
+  async #liveFor({ tool, signal, isSecond }: Attempts): Promise<Live> {
+    signal.throwIfAborted();
+    const live = (isSecond ? undefined : this.#live) ?? (await this.#connectAgain(tool, signal));
+    live.calls++;
+    return live;
+  }
+
+  #release(live: Live): void {
+    live.calls--;
+    this.#dropIfUnused(live);
+  }
+
+  /** After a failed attempt: returns if the request may be sent again, and throws if not. */
+  async #recover(live: Live, error: unknown, attempts: Attempts): Promise<void> {
+    const { tool, signal, hasStarted } = attempts;
+    signal.throwIfAborted();
+    this.#closing.signal.throwIfAborted();
+    if (isUnauthorized(error)) {
+      if (hasStarted && !isHarmlessTwice(tool))
+        throw outcomeUnknown(`MCP server "${this.name}" wanted a login while "${tool?.name}" ran`, error);
+      // it may ask for more rights in the middle of a session, and has not run what it refused
+      if (++attempts.logins > MOST_LOGINS) throw authorizationNeeded(this.name, this.#options.entry, error);
+      await this.#logIn(live, signal, error);
+      return;
     }
+    if (tool && !hasStarted && !attempts.relisted && isHeaderMismatch(error)) {
+      attempts.relisted = await this.#listAgain(live, tool, signal);
+      return;
+    }
+    const broken = brokenOff(live.transport);
+    const safety = broken ? safetyAfterAnswer(tool) : retrySafety(error, tool, hasStarted);
+    if (safety === 'no-loss') throw error;
+    const cause = broken ?? error;
+    this.#lose(live, reasonOf(live, error));
+    if (safety === 'unsafe')
+      throw outcomeUnknown(`The connection to MCP server "${this.name}" was lost while "${tool?.name}" ran`, cause);
+    if (attempts.isSecond) throw this.#lost(cause);
+    attempts.isSecond = true;
   }
 
   /** A server that was away may have come back with another tool of that name, which nobody has judged. */
@@ -294,6 +313,13 @@ export class McpConnection {
     const change = now ? 'has changed since. It can be called again as it is now' : 'is gone since';
     const text = `The connection to MCP server "${this.name}" was lost, and "${tool.name}" was not called over the new one: it ${change}.`;
     throw new PocketError('MCP_REQUEST_FAILED', text);
+  }
+
+  async #listAgain({ client }: Live, { name }: Tool, signal: AbortSignal): Promise<Tool> {
+    this.#tools.changed();
+    const found = (await this.#tools.read(client, signal)).find((tool) => tool.name === name);
+    if (found) return found;
+    throw new PocketError('MCP_REQUEST_FAILED', `MCP server "${this.name}" has no tool "${name}" any more.`);
   }
 
   async #logIn({ transport }: Live, signal: AbortSignal, refusal: unknown): Promise<void> {
@@ -349,7 +375,7 @@ export class McpConnection {
           onChild: (child) => {
             this.#child = child;
           },
-          makeClient: (negotiation) => new ListeningClient(this.#listener, negotiation),
+          listener: this.#listener,
         });
       } catch (error) {
         if (!isUnreachable(error) || Date.now() + waitMs > until) throw error;
@@ -358,36 +384,56 @@ export class McpConnection {
     }
   }
 
-  #call(live: Live, call: Call): Promise<CallToolResult> {
-    const { tool, args, context, spentMs } = call;
-    const { toolCallId, signal, meta, progress } = context;
-    const begunAt = performance.now() - spentMs;
+  /** One attempt at a call. */
+  async #call(live: Live, { tool, args, context, attempts }: Call): Promise<CallToolResult> {
+    const { client } = live;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = DEFAULT_MAX_TIMEOUT_MS } = this.#options.entry;
-    const answer = this.#pending.run({
-      toolCallId,
+    attempts.startedAt ??= performance.now();
+    const call = this.#pending.start({
       tool: tool.name,
       server: this.name,
-      signal,
+      signal: context.signal,
       timeoutMs,
       maxTimeoutMs,
-      begunAt,
-      onProgress: (update) => {
-        const { logger, handlers } = this.#options;
-        tell(logger, 'The progress of a call', () => progress(update));
-        tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
-      },
-      send: (cancellation, progressToken) => {
-        const _meta = live.logs ? { ...LOGS, ...meta, progressToken } : { ...meta, progressToken };
-        const params = { name: tool.name, arguments: args, _meta };
-        // the SDK's own timer only has to be out of the way
-        const options = { cancellation, timeout: LONGEST_TIMER_MS };
-        return sendCall({ client: live.client, server: this.name, tool, params, options });
-      },
+      startedAt: attempts.startedAt,
     });
-    return answer.catch((error) => {
-      call.spentMs = performance.now() - begunAt;
-      throw error;
-    });
+    const { signal } = call.clock;
+    const onprogress = (update: Progress) => {
+      call.clock.extend();
+      this.#tellProgress(update, context);
+    };
+    const _meta = live.logs ? { ...LOGS, ...context.meta } : context.meta;
+    // the SDK reads from it which arguments must be sent as headers too; results are checked below
+    const toolDefinition = { name: tool.name, inputSchema: (attempts.relisted ?? tool).inputSchema };
+    const check = { tool, server: this.name, origin: client, signal };
+    try {
+      if (tool.outputSchema) await checkSchema(check);
+      const params = { name: tool.name, arguments: args, _meta };
+      const options = { signal, onprogress, timeout: LONGEST_TIMER_MS, toolDefinition };
+      const result = await call.run(() => client.callTool(params, options));
+      if (tool.outputSchema) await checkOutput(result, check);
+      return result;
+    } catch (error) {
+      attempts.hasStarted = call.hasStarted;
+      if (!signal.aborted) throw error;
+      this.#pending.abandon(call);
+      throw signal.reason;
+    } finally {
+      this.#pending.end(call);
+    }
+  }
+
+  #tellProgress({ progress, total, message }: Progress, context: ToolCallContext): void {
+    if (message?.startsWith(SDK_NOTE)) return;
+    const { logger, handlers } = this.#options;
+    const { toolCallId } = context;
+    const update = {
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    };
+    tell(logger, 'The progress of a call', () => context.progress(update));
+    tell(logger, 'progressHandler', () => handlers.progressHandler?.({ ...update, server: this.name, toolCallId }));
   }
 
   get #connectTimeoutMs(): number {
@@ -458,12 +504,26 @@ export class McpConnection {
   }
 }
 
+/** A request and the attempts at it so far. */
+interface Attempts {
+  /** Undefined for requests other than tool calls. */
+  tool?: Tool;
+  signal: AbortSignal;
+  isSecond: boolean;
+  logins: number;
+  /** The server has run a part of the last attempt, and asked something. */
+  hasStarted: boolean;
+  /** By `performance.now()`. */
+  startedAt?: number;
+  /** The tool as it was listed after the server missed arguments in the headers. */
+  relisted?: Tool;
+}
+
 interface Call {
   tool: Tool;
   args: Record<string, unknown>;
   context: ToolCallContext;
-  /** By earlier attempts, from sending to their end. */
-  spentMs: number;
+  attempts: Attempts;
 }
 
 interface Live extends Connected {

@@ -1,40 +1,38 @@
 // After a failed request: was the connection lost, and may the same call be sent again?
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError } from '@pocket-agent/kit';
-import { BegunCallError } from './wire/calling-client.ts';
-import { STREAM_ENDED } from './wire/http-transport.ts';
+import { STREAM_ENDED } from './transports/http-transport.ts';
 
-/** no-loss: an ordinary error. repeat: surely never run, or harmless to run twice. unsafe: nobody knows. */
+/** no-loss: an ordinary error. repeat: the call did not run, or is harmless to run twice. unsafe: it may have run. */
 type RetrySafety = 'no-loss' | 'repeat' | 'unsafe';
 
-export function retrySafety(error: unknown, tool: Tool | undefined): RetrySafety {
-  const hasBegun = error instanceof BegunCallError;
-  const reason = hasBegun ? error.cause : error;
-  const isRefused = wasRefused(reason);
-  if (!isRefused && !wasCutOff(reason)) return 'no-loss';
-  return (isRefused && !hasBegun) || isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
+/** `hasStarted`: the server has run a part of the call, and asked something. */
+export function retrySafety(error: unknown, tool?: Tool, hasStarted = false): RetrySafety {
+  const isRefused = wasRefused(error);
+  if (!isRefused && !wasCutOff(error)) return 'no-loss';
+  return (isRefused && !hasStarted) || isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
 }
 
-/** After an answer that could not be read. */
+/** After an answer that could not be read: the call has run. */
 export function safetyAfterAnswer(tool: Tool | undefined): RetrySafety {
   return isHarmlessTwice(tool) ? 'repeat' : 'unsafe';
 }
 
-/** Other requests than calls of tools only read. */
+/** Requests other than tool calls only read. */
 export function isHarmlessTwice(tool: Tool | undefined): boolean {
   return !tool || tool.annotations?.readOnlyHint === true || tool.annotations?.idempotentHint === true;
 }
 
-/** The server did not take the request at all: it knows no such session, or nothing listens there. */
+/** The server did not accept the request: it does not know the session, or nothing listens there. */
 function wasRefused(error: unknown): boolean {
   if (error instanceof SdkHttpError) {
     const { status, text } = error.data;
     if (status === 404) return !/-32601/.test(String(text)); // in the 2026 era also the answer to an unknown method
-    // some servers answer 400 for a session of their former life
+    // some servers answer 400 for a session from before their restart
     return status === 400 && /session/i.test(String(text));
   }
-  if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true; // a child that ended before the request could be written
-  // what the server itself says is an answer, whatever words it uses
+  if (isPocketError(error, 'MCP_CONNECT_FAILED')) return true; // a child process that ended before the request was written
+  // an error that the server sends is an answer, whatever its text
   if (!(error instanceof Error) || error instanceof ProtocolError) return false;
   return (
     /ECONNREFUSED/.test(errorText(error)) ||
@@ -42,7 +40,7 @@ function wasRefused(error: unknown): boolean {
   );
 }
 
-/** Nothing listens at the address, or what did so has just gone. */
+/** Nothing listens at the address, or the server has just closed the connection. */
 export function isUnreachable(error: unknown): boolean {
   return /ECONNREFUSED|ECONNRESET|EPIPE|other side closed|socket hang up|terminated/.test(errorText(error));
 }
@@ -55,7 +53,14 @@ function wasCutOff(error: unknown): boolean {
   return error instanceof TypeError && /fetch failed|terminated/i.test(error.message);
 }
 
-/** What proxies answer that have lost their server, or waited too long for it. */
+/** Statuses of proxies that have lost their server or waited too long for it. */
 function isOfGateway(status: number): boolean {
   return (status >= 502 && status <= 504) || (status >= 520 && status <= 527);
 }
+
+/** The server has not run the call: since the tool was listed, some of its arguments must be sent as headers too. */
+export function isHeaderMismatch(error: unknown): boolean {
+  return error instanceof ProtocolError && error.code === HEADER_MISMATCH;
+}
+
+const HEADER_MISMATCH = -32_020;

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/client';
 import {
   abortable,
+  deepFreeze,
   errorText,
   LONGEST_TIMER_MS,
   type Logger,
@@ -16,9 +17,8 @@ import {
   schemaIssuesText,
   startDeadline,
 } from '@pocket-agent/kit';
-import { sharedTool } from '../tools/shared-tools.ts';
 import { retrySafety } from './retry-safety.ts';
-import { HttpTransport } from './wire/http-transport.ts';
+import { HttpTransport } from './transports/http-transport.ts';
 
 /** Servers say 0 where they know of no better; an agent in a hurry would ask at every step. */
 const SHORTEST_TTL_MS = 10_000;
@@ -176,10 +176,10 @@ export class ToolList {
       // the SDK's own timer would be for each page
       const options = { cacheMode: 'refresh', signal, timeout: LONGEST_TIMER_MS } as const;
       const { tools, ttlMs } = await client.listTools(undefined, options);
-      return { tools: tools.map(sharedTool), ttlMs };
+      return { tools: deepFreeze(tools), ttlMs };
     } catch (cause) {
       const error = signal.aborted ? signal.reason : this.#explained(cause);
-      if (!isRefreshed || retrySafety(error, undefined) !== 'no-loss') throw error;
+      if (!isRefreshed || retrySafety(error) !== 'no-loss') throw error;
       this.#options.logger.debug(`The list of tools was not read again: ${errorText(error)}`);
       return { tools: this.#known, ttlMs: SHORTEST_TTL_MS };
     }

@@ -8,9 +8,8 @@ import type {
   Tool,
   ToolAnnotations,
 } from '@modelcontextprotocol/client';
-import { errorText, OptionSet, PocketError, schemaIssuesText, snapshot } from '@pocket-agent/kit';
+import { deepCopy, deepFreeze, errorText, OptionSet, PocketError, schemaIssuesText, snapshot } from '@pocket-agent/kit';
 import { type Capability, checkCapability, type Judgement, judge } from '../access/access.ts';
-import { frozen } from './shared-tools.ts';
 import { isContentBlock, textResult } from './tool-result.ts';
 import { FEW_TOOLS, type ToolCallContext, type ToolSource } from './tools.ts';
 
@@ -225,7 +224,7 @@ const sharedSchemas = new WeakMap<StandardSchemaV1, Tool['inputSchema']>();
 function sharedSchemaOf(name: string, schema: StandardSchemaV1): Tool['inputSchema'] {
   const known = sharedSchemas.get(schema);
   if (known) return known;
-  const made: Tool['inputSchema'] = frozen(JSON.stringify(objectSchema(name, jsonSchemaOf(name, schema))));
+  const made: Tool['inputSchema'] = deepFreeze(deepCopy(objectSchema(name, jsonSchemaOf(name, schema))));
   sharedSchemas.set(schema, made);
   return made;
 }

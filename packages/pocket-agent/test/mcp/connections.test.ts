@@ -301,10 +301,6 @@ describe('tools that two servers list', () => {
     return tool ?? expect.fail('no tool was listed');
   };
 
-  test('are kept once where they are alike', async () => {
-    expect(await listed('The weather')).toBe(await listed('The weather'));
-  });
-
   test('are two where they differ', async () => {
     const tools = [await listed('The weather'), await listed('The weather, for a fee')];
     expect(tools.map((tool) => tool.description)).toEqual(['The weather', 'The weather, for a fee']);

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { abortable, errorText, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
 import { type Judgement, judge, type ListWait, PocketAgentClient, type ToolCallContext } from 'pocket-agent';
-import { PendingCalls } from 'pocket-agent/internal/serve';
+import { CallClock } from 'pocket-agent/internal/serve';
 import { constructorParameters } from '../reading/method-parameters.ts';
 import type { ReadFolder } from '../reading/read-folder.ts';
 import type { ToolsClass } from '../reading/tools-module.ts';
@@ -38,7 +38,6 @@ export class RunningFolder {
   readonly #options: RunningOptions;
   readonly #unloaded = new AbortController();
   readonly #calls = new AsyncLocalStorage<ToolContext>();
-  readonly #pending = new PendingCalls();
   readonly #instance: object | undefined;
   readonly #underWay = new Set<Promise<unknown>>();
 
@@ -91,7 +90,6 @@ export class RunningFolder {
       abortable(this.#dispose(), AbortSignal.timeout(CLOSE_TIMEOUT_MS)),
       this.client?.close(),
     ]);
-    this.#pending.close();
     for (const outcome of closing) {
       if (outcome.status === 'fulfilled') continue;
       this.#options.logger.warn(`Tool folder "${this.folder.name}" did not close: ${errorText(outcome.reason)}`);
@@ -114,31 +112,22 @@ export class RunningFolder {
     }
     const { signal, release } = startDeadline(`Tool "${name}"`, [context.signal, this.#unloaded.signal]);
     const { timeoutMs, maxTimeoutMs, maxResultBytes } = this.#options;
+    const clock = new CallClock({ tool: name, server: this.folder.name, signal, timeoutMs, maxTimeoutMs });
     try {
       signal.throwIfAborted();
-      const returned = await this.#pending.run({
-        toolCallId: context.toolCallId,
-        tool: name,
-        server: this.folder.name,
-        signal,
-        timeoutMs,
-        maxTimeoutMs,
-        onProgress: (update) => context.progress(update),
-        send: ({ signal: ending }, progressToken) => {
-          const own = this.#callContext(name, { ...context, signal: ending }, progressToken);
-          const running = this.#calls.run(own, async () => tool.method.call(this.#instance, checked.value, own));
-          return abortable(running, ending);
-        },
-      });
-      return toResult(name, returned, maxResultBytes);
+      const own = this.#callContext(name, context, clock);
+      const running = this.#calls.run(own, async () => tool.method.call(this.#instance, checked.value, own));
+      return toResult(name, await abortable(running, clock.signal), maxResultBytes);
     } finally {
+      clock.stop();
       release();
     }
   }
 
-  #callContext(toolName: string, call: FolderCallContext, progressToken: string): ToolContext {
+  #callContext(toolName: string, call: FolderCallContext, clock: CallClock): ToolContext {
     const { context } = this.#options;
-    const { toolCallId, meta, signal } = call;
+    const { toolCallId, meta } = call;
+    const { signal } = clock;
     return {
       ...(typeof context === 'function' ? context({ toolName, toolCallId, meta }) : context),
       ...this.#constant(),
@@ -146,7 +135,9 @@ export class RunningFolder {
       meta,
       signal,
       progress: (update) => {
-        if (!signal.aborted) this.#pending.progress(progressToken, update);
+        if (signal.aborted || clock.isStopped) return;
+        clock.extend();
+        call.progress(update);
       },
       log: (level, ...data) =>
         call.log ? call.log(level, data.length === 1 ? data[0] : logText(data)) : this.#log(level, data),

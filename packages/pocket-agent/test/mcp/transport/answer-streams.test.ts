@@ -2,19 +2,18 @@
 import type { ServerResponse } from 'node:http';
 import { SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
-import { HttpTransport } from '../../../src/mcp/wire/http-transport.ts';
 import { listen, refuse } from '../../fixtures/servers/http-hosts.ts';
 import { eventually, open, testClient, textOfResult } from '../../fixtures/world.ts';
 
 interface Call {
   id: number;
-  progressToken: string;
+  progressToken: number;
   response: ServerResponse;
   answer: string;
 }
 
 const event = (message: object) => `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
-const progress = (progressToken: string) =>
+const progress = (progressToken: number) =>
   event({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } });
 
 /** How each tool writes its answer. */
@@ -68,7 +67,7 @@ const results: Record<string, object> = {
   'tools/list': { tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: 'object' } })) },
 };
 
-async function connect({ headers = {}, isDeaf = false } = {}) {
+async function connect({ isDeaf = false } = {}) {
   const streams = new Set<ServerResponse>();
   const cancelled: unknown[] = [];
   let resumed = '';
@@ -91,7 +90,7 @@ async function connect({ headers = {}, isDeaf = false } = {}) {
         response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
         return;
       }
-      const { name, _meta } = params as unknown as { name: string; _meta: { progressToken: string } };
+      const { name, _meta } = params as unknown as { name: string; _meta: { progressToken: number } };
       const answer = event({ id, result: { content: [{ type: 'text', text: `é ${name}` }] } });
       if (name === 'cut_off') resumed = answer;
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).flushHeaders();
@@ -103,7 +102,7 @@ async function connect({ headers = {}, isDeaf = false } = {}) {
   const told: number[] = [];
   const logs: unknown[] = [];
   const { client } = testClient({
-    mcpConfig: { mcpServers: { streams: { url: host.url, headers } } },
+    mcpConfig: { mcpServers: { streams: { url: host.url } } },
     progressHandler: (update) => void told.push(update.progress),
     logHandler: ({ data }) => void logs.push(data),
   });
@@ -130,7 +129,8 @@ test('the signature of a server is kept as the schema has it', async () => {
   const by = { name: 'streams', version: '1' };
   expect(await client.callTool('well_signed', {})).toMatchObject({ _meta: { [SERVER_INFO_META_KEY]: by } });
   expect((await client.callTool('badly_signed', {}))._meta).toEqual({});
-  await expect(client.callTool('signed_by_list', {})).rejects.toThrow('no valid JSON-RPC');
+  // the SDK drops an event that is not valid JSON-RPC, so the stream ends without an answer
+  await expect(client.callTool('signed_by_list', {})).rejects.toMatchObject({ code: 'TOOL_OUTCOME_UNKNOWN' });
 });
 
 test('a stream that ends without its answer fails the call', async () => {
@@ -178,11 +178,8 @@ async function giveUp({ client, told }: Awaited<ReturnType<typeof connect>>): Pr
   await refused;
 }
 
-test.each<[string, Record<string, string>]>([
-  ['short way', {}],
-  ['way of the SDK', { accept: 'application/json, text/event-stream' }],
-])('a call on the %s that is given up lets go of its stream, which is not taken up again', async (_way, headers) => {
-  const world = await connect({ headers });
+test('the stream of a cancelled call is closed, and not resumed', async () => {
+  const world = await connect();
   for (let count = 0; count < 3; count++) await giveUp(world);
   await eventually(() => expect(world.streams.size).toBe(0));
   expect(world.cancelled).toHaveLength(3);
@@ -197,23 +194,4 @@ test('a server that does not answer when a call is given up keeps no connection'
   expect(world.streams.size).toBe(1);
   await eventually(() => expect(world.streams.size).toBe(0), 10_000);
   expect(world.cancelled).toHaveLength(1);
-});
-
-test('a call whose answer does not fit what the SDK asks is not sent a second time', async () => {
-  const { host } = await connect();
-  const transport = new HttpTransport(new URL(host.url), { fetch: globalThis.fetch, requestInit: { headers: {} } });
-  await transport.start();
-  let count = 0;
-  const odd = { toJSON: () => count++ };
-  const call = (id: number, args: object) =>
-    transport.send({
-      jsonrpc: '2.0',
-      id,
-      method: 'tools/call',
-      params: { name: 'after_progress', arguments: { ...args }, _meta: { progressToken: 'it' } },
-    });
-  await call(1, {});
-  await expect(call(2, { odd })).rejects.toThrow('Request 2 is not the one that was sent');
-  expect(host.seen.map(({ method }) => method)).toEqual(['tools/call', 'tools/call']);
-  await transport.close();
 });

@@ -222,14 +222,14 @@ describe('a line of a child', () => {
   test('that is no valid answer ends the call at once', async () => {
     const mcpServers = { it: stdio('stdio-odd.ts', 'sloppy', '"content":') };
     const { client } = testClient({ mcpConfig: { mcpServers } });
-    await expect(client.callTool('echo', { text: 'a' })).rejects.toThrow('no valid JSON-RPC');
+    await expect(client.callTool('echo', { text: 'a' })).rejects.toThrow('invalid JSON-RPC');
   });
 
   test('that is no valid list of tools leaves the server out at once', async () => {
     const mcpServers = { it: stdio('stdio-odd.ts', 'sloppy', '"tools":[') };
     const { client, reasons } = testClient({ mcpConfig: { mcpServers } });
     expect(await client.listTools()).toEqual([]);
-    expect(reasons.join()).toContain('no valid JSON-RPC');
+    expect(reasons.join()).toContain('invalid JSON-RPC');
   });
 });
 

@@ -1,17 +1,17 @@
-// Limits for a server that sends messages faster than they can be dealt with.
+// Limits for a server that sends more, or faster, than this process can handle.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { limitedResponse } from '@pocket-agent/http/fetch';
 import { MOST_MESSAGE_BYTES } from './message-lines.ts';
 
 /** Messages are handled for this long at a time; then other work of the process gets a turn. */
 export const SLICE_MS = 10;
-const MOST_UNSENT_ANSWERS = 250;
-/** Servers ask us to reconnect after a time of their choice, which may be 0. */
+const MOST_PENDING_ANSWERS = 250;
+/** Servers may ask us to reconnect after any time, also 0. */
 const SHORTEST_RECONNECT_MS = 100;
 const LONGEST_RECONNECT_MS = 60_000;
 
-/** Answers to requests of one server that it has not read yet. */
-export class UnsentAnswers {
+/** Our answers to requests of one server that it has not read yet. */
+export class PendingAnswers {
   #count = 0;
   readonly #breakOff: (error: Error) => void;
 
@@ -20,8 +20,8 @@ export class UnsentAnswers {
   }
 
   async send(send: () => Promise<void>): Promise<void> {
-    if (this.#count >= MOST_UNSENT_ANSWERS) {
-      this.#breakOff(new Error(`it sent requests without reading our answers to the last ${MOST_UNSENT_ANSWERS}`));
+    if (this.#count >= MOST_PENDING_ANSWERS) {
+      this.#breakOff(new Error(`it sent requests without reading our answers to the last ${MOST_PENDING_ANSWERS}`));
       return;
     }
     this.#count++;
@@ -33,14 +33,14 @@ export class UnsentAnswers {
   }
 }
 
-/** In place of the SDK's scheduler, which takes any time a server names. */
-export function reconnectSoon(reconnect: () => void, delayMs: number): () => void {
+/** A reconnection scheduler for the SDK, whose own one waits as briefly as a server wants. */
+export function scheduleReconnect(reconnect: () => void, delayMs: number): () => void {
   const boundedMs = Math.min(Math.max(delayMs, SHORTEST_RECONNECT_MS), LONGEST_RECONNECT_MS);
   const timer = setTimeout(reconnect, boundedMs);
   return () => clearTimeout(timer);
 }
 
-/** A `fetch` whose responses are limited like every message of a server. */
+/** A `fetch` whose responses have the size limit of every message of a server. */
 export function limitedFetch(fetch: FetchLike, onTooLarge: (error: Error) => void = () => {}): FetchLike {
   return async (url, init) => limitedResponse(await fetch(url, init), { mostBytes: MOST_MESSAGE_BYTES, onTooLarge });
 }

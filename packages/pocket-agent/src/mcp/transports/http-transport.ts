@@ -1,0 +1,142 @@
+// MCP over streamable HTTP: the SDK's transport, with an error for every call whose response ends without an answer,
+// with limits for floods, and with connections that end when their call is cancelled.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type FetchLike,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
+  type RequestId,
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client';
+import { isEventStream } from '@pocket-agent/http/fetch';
+import { limitedFetch, PendingAnswers, scheduleReconnect } from './flood-limits.ts';
+
+/** The error code of a call whose response ended without an answer: the tool may or may not have run. */
+export const STREAM_ENDED = -32_097;
+
+interface HttpTransportOptions extends StreamableHTTPClientTransportOptions {
+  fetch: FetchLike;
+}
+
+/** How long a server may take to accept a cancellation before the connection of the call is closed. */
+const CANCEL_MS = 2_000;
+
+export class HttpTransport extends StreamableHTTPClientTransport {
+  /** Ids of requests without an answer. */
+  readonly #unanswered = new Set<unknown>();
+  /** By id, requests whose response may go on, also after the answer; aborting closes their connection. */
+  readonly #open = new Map<unknown, AbortController>();
+  readonly #answers = new PendingAnswers((error) => this.#breakOff(error));
+  /** Why we ended the connection. */
+  brokenOff: Error | undefined;
+
+  constructor(url: URL, options: HttpTransportOptions) {
+    let breakOff: (error: Error) => void = () => {};
+    super(url, {
+      ...options,
+      fetch: noteStreams(limitedFetch(options.fetch, (error) => breakOff(error))),
+      reconnectionScheduler: scheduleReconnect,
+    });
+    breakOff = (error) => this.#breakOff(error);
+    // the SDK's Client also calls a handler that was set before its own
+    this.onmessage = (message) => {
+      if ('method' in message || message.id === undefined) return;
+      this.#unanswered.delete(message.id);
+      this.#unanswered.delete(Number(message.id)); // some servers return the id as a string
+    };
+  }
+
+  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (!('method' in message)) return this.#answers.send(() => super.send(message, options));
+    if (message.method === 'notifications/cancelled') return this.#sendCancelled(message, options);
+    return 'id' in message ? this.#sendRequest(message, options) : super.send(message, options);
+  }
+
+  override async close(): Promise<void> {
+    for (const controller of this.#open.values()) controller.abort();
+    await super.close();
+  }
+
+  /** Opens the stream again on which a 2025 server sends notifications that belong to no request. */
+  listenAgain(): Promise<void> {
+    return this.resumeStream(''); // from no event: the tools are listed again anyway
+  }
+
+  async #sendRequest(message: JSONRPCRequest, options: TransportSendOptions = {}): Promise<void> {
+    const { id } = message;
+    const controller = this.#start(id, options.requestSignal);
+    const onRequestStreamEnd = () => {
+      options.onRequestStreamEnd?.();
+      this.#responseEnded(id);
+    };
+    const sending = { isStream: false };
+    try {
+      await sendings.run(sending, () =>
+        super.send(message, { ...options, requestSignal: controller.signal, onRequestStreamEnd }),
+      );
+      if (!sending.isStream) this.#responseEnded(id);
+    } catch (error) {
+      this.#abort(id);
+      throw error;
+    }
+  }
+
+  #start(id: RequestId, signal: AbortSignal | undefined): AbortController {
+    const controller = new AbortController();
+    this.#unanswered.add(id);
+    this.#open.set(id, controller);
+    // the SDK makes this signal for this request alone, so the listener needs no removal
+    signal?.addEventListener('abort', () => this.#abort(id), { once: true });
+    return controller;
+  }
+
+  /** Tells the server first, and then closes the connection of the call, which the server may never do. */
+  async #sendCancelled(message: JSONRPCNotification, options: TransportSendOptions | undefined): Promise<void> {
+    try {
+      await super.send(message, { ...options, requestSignal: AbortSignal.timeout(CANCEL_MS) });
+    } finally {
+      this.#abort(message.params?.requestId);
+    }
+  }
+
+  /** Without this the SDK would wait until the timeout for an answer that cannot come any more. */
+  #responseEnded(id: RequestId): void {
+    const isAnswered = !this.#unanswered.has(id);
+    this.#forget(id);
+    if (isAnswered) return;
+    const error = { code: STREAM_ENDED, message: 'The response ended without an answer' };
+    this.onmessage?.({ jsonrpc: '2.0', id, error });
+  }
+
+  /** The SDK knows the signal, so it does not open the stream again. */
+  #abort(id: unknown): void {
+    this.#open.get(id)?.abort();
+    this.#forget(id);
+  }
+
+  #forget(id: unknown): void {
+    this.#unanswered.delete(id);
+    this.#open.delete(id);
+  }
+
+  /** Closes, as a child process is killed: the SDK would ask for the same response again. */
+  #breakOff(error: Error): void {
+    this.brokenOff ??= error;
+    this.close().catch(() => {}); // the connection is gone already
+  }
+}
+
+/** The request that is being sent. The SDK does not tell whether it was answered by a stream, which may still go on. */
+const sendings = new AsyncLocalStorage<{ isStream: boolean }>();
+
+function noteStreams(fetch: FetchLike): FetchLike {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const sending = sendings.getStore();
+    if (sending) sending.isStream = response.ok && isEventStream(response);
+    return response;
+  };
+}

@@ -1,0 +1,74 @@
+// The clock of one tool call: cancels it when it gives no sign of life for too long, or runs too long in all.
+import { LONGEST_TIMER_MS, onAbort, PocketError } from '@pocket-agent/kit';
+
+export interface CallClockOptions {
+  /** For the text of an error. */
+  tool: string;
+  /** Where the tool is: an MCP server or a tool folder. */
+  server: string;
+  signal: AbortSignal;
+  /** Without a sign of life. */
+  timeoutMs: number;
+  /** In all, from `startedAt` on. */
+  maxTimeoutMs: number;
+  /** By `performance.now()`; default now. A call that is sent again has only what is left of its time. */
+  startedAt?: number;
+  /** While it returns true, the call does not count as silent. */
+  isPaused?(): boolean;
+}
+
+export class CallClock {
+  /** The call is over. */
+  isStopped = false;
+  readonly #options: CallClockOptions;
+  readonly #latest: number;
+  readonly #controller = new AbortController();
+  readonly #removeListener: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #lastSign = performance.now();
+
+  constructor(options: CallClockOptions) {
+    this.#options = options;
+    this.#latest = (options.startedAt ?? this.#lastSign) + options.maxTimeoutMs;
+    this.#removeListener = onAbort(options.signal, (reason) => this.#controller.abort(reason));
+    this.#startTimer();
+  }
+
+  /** Aborted when the call is cancelled or has timed out. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The tool has given a sign of life. */
+  extend(): void {
+    this.#lastSign = performance.now();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    clearTimeout(this.#timer);
+    this.#removeListener();
+  }
+
+  #startTimer(): void {
+    const leftMs = this.#dueAt - performance.now();
+    this.#timer = setTimeout(() => this.#checkTime(), Math.min(Math.max(0, leftMs), LONGEST_TIMER_MS));
+  }
+
+  #checkTime(): void {
+    const { tool, server, timeoutMs, maxTimeoutMs, isPaused } = this.#options;
+    if (isPaused?.()) this.extend();
+    const now = performance.now();
+    if (now < this.#dueAt) {
+      this.#startTimer();
+      return;
+    }
+    const why = now < this.#latest ? `gave no sign of life for ${timeoutMs}` : `ran longer than ${maxTimeoutMs}`;
+    const text = `Tool "${tool}" of "${server}" ${why} ms and was cancelled.`;
+    this.#controller.abort(new PocketError('TOOL_TIMEOUT', text));
+  }
+
+  get #dueAt(): number {
+    return Math.min(this.#lastSign + this.#options.timeoutMs, this.#latest);
+  }
+}
