@@ -1,4 +1,5 @@
 // An abort signal for SIGINT, SIGTERM, and the end of the parent process.
+import { onAbort } from '@pocket-agent/kit';
 
 /** npm repeats a signal that the terminal has sent to every process. */
 const SAME_SIGNAL_MS = 250;
@@ -23,12 +24,9 @@ export function stopSignal(onSecond: () => void): AbortSignal {
 function watchParent(stopped: AbortSignal, onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => process.ppid === parent || onGone(), PARENT_CHECK_MS).unref();
-  stopped.addEventListener('abort', () => clearInterval(timer), { once: true });
+  onAbort(stopped, () => clearInterval(timer));
 }
 
 export function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  return new Promise((resolve) => void onAbort(signal, () => resolve()));
 }

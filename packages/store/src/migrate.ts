@@ -1,14 +1,15 @@
-// Migrations: forward only, each once, all or none, also when several processes start at the same moment.
+// Runs migrations: forward only, each once, in one transaction, safe when several processes start together.
+import { errorText } from '@pocket-agent/kit';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { messageOf, StoreError } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 export interface Migration {
   name: string;
-  /** Runs inside the one transaction of all migrations. */
+  /** Runs in the transaction of all migrations. */
   up(run: RunStatement, kind: 'sqlite' | 'postgres'): Promise<void>;
 }
 
-/** Runs one statement, with values when it is made by Kysely's `sql`. */
+/** Runs one statement; Kysely's `sql` passes values. */
 export type RunStatement = (statement: string | RawBuilder<unknown>) => Promise<readonly unknown[]>;
 
 interface MigrationOptions {
@@ -17,8 +18,8 @@ interface MigrationOptions {
   migrations: readonly Migration[];
 }
 
-/** Any number that no other program is likely to lock by. */
-const LOCK = 7_326_114_009;
+/** The key of the PostgreSQL advisory lock; any number that other programs are unlikely to use. */
+const LOCK_KEY = 7_326_114_009;
 
 export async function migrate<Schema>(db: Kysely<Schema>, options: MigrationOptions): Promise<void> {
   const { kind, name, migrations } = options;
@@ -27,10 +28,10 @@ export async function migrate<Schema>(db: Kysely<Schema>, options: MigrationOpti
       const query = typeof statement === 'string' ? sql.raw(statement) : statement;
       return (await query.execute(transaction)).rows;
     };
-    // a SQLite transaction of ours holds the write lock from its first moment
+    // on SQLite, beginning the transaction takes the write lock
     if (kind === 'postgres') {
       await run('set local statement_timeout = 0');
-      await run(`select pg_advisory_xact_lock(${LOCK})`);
+      await run(`select pg_advisory_xact_lock(${LOCK_KEY})`);
     }
     await run(`create table if not exists pocket_migrations (
       store text not null, number integer not null, name text not null, applied_at bigint not null,
@@ -41,14 +42,14 @@ export async function migrate<Schema>(db: Kysely<Schema>, options: MigrationOpti
       if (migrations[index]?.name !== applied.name)
         throw new StoreError(
           'NEWER_DATABASE',
-          `The database of "${name}" has the migration "${applied.name}", which this version does not know: ` +
-            'it was made by a newer version. Update this program, or give it another database.',
+          `The database of "${name}" has the migration "${applied.name}", which this version does not know, ` +
+            'so a newer version created it. Update this program, or use another database.',
         );
     }
     for (const [index, migration] of migrations.entries()) {
       if (index < rows.length) continue;
       await migration.up(run, kind).catch((cause: unknown) => {
-        const message = `The migration "${migration.name}" of "${name}" failed: ${messageOf(cause)}`;
+        const message = `The migration "${migration.name}" of "${name}" failed: ${errorText(cause)}`;
         throw new StoreError('MIGRATION_FAILED', message, { cause });
       });
       await run(sql`insert into pocket_migrations (store, number, name, applied_at)

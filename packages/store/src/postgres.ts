@@ -1,8 +1,8 @@
-// PostgreSQL through `pg`, which is only loaded when a URL asks for it.
+// PostgreSQL with `pg`, which is loaded only if it is used.
 import { PostgresDialect } from 'kysely';
 import { StoreError } from './store-error.ts';
 
-const MOST_CONNECTIONS = 10;
+const MAX_CONNECTIONS = 10;
 const CONNECT_MS = 10_000;
 const STATEMENT_MS = 30_000;
 const IDLE_MS = 30_000;
@@ -13,7 +13,7 @@ export async function postgresDialect(url: string): Promise<PostgresDialect> {
   const { default: pg } = await loadPg();
   const pool = new pg.Pool({
     connectionString: url,
-    max: MOST_CONNECTIONS,
+    max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_MS,
     statement_timeout: STATEMENT_MS,
@@ -25,9 +25,9 @@ export async function postgresDialect(url: string): Promise<PostgresDialect> {
         oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format),
     },
   });
-  // the pool has already dropped a connection that broke while idle; the next query opens another
+  // the pool drops an idle connection that broke; the next query opens a new one
   pool.on('error', () => {});
-  // one that breaks while lent out (between two statements of a transaction) tells so at its next statement
+  // a connection that breaks between two statements fails at the next statement
   pool.on('connect', (client) => client.on('error', () => {}));
   return new PostgresDialect({ pool });
 }

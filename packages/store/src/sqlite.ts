@@ -1,9 +1,10 @@
-// Kysely on node:sqlite. The connection is one and synchronous, so waiting for another writer must not block:
-// a writer in this process could then never finish.
+// Kysely on node:sqlite. Its one connection is synchronous, so waiting for another writer must not block the event loop:
+// a writer in this process could never finish.
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { setTimeout as passed } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '@pocket-agent/kit';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -14,14 +15,14 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { messageOf, StoreError } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 const BUSY_MS = 10_000;
-const BUSY_STEP_MS = 2;
-const MOST_STATEMENTS = 256;
+const FIRST_RETRY_MS = 2;
+const MAX_STATEMENTS = 256;
 const SQLITE_BUSY = 5;
-/** In every database of ours, from its first moment. */
-const MIGRATIONS = 'pocket_migrations';
+/** Every database of a store has this table. */
+const MIGRATIONS_TABLE = 'pocket_migrations';
 
 export async function sqliteDialect(file: string): Promise<Dialect> {
   const { DatabaseSync } = await import('node:sqlite');
@@ -34,35 +35,37 @@ export async function sqliteDialect(file: string): Promise<Dialect> {
   };
 }
 
-async function openFile(file: string, opened: (path: string) => DatabaseSync): Promise<DatabaseSync> {
+async function openFile(file: string, openDatabase: (path: string) => DatabaseSync): Promise<DatabaseSync> {
   const path = file === ':memory:' ? file : resolve(file);
-  let database: DatabaseSync | undefined;
+  let opened: DatabaseSync | undefined;
   try {
-    if (path !== ':memory:') await make(path);
-    const fresh = opened(path);
-    database = fresh;
-    refuseForeign(await untilFree(() => fresh.prepare("select name from sqlite_master where type = 'table'").all()));
-    await untilFree(() =>
-      fresh.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on'),
+    if (path !== ':memory:') await createFile(path);
+    const database = openDatabase(path);
+    opened = database;
+    refuseForeignDatabase(
+      await retryWhileBusy(() => database.prepare("select name from sqlite_master where type = 'table'").all()),
     );
-    return fresh;
+    await retryWhileBusy(() =>
+      database.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma foreign_keys = on'),
+    );
+    return database;
   } catch (cause) {
-    database?.close();
-    throw new StoreError('OPEN_FAILED', `Could not open the SQLite file ${path}: ${messageOf(cause)}`, { cause });
+    opened?.close();
+    throw new StoreError('OPEN_FAILED', `Could not open the SQLite file ${path}: ${errorText(cause)}`, { cause });
   }
 }
 
-/** For its owner alone, and so are the files that SQLite puts beside it; one that is there stays as it is. */
-async function make(path: string): Promise<void> {
+/** Only the owner can read a new file and the files that SQLite creates beside it. An existing file is unchanged. */
+async function createFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const handle = await open(path, 'a', 0o600);
   await handle.close();
 }
 
-/** A wrong path must not cost somebody else's data. */
-function refuseForeign(tables: readonly Record<string, unknown>[]): void {
-  if (tables.length > 0 && !tables.some(({ name }) => name === MIGRATIONS))
-    throw new Error('it is the database of another program; name another file');
+/** Protects the data of other programs from a wrong path. */
+function refuseForeignDatabase(tables: readonly Record<string, unknown>[]): void {
+  if (tables.length > 0 && !tables.some(({ name }) => name === MIGRATIONS_TABLE))
+    throw new Error('it belongs to another program; use another file');
 }
 
 class SqliteDriver implements Driver {
@@ -76,18 +79,18 @@ class SqliteDriver implements Driver {
 
   async init(): Promise<void> {}
 
-  // the adapter says that there is one connection, so Kysely hands it out to one at a time
+  // the adapter reports one connection, so Kysely uses it for one query or transaction at a time
   async acquireConnection(): Promise<DatabaseConnection> {
     return this.#connection;
   }
 
-  // one that began by reading and then writes could not wait for another writer
+  // a transaction that starts with a read could not wait for another writer
   async beginTransaction(): Promise<void> {
-    await untilFree(() => this.#database.exec('begin immediate'));
+    await retryWhileBusy(() => this.#database.exec('begin immediate'));
   }
 
   async commitTransaction(): Promise<void> {
-    await untilFree(() => this.#database.exec('commit'));
+    await retryWhileBusy(() => this.#database.exec('commit'));
   }
 
   async rollbackTransaction(): Promise<void> {
@@ -122,10 +125,10 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    return untilFree(() => {
+    return retryWhileBusy(() => {
       const { statement, reads } = this.#prepared(sql);
       const values = parameters.map(inputValue);
-      // what a row holds is a matter between the query and its author
+      // the query determines the row type
       if (reads) return { rows: statement.all(...values) as Row[] };
       const { changes, lastInsertRowid } = statement.run(...values);
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
@@ -142,15 +145,15 @@ class SqliteConnection implements DatabaseConnection {
     const statement = this.#database.prepare(sql);
     const prepared = { statement, reads: statement.columns().length > 0 };
     const [oldest] = this.#statements.keys();
-    if (this.#statements.size >= MOST_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
+    if (this.#statements.size >= MAX_STATEMENTS && oldest !== undefined) this.#statements.delete(oldest);
     this.#statements.set(sql, prepared);
     return prepared;
   }
 }
 
-async function untilFree<Value>(work: () => Value): Promise<Value> {
+async function retryWhileBusy<Value>(work: () => Value): Promise<Value> {
   const deadline = Date.now() + BUSY_MS;
-  for (let step = BUSY_STEP_MS; ; step = Math.min(step * 2, 50)) {
+  for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(delayMs * 2, 50)) {
     try {
       return work();
     } catch (cause) {
@@ -159,7 +162,7 @@ async function untilFree<Value>(work: () => Value): Promise<Value> {
         throw new StoreError('BUSY', `Another writer has held the SQLite file for ${BUSY_MS / 1_000} seconds`, {
           cause,
         });
-      await passed(step);
+      await sleep(delayMs);
     }
   }
 }
@@ -179,7 +182,7 @@ function inputValue(value: unknown): SQLInputValue {
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
     return value;
   if (value instanceof Uint8Array) return value;
-  throw new TypeError(`SQLite takes no ${typeof value} as a value; write it as text or a number`);
+  throw new TypeError(`SQLite cannot store a value of type ${typeof value}; convert it to a string or a number`);
 }
 
 function quoted(name: string): string {

@@ -1,4 +1,4 @@
-// The one error class of the store. Programs branch on `code`; no message carries a database URL.
+// StoreError. Programs branch on `code`; no message contains a database URL.
 
 export type StoreErrorCode =
   | 'CONFIG_INVALID'
@@ -16,8 +16,4 @@ export class StoreError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,18 +1,19 @@
-// One way to open a database: a SQLite file by default, PostgreSQL by URL. Migrations run before it is handed out.
+// Opens a database: a SQLite file, or PostgreSQL by URL. Migrations run before it is returned.
+import { errorText } from '@pocket-agent/kit';
 import { Kysely } from 'kysely';
 import { type Migration, migrate } from './migrate.ts';
 import { postgresDialect } from './postgres.ts';
 import { sqliteDialect } from './sqlite.ts';
-import { messageOf, StoreError } from './store-error.ts';
+import { StoreError } from './store-error.ts';
 
 export interface StoreOptions {
-  /** `postgres://…`; several processes may share it. */
+  /** `postgres://…`, which several processes may share. */
   url?: string | undefined;
-  /** A SQLite file, made with its folder when it is not there; `:memory:` is forgotten at the end. */
+  /** A SQLite file, created with its folder if missing; `:memory:` for a temporary database. */
   file?: string | undefined;
-  /** Whose tables these are; several stores may live in one database. */
+  /** Identifies the tables; several stores may share a database. */
   name: string;
-  /** In order, and only ever added to at the end. */
+  /** In order. Only append to this list. */
   migrations: readonly Migration[];
 }
 
@@ -22,22 +23,22 @@ export interface Store<Schema> {
   close(): Promise<void>;
 }
 
-/** `url` wins over `file`. In both databases integers come as numbers, so keep them below 2^53. */
+/** `url` takes precedence over `file`. Integers are returned as numbers, so keep them below 2^53. */
 export async function openStore<Schema>(options: StoreOptions): Promise<Store<Schema>> {
   const { url, file, name, migrations } = options;
   if (url !== undefined && !/^postgres(ql)?:\/\//.test(url))
-    throw new StoreError('CONFIG_INVALID', 'The database URL must begin with postgres://; for SQLite give a file');
+    throw new StoreError('CONFIG_INVALID', 'The database URL must start with postgres://; for SQLite set a file');
   if (url === undefined && !file)
-    throw new StoreError('CONFIG_INVALID', `The store "${name}" needs a file or the URL of a PostgreSQL database`);
+    throw new StoreError('CONFIG_INVALID', `The store "${name}" needs a file, or the URL of a PostgreSQL database`);
   const kind = url === undefined ? 'sqlite' : 'postgres';
   const dialect = url === undefined ? await sqliteDialect(file ?? '') : await postgresDialect(url);
   const db = new Kysely<Schema>({ dialect });
   try {
     await migrate(db, { kind, name, migrations });
   } catch (error) {
-    await db.destroy().catch(() => {}); // the first error says more
+    await db.destroy().catch(() => {}); // report the first error
     if (error instanceof StoreError) throw error;
-    throw new StoreError('OPEN_FAILED', `Could not open the database of "${name}": ${messageOf(error)}`, {
+    throw new StoreError('OPEN_FAILED', `Could not open the database of "${name}": ${errorText(error)}`, {
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-// A process of its own that opens a store, adds a row, and prints what its migrations did.
+// A program for tests: opens a store in its own process and adds rows.
 import { openStore } from '../src/index.ts';
 import { type NotesSchema, notesMigrations } from './notes.ts';
 

@@ -1,4 +1,4 @@
-// A small schema for the tests, with migrations that would fail if they ran twice.
+// A small schema for tests, with migrations that fail if they run twice.
 import type { Generated } from 'kysely';
 import type { Migration } from '../src/index.ts';
 

@@ -1,4 +1,4 @@
-// A PostgreSQL of its own for a test file, from what Debian installs; nothing is left of it.
+// Starts a PostgreSQL server for one test file, from the Debian packages, and removes it afterwards.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface TestPostgres {
-  /** Of a new, empty database. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Ends all connections, as a crash or a failover would. */
+  /** Ends all connections, like a crash or a failover. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   };
 
   try {
-    await succeeds(program('initdb', ['-D', data, '-U', 'tester', '-A', 'trust', '-E', 'UTF8', '--no-sync']));
+    await expectSuccess(program('initdb', ['-D', data, '-U', 'tester', '-A', 'trust', '-E', 'UTF8', '--no-sync']));
     await start();
   } catch (error) {
     await stop();
@@ -52,7 +52,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   return {
     async createDatabase() {
       const name = `test_${++databases}`;
-      await succeeds(program('createdb', ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester', name]));
+      await expectSuccess(program('createdb', ['-h', '127.0.0.1', '-p', String(port), '-U', 'tester', name]));
       return `postgres://tester@127.0.0.1:${port}/${name}`;
     },
     async restart() {
@@ -79,7 +79,7 @@ async function serverIdentity(): Promise<Identity> {
   if (userInfo().uid !== 0) return {};
   const line = (await readFile('/etc/passwd', 'utf8')).split('\n').find((entry) => entry.startsWith('postgres:'));
   const [, , uid, gid] = line?.split(':') ?? [];
-  if (uid === undefined || gid === undefined) throw new Error('There is no user postgres to run the server as');
+  if (uid === undefined || gid === undefined) throw new Error('No user named postgres exists to run the server');
   return { uid: Number(uid), gid: Number(gid) };
 }
 
@@ -93,13 +93,13 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function succeeds(child: ChildProcess): Promise<void> {
-  let complaint = '';
+async function expectSuccess(child: ChildProcess): Promise<void> {
+  let errorOutput = '';
   child.stderr?.on('data', (text) => {
-    complaint += text;
+    errorOutput += text;
   });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${child.spawnfile} ended with ${code}: ${complaint}`);
+  if (code !== 0) throw new Error(`${child.spawnfile} ended with ${code}: ${errorOutput}`);
 }
 
 function isReady(server: ChildProcess): Promise<void> {

@@ -1,3 +1,4 @@
+// Stores on PostgreSQL: migrations, number types, and a server that restarts.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +29,7 @@ async function open(url: string): Promise<Store<NotesSchema>> {
   return store;
 }
 
-test('processes that start at the same moment on an empty database run every migration once', async () => {
+test('processes that start together on an empty database run every migration once', async () => {
   const url = await postgres.createDatabase();
   const program = fileURLToPath(new URL('fixture-opener.ts', import.meta.url));
   const children = Array.from({ length: 4 }, () =>
@@ -43,14 +44,14 @@ test('processes that start at the same moment on an empty database run every mig
   expect(await db.selectFrom('notes').selectAll().execute()).toHaveLength(80);
 });
 
-test('whole numbers come as numbers, as from SQLite', async () => {
+test('returns integers as numbers, like SQLite', async () => {
   const { db } = await open(await postgres.createDatabase());
   await db.insertInto('notes').values({ text: 'a' }).execute();
   const { id } = await db.selectFrom('notes').select('id').executeTakeFirstOrThrow();
   expect(id).toBe(1);
 });
 
-test('after the server was away the store works again by itself', async () => {
+test('reconnects after a restart of the server', async () => {
   const { db } = await open(await postgres.createDatabase());
   await db.insertInto('notes').values({ text: 'before' }).execute();
   await postgres.restart();
@@ -58,7 +59,7 @@ test('after the server was away the store works again by itself', async () => {
   expect(await db.selectFrom('notes').select('text').execute()).toEqual([{ text: 'before' }, { text: 'after' }]);
 });
 
-test('a server that goes away within a transaction fails that transaction and nothing else', async () => {
+test('a restart during a transaction fails only that transaction', async () => {
   const { db } = await open(await postgres.createDatabase());
   const cut = db.transaction().execute(async (transaction) => {
     await transaction.insertInto('notes').values({ text: 'half' }).execute();
@@ -70,7 +71,7 @@ test('a server that goes away within a transaction fails that transaction and no
   expect(await db.selectFrom('notes').select('text').execute()).toEqual([{ text: 'after' }]);
 });
 
-test('a database of a newer version, and one that is not there, are refused without the URL', async () => {
+test('refuses a database of a newer version and a missing database, without showing the URL', async () => {
   const url = await postgres.createDatabase();
   await open(url);
   const older = openStore({ url, name: 'notes', migrations: [] });

@@ -1,10 +1,11 @@
+// Stores on SQLite: files, transactions, migrations, and several processes on one file.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as passed } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -30,7 +31,7 @@ async function open(options: { file?: string; migrations?: Migration[] } = {}): 
   return store;
 }
 
-test('a file is made with its folder, for its owner only, and keeps what was written', async () => {
+test('creates a file and its folder, readable only by the owner, and keeps data', async () => {
   const file = join(folder, 'deep', 'er', 'notes.db');
   const first = await open({ file });
   expect(first.kind).toBe('sqlite');
@@ -44,7 +45,7 @@ test('a file is made with its folder, for its owner only, and keeps what was wri
   expect(notes).toEqual([{ id: inserted.id, text: 'a', color: 'red' }]);
 });
 
-test('a file that is not ours is refused and stays as it was', async () => {
+test('refuses a file of another program and leaves it unchanged', async () => {
   const [text, foreign] = [join(folder, 'notes.txt'), join(folder, 'other.db')];
   await writeFile(text, 'hello\n', { mode: 0o644 });
   const other = new DatabaseSync(foreign);
@@ -53,14 +54,14 @@ test('a file that is not ours is refused and stays as it was', async () => {
   await chmod(foreign, 0o644);
   const before = await Promise.all([text, foreign].map((file) => readFile(file)));
   await expect(open({ file: text })).rejects.toThrow('file is not a database');
-  await expect(open({ file: foreign })).rejects.toThrow('the database of another program; name another file');
+  await expect(open({ file: foreign })).rejects.toThrow('it belongs to another program; use another file');
   for (const [index, file] of [text, foreign].entries()) {
     expect((await stat(file)).mode & 0o777).toBe(0o644);
     expect(await readFile(file)).toEqual(before[index]);
   }
 });
 
-test('a statement tells how many rows it changed', async () => {
+test('a statement returns the number of changed rows', async () => {
   const { db } = await open({ file: ':memory:' });
   await db
     .insertInto('notes')
@@ -73,10 +74,10 @@ test('a statement tells how many rows it changed', async () => {
       .insertInto('notes')
       .values({ text: Object('x') })
       .execute(),
-  ).rejects.toThrow('takes no object');
+  ).rejects.toThrow('value of type object');
 });
 
-test('transactions at the same moment wait for each other, and a failed one leaves nothing', async () => {
+test('concurrent transactions run one after the other, and a failed one is rolled back', async () => {
   const { db } = await open();
   const add = (text: string) =>
     db.transaction().execute(async (transaction) => {
@@ -96,13 +97,13 @@ test('transactions at the same moment wait for each other, and a failed one leav
   expect(notes.map(({ text }) => text)).toEqual(['a0', 'b1', 'c2']);
 });
 
-test('two stores of one process on one file wait for each other without blocking it', async () => {
+test('two stores of one process on one file wait for each other without blocking the event loop', async () => {
   const [one, two] = [await open(), await open()];
   let waiting: Promise<unknown> | undefined;
   await one.db.transaction().execute(async (transaction) => {
     await transaction.selectFrom('notes').selectAll().execute();
     waiting = two.db.insertInto('notes').values({ text: 'second' }).execute();
-    await passed(20); // with a process that is blocked this ends when the other has given up
+    await sleep(20); // if the event loop were blocked, this would end only after the other store gives up
     await transaction.insertInto('notes').values({ text: 'first' }).execute();
   });
   await waiting;
@@ -110,7 +111,7 @@ test('two stores of one process on one file wait for each other without blocking
   expect(notes).toEqual([{ text: 'first' }, { text: 'second' }]);
 });
 
-test('a transaction inside another can be undone alone', async () => {
+test('a savepoint can be rolled back on its own', async () => {
   const { db } = await open();
   const outer = await db.startTransaction().execute();
   await outer.insertInto('notes').values({ text: 'kept' }).execute();
@@ -121,7 +122,7 @@ test('a transaction inside another can be undone alone', async () => {
   expect(await db.selectFrom('notes').select('text').execute()).toEqual([{ text: 'kept' }]);
 });
 
-test('processes that start at the same moment run every migration once and lose no row', async () => {
+test('processes that start together run every migration once and lose no row', async () => {
   const file = join(folder, 'shared.db');
   const program = fileURLToPath(new URL('fixture-opener.ts', import.meta.url));
   const children = Array.from({ length: 3 }, () =>
@@ -136,13 +137,13 @@ test('processes that start at the same moment run every migration once and lose 
   expect(notes.map(({ text }) => Number(text.split('-')[1])).sort((a, b) => a - b)).toEqual([...Array(60).keys()]);
 });
 
-test('a database of a newer version is refused with the way out', async () => {
+test('refuses a database of a newer version and says what to do', async () => {
   await open();
   const older = open({ migrations: notesMigrations().slice(0, 1) });
   await expect(older).rejects.toMatchObject({ code: 'NEWER_DATABASE', message: expect.stringContaining('"colors"') });
 });
 
-test('migrations that fail leave the database as it was', async () => {
+test('a failed migration leaves the database unchanged', async () => {
   const broken: Migration = { name: 'broken', up: async (run) => void (await run('create tabel x (y)')) };
   const failing = open({ migrations: [...notesMigrations(), broken] });
   await expect(failing).rejects.toMatchObject({
@@ -153,7 +154,7 @@ test('migrations that fail leave the database as it was', async () => {
   expect(await db.selectFrom('notes').selectAll().execute()).toEqual([]);
 });
 
-test('what cannot be a database is refused and names the file', async () => {
+test('refuses an invalid file, a missing location and an unsupported URL', async () => {
   const file = join(folder, 'text.db');
   await writeFile(file, 'this is not a database, but it is long enough to be taken for one'.repeat(20));
   await expect(open({ file })).rejects.toMatchObject({ code: 'OPEN_FAILED', message: expect.stringContaining(file) });

@@ -1,5 +1,6 @@
 // Asks a user to approve a tool call: two buttons that only this user may press, and that expire.
 import { randomUUID } from 'node:crypto';
+import { onAbort } from '@pocket-agent/kit';
 import {
   AttachmentBuilder,
   type ButtonInteraction,
@@ -62,7 +63,7 @@ export class Approvals {
     const title = `<@${userId}>, may I use **${tool}**? It can ${capability} something.`;
     const answered = Promise.withResolvers<Outcome>();
     const expire = () => answered.resolve(isPocketError(signal.reason, 'TIMEOUT') ? 'expired' : 'stopped');
-    signal.addEventListener('abort', expire, { once: true });
+    const release = onAbort(signal, expire);
     this.#pending.set(id, { userId, answer: answered.resolve });
     try {
       const message = await channel.send({
@@ -82,7 +83,7 @@ export class Approvals {
         );
       return outcome === 'allowed' ? { allow: true, hash } : { deny: outcomeTexts[outcome] };
     } finally {
-      signal.removeEventListener('abort', expire);
+      release();
       this.#pending.delete(id);
     }
   }

@@ -1,4 +1,5 @@
 // The error class of the bot. Programs branch on `code`; people read `message`, which says how to fix the problem.
+import { errorText } from '@pocket-agent/kit';
 
 export type DiscordBotErrorCode =
   | 'CONFIG_INVALID'
@@ -18,8 +19,9 @@ export class DiscordBotError extends Error {
   }
 }
 
+/** The message of an error, with its root cause unless it is one of ours, which names the cause itself. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof DiscordBotError ? error.message : errorText(error);
 }
 
 /** The network error code, for example `ECONNREFUSED`, of an error or its causes. */

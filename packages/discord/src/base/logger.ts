@@ -1,6 +1,5 @@
 // JSON lines on stderr: events with ids. Text of users and models appears only at level debug.
-import { escapeUnseen } from '@pocket-agent/http/output';
-import type { Logger } from 'pocket-agent';
+import { type Logger, printableJson } from '@pocket-agent/kit';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -14,7 +13,7 @@ export function jsonLogger(
     (name: LogLevel) =>
     (message: string, fields: Record<string, unknown> = {}) => {
       if (logLevels.indexOf(name) < threshold) return;
-      write(`${escapeUnseen(JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields }))}\n`);
+      write(`${printableJson({ time: new Date().toISOString(), level: name, message, ...fields })}\n`);
     };
   return { debug: writer('debug'), info: writer('info'), warn: writer('warn'), error: writer('error') };
 }

@@ -1,4 +1,4 @@
-// Child process that reads the text of one PDF and ends.
+// Child process that reads the text of one PDF and ends. It imports only the PDF library, to start fast.
 import { writeFileSync } from 'node:fs';
 import { extractText, getDocumentProxy } from 'unpdf';
 

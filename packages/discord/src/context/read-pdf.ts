@@ -1,5 +1,6 @@
 // Reads a PDF in a child process, so that a malicious file can exhaust only the time and memory of that process.
 import { fork } from 'node:child_process';
+import { onAbort } from '@pocket-agent/kit';
 import type { PdfMessage } from './pdf-program.ts';
 
 const MAX_MS = 5_000;
@@ -30,18 +31,16 @@ export async function readPdf(bytes: Uint8Array, signal: AbortSignal, maxMs = MA
 }
 
 async function waitForSlot(signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = () => {
-    waiting.delete(resolve);
-    reject(signal.reason);
-  };
   waiting.add(resolve);
-  signal.addEventListener('abort', stop, { once: true });
+  const release = onAbort(signal, (reason) => {
+    waiting.delete(resolve);
+    reject(reason);
+  });
   try {
     await promise;
   } finally {
-    signal.removeEventListener('abort', stop);
+    release();
   }
 }
 
@@ -54,9 +53,8 @@ async function read(bytes: Uint8Array, signal: AbortSignal, maxMs: number): Prom
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const stop = () => reject(signal.reason);
   let timer = setTimeout(() => reject(new Error(`the reader did not start within ${START_MS} ms`)), START_MS);
-  signal.addEventListener('abort', stop, { once: true });
+  const release = onAbort(signal, reject);
   child
     .on('message', (message: PdfMessage) => {
       if (message === 'ready') {
@@ -72,7 +70,7 @@ async function read(bytes: Uint8Array, signal: AbortSignal, maxMs: number): Prom
     return await promise;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
+    release();
     child.kill('SIGKILL');
   }
 }

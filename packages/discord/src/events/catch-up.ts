@@ -1,4 +1,5 @@
 // Finds questions in one channel that arrived while the bot was offline.
+import { abortable } from '@pocket-agent/kit';
 import { type Collection, type Message, SnowflakeUtil } from 'discord.js';
 import type { QuestionQueue } from '../answers/question-queue.ts';
 import { messageOf } from '../base/errors.ts';
@@ -26,7 +27,7 @@ export async function catchUp(
   const { channelId, newest } = checkpoint;
   let after = SnowflakeUtil.timestampFrom(newest) < since ? idBefore(since) : newest;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const missed = await unlessAborted(signal, pageOf(parts, { channelId, after }));
+    const missed = await abortable(pageOf(parts, { channelId, after }), signal).catch(() => undefined);
     if (!missed) return false;
     const messages = oldestFirst(missed.values());
     for (const message of messages) {
@@ -61,16 +62,4 @@ async function pageOf(
 
 function idBefore(time: number): string {
   return String(SnowflakeUtil.generate({ timestamp: time - 1 }));
-}
-
-async function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result | undefined> {
-  const ended = Promise.withResolvers<undefined>();
-  const end = () => ended.resolve(undefined);
-  signal.addEventListener('abort', end, { once: true });
-  if (signal.aborted) end();
-  try {
-    return await Promise.race([ended.promise, work]);
-  } finally {
-    signal.removeEventListener('abort', end);
-  }
 }

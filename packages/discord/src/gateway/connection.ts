@@ -1,4 +1,5 @@
 // The connection to Discord: opens it, logs its state, and closes it even if Discord does not answer.
+import { onAbort } from '@pocket-agent/kit';
 import { Client, Events, GatewayCloseCodes, GatewayIntentBits, Partials, RESTEvents } from 'discord.js';
 import type { Logger } from 'pocket-agent';
 import { loginError } from '../base/discord-errors.ts';
@@ -57,7 +58,7 @@ export class Connection {
     this.#logConnection();
     this.#keepToken();
     const stopWarnings = warnWhileConnecting(client.rest, this.#logger);
-    this.#ended.signal.addEventListener('abort', stopWarnings, { once: true });
+    onAbort(this.#ended.signal, stopWarnings);
     const ready = new Promise<Client<true>>((resolve) => client.once(Events.ClientReady, resolve));
     try {
       await client.login(token);

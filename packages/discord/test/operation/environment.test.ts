@@ -85,11 +85,11 @@ test('all faults of the environment are told at once, each with its variable and
 
 test.each([
   ['{"a": {"args": []}}', 'needs a "command"'],
-  ['{"a": {"url": "example.com/mcp"}}', 'must be a whole address'],
+  ['{"a": {"url": "example.com/mcp"}}', 'example.com/mcp'],
   ['{"a": 7}', 'must be an object'],
   [
     ['{"a": {"url": "https://example.com", "headers": {"X-Key": "$', '{NOT_SET}"}}}'].join(''),
-    'needs the variable NOT_SET',
+    'needs the environment variable NOT_SET',
   ],
 ])('POCKET_DISCORD_MCP_SERVERS=%s is refused at the start', (json, why) => {
   const [fault, ...others] = faultsIn({ POCKET_DISCORD_MCP_SERVERS: json });
@@ -134,7 +134,7 @@ test('what is right becomes options; the database is made in a directory that is
 test.each([
   ['[]', 'must be JSON such as'],
   ['{"gpt-4": {}}', 'has "gpt-4", but POCKET_DISCORD_MODELS names gpt-5'],
-  ['{"gpt-5": 7}', ': "gpt-5" must be like {"temperature": 0}'],
+  ['{"gpt-5": 7}', ': "gpt-5" must be an object such as {"temperature": 0}'],
   ['{"gpt-5": {"maxOutputTokens": "4000"}}', ': "gpt-5": maxOutputTokens must be a whole number greater than 0'],
   ['{"gpt-5": {"reasoning": "lots"}}', 'reasoning must be one of'],
   ['{"gpt-5": {"temprature": 0}}', ': "gpt-5" has no option "temprature". Did you mean "temperature"?'],

@@ -86,9 +86,11 @@ test('variables of operators are refused with the way out', () => {
     }
   };
   expect(faults({ POCKET_DISCORD_DEFAULT_CAPABILITY: 'raed' })).toContain(
-    'POCKET_DISCORD_DEFAULT_CAPABILITY must be one of read, write, create, delete, not "raed". Did you mean "read"?',
+    'POCKET_DISCORD_DEFAULT_CAPABILITY must be one of read, write, create, delete, got "raed". Did you mean "read"?',
   );
-  expect(faults({ POCKET_DISCORD_FILE_HOSTS: 'http://cdn' })).toContain('POCKET_DISCORD_FILE_HOSTS has "http://cdn"');
+  expect(faults({ POCKET_DISCORD_FILE_HOSTS: 'http://cdn' })).toContain(
+    'POCKET_DISCORD_FILE_HOSTS[0] must be a host such as',
+  );
   const read = readEnvironment({
     POCKET_DISCORD_DEFAULT_CAPABILITY: 'read',
     POCKET_DISCORD_FILE_HOSTS: 'cdn.example:3003',

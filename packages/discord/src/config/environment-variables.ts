@@ -1,0 +1,94 @@
+// Reads environment variables as text, lists, numbers and JSON, and collects what is wrong with them.
+import { closest, type OptionRule } from '@pocket-agent/kit';
+import { DiscordBotError } from '../base/errors.ts';
+import type { Environment } from './option-checks.ts';
+import { valueProblems } from './option-rules.ts';
+
+const PREFIX = 'POCKET_DISCORD_';
+const KNOWN_NAMES = [
+  'DB',
+  'MODELS',
+  'MODEL_OPTIONS',
+  'TOOLS',
+  'DEFAULT_CAPABILITY',
+  'FILE_HOSTS',
+  'ALLOW_LINK_HOSTS',
+  'KNOWLEDGE',
+  'MCP_SERVERS',
+  'MCP_HOSTS',
+  'GUILDS',
+  'DIRECT_MESSAGES',
+  'USER_BUDGET',
+  'GUILD_BUDGET',
+  'PRICES',
+  'PROMPT',
+  'HEALTH_PORT',
+  'LOG_LEVEL',
+];
+/** Kubernetes sets these for a service named pocket-discord. */
+const SERVICE_VARIABLE = /^POCKET_DISCORD_(SERVICE_|PORT$|PORT_\d)/;
+
+export class EnvironmentVariables {
+  readonly problems: string[];
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+    this.problems = Object.keys(env).flatMap((name) => (env[name] ? unknownNameProblem(name) : []));
+  }
+
+  /** Undefined if the variable is not set or blank. */
+  text(name: string, rule?: OptionRule): string | undefined {
+    const value = this.#env[name]?.trim() || undefined;
+    return rule && value !== undefined ? this.checked(name, value, rule) : value;
+  }
+
+  /** The items of a comma-separated list. */
+  list(name: string, rule?: OptionRule): string[] | undefined {
+    const items = this.text(name)
+      ?.split(',')
+      .flatMap((item) => item.trim() || []);
+    return rule && items ? this.checked(name, items, rule) : items;
+  }
+
+  number(name: string, rule: OptionRule): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    // errors should show the text, not NaN
+    this.checked(name, Number.isNaN(value) ? text : value, rule);
+    return value;
+  }
+
+  /** `example` is shown if the text is not JSON. */
+  json(name: string, { example }: { example: string }): unknown {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    try {
+      return JSON.parse(text);
+    } catch {
+      this.problems.push(`${name} must be JSON such as ${example}.`);
+      return undefined;
+    }
+  }
+
+  checked<Value>(name: string, value: Value, rule: OptionRule): Value {
+    this.problems.push(...valueProblems(name, value, rule));
+    return value;
+  }
+
+  throwProblems(): void {
+    if (this.problems.length > 0) throw new DiscordBotError('CONFIG_INVALID', this.problems.join('\n'));
+  }
+}
+
+/** A misspelt variable would be ignored silently. */
+function unknownNameProblem(name: string): string[] {
+  if (!name.startsWith(PREFIX) || SERVICE_VARIABLE.test(name)) return [];
+  const ending = name.slice(PREFIX.length);
+  if (KNOWN_NAMES.includes(ending)) return [];
+  const suggestion = closest(ending, KNOWN_NAMES);
+  return [
+    `${name} is not a variable of this bot. ${suggestion ? `Did you mean ${PREFIX}${suggestion}?` : 'Remove it.'}`,
+  ];
+}
