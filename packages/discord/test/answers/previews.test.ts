@@ -88,9 +88,9 @@ test('every host may be allowed, but a link that hides another one stays inert',
 });
 
 test.each([
-  [{ allowLinkHosts: 'example.com' }, 'allowLinkHosts must be a list of hosts'],
-  [{ allowLinkHosts: ['https://example.com/'] }, 'allowLinkHosts has "https://example.com/"'],
-  [{ fileHosts: ['*'] }, 'fileHosts has "*"'],
+  [{ allowLinkHosts: 'example.com' }, 'allowLinkHosts must be a list of hosts, got'],
+  [{ allowLinkHosts: ['https://example.com/'] }, 'allowLinkHosts[0] must be a host such as example.com'],
+  [{ fileHosts: ['*'] }, 'fileHosts[0] must be a host such as example.com'],
 ])('hosts are checked: %j', (options, problem) => {
   const given = { token: 'token', database: { file: ':memory:' }, models: [{ name: 'demo' }], ...options };
   expect(() => createBot(given as unknown as BotOptions)).toThrow(problem);
