@@ -384,7 +384,7 @@ describe('an agent of strangers', () => {
       },
     });
     const login = await foreign(answer('TASK_STATE_AUTH_REQUIRED', 'see https://login.example'));
-    await expect((await call({ url: login.url })).result).rejects.toThrow(/wants somebody to log in.*login\.example/);
+    await expect((await call({ url: login.url })).result).rejects.toThrow(/wants you to log in.*login\.example/);
     const failed = await foreign(answer('TASK_STATE_FAILED', 'no paper'));
     expect(await (await call({ url: failed.url })).result).toMatchObject({
       isError: true,

@@ -30,7 +30,7 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     const load = Object.hasOwn(commands, first) ? commands[first] : undefined;
     if (!load) {
-      const meant = (await import('pocket-agent')).closestName(first, Object.keys(commands));
+      const meant = (await import('@pocket-agent/kit')).closest(first, Object.keys(commands));
       const hint = meant ? ` (did you mean "${meant}"?)` : '';
       process.stderr.write(`agent3: there is no command "${first}"${hint}; agent3 --help lists them\n`);
       return 2;

@@ -49,7 +49,8 @@ export {
   valueError,
 } from './options.ts';
 export { PrintableStream, printable, printableJson, printableText, truncate } from './printable.ts';
-export { definedKeys, isRecord, withoutUndefined } from './records.ts';
+export { definedKeys, isRecord, nonEmptyString, recordsIn, stringsIn, withoutUndefined } from './records.ts';
 export { redactError, redactErrorText, redactSecrets } from './redaction.ts';
+export { retryAfterHeader } from './retry-after.ts';
 export { deepCopy, deepFreeze, snapshot } from './snapshot.ts';
 export { closest, describeAvailable, didYouMean, httpUrlHint } from './suggest.ts';

@@ -1,4 +1,4 @@
-// Helpers for plain objects.
+// Helpers for plain objects, and for JSON of unknown shape.
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -15,4 +15,19 @@ export function withoutUndefined<Given extends object>(
 ): { [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
   const defined = Object.entries(record).filter(([, value]) => value !== undefined);
   return Object.fromEntries(defined) as { [Key in keyof Given]?: Exclude<Given[Key], undefined> };
+}
+
+/** The objects in a list; empty if the value is not a list. */
+export function recordsIn(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** The strings in a list; empty if the value is not a list. */
+export function stringsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** Undefined for anything else. Protobuf writes absent strings as empty ones. */
+export function nonEmptyString(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -27,7 +27,6 @@ export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { providerOf } from './model/model.ts';
-export { retryAfterHeader } from './model/provider-errors.ts';
 export { toCallToolResult } from './tools/function-tool.ts';
 export { isContentBlock, returnedIn } from './tools/tool-result.ts';
 export { DEFAULT_WAIT_MS } from './tools/tools.ts';

@@ -1,4 +1,5 @@
-// A remote A2A agent as a tool: `{name}-message`, with the conversation kept here.
+// A remote A2A agent as a tool `{name}-message`, with one conversation per agent that uses it.
+import { randomUUID } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import {
   abortable,
@@ -18,32 +19,33 @@ import {
 } from '@pocket-agent/kit';
 import type { Capability, Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
 import { capabilities, currentFrame, DEFAULT_WAIT_MS, isCapability, validToolName } from 'pocket-agent/internal';
-import { type Message, userMessage } from '../wire/wire.ts';
+import { A2aError, explainFetchError } from '../client/a2a-error.ts';
+import type { OutgoingMessage } from '../client/task.ts';
 import { answerApprovals } from './remote-approvals.ts';
 import type { RemoteLink } from './remote-link.ts';
 import { remoteResult } from './remote-result.ts';
 
 export interface RemoteAgentOptions {
-  /** Where the agent is, or its card. */
+  /** The URL of the agent or of its card. */
   url: string;
-  /** Instead of the name in the card. */
+  /** Default: the name in the card. */
   name?: string;
-  /** Sent as a bearer token, to the origin of `url` only. */
+  /** Bearer token, sent to the origin of `url` only. */
   token?: string;
   headers?: Readonly<Record<string, string>>;
-  /** Time for one message and all that comes of it. Default 600,000. */
+  /** Time for one message and its answer. Default 600,000. */
   timeoutMs?: number;
-  /** How long a run waits for the card before it starts without this agent, which joins later. Default 10,000. */
+  /** How long a run waits for the card before it continues without this agent, which joins later. Default 10,000. */
   waitMs?: number;
-  /** Hosts that the card may lead to although their address is private; they are sent the credentials as well. */
+  /** Further hosts the card may name although their address is private; they get the credentials, too. */
   allowHosts?: readonly string[];
-  /** What sending a message can do at most. Default delete, the most careful. */
+  /** The most powerful effect a message can have. Default delete, the safest assumption. */
   capability?: Capability;
-  /** True for an agent of ours: what it wants a yes for is put to whoever approves for the caller. Else it is refused. */
+  /** True for a trusted Pocket Agent: its approval questions go to the approver of the caller. Default: they are refused. */
   approvals?: boolean;
   /** Longer answers are cut. Default 262,144. */
   maxResultBytes?: number;
-  /** Told when the agent is away. Default: stderr. */
+  /** Gets warnings, for example if the agent cannot be reached. Default: stderr. */
   logger?: Logger;
 }
 
@@ -63,18 +65,18 @@ const remoteAgentOptions = new OptionSet<RemoteAgentOptions>('remoteAgent', {
 
 interface Conversation {
   contextId?: string | undefined;
-  /** Tasks that wait for an answer, with their contexts. */
+  /** Tasks that wait for an answer, with their context ids. */
   waiting: Map<string, string | undefined>;
 }
 
 const CARD_MS = 30_000;
 const RETRY_MS = 5_000;
-const LONGEST_NAME = 100;
-/** Time for tasks of aborted calls to be cancelled. */
+const MAX_NAME_LENGTH = 100;
+/** Time for canceling the tasks of aborted calls. */
 const CLOSE_MS = 1_000;
-const MOST_CONVERSATIONS = 1_000;
+const MAX_CONVERSATIONS = 1_000;
 
-/** One line: `tools: [remoteAgent('https://agents.example.com')]`. */
+/** For example `tools: [remoteAgent('https://agents.example.com')]`. */
 export function remoteAgent(where: string | RemoteAgentOptions): ToolSource {
   return new RemoteAgent(typeof where === 'string' ? { url: where } : { ...where });
 }
@@ -83,16 +85,16 @@ class RemoteAgent implements ToolSource {
   readonly name: string;
   readonly #options: RemoteAgentOptions;
   readonly #conversations = new Map<string, Conversation>();
-  /** Calls, and what is to be done after them. */
+  /** Calls, and cancellations after them. */
   readonly #pending = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   #link: Promise<RemoteLink> | undefined;
   #tool: Tool | undefined;
   /** The name in the card. */
   #ownName: string | undefined;
-  /** When it was last looked for in vain. */
+  /** Time of the last failed attempt to read the card. */
   #failedAt: number | undefined;
-  /** Its card took longer than `waitMs` and has not arrived since: no run waits for it. */
+  /** The card took longer than `waitMs` and has not arrived yet; runs do not wait for it. */
   #isSlow = false;
   #revision = 0;
   #wasWarned = false;
@@ -113,7 +115,7 @@ class RemoteAgent implements ToolSource {
     return this.#options.maxResultBytes ?? 262_144;
   }
 
-  /** For messages: the name in the card, once it was read, says more than an address. */
+  /** The name for messages: the configured one, that in the card, or the host. */
   get #label(): string {
     return this.#options.name ?? this.#ownName ?? this.name;
   }
@@ -124,16 +126,16 @@ class RemoteAgent implements ToolSource {
 
   refresh(isRunStart = false): void {
     if (this.#failedAt === undefined) return;
-    if (isRunStart) this.#revision++; // so the run lists the tools again, and looks for the agent at once
+    if (isRunStart) this.#revision++; // makes the run list the tools again
     if (Date.now() - this.#failedAt < RETRY_MS) return;
     this.#failedAt = Date.now();
     this.#open().then(
       () => this.#revision++,
-      () => {}, // it stays away
+      () => {}, // the next refresh tries again
     );
   }
 
-  /** An agent that is away has no tools; it is looked for again later. */
+  /** Without its card an agent has no tools; later runs try again. */
   async listTools(signal = this.#closing.signal, wait: ListWait = 'all'): Promise<Tool[]> {
     try {
       const opening = this.#open();
@@ -146,7 +148,7 @@ class RemoteAgent implements ToolSource {
     return this.#tool ? [this.#tool] : [];
   }
 
-  /** Settles with `opening`, or when a run must not wait any longer. */
+  /** Settles with `opening`, or after `waitMs`. */
   async #arrival(opening: Promise<unknown>): Promise<void> {
     const { waitMs = DEFAULT_WAIT_MS } = this.#options;
     const late = Promise.withResolvers<void>();
@@ -158,7 +160,7 @@ class RemoteAgent implements ToolSource {
     this.#isSlow = true;
     const { logger } = this.#options;
     const reason = `The A2A agent ${this.#label} has not sent its card within ${waitMs} ms`;
-    logger?.warn(`${reason}. Runs go on without it ("waitMs"); its tool joins when it is there.`);
+    logger?.warn(`${reason}. Runs continue without it ("waitMs"); its tool joins when the card arrives.`);
     opening.catch((error) => logger?.warn(errorText(error)));
   }
 
@@ -170,15 +172,16 @@ class RemoteAgent implements ToolSource {
   async callTool(_name: string, args: Record<string, unknown>, context: ToolCallContext): Promise<CallToolResult> {
     const { message, taskId } = args;
     if (typeof message !== 'string')
-      throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a text "message".`);
+      throw new PocketError('TOOL_ARGUMENTS_INVALID', `${this.#label} needs a string "message".`);
     const conversation = this.#conversation(context);
-    const to = taskId === undefined ? conversation : this.#waitingTask(conversation, String(taskId));
+    const { contextId } = conversation;
+    const to = taskId === undefined ? { contextId } : this.#waitingTask(conversation, String(taskId));
     const { timeoutMs = 600_000 } = this.#options;
     const what = `The message to ${this.#label}`;
     const deadline = startDeadline(what, [context.signal, this.#closing.signal], timeoutMs);
-    const sent = userMessage([{ text: message }], to);
+    const sent = { messageId: randomUUID(), parts: [{ text: message }], ...to };
     try {
-      // what must still be done for a call that was given up, such as cancelling its task, does not hold up the caller
+      // after an abort, canceling the task does not delay the caller
       const answer = this.#track(this.#converse(conversation, sent, { ...context, signal: deadline.signal }));
       return await abortable(answer, deadline.signal);
     } finally {
@@ -187,7 +190,7 @@ class RemoteAgent implements ToolSource {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new PocketError('AGENT_CLOSED', `The way to ${this.#label} was closed.`));
+    this.#closing.abort(new PocketError('AGENT_CLOSED', `The connection to ${this.#label} was closed.`));
     const link = await this.#link?.catch(() => undefined);
     const late = setTimeout(() => link?.close(), CLOSE_MS);
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
@@ -195,13 +198,17 @@ class RemoteAgent implements ToolSource {
     link?.close();
   }
 
-  async #converse(conversation: Conversation, message: Message, context: ToolCallContext): Promise<CallToolResult> {
+  async #converse(
+    conversation: Conversation,
+    message: OutgoingMessage,
+    context: ToolCallContext,
+  ): Promise<CallToolResult> {
     const { RemoteCall } = await import('./remote-call.ts');
     let progress = 0;
-    const tell = (text: string) => context.progress({ progress: ++progress, message: text });
+    const onProgress = (text: string) => context.progress({ progress: ++progress, message: text });
     const link = await abortable(this.#open(), context.signal);
     const maxBytes = this.#maxResultBytes;
-    const call = new RemoteCall(link, { signal: context.signal, maxBytes, tell });
+    const call = new RemoteCall(link, { signal: context.signal, maxBytes, onProgress });
     try {
       await call.send(message);
       const { approvals = false } = this.#options;
@@ -213,16 +220,17 @@ class RemoteAgent implements ToolSource {
       };
       await abortable(answerApprovals(call, asker), context.signal);
     } catch (error) {
-      // the task has no follower any more
-      if (context.signal.aborted || isPocketError(error, 'TOOL_FAILED')) void this.#track(call.cancel());
-      else if (!isPocketError(error)) this.#forget(link);
+      // a task that is not followed anymore is canceled
+      if (context.signal.aborted || isFinal(error)) void this.#track(call.cancel());
+      else if (error instanceof A2aError) this.#forget(link);
       throw this.#explain(error, context.signal);
     }
-    conversation.contextId = call.contextId ?? conversation.contextId;
+    const { collected } = call;
+    conversation.contextId = collected.contextId ?? conversation.contextId;
     if (message.taskId) conversation.waiting.delete(message.taskId);
-    if (call.taskId && call.status?.state === 'TASK_STATE_INPUT_REQUIRED')
-      conversation.waiting.set(call.taskId, call.contextId);
-    return remoteResult(call, { name: this.#label, maxBytes });
+    if (collected.taskId && collected.status?.state === 'input-required')
+      conversation.waiting.set(collected.taskId, collected.contextId);
+    return remoteResult(collected, { name: this.#label, maxBytes });
   }
 
   #open(): Promise<RemoteLink> {
@@ -231,15 +239,15 @@ class RemoteAgent implements ToolSource {
     this.#link ??= import('./remote-link.ts')
       .then(({ openLink }) => {
         const late = startDeadline(`Reading the card of ${this.#label}`, [this.#closing.signal], CARD_MS);
-        // in JSON, one byte of a string may take six
+        // JSON may write one byte of a string in six
         const maxStringBytes = 6 * (this.#maxResultBytes + 1);
         return openLink({ url, headers: all, allowHosts, maxStringBytes }, late.signal).finally(() => late.release());
       })
       .then((link) => {
         this.#failedAt = undefined;
-        this.#ownName = link.name.replace(/\p{C}+/gu, ' ').slice(0, LONGEST_NAME);
+        this.#ownName = link.name.replace(/\p{C}+/gu, ' ').slice(0, MAX_NAME_LENGTH);
         this.#tool = this.#describe(link);
-        if (this.#isSlow) this.#revision++; // runs have gone on without it
+        if (this.#isSlow) this.#revision++; // runs have started without it
         this.#isSlow = false;
         return link;
       })
@@ -251,9 +259,9 @@ class RemoteAgent implements ToolSource {
     return this.#link;
   }
 
-  /** The card is read again before the next message: the agent may have moved. */
+  /** The next message reads the card again, because the agent may have moved. */
   #forget(link: RemoteLink): void {
-    if (this.#pending.size > 1) return; // others are speaking through it
+    if (this.#pending.size > 1) return; // other calls use it
     this.#link = undefined;
     link.close();
   }
@@ -281,13 +289,13 @@ class RemoteAgent implements ToolSource {
   }
 
   #conversation({ meta }: ToolCallContext): Conversation {
-    // the forks of an agent share its sources, and must not hear each other
+    // forks of an agent share its tool sources, but not their conversations
     const key = String(meta.context_id ?? '');
     const found = this.#conversations.get(key) ?? { waiting: new Map<string, string | undefined>() };
     this.#conversations.delete(key);
     this.#conversations.set(key, found);
     const [oldest] = this.#conversations.keys();
-    if (this.#conversations.size > MOST_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
+    if (this.#conversations.size > MAX_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest);
     return found;
   }
 
@@ -306,14 +314,29 @@ class RemoteAgent implements ToolSource {
 
   #explain(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
-    if (isPocketError(error)) return error;
+    const cause = explainFetchError(error);
+    if (isPocketError(cause)) return cause;
     const { host } = new URL(this.#options.url);
-    return new PocketError(
-      'TOOL_FAILED',
-      `The A2A agent ${this.#label} at ${host} did not answer: ${errorText(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const agent = `The A2A agent ${this.#label}`;
+    if (!(cause instanceof A2aError))
+      return new PocketError('TOOL_FAILED', `${agent} at ${host} did not answer: ${errorText(cause)}`, { cause });
+    const { code, message, retryAfterMs } = cause;
+    switch (code) {
+      case 'RATE_LIMITED':
+        return new PocketError(code, `${agent} at ${host}: ${message}`, { cause, details: { retryAfterMs } });
+      case 'PROTOCOL':
+        return new PocketError('TOOL_FAILED', `${agent} broke the A2A protocol: ${message}`, { cause });
+      case 'UNREACHABLE':
+      case 'TIMEOUT':
+        return new PocketError('TOOL_FAILED', `${agent} at ${host} did not answer: ${message}`, { cause });
+      default:
+        return new PocketError('TOOL_FAILED', `${agent} at ${host}: ${message}`, { cause });
+    }
   }
+}
+
+/** The agent answered, and following its task makes no sense. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof A2aError) return error.code === 'PROTOCOL' || error.code === 'TOO_LARGE';
+  return isPocketError(error, 'TOOL_FAILED');
 }

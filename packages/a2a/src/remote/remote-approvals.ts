@@ -1,28 +1,28 @@
-// What a remote agent of ours wants a yes for, asked where people are: a model cannot say it.
-
+// Passes approval questions of a remote Pocket Agent on to the person who approves for the caller.
+import { randomUUID } from 'node:crypto';
 import { PocketError } from '@pocket-agent/kit';
 import { APPROVAL_META_KEY, askRoot, nobody, notPassedOn, notPassedOnText, type RunFrame } from 'pocket-agent/internal';
-import { type Part, userMessage } from '../wire/wire.ts';
+import type { Part } from '../client/task.ts';
 import type { RemoteCall } from './remote-call.ts';
 
-const MOST_ROUNDS = 100;
+const MAX_ROUNDS = 100;
 
 interface Asker {
-  /** Our name for it. */
+  /** The name of the remote agent. */
   name: string;
-  /** Whether what it asks is put to the root. */
+  /** Whether its questions are passed on to the root agent. */
   approvals: boolean;
-  /** Told, for whoever runs the agent that calls, that a question was not put to anybody. */
+  /** Reports that a question was not passed on. */
   warn(text: string): void;
   frame: RunFrame | undefined;
 }
 
-/** Answers as often as the agent asks, until it is done or wants to know something else. */
+/** Answers approval questions until the agent has finished or asks something else. */
 export async function answerApprovals(call: RemoteCall, { name, approvals, frame, warn }: Asker): Promise<void> {
-  for (let round = 0; call.status?.state === 'TASK_STATE_INPUT_REQUIRED'; round++) {
-    const questions = approvalsIn(call.status.message?.parts ?? []);
+  for (let round = 0; call.collected.status?.state === 'input-required'; round++) {
+    const questions = approvalsIn(call.collected.status.message?.parts ?? []);
     if (questions.length === 0) return;
-    if (round === MOST_ROUNDS) {
+    if (round === MAX_ROUNDS) {
       await call.cancel();
       throw new PocketError('TOOL_FAILED', `${name} asked for approval too often; its task was cancelled.`);
     }
@@ -30,7 +30,9 @@ export async function answerApprovals(call: RemoteCall, { name, approvals, frame
     await Promise.all(
       questions.map(async ({ question, described }) => {
         const answer = approvals ? ((await askRoot(described, `A2A agent ${name}`, frame)) ?? nobody) : notPassedOn;
-        await call.reply(userMessage([{ data: { question, ...answer } }], call));
+        const { taskId, contextId } = call.collected;
+        const parts = [{ data: { question, ...answer } }];
+        await call.reply({ messageId: randomUUID(), parts, taskId, contextId });
       }),
     );
     await call.refresh();

@@ -1,202 +1,181 @@
-// One message to a remote agent, followed until the agent is done or wants to know something: a stream that is cut is
-// taken up again and an agent that is busy asked later, so that the task is not lost.
-import { A2AError } from '@a2a-js/sdk/errors';
-import { FetchError } from '@pocket-agent/http/fetch';
-import { delay, errorText, isPocketError, PocketError } from '@pocket-agent/kit';
-import {
-  type Artifact,
-  isAtRest,
-  isOver,
-  type Message,
-  OMITTED,
-  type StreamUpdate,
-  type TaskStatus,
-  textOfParts,
-} from '../wire/wire.ts';
-import { Artifacts } from './artifacts.ts';
+// One message to a remote agent, followed until the agent has an answer or a question. A broken stream is resumed and a
+// busy agent is asked again later, so that the task is not lost.
+import { delay, errorText, PocketError } from '@pocket-agent/kit';
+import { A2aError } from '../client/a2a-error.ts';
+import { isAtRest, type OutgoingMessage, type Part, type Update } from '../client/task.ts';
+import { TaskCollector } from '../client/task-collector.ts';
+import { OMITTED, textOfParts } from '../wire/wire.ts';
 import type { RemoteLink } from './remote-link.ts';
 
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 5_000;
-/** However long an agent asks us to wait: its task may be over by then. */
-const LONGEST_ASKED_WAIT_MS = 60_000;
-const MOST_FAILURES = 6;
+const MAX_WAIT_MS = 5_000;
+/** Upper bound for the wait an agent asks for; its task may end earlier. */
+const MAX_REQUESTED_WAIT_MS = 60_000;
+const MAX_FAILURES = 6;
 const CANCEL_MS = 5_000;
 
 export interface RemoteCallOptions {
   signal: AbortSignal;
-  /** More than this is not kept of the artifacts. */
+  /** Artifacts beyond this size are dropped. */
   maxBytes: number;
-  /** Told what the agent says on the way. */
-  tell(text: string): void;
+  /** Gets the texts the agent streams. */
+  onProgress(text: string): void;
 }
 
 export class RemoteCall {
   readonly #link: RemoteLink;
   readonly #signal: AbortSignal;
-  readonly #tell: (text: string) => void;
-  taskId: string | undefined;
-  contextId: string | undefined;
-  /** Of the task, if it is one. */
-  status: TaskStatus | undefined;
-  /** The answer, if it is no task. */
-  message: Message | undefined;
-  readonly #artifacts: Artifacts;
-  /** A part was too large for the stream. */
+  readonly #onProgress: (text: string) => void;
+  readonly collected: TaskCollector;
+  /** The stream left out a part that is too large for it; the task has it. */
   #hasOmitted = false;
 
-  constructor(link: RemoteLink, { signal, maxBytes, tell }: RemoteCallOptions) {
+  constructor(link: RemoteLink, { signal, maxBytes, onProgress }: RemoteCallOptions) {
     this.#link = link;
     this.#signal = signal;
-    this.#tell = tell;
-    this.#artifacts = new Artifacts(maxBytes);
+    this.#onProgress = onProgress;
+    this.collected = new TaskCollector({ maxBytes });
   }
 
-  get artifacts(): readonly Artifact[] {
-    return this.#artifacts.list;
-  }
-
-  /** Whether there was more in the artifacts than was kept. */
-  get isCut(): boolean {
-    return this.#artifacts.isCut;
-  }
-
-  async send(message: Message): Promise<void> {
+  async send(message: OutgoingMessage): Promise<void> {
+    const { client, isStreaming } = this.#link;
     const stream = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const stop = () => {
-      if (this.taskId) stream.abort(this.#signal.reason);
-      // it can only be cancelled by its name, which may be on its way
+      if (this.collected.taskId) stream.abort(this.#signal.reason);
+      // canceling the task needs its id, which may be on its way
       else timer = setTimeout(() => stream.abort(this.#signal.reason), CANCEL_MS).unref();
     };
     this.#signal.addEventListener('abort', stop, { once: true });
     try {
-      for await (const update of this.#link.send(message, stream.signal)) {
+      const { first, rest = [] } = await client.start(message, { streams: isStreaming, signal: stream.signal });
+      this.#take(first);
+      this.#signal.throwIfAborted();
+      for await (const update of rest) {
         this.#take(update);
         this.#signal.throwIfAborted();
       }
     } catch (error) {
       this.#signal.throwIfAborted();
-      // without a task there is nothing to go on with, and nobody knows whether it was begun
-      if (!this.taskId || isFinal(error)) throw error;
+      // without a task id there is nothing to resume, and the outcome is unknown
+      if (!this.collected.taskId || !isResumable(error)) throw error;
     } finally {
       clearTimeout(timer);
       this.#signal.removeEventListener('abort', stop);
     }
-    if (!this.taskId && !this.message)
-      throw new PocketError('TOOL_FAILED', 'The agent ended its answer before it began.');
     await this.follow();
   }
 
-  /** Sends what answers a question of the task. The question may have gone meanwhile, which is no error. */
-  async reply(message: Message): Promise<void> {
+  /** Sends the answer to a question of the task. The question may have been settled meanwhile. */
+  async reply(message: OutgoingMessage): Promise<void> {
     try {
-      // it names its question, so that it counts once even if it was taken and the answer to it was lost
-      this.#take(await this.#insist(() => this.#link.post(message, this.#signal)));
+      // the message names its question, so it counts once even if it is sent twice
+      this.#take(await this.#insist(() => this.#link.client.send(message, this.#signal)));
     } catch (error) {
-      if (!(error instanceof A2AError)) throw error;
+      if (!(error instanceof A2aError && error.rpcCode !== undefined)) throw error;
       await this.refresh();
     }
   }
 
-  /** Reads how the task is. */
+  /** Reads the task. */
   async refresh(): Promise<void> {
-    const { taskId } = this;
-    if (taskId) this.#take({ task: await this.#insist(() => this.#link.get(taskId, this.#signal)) });
+    const { taskId } = this.collected;
+    if (!taskId) return;
+    const task = await this.#insist(() => this.#link.client.getTask(taskId, this.#signal));
+    this.#take({ kind: 'task', task });
   }
 
-  /** Waits until the task rests. */
+  /** Waits until the task has ended or waits for the caller. */
   async follow(): Promise<void> {
-    for (let wait = FIRST_WAIT_MS; !this.#rests && this.taskId; wait = longer(wait)) {
+    const { collected } = this;
+    for (let wait = FIRST_WAIT_MS; !collected.isAnswered && collected.taskId; wait = nextWait(wait)) {
       await this.refresh();
-      const problem = await this.#watch(this.taskId);
-      if (!this.#rests) await delay(waitAfter(problem, wait), this.#signal);
+      const problem = await this.#watch(collected.taskId);
+      if (!collected.isAnswered) await delay(waitAfter(problem, wait), this.#signal);
     }
     if (this.#hasOmitted) await this.refresh();
   }
 
-  /** Best effort: whoever called has gone already. */
+  /** Best effort: the caller does not wait for it. */
   async cancel(): Promise<void> {
-    if (!this.taskId || (this.status && isOver(this.status.state))) return;
-    await this.#link.cancel(this.taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
+    const { taskId, isOver } = this.collected;
+    if (!taskId || isOver) return;
+    await this.#link.client.cancelTask(taskId, AbortSignal.timeout(CANCEL_MS)).catch(() => {});
   }
 
-  /** Takes what the agent streams, if it does. What broke the stream off is returned: whether it matters, reading tells. */
+  /** Reads the stream of the task, if the agent has one. Returns the error that ended the stream. */
   async #watch(taskId: string): Promise<unknown> {
-    if (this.#rests || !this.#link.isStreaming) return undefined;
+    if (this.collected.isAnswered || !this.#link.isStreaming) return undefined;
     try {
-      for await (const update of this.#link.subscribe(taskId, this.#signal)) this.#take(update);
+      for await (const update of this.#link.client.subscribe(taskId, this.#signal)) this.#take(update);
       return undefined;
     } catch (error) {
       this.#signal.throwIfAborted();
-      if (isPocketError(error) && !isBusy(error)) throw error;
-      return error;
+      // an agent may not let clients subscribe; then its task is polled
+      if (isResumable(error) || (error instanceof A2aError && error.rpcCode !== undefined)) return error;
+      throw error;
     }
   }
 
-  /** Asks again until there is an answer: the task goes on, whether it can be reached or not. */
-  async #insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  /** Repeats a request until it is answered: the task goes on even if the agent cannot be reached. */
+  async #insist<Answer>(request: () => Promise<Answer>): Promise<Answer> {
     let failures = 0;
-    for (let wait = FIRST_WAIT_MS; ; wait = longer(wait)) {
+    for (let wait = FIRST_WAIT_MS; ; wait = nextWait(wait)) {
       try {
-        return await ask();
+        return await request();
       } catch (error) {
         this.#signal.throwIfAborted();
-        if (isFinal(error)) throw error;
-        // an agent that says "later" is still there; if it says so until our time is over, the task is cancelled
-        if (!isBusy(error) && ++failures >= MOST_FAILURES) throw this.#lost(error);
+        if (!isTemporary(error)) throw error;
+        // a busy agent is asked until our time is up
+        if (!isBusy(error) && ++failures >= MAX_FAILURES) throw this.#lost(error);
         await delay(waitAfter(error, wait), this.#signal);
       }
     }
   }
 
   #lost(cause: unknown): PocketError {
-    return new PocketError('TOOL_OUTCOME_UNKNOWN', `Task ${this.taskId} was lost: ${errorText(cause)}`, { cause });
+    const text = `Task ${this.collected.taskId} was lost: ${errorText(cause)}`;
+    return new PocketError('TOOL_OUTCOME_UNKNOWN', text, { cause });
   }
 
-  get #rests(): boolean {
-    return this.message !== undefined || (this.status !== undefined && isAtRest(this.status.state));
-  }
-
-  #take({ task, message, statusUpdate, artifactUpdate }: StreamUpdate): void {
-    if (task) {
-      this.taskId = task.id;
-      this.contextId = task.contextId;
-      this.status = task.status;
-      this.#artifacts.replaceAll(task.artifacts ?? []);
-      this.#hasOmitted = false;
-    } else if (message) {
-      this.message = message;
-      this.contextId = message.contextId ?? this.contextId;
-    } else if (statusUpdate) {
-      this.taskId ??= statusUpdate.taskId;
-      this.status = statusUpdate.status;
-      const text = textOfParts(statusUpdate.status.message?.parts);
-      if (text && !isAtRest(statusUpdate.status.state)) this.#tell(text);
-    } else if (artifactUpdate) {
-      this.#artifacts.add(artifactUpdate);
-      this.#hasOmitted ||= artifactUpdate.artifact.parts?.some(({ metadata }) => metadata?.[OMITTED] === true) ?? false;
-      const text = textOfParts(artifactUpdate.artifact.parts);
-      if (text) this.#tell(text);
+  #take(update: Update): void {
+    this.collected.take(update);
+    if (update.kind === 'task') this.#hasOmitted = false;
+    else if (update.kind === 'status') {
+      if (!isAtRest(update.status.state)) this.#report(update.status.message?.parts);
+    } else if (update.kind === 'artifact') {
+      const { parts } = update.artifact;
+      this.#hasOmitted ||= parts.some(({ metadata }) => metadata?.[OMITTED] === true);
+      this.#report(parts);
     }
   }
+
+  #report(parts: readonly Part[] = []): void {
+    const text = textOfParts(parts);
+    if (text) this.#onProgress(text);
+  }
 }
 
-/** What the agent itself has answered will not be another answer the next time, unless it only had too much to do. */
-function isFinal(error: unknown): boolean {
-  if (error instanceof FetchError) return error.code !== 'TIMEOUT';
-  return error instanceof A2AError || (isPocketError(error) && !isBusy(error));
+/** Whether the same request may succeed later. */
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof A2aError) || error.rpcCode !== undefined) return false;
+  return ['UNREACHABLE', 'TIMEOUT', 'RATE_LIMITED', 'AGENT_ERROR'].includes(error.code);
 }
 
-function isBusy(error: unknown): error is PocketError {
-  return isPocketError(error, 'RATE_LIMITED');
+/** Whether a task can be followed in another way after its stream failed. */
+function isResumable(error: unknown): boolean {
+  return isTemporary(error) || (error instanceof A2aError && error.code === 'TOO_LARGE');
 }
 
-function longer(wait: number): number {
-  return Math.min(wait * 2, LONGEST_WAIT_MS);
+function isBusy(error: unknown): error is A2aError {
+  return error instanceof A2aError && error.code === 'RATE_LIMITED';
+}
+
+function nextWait(wait: number): number {
+  return Math.min(wait * 2, MAX_WAIT_MS);
 }
 
 function waitAfter(problem: unknown, wait: number): number {
-  const asked = isBusy(problem) ? Number(problem.details.retryAfterMs ?? 0) : 0;
-  return Math.max(wait, Math.min(asked, LONGEST_ASKED_WAIT_MS));
+  const requested = isBusy(problem) ? (problem.retryAfterMs ?? 0) : 0;
+  return Math.max(wait, Math.min(requested, MAX_REQUESTED_WAIT_MS));
 }

@@ -1,61 +1,53 @@
-// What a remote agent came to, as the result of a tool: what it made rather than what it said on the way.
+// Converts the outcome of a remote call to a tool result: its artifacts, or its last message without artifacts.
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
-import { isTextual, type Part, type TaskState, textOfParts } from '../wire/wire.ts';
-import type { RemoteCall } from './remote-call.ts';
+import type { Part, TaskStateName } from '../client/task.ts';
+import type { TaskCollector } from '../client/task-collector.ts';
+import { isTextual, textOfParts } from '../wire/wire.ts';
 
 type Block = CallToolResult['content'][number];
 
 export function remoteResult(
-  {
-    status,
-    message,
-    artifacts,
-    isCut,
-    taskId,
-  }: Pick<RemoteCall, 'status' | 'message' | 'artifacts' | 'isCut' | 'taskId'>,
+  { status, message, artifacts, isTruncated, taskId }: TaskCollector,
   { name, maxBytes }: { name: string; maxBytes: number },
 ): CallToolResult {
   const said = status?.message?.parts ?? message?.parts ?? [];
   switch (status?.state) {
-    case 'TASK_STATE_AUTH_REQUIRED':
-      throw new PocketError(
-        'TOOL_FAILED',
-        `The A2A agent ${name} wants somebody to log in first: ${textOfParts(said)}`,
-      );
-    case 'TASK_STATE_INPUT_REQUIRED': {
+    case 'auth-required':
+      throw new PocketError('TOOL_FAILED', `The A2A agent ${name} wants you to log in first: ${textOfParts(said)}`);
+    case 'input-required': {
       const howTo = `To answer, call this tool again with taskId "${taskId}" and the answer as the message.`;
       return {
         content: bounded(
-          [{ text: `${name} wants to know something before it goes on:` }, ...said, { text: howTo }],
+          [{ text: `${name} asks a question before it continues:` }, ...said, { text: howTo }],
           maxBytes,
         ),
       };
     }
     default: {
-      const made = artifacts.flatMap(({ parts = [] }) => parts);
+      const made = artifacts.flatMap(({ parts }) => parts);
       const parts = made.length > 0 ? made : said;
-      const isDone = status === undefined || status.state === 'TASK_STATE_COMPLETED';
-      if (isDone) return { content: bounded(parts, maxBytes, isCut), ...structured(parts, maxBytes) };
+      const isDone = status === undefined || status.state === 'completed';
+      if (isDone) return { content: bounded(parts, maxBytes, isTruncated), ...structured(parts, maxBytes) };
       const ending = `The task of ${name} ${endings[status.state] ?? `ended as ${status.state}`}.`;
       return { isError: true, content: bounded([{ text: ending }, ...said], maxBytes) };
     }
   }
 }
 
-const endings: Partial<Record<TaskState, string>> = {
-  TASK_STATE_FAILED: 'failed',
-  TASK_STATE_CANCELED: 'was cancelled',
-  TASK_STATE_REJECTED: 'was rejected',
+const endings: Partial<Record<TaskStateName, string>> = {
+  failed: 'failed',
+  canceled: 'was canceled',
+  rejected: 'was rejected',
 };
 
-/** The only data there is, if it is whole. */
+/** The data part, if there is exactly one and it was not cut. */
 function structured(parts: readonly Part[], maxBytes: number): Pick<CallToolResult, 'structuredContent'> {
   const [only, ...others] = parts.filter(({ data }) => data !== undefined);
   const { data } = only ?? {};
   const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
-  const isWhole = isObject && Buffer.byteLength(JSON.stringify(data)) <= maxBytes;
+  const isWhole = isRecord && Buffer.byteLength(JSON.stringify(data)) <= maxBytes;
   return isWhole && others.length === 0 ? { structuredContent: { ...data } } : {};
 }
 
@@ -84,14 +76,14 @@ function blockOf({ text, raw, url, data, mediaType = '', filename = 'file' }: Pa
   if (text !== undefined) return { type: 'text', text };
   if (data !== undefined) return { type: 'text', text: JSON.stringify(data) };
   if (raw !== undefined && mediaType.startsWith('image/')) return { type: 'image', data: raw, mimeType: mediaType };
-  // what an address leads to is a stranger's choice, so nobody goes there unasked
+  // the URL is untrusted, so it is named but not fetched
   return {
     type: 'text',
     text: url === undefined ? `(${[filename, mediaType].filter(Boolean).join(', ')})` : `(${filename} at ${url})`,
   };
 }
 
-/** The content of a text file. One without a type is text if all of it reads as UTF-8. */
+/** The content of a text file. A file without a type is text if it is valid UTF-8. */
 function fileText(raw: string, mediaType: string): string | undefined {
   const bytes = Buffer.from(raw, 'base64');
   if (isTextual(mediaType)) return bytes.toString('utf8');

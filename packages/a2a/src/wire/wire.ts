@@ -141,14 +141,6 @@ export function agentMessage(parts: Part[], of: { id: string; contextId: string 
   return { messageId: randomUUID(), role: 'ROLE_AGENT', parts, taskId: of.id, contextId: of.contextId };
 }
 
-export function userMessage(
-  parts: Part[],
-  { taskId, contextId }: { taskId?: string | undefined; contextId?: string | undefined },
-): Message {
-  const to = { ...(taskId ? { taskId } : {}), ...(contextId ? { contextId } : {}) };
-  return { messageId: randomUUID(), role: 'ROLE_USER', parts, ...to };
-}
-
 /** Whether bytes of this type are text that a model can read. */
 export function isTextual(mediaType = ''): boolean {
   return /^(text\/|application\/([\w.-]+\+)?(json|xml|yaml|x-yaml|x-ndjson|toml|javascript|sql)\b)/i.test(mediaType);

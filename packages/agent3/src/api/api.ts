@@ -1,9 +1,9 @@
 // The HTTP API: `Agent3` behind paths. Reading is for everybody unless the hub is private; the rest needs a token.
 import { requestFault } from '@pocket-agent/http/json-weight';
+import type { Logger } from '@pocket-agent/kit';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import type { Logger } from 'pocket-agent';
 import type { z } from 'zod';
 import { inputChecked } from '../base/check-input.ts';
 import {

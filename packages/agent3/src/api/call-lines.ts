@@ -1,5 +1,5 @@
 // Streams a call as NDJSON: progress lines, then the response. Closing the connection cancels the call.
-import type { Logger } from 'pocket-agent';
+import type { Logger } from '@pocket-agent/kit';
 import type { CallOptions, CallResponse } from '../base/types.ts';
 import { toRefusal } from './errors.ts';
 

@@ -1,7 +1,8 @@
 // Errors as HTTP responses: `{ error: { code, message } }`, without internal details.
+
+import type { Logger } from '@pocket-agent/kit';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Logger } from 'pocket-agent';
 import { Agent3Error, type Agent3ErrorCode } from '../base/agent3-error.ts';
 
 const statuses: Record<Agent3ErrorCode, ContentfulStatusCode> = {

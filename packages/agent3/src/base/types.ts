@@ -1,4 +1,7 @@
 // The types of Agent3. `Agent3` itself is implemented in this process and as a client of a hub.
+import type { TaskStateName } from '@pocket-agent/a2a/client';
+
+export type { TaskStateName };
 
 /** What the MCP tools, the HTTP API and the web pages use. */
 export interface Agent3 {
@@ -194,16 +197,6 @@ export interface CallProgress {
   /** For a piece of the answer: whether it continues the previous piece. */
   continues?: boolean;
 }
-
-export type TaskStateName =
-  | 'submitted'
-  | 'working'
-  | 'completed'
-  | 'failed'
-  | 'canceled'
-  | 'rejected'
-  | 'input-required'
-  | 'auth-required';
 
 export type TaskRequest =
   | { action: 'get' | 'wait' | 'cancel'; taskHandle: string; timeout?: number }

@@ -1,124 +1,111 @@
-// A message to an agent and everything that comes back, until there is an answer: by stream, and by asking again.
-
+// Sends a message to an agent and follows its task until there is an answer, by streaming and by polling.
+import type { OutgoingMessage, Update } from '@pocket-agent/a2a/client';
+import { withCutStrings } from '@pocket-agent/http/fetch';
 import { CallFailure, toFailure } from '../base/call-failure.ts';
-import type { Errand, Reached } from './errand.ts';
-import { isUnsupported, type Peer } from './wire/peer.ts';
-import { withRetries } from './wire/retry.ts';
-import type { Update } from './wire/wire.ts';
-import type { OutgoingMessage } from './wire/write-wire.ts';
+import type { ConnectedAgent, PendingCall } from './pending-call.ts';
+import { withRetries } from './retry.ts';
 
 export interface DeliveryOptions {
   retries: number;
   retryDelayMs: number;
-  /** Listen to a stream, where the agent has one. */
+  /** Use streams, if the agent supports them. */
   streams: boolean;
 }
 
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 2000;
+/** Limits for reading the state of a task that is too large: long enough for ids and the name of a state. */
+const STATE_LIMITS = { maxStringBytes: 2_000, maxBytes: 1_000_000 };
 
-/** Sends the message; what the first answer is, the errand has then. More of it may come by what this returns. */
+/** Sends the message and takes the first update. Returns the stream of further updates, if there is one. */
 export async function deliver(
-  errand: Errand,
-  { agent, peer }: Reached,
+  pending: PendingCall,
+  { agent, client }: ConnectedAgent,
   sending: DeliveryOptions & { message: OutgoingMessage },
 ): Promise<AsyncGenerator<Update> | undefined> {
-  const { deadline } = errand;
-  errand.isSent = true;
-  const { first, rest } = await withRetries(() => begin(peer, sending, deadline.signal), {
-    retries: sending.retries,
-    delayMs: sending.retryDelayMs,
+  const { deadline } = pending;
+  const { message, streams, retries, retryDelayMs } = sending;
+  pending.isSent = true;
+  const { first, rest } = await withRetries(() => client.start(message, { streams, signal: deadline.signal }), {
+    retries,
+    delayMs: retryDelayMs,
     deadline,
-    isSafe: (failure) => failure.isUntouched || (agent.idempotent && isOutcomeUnknown(failure)),
-    retrying: () => errand.retryCount++,
+    isSafe: (failure) => failure.isNotStarted || (agent.idempotent && isOutcomeUnknown(failure)),
+    onRetry: () => pending.retryCount++,
   });
-  errand.take(first);
+  pending.take(first);
   return rest;
 }
 
-async function begin(
-  peer: Peer,
-  { message, streams }: DeliveryOptions & { message: OutgoingMessage },
-  signal: AbortSignal,
-): Promise<{ first: Update; rest?: AsyncGenerator<Update> }> {
-  if (streams) {
-    const updates = peer.stream(message, signal);
-    try {
-      const { value, done } = await updates.next();
-      if (!done) return { first: value, rest: updates };
-      throw new CallFailure('UNREACHABLE', 'it ended the stream before it said anything.');
-    } catch (error) {
-      // a card may promise more than there is; such an answer means that nothing was begun
-      if (!isUnsupported(toFailure(error))) throw error;
-    }
-  }
-  return { first: await peer.send(message, signal) };
-}
-
-interface Following extends DeliveryOptions {
+interface FollowOptions extends DeliveryOptions {
   updates?: AsyncGenerator<Update>;
-  wake(): Promise<void>;
+  /** Resolves with the next push notification of the task. */
+  nextNotification(): Promise<void>;
 }
 
-/** Takes what comes until there is an answer. A stream that breaks off is taken up again, or the task asked for. */
-export async function follow(errand: Errand, reached: Pick<Reached, 'peer'>, following: Following): Promise<void> {
+/** Takes updates until there is an answer. A stream that breaks is resumed, otherwise the task is polled. */
+export async function follow(pending: PendingCall, agent: ConnectedAgent, options: FollowOptions): Promise<void> {
   try {
-    await followOn(errand, reached, following);
+    await followTask(pending, agent, options);
   } catch (error) {
-    if (toFailure(error).code === 'TOO_LARGE') await learnState(errand, reached);
+    if (toFailure(error).code === 'TOO_LARGE') await readState(pending, agent);
     throw error;
   }
 }
 
-/** What was too much to read may have been the whole answer: then the task is over, not at work. */
-async function learnState({ collected, deadline }: Errand, { peer }: Pick<Reached, 'peer'>): Promise<void> {
+/** The answer that was too large may have completed the task; then the response must not say that it is working. */
+async function readState(
+  { collected, deadline }: PendingCall,
+  { client, fetchLarge }: Pick<ConnectedAgent, 'client' | 'fetchLarge'>,
+): Promise<void> {
   const { taskId, contextId } = collected;
   if (taskId === undefined) return;
   try {
-    const state = await peer.getState(taskId, deadline.signal);
-    collected.take({ kind: 'status', taskId, contextId, status: { state } });
+    const cutFetch = async (url: URL, init: RequestInit) => withCutStrings(await fetchLarge(url, init), STATE_LIMITS);
+    const { status } = await client.getTask(taskId, deadline.signal, cutFetch);
+    collected.take({ kind: 'status', taskId, contextId, status: { state: status.state } });
   } catch {
-    // the failure that led here says enough
+    // the caller gets the first failure
   }
 }
 
-async function followOn(errand: Errand, { peer }: Pick<Reached, 'peer'>, following: Following): Promise<void> {
-  const { collected, deadline } = errand;
-  const { retries, retryDelayMs, wake } = following;
-  let { streams, updates } = following;
+async function followTask(pending: PendingCall, { client }: ConnectedAgent, options: FollowOptions): Promise<void> {
+  const { collected, deadline } = pending;
+  const { retries, retryDelayMs, nextNotification } = options;
+  let { streams, updates } = options;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.8, MAX_PAUSE_MS)) {
-    if (updates) streams = (await takeAll(errand, updates)) && streams;
+    if (updates) streams = (await takeAll(pending, updates)) && streams;
     updates = undefined;
     if (collected.isAnswered) return;
     const { taskId } = collected;
     if (taskId === undefined) throw new CallFailure('PROTOCOL', 'it answered with neither a task nor a message.');
-    await deadline.sleep(pause, wake());
-    const task = await withRetries(() => peer.getTask(taskId, deadline.signal), {
+    await deadline.sleep(pause, nextNotification());
+    const task = await withRetries(() => client.getTask(taskId, deadline.signal), {
       retries,
       delayMs: retryDelayMs,
       deadline,
-      isSafe: (failure) => failure.isUntouched || isOutcomeUnknown(failure),
-      retrying: () => errand.retryCount++,
+      isSafe: (failure) => failure.isNotStarted || isOutcomeUnknown(failure),
+      onRetry: () => pending.retryCount++,
     });
-    errand.take({ kind: 'task', task });
+    pending.take({ kind: 'task', task });
     if (collected.isAnswered) return;
-    if (streams) updates = peer.subscribe(taskId, deadline.signal);
+    if (streams) updates = client.subscribe(taskId, deadline.signal);
   }
 }
 
-/** False when it makes no sense to listen again. */
-async function takeAll(errand: Errand, updates: AsyncGenerator<Update>): Promise<boolean> {
+/** Returns whether the stream can be resumed. */
+async function takeAll(pending: PendingCall, updates: AsyncGenerator<Update>): Promise<boolean> {
   try {
-    while (!errand.collected.isAnswered) {
+    while (!pending.collected.isAnswered) {
       const { value, done } = await updates.next();
       if (done) return true;
-      errand.take(value);
+      pending.take(value);
     }
     await updates.return(undefined);
     return true;
   } catch (error) {
     const failure = toFailure(error);
-    if (errand.collected.taskId === undefined || errand.deadline.signal.aborted) throw failure;
+    if (pending.collected.taskId === undefined || pending.deadline.signal.aborted) throw failure;
     if (failure.code === 'TOO_LARGE' || failure.code === 'PROTOCOL' || failure.code === 'BUDGET') throw failure;
     return failure.code === 'UNREACHABLE';
   }

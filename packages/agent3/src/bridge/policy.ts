@@ -1,8 +1,8 @@
-// Which agents and hosts may be called at all.
+// Which agents and hosts may be called.
 import { isHost } from '@pocket-agent/http/fetch';
 import { CallFailure } from '../base/call-failure.ts';
 
-/** A list that is there allows nothing else; a deny goes before an allow. Hosts: `name`, `name:port` or `*.name`. */
+/** With an allow list, only its entries are allowed; deny lists take precedence. Hosts: `name`, `name:port` or `*.name`. */
 export interface CallPolicy {
   allowAgents?: readonly string[];
   denyAgents?: readonly string[];

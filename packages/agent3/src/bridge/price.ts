@@ -1,11 +1,11 @@
-// What a call costs by the declared price, and how much may be spent in a day.
+// The cost of calls by their declared price, and budgets per day.
 
 import { CallFailure } from '../base/call-failure.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
 import type { BudgetLimits, Budgets, Directory, Price } from '../base/types.ts';
 
-/** Keeps 0.3 / 0.1 from being 2 tokens. */
+/** Corrects rounding errors: 0.3 / 0.1 must be 3 tokens. */
 const ROUNDING = 1e-6;
 
 interface Measured {
@@ -13,7 +13,7 @@ interface Measured {
   tokens: number | undefined;
 }
 
-/** US dollars; undefined when the price is unknown, not in dollars, or by tokens nobody counted. */
+/** US dollars; undefined if the price is unknown, not in dollars, or per token without a token count. */
 export function costOf(price: Price | undefined, { ms, tokens }: Measured): number | undefined {
   const { perCall, perMinute, perToken } = price ?? {};
   if (!price || !isInDollars(price) || (perCall ?? perMinute ?? perToken) === undefined) return undefined;
@@ -28,40 +28,40 @@ export interface CostLimit {
   timeoutMs: number;
 }
 
-/** The most a call can cost; undefined when that is unknown. A call charged by the token is stopped at `maxCost`. */
-export function mostOf(price: Price | undefined, { maxCost, timeoutMs }: CostLimit): number | undefined {
-  const most = costOf(price, { ms: timeoutMs, tokens: price?.perToken ? 0 : undefined });
-  return most !== undefined && price?.perToken ? maxCost : most;
+/** The maximum cost of a call; undefined if unknown. A call priced by the token stops at `maxCost`. */
+export function maxCostOf(price: Price | undefined, { maxCost, timeoutMs }: CostLimit): number | undefined {
+  const max = costOf(price, { ms: timeoutMs, tokens: price?.perToken ? 0 : undefined });
+  return max !== undefined && price?.perToken ? maxCost : max;
 }
 
-/** A call charged by the token is covered by any limit above what it costs anyway, since it is stopped there. */
+/** Whether the limit covers a call. One priced by the token stops at the limit, so only its fixed cost must be covered. */
 export function isCovered(price: Price, { maxCost = 0, timeoutMs }: CostLimit): boolean {
-  const most = costOf(price, { ms: timeoutMs, tokens: 0 });
-  return most !== undefined && most <= maxCost && maxCost > 0;
+  const fixed = costOf(price, { ms: timeoutMs, tokens: 0 });
+  return fixed !== undefined && fixed <= maxCost && maxCost > 0;
 }
 
-/** How many tokens `maxCost` pays for, beside what the call costs anyway. */
+/** How many tokens `maxCost` pays for, after the fixed cost of the call. */
 export function tokenLimitOf(price: Price | undefined, { maxCost, timeoutMs }: CostLimit): number | undefined {
   if (!price?.perToken || maxCost === undefined) return undefined;
   const rest = maxCost - (costOf(price, { ms: timeoutMs, tokens: 0 }) ?? 0);
   return Math.floor(rest / price.perToken + ROUNDING);
 }
 
-/** A price that was agreed to holds in each of its parts. */
+/** Throws if any part of the price is higher than agreed. */
 export function checkAgreedPrice(price: Price | undefined, agreed: Price | undefined): void {
   if (!agreed || !isPaid(price)) return;
   const isWithin = (part: 'perCall' | 'perMinute' | 'perToken') => (price[part] ?? 0) <= (agreed[part] ?? 0);
-  const isSameMoney = price.currency.toUpperCase() === agreed.currency.toUpperCase();
-  if (isSameMoney && isWithin('perCall') && isWithin('perMinute') && isWithin('perToken')) return;
-  // the bound that a client has by itself is free, whatever the caller says
+  const isSameCurrency = price.currency.toUpperCase() === agreed.currency.toUpperCase();
+  if (isSameCurrency && isWithin('perCall') && isWithin('perMinute') && isWithin('perToken')) return;
+  // an MCP call without consent is limited to free agents, whatever its arguments say
   const wayOut = isPaid(agreed) ? 'with its price as agreedPrice' : 'so that a person can agree to it';
   throw new CallFailure(
     'BUDGET',
-    `its price is ${priceText(price)}, and what was agreed to is ${priceText(agreed)}. Call it again ${wayOut}.`,
+    `its price is ${priceText(price)}, and the agreed price is ${priceText(agreed)}. Call it again ${wayOut}.`,
   );
 }
 
-/** What was agreed to and set aside is the price that a call began with. */
+/** Consent and the reserved amount cover only the price at the start of the call. */
 export function checkSamePrice(before: Price | undefined, now: Price | undefined): void {
   if (canonicalJson(before ?? null) === canonicalJson(now ?? null)) return;
   throw new CallFailure('BUDGET', 'its price changed during the call. Call it again.');
@@ -72,22 +72,22 @@ export function checkMaxCost(
   { maxCost, timeoutMs, inputTokens }: CostLimit & { inputTokens: number },
 ): void {
   if (maxCost === undefined || (maxCost === 0 && !isPaid(price))) return;
-  const most = costOf(price, { ms: timeoutMs, tokens: price?.perToken ? inputTokens : undefined });
-  if (most === undefined)
+  const max = costOf(price, { ms: timeoutMs, tokens: price?.perToken ? inputTokens : undefined });
+  if (max === undefined)
     throw new CallFailure(
       'BUDGET',
-      'it declares no price in US dollars, so maxCost cannot be kept. Call it without maxCost, or another agent.',
+      'it declares no price in US dollars, so maxCost cannot be enforced. Call it without maxCost, or call another agent.',
     );
-  if (most > maxCost)
+  if (max > maxCost)
     throw new CallFailure(
       'BUDGET',
-      `a call can cost $${most}, more than maxCost $${maxCost}. Allow more, or a shorter timeout.`,
+      `a call can cost $${max}, more than maxCost $${maxCost}. Use a higher maxCost or a shorter timeout.`,
     );
 }
 
 interface BudgetOptions {
   limits: Budgets;
-  /** Where it is counted: by all hubs of one database together. */
+  /** Counts spending, for all hubs of one database together. */
   directory: Pick<Directory, 'spend'>;
   now(): number;
 }
@@ -105,8 +105,8 @@ export class Budget {
   }
 
   /**
-   * Reserves the most a call can cost. The returned function releases what it did not cost. An agent that reports more
-   * usage than was agreed to cannot use up the budget: the call counts with the amount that was reserved.
+   * Reserves the maximum cost of a call. The returned function releases the rest. An agent that reports more usage than
+   * agreed cannot use up the budget: a call counts at most with the reserved amount.
    */
   async reserve(
     caller: string,
@@ -117,20 +117,20 @@ export class Budget {
     const limits = this.#limitsOf(caller);
     if (!this.isLimited(caller)) return () => {};
     if (price && !isInDollars(price))
-      throw new CallFailure('BUDGET', 'its price is not in US dollars, which the budget counts. Call another agent.');
+      throw new CallFailure('BUDGET', 'its price is not in US dollars, as the budget requires. Call another agent.');
     if (!isPaid(price)) return () => {};
     const day = new Date(now()).toISOString().slice(0, 10);
-    const most = mostOf(price, limit);
-    if (most === undefined)
+    const max = maxCostOf(price, limit);
+    if (max === undefined)
       throw new CallFailure(
         'BUDGET',
-        'it charges by the token, so a call has no upper bound, which the budget needs. Call it with maxCost, in US dollars.',
+        'it charges by the token, so the cost of a call has no upper bound, as the budget requires. Call it with maxCost, in US dollars.',
       );
-    const exceeded = await directory.spend({ day, caller, amount: most, limits });
-    if (exceeded === 'perDay') throw spentUp('The budget', limits.perDay);
-    if (exceeded === 'perCallerPerDay') throw spentUp('Your budget', limits.perCallerPerDay);
-    return async (cost = most) => {
-      if (cost < most) await directory.spend({ day, caller, amount: cost - most });
+    const exceeded = await directory.spend({ day, caller, amount: max, limits });
+    if (exceeded === 'perDay') throw budgetExceeded('The budget', limits.perDay);
+    if (exceeded === 'perCallerPerDay') throw budgetExceeded('Your budget', limits.perCallerPerDay);
+    return async (cost = max) => {
+      if (cost < max) await directory.spend({ day, caller, amount: cost - max });
     };
   }
 
@@ -144,9 +144,9 @@ function isInDollars({ currency }: Price): boolean {
   return currency.toUpperCase() === 'USD';
 }
 
-function spentUp(what: string, limit: number | undefined): CallFailure {
+function budgetExceeded(what: string, limit: number | undefined): CallFailure {
   return new CallFailure(
     'BUDGET',
-    `${what} of $${limit} a day does not allow this call. Wait for tomorrow (UTC), or raise it.`,
+    `${what} of $${limit} per day does not allow this call. Wait until tomorrow (UTC), or raise the budget.`,
   );
 }

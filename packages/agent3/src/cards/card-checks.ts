@@ -2,7 +2,7 @@
 
 import { Agent3Error } from '../base/agent3-error.ts';
 import { canonicalJson } from '../base/canonical-json.ts';
-import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
 import type { CardJson } from '../base/types.ts';
 import { type Card, readCard } from './card.ts';
 import type { CardSource, FetchedCard } from './card-source.ts';

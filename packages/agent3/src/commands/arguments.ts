@@ -1,6 +1,6 @@
 // Parses command line arguments with `parseArgs`; errors name the options as typed.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { closestName } from 'pocket-agent';
+import { closest } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 
 export function readArguments<Config extends ParseArgsConfig>(config: Config) {
@@ -17,7 +17,7 @@ function explain(error: unknown, { options = {}, allowPositionals = false }: Par
   // only some error messages of Node end with a full stop
   if (name === undefined) return text.replace(/\.?$/, '.');
   const known = Object.keys(options).map((each) => `--${each}`);
-  const meant = closestName(name, known);
+  const meant = closest(name, known);
   const hint = meant ? ` Did you mean ${meant}?` : '';
   const dashes = allowPositionals ? ' Put other arguments that start with a dash after --.' : '';
   return `Unknown option '${name}'.${hint}${dashes}`;

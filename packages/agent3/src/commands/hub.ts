@@ -1,6 +1,6 @@
 // `agent3 hub`: serves the HTTP API, web pages and MCP until the process is stopped.
 import { once } from 'node:events';
-import { stderrLogger } from 'pocket-agent';
+import { stderrLogger } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import { serveHub } from '../hub/hub.ts';
 import { openLocal, ownerTokens, spendingLimitOf } from '../hub/open.ts';

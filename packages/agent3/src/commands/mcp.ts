@@ -1,6 +1,6 @@
 // `agent3`: MCP on stdin and stdout, until the client disconnects.
 import { serveStdio } from '@pocket-agent/http/mcp';
-import { stderrLogger } from 'pocket-agent';
+import { stderrLogger } from '@pocket-agent/kit';
 import { openBySettings, spendingLimitOf } from '../hub/open.ts';
 import { readSettings } from '../hub/options.ts';
 import { mcpServerFactory } from '../mcp/mcp-server.ts';

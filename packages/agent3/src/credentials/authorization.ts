@@ -1,9 +1,9 @@
 // Chooses the credentials of a call: those the card requires, and only for the host they are registered for.
 
+import type { Authorization } from '@pocket-agent/a2a/client';
+import { type Endpoint, endpointOf } from '@pocket-agent/a2a/client';
 import { CallFailure } from '../base/call-failure.ts';
 import type { Credential, ListedAgent } from '../base/types.ts';
-import { type Endpoint, endpointOf } from '../bridge/wire/endpoint.ts';
-import type { Authorization } from '../bridge/wire/wire.ts';
 import type { OAuthTokens } from './oauth-tokens.ts';
 import { type Requirement, type Scheme, securityOf } from './security.ts';
 
@@ -53,6 +53,11 @@ export function plannedCredentials(agent: ListedAgent, credentials: readonly Cre
   }
 }
 
+interface SentCredentials {
+  headers: Record<string, string>;
+  query: [string, string][];
+}
+
 type Chosen = { name: string; scheme: Scheme; credential: Credential; scopes: string[] };
 
 export async function authorize(options: AuthorizeOptions): Promise<Authorization> {
@@ -63,8 +68,7 @@ export async function authorize(options: AuthorizeOptions): Promise<Authorizatio
       'ADDRESS_REFUSED',
       'credentials are not sent over plain http. Give an https address in its card, or add its host to AGENT3_ALLOW_HOSTS.',
     );
-  const unsent = unsentReason(chosen, options);
-  return { ...(await apply(chosen, options, { mayRenew: true })), ...(unsent ? { unsent } : {}) };
+  return apply(chosen, options, { mayRenew: true });
 }
 
 type Choice = Pick<AuthorizeOptions, 'agent' | 'endpoint' | 'credentials' | 'skillId'>;
@@ -149,7 +153,7 @@ async function apply(
   options: AuthorizeOptions,
   { mayRenew }: { mayRenew: boolean },
 ): Promise<Authorization> {
-  const authorization: Authorization = { headers: {}, query: [], isSent: chosen.length > 0 };
+  const authorization: SentCredentials = { headers: {}, query: [] };
   const fetched: string[] = [];
   for (const { scheme, credential, scopes } of chosen) {
     options.conceal(secretsOf(credential));
@@ -178,12 +182,29 @@ async function apply(
       'AUTH_MISSING',
       'its credentials contain characters that HTTP headers cannot hold. Register them again.',
     );
-  if (!mayRenew || fetched.length === 0) return authorization;
+  const refused = (status: number) => refusal(status, chosen, options);
+  if (!mayRenew || fetched.length === 0) return { ...authorization, refused };
   const renew = (signal: AbortSignal) => {
     for (const token of fetched) options.tokens.forget(token);
     return apply(chosen, { ...options, signal }, { mayRenew: false });
   };
-  return { ...authorization, renew };
+  return { ...authorization, refused, renew };
+}
+
+function refusal(status: number, chosen: readonly Chosen[], options: AuthorizeOptions): CallFailure {
+  const details = { statusCode: status };
+  if (chosen.length > 0)
+    return new CallFailure(
+      'AUTH_FAILED',
+      `it refused the registered credentials (${status}). Register others.`,
+      details,
+    );
+  const unsent = unsentReason(chosen, options);
+  const text =
+    unsent === undefined
+      ? 'and none are registered. Register the agent with credentials: agent3 register URL --token -, or credentials in agent3_register.'
+      : `and the registered ones were not sent: ${unsent}.`;
+  return new CallFailure('AUTH_MISSING', `it requires credentials (${status}), ${text}`, details);
 }
 
 function pairOf({ username, password }: Credential & { type: 'basic' }): string {
@@ -194,7 +215,7 @@ function pairOf({ username, password }: Credential & { type: 'basic' }): string 
 const reservedHeaders =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|accept.*|a2a-.*|keep-alive|cookie)$/i;
 
-function putKey(key: string, scheme: Scheme, authorization: Authorization): void {
+function putKey(key: string, scheme: Scheme, authorization: SentCredentials): void {
   if (scheme.type !== 'apiKey') return;
   const { place, name } = scheme;
   if (place === 'query') {

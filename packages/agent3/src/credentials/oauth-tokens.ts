@@ -1,8 +1,7 @@
 // OAuth 2 tokens for the client-credentials grant: fetched once for concurrent calls, cached, renewed before they expire.
 import type { HttpFetch } from '@pocket-agent/http/fetch';
-import { abortable } from '../base/abortable.ts';
+import { abortable, isRecord } from '@pocket-agent/kit';
 import { CallFailure, toFailure } from '../base/call-failure.ts';
-import { isRecord } from '../base/json.ts';
 
 interface TokenRequest {
   tokenUrl: string;

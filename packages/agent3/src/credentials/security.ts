@@ -1,6 +1,6 @@
 // Reads the security schemes and requirements of a card, in A2A 1.0 and 0.3.
 
-import { isRecord, recordsIn, stringsIn, textIn } from '../base/json.ts';
+import { isRecord, nonEmptyString, recordsIn, stringsIn } from '@pocket-agent/kit';
 import type { CardJson } from '../base/types.ts';
 
 export type Scheme =
@@ -50,7 +50,7 @@ function readScheme(value: unknown): Scheme {
     case 'apiKey':
     case 'apiKeySecurityScheme': {
       const place = found.location ?? found.in;
-      const name = textIn(found.name);
+      const name = nonEmptyString(found.name);
       return name && (place === 'header' || place === 'query' || place === 'cookie')
         ? { type: 'apiKey', place, name }
         : { type: 'other' };
@@ -64,7 +64,7 @@ function readScheme(value: unknown): Scheme {
     case 'oauth2SecurityScheme': {
       const flows = isRecord(found.flows) ? found.flows : {};
       const flow = flows.$case === 'clientCredentials' ? flows.value : flows.clientCredentials;
-      return { type: 'oauth2', tokenUrl: isRecord(flow) ? textIn(flow.tokenUrl) : undefined };
+      return { type: 'oauth2', tokenUrl: isRecord(flow) ? nonEmptyString(flow.tokenUrl) : undefined };
     }
     case 'openIdConnect':
     case 'openIdConnectSecurityScheme':

@@ -1,8 +1,8 @@
 // A hub: HTTP API, web pages and MCP on one address.
 import { type HttpServer, serveHttp } from '@pocket-agent/http/mcp';
+import { type Logger, stderrLogger } from '@pocket-agent/kit';
 import { Hono } from 'hono';
 import { compress } from 'hono/compress';
-import { type Logger, stderrLogger } from 'pocket-agent';
 import { makeApi } from '../api/api.ts';
 import { Callers, mcpAuthorization, mcpCaller } from '../api/callers.ts';
 import { Agent3Error } from '../base/agent3-error.ts';

@@ -1,6 +1,6 @@
 // Agent3 in this process: a registry and a bridge to its agents.
 import { makeFetch } from '@pocket-agent/http/fetch';
-import { type Logger, stderrLogger } from 'pocket-agent';
+import { type Logger, stderrLogger } from '@pocket-agent/kit';
 import type {
   Agent3,
   AgentDetails,

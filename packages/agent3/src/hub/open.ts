@@ -1,5 +1,5 @@
 // Opens Agent3 by its settings: in this process, or as a client of a hub.
-import { stderrLogger } from 'pocket-agent';
+import { stderrLogger } from '@pocket-agent/kit';
 import { OwnerTokens } from '../base/owner-tokens.ts';
 import type { Agent3 } from '../base/types.ts';
 import type { SpendingLimit } from '../mcp/consent.ts';

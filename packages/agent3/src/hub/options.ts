@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { closestName } from 'pocket-agent';
+import { closest } from '@pocket-agent/kit';
 import { z } from 'zod';
 import { Agent3Error } from '../base/agent3-error.ts';
 import type { SigningKey } from '../cards/signature.ts';
@@ -171,7 +171,7 @@ function isBounded(perCall: Amounts, perDay: Amounts): boolean {
 /** Compares names without their common prefix. */
 function hintFor(name: string): string {
   const endings = Object.keys(environmentSchema.shape).flatMap((each) => each.split(/^AGENT3_/)[1] ?? []);
-  const meant = closestName(name.slice('AGENT3_'.length), endings);
+  const meant = closest(name.slice('AGENT3_'.length), endings);
   return meant === undefined ? 'agent3 --help lists all settings' : `did you mean AGENT3_${meant}?`;
 }
 

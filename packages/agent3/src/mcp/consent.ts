@@ -16,8 +16,8 @@ import { digestOf } from '../base/canonical-json.ts';
 import { cleanLine } from '../base/clean-text.ts';
 import { isPaid, priceText } from '../base/price-text.ts';
 import type { Agent3, Caller, CallRequest, Price } from '../base/types.ts';
-import { isCovered, mostOf } from '../bridge/price.ts';
-import { DEFAULT_TIMEOUT_MS } from '../bridge/wire/deadline.ts';
+import { DEFAULT_TIMEOUT_MS } from '../bridge/deadline.ts';
+import { isCovered, maxCostOf } from '../bridge/price.ts';
 import type { CallMemory } from './call-memory.ts';
 
 /** paid: calls that cost money, unless they are within the caller's spending limit. */
@@ -120,7 +120,7 @@ async function termsOf(sending: Sending, asking: Asking): Promise<Terms> {
 
 /** The maximum cost of a call priced by the minute; undefined for other prices. */
 function costOfTime(price: Price, timeoutMs: number): number | undefined {
-  return price.perMinute && !price.perToken ? mostOf(price, { timeoutMs }) : undefined;
+  return price.perMinute && !price.perToken ? maxCostOf(price, { timeoutMs }) : undefined;
 }
 
 function contentText({ message, files = [] }: Sending): string {

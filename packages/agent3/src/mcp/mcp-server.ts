@@ -1,6 +1,6 @@
 // Agent3 as an MCP server, created per connection or per request.
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import { type Logger, stderrLogger } from 'pocket-agent';
+import { type Logger, stderrLogger } from '@pocket-agent/kit';
 import { Agent3Error } from '../base/agent3-error.ts';
 import { localOwner } from '../base/owner-tokens.ts';
 import type { Agent3, Caller, CallProgress } from '../base/types.ts';

@@ -1,9 +1,9 @@
 // The web pages, rendered on the server. They work without scripts; live.js only updates the health badges.
 import { readFileSync } from 'node:fs';
+import type { Logger } from '@pocket-agent/kit';
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { HTTPException } from 'hono/http-exception';
-import type { Logger } from 'pocket-agent';
 import type { Callers } from '../api/callers.ts';
 import { toRefusal } from '../api/errors.ts';
 import { callLogQuery, searchQuery } from '../api/query.ts';

@@ -141,7 +141,12 @@ test.each<[string, Credential, string]>([
 });
 
 test.each<[string, Json, Credential[], string]>([
-  ['none are registered', {}, [], 'none are registered. Register the agent with some: agent3 register URL --token -'],
+  [
+    'none are registered',
+    {},
+    [],
+    'none are registered. Register the agent with credentials: agent3 register URL --token -',
+  ],
   [
     'the card has no place for a key',
     {},

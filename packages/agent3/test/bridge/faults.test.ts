@@ -275,7 +275,7 @@ test.each([
   const { say } = setUp({ card: cardOf(url), idempotent });
   const response = await say('hello');
   expect(response.success).toBe(idempotent);
-  if (!idempotent) expect(response.error).toContain('Whether it has done anything is not known.');
+  if (!idempotent) expect(response.error).toContain('It is unknown whether it has done anything.');
   expect(ids).toHaveLength(tries);
   expect(new Set(ids).size).toBe(1);
 });

@@ -70,7 +70,10 @@ test('a directory that fails is told in our words, and ours to look into', async
   expect(await say('hello')).toMatchObject({ errorCode: 'AUTH_MISSING' });
   directory.fresh = broken;
   const response = await say('hello');
-  expect(response).toMatchObject({ errorCode: 'UNREACHABLE', error: expect.stringContaining('card is not to be had') });
+  expect(response).toMatchObject({
+    errorCode: 'UNREACHABLE',
+    error: expect.stringContaining('card cannot be fetched'),
+  });
   expect(JSON.stringify(response)).not.toContain('planted');
 });
 
@@ -134,7 +137,7 @@ test('a budget for one caller goes before that of each', async () => {
   const call = (id: string) => bridge.call({ agentId: 'echo', message: 'hi' }, { id });
   expect((await call('bob')).errorCode).toBe('BUDGET');
   expect((await call('alice')).success).toBe(true);
-  expect(await call('alice')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$3 a day') });
+  expect(await call('alice')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$3 per day') });
 });
 
 test('where its cost is limited, no task of an agent that charges by the minute is only started', async () => {
@@ -158,7 +161,7 @@ test('what was set aside for a call that was never sent is given back', async ()
   const { url } = await startCounter();
   directory.add('echo', { card: cardOf(url), price });
   expect((await say('hello')).success).toBe(true);
-  expect(await say('hello')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$1 a day') });
+  expect(await say('hello')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$1 per day') });
 });
 
 test.each<[string, RequestListener, CallErrorCode, boolean]>([
@@ -251,14 +254,14 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
   [
     'a mode the card does not have',
     { message: 'hi', inputMode: 'text/html' },
-    /it takes text\/plain, application\/json, image\/\*, not text\/html/,
+    /it accepts text\/plain, application\/json, image\/\*, not text\/html/,
   ],
   [
     'a mode the skill does not have',
     { message: '{"size":"L"}', inputMode: 'json', skillId: 'chat' },
-    /it takes text\/plain, not application\/json/,
+    /it accepts text\/plain, not application\/json/,
   ],
-  ['a skill there is none of', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its skills are order, chat/],
+  ['a skill there is none of', { message: 'hi', skillId: 'fly' }, /no skill "fly"; its card lists order, chat/],
   [
     'JSON that is too deep',
     { message: `${'['.repeat(50_000)}${']'.repeat(50_000)}`, inputMode: 'json' },
@@ -268,12 +271,12 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
   [
     'JSON against the schema',
     { message: '{"size":"XXL"}', inputMode: 'json', skillId: 'order' },
-    /does not fit its schema: .*Its schema: \{"type":"object","required":\["size"\]/,
+    /does not match its schema: .*Its schema: \{"type":"object","required":\["size"\]/,
   ],
   [
     'plain text against the schema',
     { message: 'a large pizza', skillId: 'order' },
-    /does not fit its schema. Send JSON that does, with inputMode application\/json. Its schema: \{"type":"object"/,
+    /does not match its schema. Send matching JSON, with inputMode application\/json. Its schema: \{"type":"object"/,
   ],
   [
     'a file of a wrong kind',
@@ -286,8 +289,8 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
     /base64/,
   ],
   ['a message that is a picture', { message: 'hi', inputMode: 'image/png' }, /Send that as a file/],
-  ['a timeout of no time', { message: 'hi', metadata: { timeout: 0 } }, /timeout is milliseconds/],
-  ['half a retry', { message: 'hi', metadata: { retries: 0.5 } }, /retries is a whole number/],
+  ['a timeout of no time', { message: 'hi', metadata: { timeout: 0 } }, /timeout must be milliseconds/],
+  ['half a retry', { message: 'hi', metadata: { retries: 0.5 } }, /retries must be a whole number/],
 ])('%s is not sent', async (_case, request, error) => {
   const { url, messages } = await startCounter();
   const { bridge } = setUp({ card: cardOf(url, pizza) });
@@ -398,7 +401,7 @@ test.each([
   const { url } = await startCounter();
   const { say, logged } = setUp({ card: cardOf(url, { defaultInputModes: [], inputSchema }) });
   for (const message of ['{}', '[]']) expect((await say(message, { inputMode: 'json' })).success).toBe(true);
-  expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
+  expect(logged().match(/unusable input schema/g)).toHaveLength(1);
 });
 
 test.each<[string, object, string]>([
@@ -416,7 +419,7 @@ test.each<[string, object, string]>([
   for (let calls = 0; calls < 2; calls++) expect((await say(message, { inputMode })).success).toBe(true);
   const { user, system } = process.threadCpuUsage(before);
   expect((user + system) / 1_000).toBeLessThan(1_500);
-  expect(logged().match(/schema that cannot be used/g)).toHaveLength(1);
+  expect(logged().match(/unusable input schema/g)).toHaveLength(1);
 });
 
 test.each<[string, (index: number) => { url: string; owner: string }]>([

@@ -84,7 +84,7 @@ test('an answer that streams in is stopped, and its task canceled, when its toke
   expect(response).toMatchObject({
     errorCode: 'BUDGET',
     error:
-      'Agent "Echo": it used about 302 tokens; its maximum cost pays for 250. Its task was canceled, since its cost is limited.',
+      'Agent "Echo": it used about 302 tokens; the maximum cost pays for 250. Its task was canceled, because its cost is limited.',
   });
   expect(canceled).toEqual(['t1']);
   expect(await say('hello', { mode: 'start', metadata: { maxCost: 2.5 } })).toMatchObject({ errorCode: 'BUDGET' });
@@ -167,7 +167,7 @@ test('a task that failed is a failure in the words of the agent', async () => {
   const { say } = setUp(agent);
   const response = await say('fail');
   expect(response).toMatchObject({ success: false, errorCode: 'TASK_FAILED' });
-  expect(response.error).toBe('Agent "Echo": the task was not done. It says: the oven is cold');
+  expect(response.error).toBe('Agent "Echo": the task failed. It says: the oven is cold');
   expect(response.task).toBeUndefined();
   expect(response.result).toBeUndefined();
 });
@@ -201,7 +201,7 @@ test('handles and contexts are good for their caller and agent only', async () =
     expect(await bridge.task({ action, taskHandle }, you)).toMatchObject({ errorCode: 'TASK_UNKNOWN' });
   expect(await bridge.task({ action: 'reply', taskHandle, message: 'large' }, you)).toMatchObject({
     errorCode: 'TASK_UNKNOWN',
-    error: 'there is no such task of yours. Use the taskHandle of an answer.',
+    error: 'you have no such task. Use the taskHandle of a response.',
   });
   const call = { agentId: 'echo', message: 'hello' };
   for (const [request, caller] of [

@@ -61,7 +61,7 @@ test.each([
   const { say } = setUp({ card: cardOf('', { supportedInterfaces }) });
   const response = await say('hello');
   expect(response).toMatchObject({ success: false, errorCode: 'PROTOCOL', metadata: { retryCount: 0 } });
-  expect(response.error).toMatch(/^Agent "Echo": its card offers no interface the bridge speaks/);
+  expect(response.error).toMatch(/^Agent "Echo": its card offers no supported interface/);
   expect(response.receipt).toBeUndefined();
 });
 

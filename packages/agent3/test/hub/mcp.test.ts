@@ -412,7 +412,7 @@ test.each<[string, Price, Price]>([
     },
   });
   const { call } = await connect({ agent3: raising, elicit: () => true });
-  const refused = { success: false, errorCode: 'BUDGET', error: expect.stringContaining('agreed to') };
+  const refused = { success: false, errorCode: 'BUDGET', error: expect.stringContaining('the agreed price is') };
   expect((await call('agent3_call', { agentId, message: 'hello' })).data).toMatchObject(refused);
   expect(messageIds).toEqual([]);
   await price(agreed);

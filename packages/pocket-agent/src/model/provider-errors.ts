@@ -1,5 +1,5 @@
 // What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
-import { errorText, redactSecrets } from '@pocket-agent/kit';
+import { errorText, redactSecrets, retryAfterHeader } from '@pocket-agent/kit';
 
 /** The response headers that an error carries, with names in small letters. */
 export function headersOf(error: unknown): Record<string, string> {
@@ -22,17 +22,6 @@ export function wasSilent(error: unknown): boolean {
 /** How long the provider asks to wait: in its headers, or as Google does in its body. */
 export function retryAfterMs(error: unknown): number | undefined {
   return retryAfterHeader(headersOf(error)) ?? retryInfo(bodyOf(error));
-}
-
-/** The same from the headers alone, with names in small letters. */
-export function retryAfterHeader(headers: Record<string, string>): number | undefined {
-  const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
-  if (ms >= 0) return ms;
-  const value = headers['retry-after'];
-  if (value === undefined) return undefined;
-  const seconds = Number(value);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
 }
 
 /** `google.rpc.RetryInfo` among the details of an error. */

@@ -17,7 +17,7 @@ const packages: Record<string, readonly string[]> = {
   'tool-folder': ['kit', 'http', 'pocket-agent'],
   cli: ['kit', 'http', 'store', 'pocket-agent', 'a2a', 'tool-folder'],
   mattermost: ['kit', 'http', 'pocket-agent', 'tool-folder'],
-  agent3: ['kit', 'http', 'store', 'pocket-agent', 'a2a'],
+  agent3: ['kit', 'http', 'store', 'a2a'],
   discord: ['kit', 'http', 'store', 'pocket-agent', 'tool-folder'],
 };
 

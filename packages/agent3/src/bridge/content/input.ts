@@ -1,37 +1,39 @@
-// What a caller wants to say, checked against what the card takes, as the parts of a message.
+// Checks a request against the agent's card and converts it to the parts of a message.
 
+import type { Part } from '@pocket-agent/a2a/client';
+import { inputSchemaOf, type SchemaCheck } from '@pocket-agent/a2a/client';
+import { recordsIn, stringsIn } from '@pocket-agent/kit';
 import { CallFailure } from '../../base/call-failure.ts';
-import { isTooDeep, MAX_DEPTH, recordsIn, stringsIn } from '../../base/json.ts';
+import { isTooDeep, MAX_DEPTH } from '../../base/json-depth.ts';
 import type { CallRequest, CardJson } from '../../base/types.ts';
-import type { Part } from '../wire/wire.ts';
-import { type SchemaCheck, schemaOf } from './input-schema.ts';
 import { payloadOf } from './payload.ts';
 
 export const MAX_TIMEOUT_MS = 3_600_000;
 const MAX_RETRIES = 10;
 const MAX_FILES = 32;
 
-/** Names people use for media types, in requests as well as in cards. */
-const usualNames: Record<string, string> = {
+/** Short names of media types that requests and cards use. */
+const shortNames: Record<string, string> = {
   text: 'text/plain',
   json: 'application/json',
   data: 'application/json',
   structured: 'application/json',
 };
 
-/** What can be said of a request before anything is known of the agent. */
+/** Checks that do not need the agent's card. */
 export function checkRequest({ agentId, message, files = [], metadata = {}, mode, inputMode }: CallRequest): void {
-  if (typeof agentId !== 'string' || agentId === '') throw invalid('agentId is missing: the id that search returns');
+  if (typeof agentId !== 'string' || agentId === '')
+    throw invalid('agentId is missing; search returns the ids of agents');
   if (typeof message !== 'string' || (message.trim() === '' && files.length === 0))
     throw invalid('the message is empty');
   if (files.length > MAX_FILES) throw invalid(`there are more than ${MAX_FILES} files`);
-  if (mode !== undefined && mode !== 'wait' && mode !== 'start') throw invalid('mode is wait or start');
-  if (inputMode !== undefined && typeof inputMode !== 'string') throw invalid('inputMode is a media type');
+  if (mode !== undefined && mode !== 'wait' && mode !== 'start') throw invalid('mode must be wait or start');
+  if (inputMode !== undefined && typeof inputMode !== 'string') throw invalid('inputMode must be a media type');
   const { timeout, retries, maxCost } = metadata;
   checkTimeout(timeout);
   if (retries !== undefined && !(Number.isInteger(retries) && retries >= 0 && retries <= MAX_RETRIES))
-    throw invalid(`retries is a whole number from 0 to ${MAX_RETRIES}`);
-  if (maxCost !== undefined && !(maxCost >= 0)) throw invalid('maxCost is an amount of US dollars');
+    throw invalid(`retries must be a whole number from 0 to ${MAX_RETRIES}`);
+  if (maxCost !== undefined && !(maxCost >= 0)) throw invalid('maxCost must be an amount in US dollars');
   for (const { mediaType, base64 } of files)
     if (typeof mediaType !== 'string' || !/^[A-Za-z\d+/]*={0,2}$/.test(base64))
       throw invalid('a file needs a mediaType, and its content in base64');
@@ -39,7 +41,7 @@ export function checkRequest({ agentId, message, files = [], metadata = {}, mode
 
 export function checkTimeout(timeout: number | undefined): void {
   if (timeout !== undefined && !(timeout >= 1 && timeout <= MAX_TIMEOUT_MS))
-    throw invalid(`timeout is milliseconds, from 1 to ${MAX_TIMEOUT_MS}`);
+    throw invalid(`timeout must be milliseconds, from 1 to ${MAX_TIMEOUT_MS}`);
 }
 
 export async function readInput(request: CallRequest, card: CardJson, check: SchemaCheck): Promise<Part[]> {
@@ -50,7 +52,7 @@ export async function readInput(request: CallRequest, card: CardJson, check: Sch
   const mode = normalized(request.inputMode ?? 'text/plain');
   const parts: Part[] = files.map(({ name, mediaType, base64 }) => ({ raw: base64, mediaType, filename: name }));
   const takes = (one: string) => modes.length === 0 || modes.some((pattern) => accepts(pattern, one));
-  const schema = schemaOf(card, skill);
+  const schema = inputSchemaOf(card, skill);
   if (message.trim() !== '') {
     const part = messagePart(message, mode);
     const isUsable = takes(mode) || (schema !== undefined && mode === 'text/plain');
@@ -58,7 +60,7 @@ export async function readInput(request: CallRequest, card: CardJson, check: Sch
     parts.unshift(schema && isUsable ? await payloadOf(part, payload) : part);
   }
   const refused = parts.map(({ mediaType = '' }) => normalized(mediaType)).find((one) => !takes(one));
-  if (refused !== undefined) throw invalid(`it takes ${modes.join(', ')}, not ${refused}`);
+  if (refused !== undefined) throw invalid(`it accepts ${modes.join(', ')}, not ${refused}`);
   return parts;
 }
 
@@ -68,7 +70,7 @@ function skillOf(card: CardJson, skillId: string | undefined): Record<string, un
   const skill = skills.find(({ id }) => id === skillId);
   if (skill) return skill;
   const known = skills.map(({ id }) => String(id)).slice(0, 20);
-  throw invalid(`it has no skill "${skillId}"; its skills are ${known.join(', ') || 'not named'}`);
+  throw invalid(`it has no skill "${skillId}"; its card lists ${known.join(', ') || 'no skills'}`);
 }
 
 function messagePart(message: string, mode: string): Part {
@@ -92,7 +94,7 @@ function parsed(message: string): unknown {
 
 function normalized(mode: string): string {
   const name = (mode.split(';')[0] ?? '').trim().toLowerCase();
-  return usualNames[name] ?? name;
+  return shortNames[name] ?? name;
 }
 
 function accepts(pattern: string, mode: string): boolean {

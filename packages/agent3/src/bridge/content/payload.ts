@@ -1,10 +1,10 @@
-// A message for an agent that declares an input schema: it fits, or it is refused with the schema.
+// Makes a message match the input schema of an agent, or refuses it with the schema.
 
+import type { Part, SchemaCheck } from '@pocket-agent/a2a/client';
+import { isRecord, stringsIn } from '@pocket-agent/kit';
 import { CallFailure } from '../../base/call-failure.ts';
 import { cleanLine } from '../../base/clean-text.ts';
-import { isRecord, isTooDeep, stringsIn } from '../../base/json.ts';
-import type { Part } from '../wire/wire.ts';
-import type { SchemaCheck } from './input-schema.ts';
+import { isTooDeep } from '../../base/json-depth.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -15,9 +15,10 @@ interface PayloadOptions {
   takesJson: boolean;
 }
 
-const SHOWN_SCHEMA = 2000;
+const MAX_PROBLEM_LENGTH = 300;
+const MAX_SCHEMA_LENGTH = 2000;
 const JSON_TYPE = 'application/json';
-/** Names that agents give to a message in plain words. */
+/** Common names of properties for plain text. */
 const messageNames = ['message', 'text', 'query', 'prompt', 'input', 'question', 'task', 'content'];
 
 export async function payloadOf(part: Part, { schema, check, takesJson }: PayloadOptions): Promise<Part> {
@@ -25,7 +26,7 @@ export async function payloadOf(part: Part, { schema, check, takesJson }: Payloa
   if (text === undefined) {
     const problem = await check(schema, part.data);
     if (problem === undefined) return part;
-    throw refused(`the message does not fit its schema: ${problem}`, schema);
+    throw refused(`the message does not match its schema: ${cleanLine(problem, MAX_PROBLEM_LENGTH)}`, schema);
   }
   if (allowsString(schema) && (await check(schema, text)) === undefined) return part;
   for (const data of [parsedObject(text), asProperty(text, schema)])
@@ -33,7 +34,7 @@ export async function payloadOf(part: Part, { schema, check, takesJson }: Payloa
       return takesJson
         ? { data, mediaType: JSON_TYPE }
         : { text: JSON.stringify(data), mediaType: part.mediaType ?? 'text/plain' };
-  throw refused('the message does not fit its schema. Send JSON that does, with inputMode application/json', schema);
+  throw refused('the message does not match its schema. Send matching JSON, with inputMode application/json', schema);
 }
 
 function allowsString(schema: Schema): boolean {
@@ -42,7 +43,7 @@ function allowsString(schema: Schema): boolean {
   return [type].flat().includes('string');
 }
 
-/** Plain words, where one property is obviously meant for them. */
+/** The text as the one property that is obviously meant for it. */
 function asProperty(text: string, schema: Schema): Record<string, string> | undefined {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const names = Object.keys(properties).filter((name) => isText(properties[name]));
@@ -67,5 +68,8 @@ function parsedObject(text: string): Record<string, unknown> | undefined {
 }
 
 function refused(what: string, schema: Schema): CallFailure {
-  return new CallFailure('INPUT_INVALID', `${what}. Its schema: ${cleanLine(JSON.stringify(schema), SHOWN_SCHEMA)}`);
+  return new CallFailure(
+    'INPUT_INVALID',
+    `${what}. Its schema: ${cleanLine(JSON.stringify(schema), MAX_SCHEMA_LENGTH)}`,
+  );
 }

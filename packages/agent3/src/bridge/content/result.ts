@@ -1,39 +1,38 @@
-// The answer of a stranger as a caller may have it: bounded, cleaned, without our secrets, and marked.
+// Converts the answer of an agent to a result: limited in size, cleaned, without our secrets, and marked as untrusted.
 
+import type { Part, TaskCollector } from '@pocket-agent/a2a/client';
 import { cleanLine, cleanText, type Redactor } from '../../base/clean-text.ts';
 import type { CallResult } from '../../base/types.ts';
-import type { Part } from '../wire/wire.ts';
-import type { Collected } from './collected.ts';
 
 export interface ResultLimits {
-  /** Of text, data and files together. */
+  /** Text, data and files together. */
   bytes: number;
   parts: number;
 }
 
 const MAX_DEPTH = 50;
 
-export function resultOf(collected: Collected, limits: ResultLimits, redactor: Redactor): CallResult | undefined {
-  const { message, artifacts, statusMessage, state } = collected;
+export function resultOf(collected: TaskCollector, limits: ResultLimits, redactor: Redactor): CallResult | undefined {
+  const { message, artifacts, status, state } = collected;
   const isAnswer = message !== undefined || state === 'completed';
-  // the texts of one artifact are the chunks it came in; those of a message stand by themselves
+  // the texts of an artifact are chunks of one text; those of a message are separate
   const made = artifacts.map(({ name, parts }) => parts.map((part) => ({ ...part, filename: part.filename ?? name })));
-  const said = message ?? (made.length === 0 && isAnswer ? statusMessage : undefined);
+  const said = message ?? (made.length === 0 && isAnswer ? status?.message : undefined);
   const groups = said ? said.parts.map((part) => [part]) : made;
   if (groups.length === 0 && !isAnswer) return undefined;
   const result = new ResultBuilder(limits, redactor).build(groups);
   return collected.isTruncated ? { ...result, truncated: true } : result;
 }
 
-/** What the status of a task says, as one text of at most 2,000 characters. */
-export function statusText(collected: Collected, redactor: Redactor): string | undefined {
-  const text = textOf(collected.statusMessage?.parts ?? [], redactor, 2000).trim();
+/** The text of the status message, at most 2,000 characters. */
+export function statusText(collected: TaskCollector, redactor: Redactor): string | undefined {
+  const text = textOf(collected.status?.message?.parts ?? [], redactor, 2000).trim();
   return text === '' ? undefined : text;
 }
 
-export function textOf(parts: readonly Part[], redactor: Redactor, most: number): string {
+export function textOf(parts: readonly Part[], redactor: Redactor, maxLength: number): string {
   const text = parts.flatMap(({ text }) => text || []).join('\n');
-  return redactor.beginning(text, most * 2).slice(0, most);
+  return redactor.beginning(text, maxLength * 2).slice(0, maxLength);
 }
 
 class ResultBuilder {
@@ -137,7 +136,7 @@ class ResultBuilder {
   }
 }
 
-/** Shown, never fetched by the bridge. */
+/** The bridge shows URLs, but never fetches them. */
 function isWebUrl(url: string): boolean {
   return url.length <= 2048 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }

@@ -1,8 +1,7 @@
-// Token use of a call: what the agent reports, otherwise an estimate from the length of both messages.
+// The token usage of a call: as reported by the agent, otherwise estimated from the length of both messages.
 
-import { isRecord } from '../../base/json.ts';
-import type { Metadata, Part, Update } from '../wire/wire.ts';
-import type { Collected } from './collected.ts';
+import type { Metadata, Part, TaskCollector, Update } from '@pocket-agent/a2a/client';
+import { isRecord } from '@pocket-agent/kit';
 
 /** Typical for English text and JSON; other languages need more tokens. */
 const BYTES_PER_TOKEN = 4;
@@ -12,16 +11,16 @@ export interface TokenUse {
   isEstimate: boolean;
 }
 
-export function tokensOf(collected: Collected, inputTokens: number): TokenUse | undefined {
+export function tokensOf(collected: TaskCollector, inputTokens: number): TokenUse | undefined {
   const reported = tokensIn(collected.metadata);
   if (reported !== undefined) return { count: reported, isEstimate: false };
-  const { message, statusMessage, state, artifacts } = collected;
-  if (message === undefined && state === undefined) return undefined;
-  const answered = [message ?? statusMessage, ...artifacts].flatMap((part) => part?.parts ?? []);
+  const { message, status, artifacts } = collected;
+  if (message === undefined && status === undefined) return undefined;
+  const answered = [message ?? status?.message, ...artifacts].flatMap((part) => part?.parts ?? []);
   return { count: inputTokens + estimatedTokens(answered), isEstimate: true };
 }
 
-/** Text and data only: how images and other files are counted differs by model. */
+/** Counts text and data only; how files count depends on the model. */
 export function estimatedTokens(parts: readonly Part[]): number {
   const bytes = parts.reduce((sum, { text, data }) => {
     const content = text ?? (data === undefined ? '' : JSON.stringify(data));
@@ -30,12 +29,12 @@ export function estimatedTokens(parts: readonly Part[]): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Counts an answer while it streams in, so that a call can be stopped at its limit. */
+/** Counts an answer while it streams, so that a call can be stopped at its limit. */
 export class OutputTokens {
   count = 0;
 
   add(update: Update): void {
-    // a task repeats what was streamed before
+    // a task repeats earlier updates
     if (update.kind === 'task') this.count = Math.max(this.count, estimatedTokens(partsOf(update)));
     else this.count += estimatedTokens(partsOf(update));
   }

@@ -1,11 +1,12 @@
 // Keeps cards current: fetches a stale card once for all concurrent callers. If that fails, the old card stays in use
 // for a while.
+
+import { abortable } from '@pocket-agent/kit';
 import type { Kysely } from 'kysely';
-import { abortable } from '../../base/abortable.ts';
 import { Agent3Error } from '../../base/agent3-error.ts';
 import { canBeKey } from '../../base/check-input.ts';
 import type { ListedAgent } from '../../base/types.ts';
-import { addressesOf } from '../../bridge/wire/endpoint.ts';
+import { addressesOf } from '../../cards/addresses.ts';
 import type { CardChecks } from '../../cards/card-checks.ts';
 import type { CardSource } from '../../cards/card-source.ts';
 import { type AgentRow, listedAgent, parse } from '../records/listing.ts';

@@ -7,7 +7,7 @@ import { inputChecked } from '../../base/check-input.ts';
 import { priceText } from '../../base/price-text.ts';
 import { registerRequest } from '../../base/requests.ts';
 import type { Caller, CardJson, Credential, Price, RateLimit, Registration } from '../../base/types.ts';
-import { addressesOf, normalizedPath } from '../../bridge/wire/endpoint.ts';
+import { addressesOf, normalizedPath } from '../../cards/addresses.ts';
 import { type Card, hostsOf, OWNER_EXTENSION, ownersOf, protocolsOf, tagsOf, titleOf } from '../../cards/card.ts';
 import type { CardChecks, CheckedCard } from '../../cards/card-checks.ts';
 import { type AgentRow, parse } from '../records/listing.ts';

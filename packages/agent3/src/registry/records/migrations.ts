@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Migration, RunStatement } from '@pocket-agent/store';
 import { sql } from 'kysely';
-import { addressesOf } from '../../bridge/wire/endpoint.ts';
+import { addressesOf } from '../../cards/addresses.ts';
 
 export const migrations: readonly Migration[] = [
   {

@@ -1,5 +1,4 @@
-// What agents send, whatever version and binding they speak: tasks, messages, and the updates of a stream.
-import type { TaskStateName } from '../../base/types.ts';
+// Tasks and messages as the client returns them, whatever version of A2A and binding the agent speaks.
 
 /** Has one of `text`, `raw` (base64), `url` and `data`. */
 export interface Part {
@@ -9,6 +8,7 @@ export interface Part {
   data?: unknown;
   mediaType?: string;
   filename?: string;
+  metadata?: Metadata;
 }
 
 export type Metadata = Record<string, unknown>;
@@ -27,6 +27,16 @@ export interface Artifact {
   metadata?: Metadata;
 }
 
+export type TaskStateName =
+  | 'submitted'
+  | 'working'
+  | 'completed'
+  | 'failed'
+  | 'canceled'
+  | 'rejected'
+  | 'input-required'
+  | 'auth-required';
+
 export interface TaskStatus {
   state: TaskStateName;
   message?: Message;
@@ -40,30 +50,36 @@ export interface Task {
   metadata?: Metadata;
 }
 
+/** The answer to a message, an event of a stream, or a push notification. */
 export type Update =
   | { kind: 'message'; message: Message }
   | { kind: 'task'; task: Task }
   | { kind: 'status'; taskId: string; contextId?: string; status: TaskStatus; metadata?: Metadata }
   | { kind: 'artifact'; taskId: string; contextId?: string; artifact: Artifact; append: boolean };
 
-/** How JSON is written: 0.3 has another form in its REST binding than in JSON-RPC. */
-export type Dialect = '1.0' | '0.3' | '0.3-rest';
+/** A message to an agent. */
+export interface OutgoingMessage {
+  messageId: string;
+  parts: readonly Part[];
+  taskId?: string;
+  contextId?: string;
+  metadata?: Metadata;
+  /** Where the agent may send push notifications about its task. */
+  push?: PushAddress;
+}
 
+export interface PushAddress {
+  id: string;
+  url: string;
+  token: string;
+}
+
+/** Whether the task has ended. */
 export function isOver(state: TaskStateName): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected';
 }
 
-/** Whoever waits for the task gets an answer now: it is over, or waits itself. */
+/** Whether there is nothing to wait for: the task has ended, or waits for the caller. */
 export function isAtRest(state: TaskStateName): boolean {
   return isOver(state) || state === 'input-required' || state === 'auth-required';
-}
-
-export interface Authorization {
-  headers: Record<string, string>;
-  query: [string, string][];
-  isSent: boolean;
-  /** Why none of the registered credentials is sent. */
-  unsent?: string;
-  /** For tokens that were refused: the same with new ones, once. */
-  renew?(signal: AbortSignal): Promise<Authorization>;
 }

@@ -1,82 +1,81 @@
-// Push notifications of agents: asked for with a token for one task, taken in only with it, and told to those who wait.
+// Push notifications of agents: offers a URL with a token per task, checks the token, stores the update, wakes waiting calls.
 
-import { toFailure } from '../base/call-failure.ts';
+import type { PushAddress } from '@pocket-agent/a2a/client';
+import { isOver, readUpdate, type Task, type Update } from '@pocket-agent/a2a/client';
 import { Redactor } from '../base/clean-text.ts';
 import type { Directory, KnownTask } from '../base/types.ts';
-import type { Tickets } from './tickets.ts';
-import { readUpdate } from './wire/read-wire.ts';
-import { isOver, type Task, type Update } from './wire/wire.ts';
-import type { PushAddress } from './wire/write-wire.ts';
+import type { SignedIds } from './signed-ids.ts';
 
-interface PushesOptions {
-  /** Where agents reach `receive`; the handle of the task is put behind it. */
+interface PushNotificationsOptions {
+  /** The public URL of `receive`, to which the task handle is appended. */
   url: string | undefined;
   directory: Directory;
-  tickets: Tickets;
+  signedIds: SignedIds;
   now(): number;
-  /** Tells what an agent was sent and must not come back. */
+  /** Adds the secrets that the agent was sent. */
   conceal(agentId: string, redactor: Redactor): Promise<void>;
 }
 
 const MAX_BYTES = 1_000_000;
 const MAX_KEPT = 200_000;
-const OPENING_MS = 5000;
+const SAVE_TIMEOUT_MS = 5000;
 
-export class Pushes {
-  readonly #options: PushesOptions;
+export class PushNotifications {
+  readonly #options: PushNotificationsOptions;
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>();
-  /** Tasks that are about to be saved; their agents may be quicker than we are. */
-  readonly #opening = new Map<string, PromiseWithResolvers<void>>();
+  /** Tasks that are not saved yet; their agents may already send notifications. */
+  readonly #unsaved = new Map<string, PromiseWithResolvers<void>>();
 
-  constructor(options: PushesOptions) {
+  constructor(options: PushNotificationsOptions) {
     this.#options = options;
   }
 
   /**
-   * For a message to a task; `opened` says that the task is saved, or will not be. By its id the agent knows that it is
-   * the address of before, not one more.
+   * The push address for a message; call `taskSaved` afterwards. The id stays the same for a task, so that the agent
+   * replaces the address instead of adding one.
    */
-  open(taskHandle: string): PushAddress | undefined {
-    const { url, tickets } = this.#options;
+  offer(taskHandle: string): PushAddress | undefined {
+    const { url, signedIds } = this.#options;
     if (url === undefined) return undefined;
-    this.#opening.set(taskHandle, Promise.withResolvers());
-    return { id: taskHandle, url: `${url.replace(/\/+$/, '')}/${taskHandle}`, token: tickets.pushToken(taskHandle) };
+    this.#unsaved.set(taskHandle, Promise.withResolvers());
+    return { id: taskHandle, url: `${url.replace(/\/+$/, '')}/${taskHandle}`, token: signedIds.pushToken(taskHandle) };
   }
 
-  opened(taskHandle: string): void {
-    this.#opening.get(taskHandle)?.resolve();
-    this.#opening.delete(taskHandle);
+  /** The task is saved, or will not be. */
+  taskSaved(taskHandle: string): void {
+    this.#unsaved.get(taskHandle)?.resolve();
+    this.#unsaved.delete(taskHandle);
   }
 
-  /** Resolves at the next notification of this task. */
-  wake(taskHandle: string): Promise<void> {
+  /** Resolves with the next notification of this task. */
+  next(taskHandle: string): Promise<void> {
     const waiting = this.#waiting.get(taskHandle) ?? Promise.withResolvers<void>();
     this.#waiting.set(taskHandle, waiting);
     return waiting.promise;
   }
 
-  sleep(taskHandle: string): void {
+  stopWaiting(taskHandle: string): void {
     this.#waiting.delete(taskHandle);
   }
 
   async receive(request: Request): Promise<Response> {
-    const { tickets, directory, now, conceal } = this.#options;
+    const { signedIds, directory, now, conceal } = this.#options;
     if (request.method !== 'POST') return answer(405, 'Notifications are sent with POST.');
     const taskHandle = new URL(request.url).pathname.split('/').at(-1) ?? '';
     const bearer = /^Bearer (.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
     const token = request.headers.get('x-a2a-notification-token') ?? bearer ?? '';
-    if (!tickets.isPushToken(token, taskHandle)) return answer(401, 'The token of this task is missing or wrong.');
+    if (!signedIds.isPushToken(token, taskHandle)) return answer(401, 'The token of this task is missing or wrong.');
     const text = await readText(request);
     if (text === undefined) return answer(413, 'The notification is too large.');
     const update = parse(text);
-    if (!update) return answer(400, 'This is no notification of A2A.');
-    await this.#opened(taskHandle);
+    if (!update) return answer(400, 'This is not an A2A notification.');
+    await this.#whenSaved(taskHandle);
     const known = await directory.task(taskHandle);
-    const about = told(update);
-    if (!known || about?.taskId !== known.taskId) return answer(404, 'This task is not known.');
+    const about = subjectOf(update);
+    if (!known || about?.taskId !== known.taskId) return answer(404, 'This task is unknown.');
     const redactor = new Redactor();
     await conceal(known.agentId, redactor);
-    // notifications can overtake each other; a task that is over stays so
+    // notifications may arrive out of order; an ended task stays ended
     if (!isOver(known.state) || isOver(about.state ?? 'working'))
       await directory.saveTask({
         ...known,
@@ -89,16 +88,16 @@ export class Pushes {
     return new Response(null, { status: 204 });
   }
 
-  async #opened(taskHandle: string): Promise<void> {
-    const opening = this.#opening.get(taskHandle);
-    if (!opening) return;
-    const timer = setTimeout(opening.resolve, OPENING_MS);
-    await opening.promise;
+  async #whenSaved(taskHandle: string): Promise<void> {
+    const unsaved = this.#unsaved.get(taskHandle);
+    if (!unsaved) return;
+    const timer = setTimeout(unsaved.resolve, SAVE_TIMEOUT_MS);
+    await unsaved.promise;
     clearTimeout(timer);
   }
 }
 
-/** The whole task, when a notification had it and it is over: then nobody needs to be asked. */
+/** The task of a notification, if it was complete and the task has ended; then the agent need not be asked. */
 export function pushedTask({ pushed, taskId }: KnownTask): Task | undefined {
   const update = pushed === undefined ? undefined : parse(pushed);
   if (update?.kind !== 'task') return undefined;
@@ -108,15 +107,13 @@ export function pushedTask({ pushed, taskId }: KnownTask): Task | undefined {
 
 function parse(text: string): Update | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return readUpdate(value, '1.0');
-  } catch (error) {
-    toFailure(error);
+    return readUpdate(JSON.parse(text), '1.0');
+  } catch {
     return undefined;
   }
 }
 
-function told(update: Update) {
+function subjectOf(update: Update) {
   switch (update.kind) {
     case 'task':
       return { taskId: update.task.id, state: update.task.status.state };

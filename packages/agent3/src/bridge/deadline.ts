@@ -1,15 +1,15 @@
-// One limit of time over everything a call does, with the abort of whoever called.
-import { abortable } from '../../base/abortable.ts';
-import { CallFailure } from '../../base/call-failure.ts';
+// The time limit of one call, combined with the abort signal of its caller.
+import { abortable } from '@pocket-agent/kit';
+import { CallFailure } from '../base/call-failure.ts';
 
-/** Of a call that gives no timeout. */
+/** For calls without a timeout. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
 interface DeadlineOptions {
   timeoutMs: number;
   /** Of the caller. */
   signal?: AbortSignal;
-  /** Of the bridge, when it is closed. */
+  /** Aborted when the bridge is closed. */
   closing: AbortSignal;
 }
 
@@ -22,8 +22,8 @@ export class Deadline {
   constructor({ timeoutMs, signal, closing }: DeadlineOptions) {
     this.timeoutMs = timeoutMs;
     this.#end = performance.now() + timeoutMs;
-    const late = () => this.#abort(new CallFailure('TIMEOUT', `there was no answer within ${timeoutMs} ms.`));
-    const timer = setTimeout(late, timeoutMs);
+    const expire = () => this.#abort(new CallFailure('TIMEOUT', `there was no answer within ${timeoutMs} ms.`));
+    const timer = setTimeout(expire, timeoutMs);
     this.#releases.push(() => clearTimeout(timer));
     this.#listen(signal, 'the call was canceled.');
     this.#listen(closing, 'the bridge was closed.');
@@ -37,11 +37,12 @@ export class Deadline {
     return this.#end - performance.now();
   }
 
-  /** The value, or a failure as soon as the time is over. */
+  /** The value, or a rejection as soon as the deadline passes. */
   race<Value>(value: PromiseLike<Value> | Value): Promise<Value> {
-    return abortable(value, this.signal);
+    return abortable(Promise.resolve(value), this.signal);
   }
 
+  /** Ends early when `wake` resolves. */
   async sleep(ms: number, wake?: Promise<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const slept = new Promise<void>((resolve) => {

@@ -1,21 +1,18 @@
-// One call, or one look at a task, under way: its time, its agent, and what came so far.
+// The state of one call, or of one request about a task: its deadline, its agent, and what was received so far.
 import { randomUUID } from 'node:crypto';
+import { type A2aClient, type A2aFetch, type Endpoint, TaskCollector, type Update } from '@pocket-agent/a2a/client';
+import { isRecord } from '@pocket-agent/kit';
 import { CallFailure, isRefusal } from '../base/call-failure.ts';
 import { cleanLine, cleanText, Redactor } from '../base/clean-text.ts';
-import { isRecord } from '../base/json.ts';
 import type { Caller, CallProgress, KnownTask, ListedAgent } from '../base/types.ts';
-import { Collected } from './content/collected.ts';
 import { textOf } from './content/result.ts';
 import { OutputTokens } from './content/tokens.ts';
-import type { Deadline } from './wire/deadline.ts';
-import type { Endpoint } from './wire/endpoint.ts';
-import type { Peer } from './wire/peer.ts';
-import type { Update } from './wire/wire.ts';
+import type { Deadline } from './deadline.ts';
 
-/** Characters of one progress. */
+/** Characters of one progress message. */
 const MAX_PROGRESS_LENGTH = 2000;
 
-interface ErrandOptions {
+interface PendingCallOptions {
   agentId: string;
   caller: Caller;
   deadline: Deadline;
@@ -24,51 +21,52 @@ interface ErrandOptions {
   onProgress?: (update: CallProgress) => void;
 }
 
-export interface Found {
+export interface FoundAgent {
   agent: ListedAgent;
   endpoint: Endpoint;
 }
 
-/** An agent that can be spoken to. */
-export interface Reached extends Found {
-  peer: Peer;
+export interface ConnectedAgent extends FoundAgent {
+  client: A2aClient;
+  /** For responses that are too large for the client. */
+  fetchLarge: A2aFetch;
 }
 
-export class Errand {
+export class PendingCall {
   readonly callId = randomUUID();
-  readonly collected = new Collected();
+  readonly collected = new TaskCollector();
   readonly redactor = new Redactor();
   readonly agentId: string;
   readonly caller: Caller;
   readonly deadline: Deadline;
   readonly startedAt: number;
   taskHandle: string;
-  /** The task it goes on with. */
+  /** The task that it continues. */
   known: KnownTask | undefined;
   agent: ListedAgent | undefined;
-  peer: Peer | undefined;
+  client: A2aClient | undefined;
   retryCount = 0;
-  /** From here on the message may have reached the agent. */
+  /** Whether the message may have reached the agent. */
   isSent = false;
   isTaskSaved = false;
-  /** For the host of its agent. */
+  /** Whether a person has approved the message to the agent's host. */
   isApproved = false;
-  /** Its task ends with the call: it is charged by time or by tokens, and its cost is limited. */
+  /** The task must end with the call, because its price depends on time or tokens and its cost is limited. */
   mustEnd = false;
   /** Estimated. */
   inputTokens = 0;
-  /** Tokens of both messages together that the agreed cost pays for. */
+  /** How many tokens the agreed cost pays for, input and output together. */
   tokenLimit: number | undefined;
   readonly #outputTokens = new OutputTokens();
   settle: (cost: number | undefined) => Promise<void> | void = () => {};
-  readonly #begun = performance.now();
-  /** Of each artifact, the end that was not told yet. */
+  readonly #startTime = performance.now();
+  /** By artifact: its end, if that may be the beginning of a secret. */
   readonly #held = new Map<string, string>();
-  /** The artifact of which a piece was told last. */
+  /** The artifact of the last reported piece. */
   #lastPiece: string | undefined;
   readonly #onProgress: ((update: CallProgress) => void) | undefined;
 
-  constructor({ agentId, caller, deadline, startedAt, taskHandle, onProgress }: ErrandOptions) {
+  constructor({ agentId, caller, deadline, startedAt, taskHandle, onProgress }: PendingCallOptions) {
     this.agentId = agentId;
     this.caller = caller;
     this.deadline = deadline;
@@ -78,29 +76,29 @@ export class Errand {
   }
 
   get elapsedMs(): number {
-    return performance.now() - this.#begun;
+    return performance.now() - this.#startTime;
   }
 
-  /** The agent, as people know it. */
+  /** The name of the agent for people. */
   get label(): string {
     const name = this.agent?.card.name;
     return cleanLine(typeof name === 'string' && name !== '' ? name : String(this.agentId), 80);
   }
 
-  /** What the agent says it can do. */
+  /** Whether the card declares this capability. */
   can(capability: 'streaming' | 'pushNotifications'): boolean {
     const capabilities = this.agent?.card.capabilities;
     return isRecord(capabilities) && capabilities[capability] === true;
   }
 
-  /** It goes on with a task of before. */
-  belongTo(known: KnownTask): void {
+  /** Continues an earlier task. */
+  continueTask(known: KnownTask): void {
     this.known = known;
     this.taskHandle = known.taskHandle;
     this.collected.contextId = known.contextId;
   }
 
-  /** The agent answered, or may have done the work although its answer was lost or unreadable. */
+  /** Whether the agent may charge: it answered, or its answer may have been lost. */
   mayHaveCost(failure: CallFailure | undefined): boolean {
     const { state, message } = this.collected;
     const isAnswered = state !== undefined || message !== undefined;
@@ -115,49 +113,48 @@ export class Errand {
       this.#takePiece(update);
       return;
     }
-    if (this.collected.isAnswered) this.tellRest();
-    this.#tell({ message: textOf(partsOf(update), this.redactor, MAX_PROGRESS_LENGTH).trim() });
+    if (this.collected.isAnswered) this.reportRest();
+    this.#report({ message: textOf(partsOf(update), this.redactor, MAX_PROGRESS_LENGTH).trim() });
   }
 
-  /** An answer that is complete has been charged for, so it is kept. */
+  /** Throws if the answer exceeds the token limit. A complete answer is kept, because it has been charged for. */
   #checkTokens(update: Update): void {
     if (this.tokenLimit === undefined) return;
     this.#outputTokens.add(update);
     const used = this.inputTokens + this.#outputTokens.count;
     if (used <= this.tokenLimit || this.collected.isOver) return;
-    throw new CallFailure('BUDGET', `it used about ${used} tokens; its maximum cost pays for ${this.tokenLimit}.`);
+    throw new CallFailure('BUDGET', `it used about ${used} tokens; the maximum cost pays for ${this.tokenLimit}.`);
   }
 
-  /** What was held back of the answer: no more of it comes. */
-  tellRest(): void {
-    for (const [artifactId, text] of this.#held) this.#tellPiece(artifactId, text);
+  /** Reports text that was held back; no more of it will arrive. */
+  reportRest(): void {
+    for (const [artifactId, text] of this.#held) this.#reportPiece(artifactId, text);
     this.#held.clear();
   }
 
-  /** A secret may come in pieces, so an end that looks like the beginning of one waits for what follows it. */
+  /** Holds back an end that may be the beginning of a secret, because secrets may arrive in pieces. */
   #takePiece({ artifact, append }: Extract<Update, { kind: 'artifact' }>): void {
     const { artifactId, parts } = artifact;
     const before = append ? this.#held.get(artifactId) : undefined;
     if (!append) this.#lastPiece = undefined;
     const text = [before, ...parts.map((part) => part.text)].join('');
-    const { safe: told, held } = this.redactor.divide(cleanText(text));
-    this.#tellPiece(artifactId, told.slice(0, MAX_PROGRESS_LENGTH));
+    const { safe, held } = this.redactor.divide(cleanText(text));
+    this.#reportPiece(artifactId, safe.slice(0, MAX_PROGRESS_LENGTH));
     this.#held.set(artifactId, held);
   }
 
-  /** The spaces between pieces belong to the answer. */
-  #tellPiece(artifactId: string, message: string): void {
+  #reportPiece(artifactId: string, message: string): void {
     if (message === '') return;
-    this.#tell({ message, continues: this.#lastPiece === artifactId });
+    this.#report({ message, continues: this.#lastPiece === artifactId });
     this.#lastPiece = artifactId;
   }
 
-  #tell(told: CallProgress): void {
+  #report(progress: CallProgress): void {
     const { state } = this.collected;
     try {
-      this.#onProgress?.({ ...told, ...(state ? { state } : {}) });
+      this.#onProgress?.({ ...progress, ...(state ? { state } : {}) });
     } catch {
-      // whoever listens does not break the call
+      // errors of the listener do not break the call
     }
   }
 }

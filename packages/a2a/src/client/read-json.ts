@@ -1,13 +1,11 @@
-// Reads the JSON of agents: 1.0, and 0.3 in both of its forms. What is not as specified is a failure, never a guess.
-
-import { CallFailure } from '../../base/call-failure.ts';
-import { isRecord, textIn } from '../../base/json.ts';
-import type { TaskStateName } from '../../base/types.ts';
-import type { Artifact, Dialect, Message, Part, Task, TaskStatus, Update } from './wire.ts';
+// Reads the JSON that agents send: A2A 1.0, and both forms of 0.3. Throws if it does not follow the specification.
+import { isRecord, nonEmptyString } from '@pocket-agent/kit';
+import { A2aError } from './a2a-error.ts';
+import type { Dialect } from './endpoint.ts';
+import type { Artifact, Message, Part, Task, TaskStateName, TaskStatus, Update } from './task.ts';
 
 const MAX_ID_LENGTH = 512;
 
-/** An event of a stream, the answer to a message, or a push notification. */
 export function readUpdate(value: unknown, dialect: Dialect): Update {
   const found = record(value, 'an answer');
   switch (found.kind) {
@@ -26,14 +24,14 @@ export function readUpdate(value: unknown, dialect: Dialect): Update {
   if (found.statusUpdate !== undefined) return readStatusUpdate(record(found.statusUpdate, 'a status update'), dialect);
   if (found.artifactUpdate !== undefined)
     return readArtifactUpdate(record(found.artifactUpdate, 'an artifact update'), dialect);
-  throw unreadable('an answer that is neither task nor message');
+  throw unreadable('an answer that is neither a task nor a message');
 }
 
 export function readTask(value: unknown, dialect: Dialect): Task {
   const found = record(value, 'a task');
   return {
     id: identifier(found.id, 'the id of a task'),
-    contextId: textIn(found.contextId),
+    contextId: nonEmptyString(found.contextId),
     status: readStatus(found.status, dialect),
     artifacts: list(found.artifacts).map((artifact) => readArtifact(artifact, dialect)),
     ...metadataOf(found),
@@ -42,16 +40,16 @@ export function readTask(value: unknown, dialect: Dialect): Task {
 
 function readStatusUpdate(found: Record<string, unknown>, dialect: Dialect): Update {
   const status = readStatus(found.status, dialect);
-  return { kind: 'status', ...ofTask(found), status, ...metadataOf(found) };
+  return { kind: 'status', ...taskOf(found), status, ...metadataOf(found) };
 }
 
 function readArtifactUpdate(found: Record<string, unknown>, dialect: Dialect): Update {
   const artifact = readArtifact(found.artifact, dialect);
-  return { kind: 'artifact', ...ofTask(found), artifact, append: found.append === true };
+  return { kind: 'artifact', ...taskOf(found), artifact, append: found.append === true };
 }
 
-function ofTask(found: Record<string, unknown>): { taskId: string; contextId?: string } {
-  return { taskId: identifier(found.taskId, 'the task of an update'), contextId: textIn(found.contextId) };
+function taskOf(found: Record<string, unknown>): { taskId: string; contextId?: string } {
+  return { taskId: identifier(found.taskId, 'the task of an update'), contextId: nonEmptyString(found.contextId) };
 }
 
 function readStatus(value: unknown, dialect: Dialect): TaskStatus {
@@ -73,7 +71,7 @@ const states: Record<string, TaskStateName> = {
   rejected: 'rejected',
   'input-required': 'input-required',
   'auth-required': 'auth-required',
-  // an agent that does not know is not done
+  // the task has not ended
   unknown: 'working',
   unspecified: 'working',
 };
@@ -84,7 +82,7 @@ function readState(value: unknown): TaskStateName {
     .toLowerCase()
     .replaceAll('_', '-');
   const state = Object.hasOwn(states, name) ? states[name] : undefined;
-  if (!state) throw unreadable('an unknown state of a task');
+  if (!state) throw unreadable('an unknown task state');
   return state;
 }
 
@@ -92,8 +90,8 @@ function readMessage(value: unknown, dialect: Dialect): Message {
   const found = record(value, 'a message');
   return {
     parts: list(found.parts ?? found.content).map((part) => readPart(part, dialect)),
-    taskId: textIn(found.taskId),
-    contextId: textIn(found.contextId),
+    taskId: nonEmptyString(found.taskId),
+    contextId: nonEmptyString(found.contextId),
     ...metadataOf(found),
   };
 }
@@ -102,7 +100,7 @@ function readArtifact(value: unknown, dialect: Dialect): Artifact {
   const found = record(value, 'an artifact');
   return {
     artifactId: identifier(found.artifactId, 'the id of an artifact'),
-    name: textIn(found.name),
+    name: nonEmptyString(found.name),
     parts: list(found.parts).map((part) => readPart(part, dialect)),
     ...metadataOf(found),
   };
@@ -110,7 +108,11 @@ function readArtifact(value: unknown, dialect: Dialect): Artifact {
 
 function readPart(value: unknown, dialect: Dialect): Part {
   const found = record(value, 'a part');
-  const about = { mediaType: textIn(found.mediaType), filename: textIn(found.filename) };
+  const about = {
+    mediaType: nonEmptyString(found.mediaType),
+    filename: nonEmptyString(found.filename),
+    ...metadataOf(found),
+  };
   if (typeof found.text === 'string') return { text: found.text, ...about };
   if (typeof found.raw === 'string') return { raw: found.raw, ...about };
   if (typeof found.url === 'string') return { url: found.url, ...about };
@@ -121,7 +123,7 @@ function readPart(value: unknown, dialect: Dialect): Part {
 }
 
 function readFile(file: Record<string, unknown>): Part {
-  const about = { mediaType: textIn(file.mimeType), filename: textIn(file.name) };
+  const about = { mediaType: nonEmptyString(file.mimeType), filename: nonEmptyString(file.name) };
   const raw = file.bytes ?? file.fileWithBytes;
   if (typeof raw === 'string') return { raw, ...about };
   return { url: required(file.uri ?? file.fileWithUri, 'the content of a file'), ...about };
@@ -132,28 +134,28 @@ function metadataOf(found: Record<string, unknown>): { metadata?: Record<string,
 }
 
 function record(value: unknown, what: string): Record<string, unknown> {
-  if (!isRecord(value)) throw unreadable(`${what} that is no object`);
+  if (!isRecord(value)) throw unreadable(`${what} that is not an object`);
   return value;
 }
 
 function list(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw unreadable('a list that is none');
+  if (!Array.isArray(value)) throw unreadable('something else instead of a list');
   return value;
 }
 
 function required(value: unknown, what: string): string {
-  const found = textIn(value);
-  if (found === undefined) throw unreadable(`nothing as ${what}`);
+  const found = nonEmptyString(value);
+  if (found === undefined) throw unreadable(`no string as ${what}`);
   return found;
 }
 
 function identifier(value: unknown, what: string): string {
   const found = required(value, what);
-  if (found.length > MAX_ID_LENGTH) throw unreadable(`too much as ${what}`);
+  if (found.length > MAX_ID_LENGTH) throw unreadable(`a string that is too long as ${what}`);
   return found;
 }
 
-function unreadable(what: string): CallFailure {
-  return new CallFailure('PROTOCOL', `it does not speak A2A as specified: it sent ${what}.`);
+function unreadable(what: string): A2aError {
+  return new A2aError('PROTOCOL', `it does not follow the A2A specification: it sent ${what}.`);
 }

@@ -1,23 +1,6 @@
-// Writes the requests of a client: four operations, in JSON-RPC and REST, 1.0 and 0.3.
-import type { Endpoint } from './endpoint.ts';
-import type { Dialect, Part } from './wire.ts';
-
-export interface OutgoingMessage {
-  messageId: string;
-  parts: readonly Part[];
-  taskId?: string;
-  contextId?: string;
-  metadata?: Record<string, unknown>;
-  /** Where the agent may tell how its task goes on. */
-  push?: PushAddress;
-}
-
-/** As all versions write it. */
-export interface PushAddress {
-  id: string;
-  url: string;
-  token: string;
-}
+// Writes requests to agents: five operations, in JSON-RPC and REST, in A2A 1.0 and 0.3.
+import type { Dialect, Endpoint } from './endpoint.ts';
+import type { OutgoingMessage, Part } from './task.ts';
 
 export type Operation =
   | { name: 'send' | 'stream'; message: OutgoingMessage }
@@ -46,11 +29,11 @@ const rpcMethods = {
   },
 } as const;
 
-export function writeRequest(endpoint: Endpoint, operation: Operation, id: string): WireRequest {
+export function writeRequest(endpoint: Endpoint, operation: Operation, id: number): WireRequest {
   return endpoint.binding === 'JSONRPC' ? writeRpc(endpoint, operation, id) : writeRest(endpoint, operation);
 }
 
-function writeRpc({ url, version, dialect, tenant }: Endpoint, operation: Operation, id: string): WireRequest {
+function writeRpc({ url, version, dialect, tenant }: Endpoint, operation: Operation, id: number): WireRequest {
   const isTask = 'taskId' in operation;
   const history = operation.name === 'get' ? { historyLength: 0 } : {};
   const params = isTask ? { id: operation.taskId, ...history } : writeMessage(operation, dialect);

@@ -1,0 +1,27 @@
+// The public names of `@pocket-agent/a2a/client`: an A2A client that does not need the rest of Pocket Agent.
+export {
+  A2aClient,
+  type A2aClientOptions,
+  type A2aFetch,
+  type Authorization,
+  isUnsupported,
+} from './a2a-client.ts';
+export { A2aError, type A2aErrorCode, type A2aErrorDetails, explainFetchError } from './a2a-error.ts';
+export { type CardInterface, type Dialect, type Endpoint, endpointOf, interfacesOf } from './endpoint.ts';
+export { INPUT_SCHEMA_EXTENSION, inputSchemaOf, makeSchemaCheck, type SchemaCheck } from './input-schema.ts';
+export { readUpdate } from './read-json.ts';
+export {
+  type Artifact,
+  isAtRest,
+  isOver,
+  type Message,
+  type Metadata,
+  type OutgoingMessage,
+  type Part,
+  type PushAddress,
+  type Task,
+  type TaskStateName,
+  type TaskStatus,
+  type Update,
+} from './task.ts';
+export { TaskCollector } from './task-collector.ts';

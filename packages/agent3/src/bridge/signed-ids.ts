@@ -1,0 +1,54 @@
+// Creates task handles, and signs context ids and push tokens, so that each is valid only for its caller and agent.
+import { createHmac, createSecretKey, type KeyObject, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { CallFailure } from '../base/call-failure.ts';
+
+interface Scope {
+  caller: string;
+  agentId: string;
+}
+
+export class SignedIds {
+  readonly #key: KeyObject;
+
+  /** Without a key, signatures are valid until the process ends. */
+  constructor(key: string | Uint8Array = randomBytes(32)) {
+    this.#key = createSecretKey(Buffer.from(key));
+  }
+
+  newTaskHandle(): string {
+    return `task_${randomUUID()}`;
+  }
+
+  pushToken(taskHandle: string): string {
+    return this.#sign('push', taskHandle);
+  }
+
+  isPushToken(token: string, taskHandle: string): boolean {
+    return isEqual(token, this.pushToken(taskHandle));
+  }
+
+  sealContext(contextId: string, { caller, agentId }: Scope): string {
+    return `${this.#sign('context', caller, agentId, contextId)}.${contextId}`;
+  }
+
+  openContext(sealed: string, { caller, agentId }: Scope): string {
+    const dot = sealed.indexOf('.');
+    const contextId = sealed.slice(dot + 1);
+    if (dot < 0 || !isEqual(sealed.slice(0, dot), this.#sign('context', caller, agentId, contextId)))
+      throw new CallFailure(
+        'TASK_UNKNOWN',
+        'this contextId is not valid for you and this agent. Use one from a response, or omit it.',
+      );
+    return contextId;
+  }
+
+  #sign(...what: string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(what)).digest('base64url');
+  }
+}
+
+function isEqual(given: string, expected: string): boolean {
+  const one = Buffer.from(given);
+  const other = Buffer.from(expected);
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,67 @@
+// Stores the tasks that callers may come back to. Each task is visible to its own caller only.
+
+import { isOver } from '@pocket-agent/a2a/client';
+import { CallFailure } from '../base/call-failure.ts';
+import type { Caller, Directory, KnownTask } from '../base/types.ts';
+import type { PendingCall } from './pending-call.ts';
+import type { SignedIds } from './signed-ids.ts';
+
+export class TaskStore {
+  readonly #directory: Directory;
+  readonly #signedIds: SignedIds;
+  readonly #now: () => number;
+
+  constructor(options: { directory: Directory; signedIds: SignedIds; now(): number }) {
+    this.#directory = options.directory;
+    this.#signedIds = options.signedIds;
+    this.#now = options.now;
+  }
+
+  /** Undefined for tasks of other callers, too. */
+  async find(taskHandle: string, caller: Caller): Promise<KnownTask | undefined> {
+    const known = await this.#directory.task(taskHandle);
+    return known?.caller === caller.id ? known : undefined;
+  }
+
+  /** Makes the pending call continue this task. */
+  async resume(pending: PendingCall, taskHandle: string): Promise<void> {
+    const known = await this.find(taskHandle, pending.caller);
+    if (known?.agentId !== pending.agentId) throw unknownTask();
+    if (isOver(known.state))
+      throw new CallFailure('INPUT_INVALID', 'this task has ended. Continue with the contextId of its response.');
+    pending.continueTask(known);
+  }
+
+  async save(pending: PendingCall): Promise<void> {
+    const { collected, known, caller, agentId } = pending;
+    const { taskId = known?.taskId, contextId, state } = collected;
+    if (taskId === undefined) return;
+    const { taskHandle } = pending;
+    // a push notification may have updated it meanwhile
+    const before = pending.isTaskSaved || known ? await this.#directory.task(taskHandle) : undefined;
+    const isLate = before !== undefined && isOver(before.state) && !isOver(state ?? 'working');
+    await this.#directory.saveTask({
+      taskHandle,
+      agentId,
+      caller: caller.id,
+      taskId,
+      contextId: contextId ?? before?.contextId,
+      state: isLate ? before.state : (state ?? before?.state ?? 'submitted'),
+      ...(before?.pushed === undefined ? {} : { pushed: before.pushed }),
+      updatedAt: this.#now(),
+    });
+    pending.isTaskSaved = true;
+  }
+
+  /** An agent may create a new task instead of continuing the given one; the new task needs a new handle. */
+  renewHandle(pending: PendingCall): void {
+    const { known, collected } = pending;
+    if (!known || collected.taskId === undefined || collected.taskId === known.taskId) return;
+    pending.known = undefined;
+    pending.taskHandle = this.#signedIds.newTaskHandle();
+  }
+}
+
+export function unknownTask(): CallFailure {
+  return new CallFailure('TASK_UNKNOWN', 'you have no such task. Use the taskHandle of a response.');
+}
