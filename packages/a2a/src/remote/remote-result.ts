@@ -1,7 +1,7 @@
 // Converts the outcome of a remote call to a tool result: its artifacts, or its last message without artifacts.
 import { isUtf8 } from 'node:buffer';
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { PocketError } from '@pocket-agent/kit';
+import { isRecord, PocketError } from '@pocket-agent/kit';
 import type { Part, TaskStateName } from '../client/task.ts';
 import type { TaskCollector } from '../client/task-collector.ts';
 import { isTextual, textOfParts } from '../wire/wire.ts';
@@ -46,9 +46,8 @@ const endings: Partial<Record<TaskStateName, string>> = {
 function structured(parts: readonly Part[], maxBytes: number): Pick<CallToolResult, 'structuredContent'> {
   const [only, ...others] = parts.filter(({ data }) => data !== undefined);
   const { data } = only ?? {};
-  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
-  const isWhole = isRecord && Buffer.byteLength(JSON.stringify(data)) <= maxBytes;
-  return isWhole && others.length === 0 ? { structuredContent: { ...data } } : {};
+  if (!isRecord(data) || others.length > 0) return {};
+  return Buffer.byteLength(JSON.stringify(data)) <= maxBytes ? { structuredContent: data } : {};
 }
 
 function bounded(parts: readonly Part[], maxBytes: number, isCut = false): Block[] {
