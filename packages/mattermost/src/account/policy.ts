@@ -5,7 +5,8 @@ import { isMattermostError, MattermostError } from '../base/errors.ts';
 import type { MattermostApi } from '../client/api.ts';
 import { path } from '../client/path.ts';
 import type { BookmarkRecord, ChannelRecord, FileRecord, PostRecord } from '../client/records.ts';
-import type { AccessLists, MattermostConfig } from '../config/config.ts';
+import type { AccessLists } from '../config/access-lists.ts';
+import type { MattermostConfig } from '../config/config.ts';
 import type { Names } from './names.ts';
 
 export type Purpose = 'read' | 'write';

@@ -1,10 +1,13 @@
 // Arguments and environment of the command mattermost-bot.
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import { type Capability, capabilities, type Profile, profiles } from '../base/access.ts';
 import { errorText, MattermostError } from '../base/errors.ts';
 import { readEnvFile, sentence } from '../config/command-line.ts';
-import { botVariables, configFrom, type Environment, type MattermostConfig } from '../config/config.ts';
-import { Settings } from '../config/settings.ts';
+import { configFrom, type MattermostConfig } from '../config/config.ts';
+import { ConfigProblems } from '../config/problems.ts';
+import { list, oneOf, text } from '../config/schemas.ts';
+import { botVariables, type Environment, readVariables } from '../config/variables.ts';
 import { isLinkHost } from './link-hosts.ts';
 
 export const HELP = `Usage: mattermost-bot [options]
@@ -37,46 +40,61 @@ export interface BotCommand {
   allowLinkHosts: string[];
 }
 
-export function readBotCommand(args: readonly string[], own: Environment): 'help' | 'version' | BotCommand {
-  const values = parse(args);
-  if (values.help) return 'help';
-  if (values.version) return 'version';
-  const given: Record<string, string> = {};
-  const calledAs: Record<string, string> = {};
+/** Also collects problems of the server's variables. */
+export function readBotCommand(args: readonly string[], environment: Environment): 'help' | 'version' | BotCommand {
+  const options = parse(args);
+  if (options.help) return 'help';
+  if (options.version) return 'version';
+  const overrides: Record<string, string> = { MCP_TRANSPORT: 'stdio' };
+  const labels: Record<string, string> = {};
   for (const name of Object.keys(botVariables) as (keyof typeof botVariables)[]) {
-    const value = values[name];
+    const value = options[name];
     if (value === undefined) continue;
-    given[botVariables[name]] = value;
-    calledAs[botVariables[name]] = `--${name}`;
+    overrides[botVariables[name]] = value;
+    labels[botVariables[name]] = `--${name}`;
   }
-  const settings = new Settings({ ...readEnvFile(), ...own, ...given, MCP_TRANSPORT: 'stdio' }, calledAs);
-  const agentFile = settings.text(botVariables.agent);
-  const model = settings.text(botVariables.model);
-  const profile = settings.oneOf(botVariables.profile, [...profiles, 'none'], 'reader');
-  const defaultCapability = settings.oneOf(botVariables['default-capability'], capabilities, undefined);
-  const mayStop = settings.oneOf(botVariables.stop, ['asker', 'everyone'], 'asker');
-  const allowLinkHosts = settings.list(botVariables['allow-link-hosts']);
-  const wrong = allowLinkHosts.find((host) => !isLinkHost(host));
-  if (wrong !== undefined) {
-    settings.fault(botVariables['allow-link-hosts'], `"${wrong}" is not a host: write example.com, *.example.com or *`);
-  }
+  const merged = { ...readEnvFile(), ...environment, ...overrides };
+  const problems = new ConfigProblems(labels);
+  const values = readVariables(botSchemas, merged, problems);
+  const { MATTERMOST_BOT_AGENT: agentFile, MATTERMOST_BOT_MODEL: model } = values;
   if (agentFile === undefined && model === undefined) {
-    settings.fault('--model', 'is missing: name a model, or an agent file that does (--agent)');
+    problems.add('--model', 'is missing: set a model, or an agent file that does (--agent)');
   }
-  return { config: configFrom(settings), agentFile, model, profile, defaultCapability, mayStop, allowLinkHosts };
+  return {
+    config: configFrom(merged, problems),
+    agentFile,
+    model,
+    profile: values.MATTERMOST_BOT_PROFILE ?? 'reader',
+    defaultCapability: values.MATTERMOST_BOT_DEFAULT_CAPABILITY,
+    mayStop: values.MATTERMOST_BOT_STOP ?? 'asker',
+    allowLinkHosts: values.MATTERMOST_BOT_ALLOW_LINK_HOSTS ?? [],
+  };
 }
 
+const linkHost = z.string().refine(isLinkHost, {
+  error: ({ input }) => `"${input}" is not a host: use example.com, *.example.com or *`,
+});
+
+const botSchemas = {
+  MATTERMOST_BOT_AGENT: text().optional(),
+  MATTERMOST_BOT_MODEL: text().optional(),
+  MATTERMOST_BOT_PROFILE: oneOf([...profiles, 'none']).optional(),
+  MATTERMOST_BOT_DEFAULT_CAPABILITY: oneOf(capabilities).optional(),
+  MATTERMOST_BOT_STOP: oneOf(['asker', 'everyone']).optional(),
+  MATTERMOST_BOT_ALLOW_LINK_HOSTS: list().pipe(z.array(linkHost)).optional(),
+};
+
 function parse(args: readonly string[]) {
-  const text = { type: 'string' } as const;
+  const value = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
     const options = {
-      agent: text,
-      model: text,
-      profile: text,
-      'default-capability': text,
-      stop: text,
-      'allow-link-hosts': text,
+      agent: value,
+      model: value,
+      profile: value,
+      'default-capability': value,
+      stop: value,
+      'allow-link-hosts': value,
       version: flag,
       help: flag,
     };

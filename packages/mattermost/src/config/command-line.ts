@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs, parseEnv } from 'node:util';
 import { errorText, MattermostError } from '../base/errors.ts';
-import type { Environment } from './config.ts';
-import { Settings } from './settings.ts';
+import type { Environment } from './variables.ts';
 
 export const HELP = `Usage: mcp-server-mattermost [options]
 
@@ -18,19 +17,22 @@ Mattermost as an MCP server on stdio or HTTP.
 Requires MATTERMOST_URL and MATTERMOST_TOKEN in the environment or in a .env file in this folder.
 `;
 
-export type Command = { kind: 'help' } | { kind: 'version' } | { kind: 'serve'; settings: Settings };
+export type Command =
+  | { kind: 'help' }
+  | { kind: 'version' }
+  | { kind: 'serve'; environment: Environment; labels: Record<string, string> };
 
 export function readCommand(args: readonly string[], environment: Environment): Command {
   const { values } = parse(args);
   if (values.help) return { kind: 'help' };
   if (values.version) return { kind: 'version' };
-  const given = {
+  const overrides = {
     ...(values.http ? { MCP_TRANSPORT: 'http' } : {}),
     ...(values.host === undefined ? {} : { MCP_HOST: values.host }),
     ...(values.port === undefined ? {} : { MCP_PORT: values.port }),
   };
-  const calledAs: Record<string, string> = values.port === undefined ? {} : { MCP_PORT: '--port' };
-  return { kind: 'serve', settings: new Settings({ ...readEnvFile(), ...environment, ...given }, calledAs) };
+  const labels: Record<string, string> = values.port === undefined ? {} : { MCP_PORT: '--port' };
+  return { kind: 'serve', environment: { ...readEnvFile(), ...environment, ...overrides }, labels };
 }
 
 function parse(args: readonly string[]) {

@@ -1,25 +1,18 @@
-// What the server is made from: environment variables, a .env file and the command line, checked all at once.
-import { type Profile, profiles } from '../base/access.ts';
-import { MattermostError } from '../base/errors.ts';
-import { type LogFormat, type LogLevel, logFormats, logLevels } from '../base/log.ts';
-import { Settings } from './settings.ts';
-
-export const authModes = ['static_token', 'client_token', 'oauth_proxy'] as const;
-export type AuthMode = (typeof authModes)[number];
-
-/** Channels and teams by id or name; a channel also as `team/channel`, or `@direct` and `@group` for all of a kind. */
-export interface AccessLists {
-  allowChannels: readonly string[];
-  denyChannels: readonly string[];
-  allowTeams: readonly string[];
-  denyTeams: readonly string[];
-}
-
-/** A token that clients of our own HTTP endpoint show. */
-export interface ClientToken {
-  token: string;
-  profile: Profile;
-}
+// The configuration of the server, read from environment variables; all problems are reported together.
+import type { Profile } from '../base/access.ts';
+import type { LogFormat, LogLevel } from '../base/log.ts';
+import { type AccessLists, accessLists } from './access-lists.ts';
+import { ConfigProblems } from './problems.ts';
+import type { ClientToken } from './schemas.ts';
+import {
+  type AuthMode,
+  type Environment,
+  oauthVariables,
+  readVariables,
+  rejectUnknownVariables,
+  serverVariables,
+  type Values,
+} from './variables.ts';
 
 export interface OAuthConfig {
   clientId: string;
@@ -40,27 +33,27 @@ export interface MattermostConfig {
   authMode: AuthMode;
   token: string | undefined;
   profile: Profile;
-  /** For one request and its whole answer. */
+  /** For a request and its complete response. */
   timeoutMs: number;
-  /** For one file, up or down. */
+  /** For the upload or download of a file. */
   transferTimeoutMs: number;
   maxRetries: number;
-  /** The wait before the first repetition; it doubles. */
+  /** Delay before the first retry; it doubles with every retry. */
   backoffMs: number;
-  /** Who is told to wait longer is told so instead. */
+  /** A longer Retry-After is reported to the caller instead of being waited for. */
   longestRetryWaitMs: number;
   maxConnections: number;
   keepAliveMs: number;
-  /** A WebSocket that is silent this long after a ping is given up. */
+  /** Interval of WebSocket pings; a connection without a response is closed. */
   pingMs: number;
   verifyTls: boolean;
-  /** PEM text, beside the certificates Node trusts. */
+  /** PEM, in addition to the certificates Node trusts. */
   extraCaCerts: string | undefined;
   defaultTeam: string | undefined;
   fileRoots: readonly string[];
   maxFileBytes: number;
   read: AccessLists;
-  /** Beside those for reading. */
+  /** In addition to the lists for reading. */
   write: AccessLists;
   logLevel: LogLevel;
   logFormat: LogFormat;
@@ -73,222 +66,155 @@ export interface MattermostConfig {
   oauth: OAuthConfig | undefined;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Throws one error that names every fault. */
+/** Throws one error that lists all problems. */
 export function readConfig(environment: Environment): MattermostConfig {
-  return configFrom(new Settings(environment));
+  return configFrom(environment, new ConfigProblems());
 }
 
-/** Of settings that may have faults already, which are told with the rest. */
-export function configFrom(settings: Settings): MattermostConfig {
-  const config = readAll(settings);
-  checkTogether(settings, config);
-  settings.refuseUnknown('MATTERMOST_', knownNames());
-  refuseFaults(settings.faults);
-  return config;
+/** `problems` may contain problems already; they are reported with the others. */
+export function configFrom(environment: Environment, problems: ConfigProblems): MattermostConfig {
+  const server = readVariables(serverVariables, environment, problems);
+  const authMode = readAuthMode(server, problems);
+  const oauth = authMode === 'oauth_proxy' ? readOAuth(environment, server.MATTERMOST_URL, problems) : undefined;
+  checkTokens(server, authMode, problems);
+  rejectUnknownVariables(environment, problems);
+  problems.throwIfAny();
+  // without problems every value is present
+  return toConfig(server as ServerValues, authMode, oauth as OAuthValues | undefined);
 }
 
-/** For a configuration that a program has put together: its lists are read as those of variables are. */
+/** Checks the access lists of a configuration that a program passes. */
 export function withCheckedLists(config: MattermostConfig): MattermostConfig {
-  const faults: string[] = [];
-  const check = (purpose: 'read' | 'write') =>
-    checkLists(config[purpose], (list, why) => faults.push(`${purpose}.${list}: ${why}.`));
+  const problems = new ConfigProblems();
+  const check = (purpose: 'read' | 'write'): AccessLists => {
+    const { success, data, error } = accessLists.safeParse(config[purpose]);
+    if (success) return data;
+    for (const { path, message } of error.issues) problems.add(`${purpose}.${String(path[0])}`, message);
+    return config[purpose];
+  };
   const checked = { ...config, read: check('read'), write: check('write') };
-  refuseFaults(faults);
+  problems.throwIfAny();
   return checked;
 }
 
-function refuseFaults(faults: readonly string[]): void {
-  if (faults.length === 0) return;
-  const list = faults.map((fault) => `\n- ${fault}`).join('');
-  throw new MattermostError('CONFIG_INVALID', `The configuration cannot be used:${list}`);
-}
+type ServerValues = Values<typeof serverVariables>;
+type OAuthValues = Values<typeof oauthVariables>;
 
-/** Those of the command mattermost-bot may stand beside ours, as in a .env file for both. */
-export const botVariables = {
-  agent: 'MATTERMOST_BOT_AGENT',
-  model: 'MATTERMOST_BOT_MODEL',
-  profile: 'MATTERMOST_BOT_PROFILE',
-  'default-capability': 'MATTERMOST_BOT_DEFAULT_CAPABILITY',
-  stop: 'MATTERMOST_BOT_STOP',
-  'allow-link-hosts': 'MATTERMOST_BOT_ALLOW_LINK_HOSTS',
-} as const;
-
-/** Every name that is read when nothing is set. */
-function knownNames(): string[] {
-  const nothing = new Settings({});
-  readAll(nothing);
-  readOAuth(nothing, '');
-  return [...nothing.names, ...Object.values(botVariables)];
-}
-
-function readAll(settings: Settings): MattermostConfig {
-  const authMode = readAuthMode(settings);
-  const transport = settings.oneOf('MCP_TRANSPORT', ['stdio', 'http'] as const, 'stdio');
-  const profile = settings.oneOf('MATTERMOST_PROFILE', profiles, 'admin');
-  const url = settings.url('MATTERMOST_URL', 'such as https://chat.example.com');
-  return {
-    url,
-    apiPath: `/api/${settings.matching('MATTERMOST_API_VERSION', /^v\d+$/, 'v4')}`,
-    authMode,
-    token: settings.secret('MATTERMOST_TOKEN'),
-    profile,
-    timeoutMs: settings.number('MATTERMOST_TIMEOUT', { least: 1, most: 300, otherwise: 30 }) * 1000,
-    transferTimeoutMs: settings.number('MATTERMOST_TRANSFER_TIMEOUT', { least: 1, most: 3600, otherwise: 300 }) * 1000,
-    maxRetries: settings.integer('MATTERMOST_MAX_RETRIES', { least: 0, most: 10, otherwise: 3 }),
-    backoffMs: 500,
-    longestRetryWaitMs: 30_000,
-    maxConnections: settings.integer('MATTERMOST_MAX_CONNECTIONS', { least: 1, most: 1000, otherwise: 20 }),
-    keepAliveMs: settings.number('MATTERMOST_KEEPALIVE_EXPIRY', { least: 1, most: 300, otherwise: 30 }) * 1000,
-    pingMs: 30_000,
-    verifyTls: settings.boolean('MATTERMOST_VERIFY_SSL', true),
-    extraCaCerts: settings.certificates('MATTERMOST_EXTRA_CA_CERTS'),
-    defaultTeam: settings.text('MATTERMOST_DEFAULT_TEAM') ?? settings.text('MATTERMOST_DEFAULT_TEAM_ID'),
-    fileRoots: settings.folders('MATTERMOST_FILE_ROOTS'),
-    maxFileBytes: settings.integer('MATTERMOST_MAX_FILE_MB', { least: 1, most: 10_000, otherwise: 100 }) * 1_000_000,
-    read: readLists(settings, 'READ'),
-    write: readLists(settings, 'WRITE'),
-    logLevel: settings.oneOf('MATTERMOST_LOG_LEVEL', logLevels, 'info'),
-    logFormat: settings.oneOf('MATTERMOST_LOG_FORMAT', logFormats, 'json'),
-    transport,
-    host: settings.text('MCP_HOST') ?? '127.0.0.1',
-    port: settings.integer('MCP_PORT', { least: 0, most: 65_535, otherwise: 8000 }),
-    clientTokens: readClientTokens(settings, profile),
-    allowedHosts: settings.optionalList('MATTERMOST_HTTP_ALLOWED_HOSTS'),
-    allowedOrigins: settings.optionalList('MATTERMOST_HTTP_ALLOWED_ORIGINS'),
-    oauth: authMode === 'oauth_proxy' ? readOAuth(settings, url) : undefined,
-  };
-}
-
-function readAuthMode(settings: Settings): AuthMode {
-  const mode = settings.oneOf('MATTERMOST_AUTH_MODE', authModes, 'static_token');
-  if (!settings.boolean('MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS', false)) return mode;
-  if (settings.text('MATTERMOST_AUTH_MODE') !== undefined && mode !== 'client_token') {
-    settings.fault('MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS', `contradicts MATTERMOST_AUTH_MODE=${mode}; remove it`);
+function readAuthMode(server: Partial<ServerValues>, problems: ConfigProblems): AuthMode {
+  const mode = server.MATTERMOST_AUTH_MODE;
+  if (!server.MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS) return mode ?? 'static_token';
+  if (mode !== undefined && mode !== 'client_token') {
+    problems.add('MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS', `contradicts MATTERMOST_AUTH_MODE=${mode}; remove it`);
   }
   return 'client_token';
 }
 
-function readLists(settings: Settings, purpose: 'READ' | 'WRITE'): AccessLists {
-  const variable = (list: string) => `MATTERMOST_${purpose}_${list.replace(/[A-Z]/, '_$&').toUpperCase()}`;
-  const lists = mapLists((list) => settings.list(variable(list)));
-  return checkLists(lists, (list, why) => settings.fault(variable(list), why));
+function checkTokens(server: Partial<ServerValues>, authMode: AuthMode, problems: ConfigProblems): void {
+  const transport = server.MCP_TRANSPORT ?? 'stdio';
+  if (authMode !== 'static_token') {
+    if (transport === 'stdio') {
+      problems.add('MATTERMOST_AUTH_MODE', `${authMode} requires HTTP; start with --http or use static_token`);
+    }
+    return;
+  }
+  // `in`: a variable with a problem was reported before
+  if ('MATTERMOST_TOKEN' in server && server.MATTERMOST_TOKEN === undefined) {
+    const problem = 'is missing: the access token of a bot or a user; or choose another MATTERMOST_AUTH_MODE';
+    problems.add('MATTERMOST_TOKEN', problem);
+  }
+  const { MATTERMOST_HTTP_TOKEN: single, MATTERMOST_HTTP_TOKENS: several } = server;
+  const hasClientTokens = single !== undefined || !('MATTERMOST_HTTP_TOKEN' in server) || several?.length !== 0;
+  if (transport === 'http' && !hasClientTokens) {
+    const problem =
+      'is missing: without a token for clients, anyone who reaches the server over HTTP could use MATTERMOST_TOKEN';
+    problems.add('MATTERMOST_HTTP_TOKEN', problem);
+  }
 }
 
-const TEAM_ENTRY = {
-  pattern: /^[a-z0-9][a-z0-9_-]{0,63}$/,
-  what: 'team: give its name as in addresses (main), or its id',
-};
-const CHANNEL_ENTRY = {
-  pattern: /^(@direct|@group|([a-z0-9][a-z0-9_-]{0,63}\/)?[a-z0-9][a-z0-9_-]{0,63})$/,
-  what: 'channel: give its name as in addresses (town-square), team/name, its id, @direct or @group',
-};
-
-/** As Mattermost writes them. An entry that can match nothing would leave open what it was to close. */
-function checkLists(lists: AccessLists, fault: (list: string, why: string) => void): AccessLists {
-  return mapLists((list) => {
-    const { pattern, what } = list.endsWith('Teams') ? TEAM_ENTRY : CHANNEL_ENTRY;
-    return lists[list].map((given) => {
-      const entry = given
-        .trim()
-        .toLowerCase()
-        .replace(/^[#~]/, '')
-        .replace(/ *\/ */, '/');
-      if (!pattern.test(entry)) fault(list, `"${given}" is no ${what}`);
-      return entry;
-    });
-  });
+function readOAuth(
+  environment: Environment,
+  mattermostUrl: string | undefined,
+  problems: ConfigProblems,
+): Partial<OAuthValues> {
+  const oauth = readVariables(oauthVariables, environment, problems);
+  const isMissing = (name: keyof OAuthValues) => name in oauth && oauth[name] === undefined;
+  const clientType = oauth.MATTERMOST_OAUTH_CLIENT_TYPE;
+  if (clientType === 'confidential' && isMissing('MATTERMOST_OAUTH_CLIENT_SECRET')) {
+    const problem = 'is missing; only a public client has none (MATTERMOST_OAUTH_CLIENT_TYPE=public)';
+    problems.add('MATTERMOST_OAUTH_CLIENT_SECRET', problem);
+  }
+  if (clientType === 'public' && isMissing('MATTERMOST_OAUTH_JWT_SIGNING_KEY')) {
+    const problem = 'is missing: a long random string that encrypts the tokens of clients';
+    problems.add('MATTERMOST_OAUTH_JWT_SIGNING_KEY', problem);
+  }
+  if (!isMissing('MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL')) return oauth;
+  // the default must be usable in a browser too
+  const { MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL } = oauthVariables;
+  const fallback = { MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL: mattermostUrl };
+  return { ...oauth, ...readVariables({ MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL }, fallback, problems) };
 }
 
-function mapLists(entriesOf: (list: keyof AccessLists) => string[]): AccessLists {
+const SECOND = 1000;
+const MEGABYTE = 1_000_000;
+
+function toConfig(server: ServerValues, authMode: AuthMode, oauth: OAuthValues | undefined): MattermostConfig {
+  const { MATTERMOST_URL: url, MATTERMOST_PROFILE: profile, MATTERMOST_HTTP_TOKEN: clientToken } = server;
   return {
-    allowChannels: entriesOf('allowChannels'),
-    denyChannels: entriesOf('denyChannels'),
-    allowTeams: entriesOf('allowTeams'),
-    denyTeams: entriesOf('denyTeams'),
+    url,
+    apiPath: `/api/${server.MATTERMOST_API_VERSION}`,
+    authMode,
+    token: server.MATTERMOST_TOKEN,
+    profile,
+    timeoutMs: server.MATTERMOST_TIMEOUT * SECOND,
+    transferTimeoutMs: server.MATTERMOST_TRANSFER_TIMEOUT * SECOND,
+    maxRetries: server.MATTERMOST_MAX_RETRIES,
+    backoffMs: 500,
+    longestRetryWaitMs: 30 * SECOND,
+    maxConnections: server.MATTERMOST_MAX_CONNECTIONS,
+    keepAliveMs: server.MATTERMOST_KEEPALIVE_EXPIRY * SECOND,
+    pingMs: 30 * SECOND,
+    verifyTls: server.MATTERMOST_VERIFY_SSL,
+    extraCaCerts: server.MATTERMOST_EXTRA_CA_CERTS,
+    defaultTeam: server.MATTERMOST_DEFAULT_TEAM ?? server.MATTERMOST_DEFAULT_TEAM_ID,
+    fileRoots: server.MATTERMOST_FILE_ROOTS,
+    maxFileBytes: server.MATTERMOST_MAX_FILE_MB * MEGABYTE,
+    read: listsFor(server, 'READ'),
+    write: listsFor(server, 'WRITE'),
+    logLevel: server.MATTERMOST_LOG_LEVEL,
+    logFormat: server.MATTERMOST_LOG_FORMAT,
+    transport: server.MCP_TRANSPORT,
+    host: server.MCP_HOST,
+    port: server.MCP_PORT,
+    clientTokens: [
+      ...(clientToken === undefined ? [] : [{ token: clientToken, profile }]),
+      ...server.MATTERMOST_HTTP_TOKENS,
+    ],
+    allowedHosts: server.MATTERMOST_HTTP_ALLOWED_HOSTS,
+    allowedOrigins: server.MATTERMOST_HTTP_ALLOWED_ORIGINS,
+    oauth: oauth && toOAuthConfig(oauth, url),
   };
 }
 
-const SHORTEST_CLIENT_TOKEN = 16;
-
-/** `MATTERMOST_HTTP_TOKEN=secret` and `MATTERMOST_HTTP_TOKENS=reader=secret1,writer=secret2`. */
-function readClientTokens(settings: Settings, profile: Profile): ClientToken[] {
-  const single = settings.secret('MATTERMOST_HTTP_TOKEN');
-  const tokens: ClientToken[] = single === undefined ? [] : [{ token: single, profile }];
-  settings.list('MATTERMOST_HTTP_TOKENS').forEach((entry, index) => {
-    const [name = '', ...rest] = entry.split('=');
-    const found = profiles.find((candidate) => candidate === name);
-    if (found && rest.length > 0) tokens.push({ token: rest.join('='), profile: found });
-    else {
-      settings.fault('MATTERMOST_HTTP_TOKENS', `entry ${index + 1} must be profile=token, with ${profiles.join(', ')}`);
-    }
-  });
-  if (tokens.some(({ token }) => token.length < SHORTEST_CLIENT_TOKEN)) {
-    settings.fault('MATTERMOST_HTTP_TOKEN(S)', `a token must have at least ${SHORTEST_CLIENT_TOKEN} characters`);
-  }
-  return tokens;
-}
-
-function checkTogether(settings: Settings, config: MattermostConfig): void {
-  if (config.authMode === 'static_token') {
-    if (config.token === undefined) {
-      settings.fault(
-        'MATTERMOST_TOKEN',
-        'is missing: the access token of a bot or a person, or choose another MATTERMOST_AUTH_MODE',
-      );
-    }
-    // of entries that cannot be used it has been told
-    const hasTokens = config.clientTokens.length > 0 || settings.list('MATTERMOST_HTTP_TOKENS').length > 0;
-    if (config.transport === 'http' && !hasTokens) {
-      settings.fault(
-        'MATTERMOST_HTTP_TOKEN',
-        'is missing: over HTTP everybody who reaches the server would act with MATTERMOST_TOKEN; set a token that clients must show',
-      );
-    }
-  } else if (config.transport === 'stdio') {
-    settings.fault('MATTERMOST_AUTH_MODE', `${config.authMode} needs HTTP; start with --http or use static_token`);
-  }
-}
-
-const SHORTEST_SIGNING_KEY = 32;
-
-function readOAuth(settings: Settings, mattermostUrl: string): OAuthConfig {
-  const clientType = settings.oneOf(
-    'MATTERMOST_OAUTH_CLIENT_TYPE',
-    ['public', 'confidential'] as const,
-    'confidential',
-  );
-  const clientSecret = settings.secret('MATTERMOST_OAUTH_CLIENT_SECRET');
-  const jwtSigningKey = settings.secret('MATTERMOST_OAUTH_JWT_SIGNING_KEY');
-  if (clientType === 'confidential' && clientSecret === undefined) {
-    settings.fault(
-      'MATTERMOST_OAUTH_CLIENT_SECRET',
-      'is missing; a public client needs none (MATTERMOST_OAUTH_CLIENT_TYPE=public)',
-    );
-  }
-  if (clientType === 'public' && jwtSigningKey === undefined) {
-    settings.fault(
-      'MATTERMOST_OAUTH_JWT_SIGNING_KEY',
-      'is missing: a long random text that a public client signs with',
-    );
-  }
-  if (jwtSigningKey !== undefined && jwtSigningKey.length < SHORTEST_SIGNING_KEY) {
-    settings.fault('MATTERMOST_OAUTH_JWT_SIGNING_KEY', `must have at least ${SHORTEST_SIGNING_KEY} characters`);
-  }
+function listsFor(server: ServerValues, purpose: 'READ' | 'WRITE'): AccessLists {
   return {
-    clientId: settings.required('MATTERMOST_OAUTH_CLIENT_ID', 'the id of the OAuth application in Mattermost'),
-    clientType,
-    clientSecret,
-    callbackPath: settings.matching('MATTERMOST_OAUTH_CALLBACK_PATH', /^\//, '/oauth/callback/mm'),
-    jwtSigningKey,
-    mcpPublicUrl: settings.browserUrl('MATTERMOST_OAUTH_MCP_PUBLIC_URL'),
-    mattermostPublicUrl: settings.browserUrl('MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL', mattermostUrl),
-    allowedRedirectUris: settings.jsonList('MATTERMOST_OAUTH_ALLOWED_REDIRECT_URIS', [
-      'http://localhost:*',
-      'http://127.0.0.1:*',
-    ]),
-    requireConsent: settings.boolean('MATTERMOST_OAUTH_REQUIRE_CONSENT', true),
-    fallbackAccessTokenExpirySeconds: settings.optionalInteger('MATTERMOST_OAUTH_FALLBACK_ACCESS_TOKEN_EXPIRY_SECONDS'),
+    allowChannels: server[`MATTERMOST_${purpose}_ALLOW_CHANNELS`],
+    denyChannels: server[`MATTERMOST_${purpose}_DENY_CHANNELS`],
+    allowTeams: server[`MATTERMOST_${purpose}_ALLOW_TEAMS`],
+    denyTeams: server[`MATTERMOST_${purpose}_DENY_TEAMS`],
+  };
+}
+
+function toOAuthConfig(oauth: OAuthValues, mattermostUrl: string): OAuthConfig {
+  return {
+    clientId: oauth.MATTERMOST_OAUTH_CLIENT_ID,
+    clientType: oauth.MATTERMOST_OAUTH_CLIENT_TYPE,
+    clientSecret: oauth.MATTERMOST_OAUTH_CLIENT_SECRET,
+    callbackPath: oauth.MATTERMOST_OAUTH_CALLBACK_PATH,
+    jwtSigningKey: oauth.MATTERMOST_OAUTH_JWT_SIGNING_KEY,
+    mcpPublicUrl: oauth.MATTERMOST_OAUTH_MCP_PUBLIC_URL,
+    mattermostPublicUrl: oauth.MATTERMOST_OAUTH_MATTERMOST_PUBLIC_URL ?? mattermostUrl,
+    allowedRedirectUris: oauth.MATTERMOST_OAUTH_ALLOWED_REDIRECT_URIS,
+    requireConsent: oauth.MATTERMOST_OAUTH_REQUIRE_CONSENT,
+    fallbackAccessTokenExpirySeconds: oauth.MATTERMOST_OAUTH_FALLBACK_ACCESS_TOKEN_EXPIRY_SECONDS,
   };
 }

@@ -83,43 +83,49 @@ writeFileSync(join(folder, 'no-certificate.pem'), 'hello');
 test.each([
   [{}, 'MATTERMOST_URL: is missing'],
   [{}, 'MATTERMOST_TOKEN: is missing'],
-  [{ ...usable, MATTERMOST_URL: 'chat.example.com' }, 'no http or https address'],
-  [{ ...usable, MATTERMOST_URL: 'ftp://chat.example.com' }, 'no http or https address'],
-  [{ ...usable, MATTERMOST_URL: 'https://user:pass@chat.example.com' }, 'user name or a password'],
-  [{ ...usable, MATTERMOST_URL: 'https://chat.example.com/?x=1' }, 'without ? and #'],
-  [{ ...usable, MATTERMOST_TOKEN: `${TOKEN} two` }, 'MATTERMOST_TOKEN: has spaces'],
+  [{ ...usable, MATTERMOST_URL: 'chat.example.com' }, 'not an http or https URL'],
+  [{ ...usable, MATTERMOST_URL: 'ftp://chat.example.com' }, 'not an http or https URL'],
+  [{ ...usable, MATTERMOST_URL: 'https://user:pass@chat.example.com' }, 'user name or password'],
+  [{ ...usable, MATTERMOST_URL: 'https://chat.example.com/?x=1' }, 'without ? or #'],
+  [{ ...usable, MATTERMOST_TOKEN: `${TOKEN} two` }, 'MATTERMOST_TOKEN: contains spaces'],
   [{ ...usable, MATTERMOST_TIMEOUT: '0' }, 'MATTERMOST_TIMEOUT: is "0", but must be a number from 1 to 300'],
   [{ ...usable, MATTERMOST_TIMEOUT: 'soon' }, 'MATTERMOST_TIMEOUT'],
   [{ ...usable, MATTERMOST_MAX_RETRIES: '1.5' }, 'whole number'],
   [{ ...usable, MATTERMOST_VERIFY_SSL: 'maybe' }, 'true or false'],
   [{ ...usable, MATTERMOST_PROFILE: 'boss' }, 'reader, writer, manager, admin'],
   [{ ...usable, MATTERMOST_EXTRA_CA_CERTS: '/nowhere.pem' }, 'MATTERMOST_EXTRA_CA_CERTS'],
-  [{ ...usable, MATTERMOST_EXTRA_CA_CERTS: join(folder, 'no-certificate.pem') }, 'no readable PEM'],
-  [{ ...usable, MATTERMOST_FILE_ROOTS: '/nowhere-at-all' }, '"/nowhere-at-all" is no folder'],
+  [{ ...usable, MATTERMOST_EXTRA_CA_CERTS: join(folder, 'no-certificate.pem') }, 'not a readable PEM'],
+  [{ ...usable, MATTERMOST_FILE_ROOTS: '/nowhere-at-all' }, '"/nowhere-at-all" is not a folder'],
   [{ ...usable, MCP_PORT: 'eighty' }, 'MCP_PORT'],
   [{ ...usable, MCP_TRANSPORT: 'pigeon' }, 'stdio, http'],
   [
     { ...usable, MATTERMOST_PROFIL: 'reader' },
-    'MATTERMOST_PROFIL: is no variable that is read (did you mean MATTERMOST_PROFILE?)',
+    'MATTERMOST_PROFIL: unknown variable (did you mean MATTERMOST_PROFILE?)',
   ],
-  [{ ...usable, MATTERMOST_DENY_READ_CHANNELS: 'hr' }, 'MATTERMOST_DENY_READ_CHANNELS: is no variable'],
+  [{ ...usable, MATTERMOST_DENY_READ_CHANNELS: 'hr' }, 'MATTERMOST_DENY_READ_CHANNELS: unknown variable'],
   [
     { ...usable, MATTERMOST_READ_DENY_CHANNELS: 'one, Private Room' },
-    'MATTERMOST_READ_DENY_CHANNELS: "Private Room" is no channel: give its name as in addresses (town-square), team/name, its id, @direct or @group.',
+    'MATTERMOST_READ_DENY_CHANNELS: "Private Room" is not a channel: use its name as in URLs (town-square), team/name, its id, @direct or @group.',
   ],
-  [{ ...usable, MATTERMOST_READ_ALLOW_CHANNELS: '@dm' }, 'MATTERMOST_READ_ALLOW_CHANNELS: "@dm" is no channel'],
-  [{ ...usable, MATTERMOST_WRITE_DENY_CHANNELS: 'a/b/c' }, 'MATTERMOST_WRITE_DENY_CHANNELS: "a/b/c" is no channel'],
-  [{ ...usable, MATTERMOST_WRITE_ALLOW_CHANNELS: '"one"' }, 'MATTERMOST_WRITE_ALLOW_CHANNELS: ""one"" is no channel'],
-  [{ ...usable, MATTERMOST_READ_DENY_TEAMS: 'Main Team' }, 'MATTERMOST_READ_DENY_TEAMS: "Main Team" is no team'],
-  [{ ...usable, MATTERMOST_READ_ALLOW_TEAMS: '@direct' }, 'MATTERMOST_READ_ALLOW_TEAMS: "@direct" is no team'],
-  [{ ...usable, MATTERMOST_WRITE_DENY_TEAMS: 'main/one' }, 'MATTERMOST_WRITE_DENY_TEAMS: "main/one" is no team'],
-  [{ ...usable, MATTERMOST_WRITE_ALLOW_TEAMS: 'main;other' }, 'MATTERMOST_WRITE_ALLOW_TEAMS: "main;other" is no team'],
+  [{ ...usable, MATTERMOST_READ_ALLOW_CHANNELS: '@dm' }, 'MATTERMOST_READ_ALLOW_CHANNELS: "@dm" is not a channel'],
+  [{ ...usable, MATTERMOST_WRITE_DENY_CHANNELS: 'a/b/c' }, 'MATTERMOST_WRITE_DENY_CHANNELS: "a/b/c" is not a channel'],
+  [
+    { ...usable, MATTERMOST_WRITE_ALLOW_CHANNELS: '"one"' },
+    'MATTERMOST_WRITE_ALLOW_CHANNELS: ""one"" is not a channel',
+  ],
+  [{ ...usable, MATTERMOST_READ_DENY_TEAMS: 'Main Team' }, 'MATTERMOST_READ_DENY_TEAMS: "Main Team" is not a team'],
+  [{ ...usable, MATTERMOST_READ_ALLOW_TEAMS: '@direct' }, 'MATTERMOST_READ_ALLOW_TEAMS: "@direct" is not a team'],
+  [{ ...usable, MATTERMOST_WRITE_DENY_TEAMS: 'main/one' }, 'MATTERMOST_WRITE_DENY_TEAMS: "main/one" is not a team'],
+  [
+    { ...usable, MATTERMOST_WRITE_ALLOW_TEAMS: 'main;other' },
+    'MATTERMOST_WRITE_ALLOW_TEAMS: "main;other" is not a team',
+  ],
   [{ ...usable, MATTERMOST_BOT_PROFIL: 'reader' }, 'did you mean MATTERMOST_BOT_PROFILE?'],
-  [{ ...usable, MATTERMOST_WEATHER: TOKEN }, 'MATTERMOST_WEATHER: is no variable that is read; remove it'],
+  [{ ...usable, MATTERMOST_WEATHER: TOKEN }, 'MATTERMOST_WEATHER: unknown variable; remove it'],
   [{ ...usable, MCP_TRANSPORT: 'http' }, 'MATTERMOST_HTTP_TOKEN: is missing'],
   [{ ...http, MATTERMOST_HTTP_TOKEN: 'short' }, 'at least 16 characters'],
   [{ ...http, MATTERMOST_HTTP_TOKENS: 'boss=aaaaaaaaaaaaaaaa' }, 'entry 1 must be profile=token'],
-  [{ ...usable, MATTERMOST_AUTH_MODE: 'client_token' }, 'needs HTTP'],
+  [{ ...usable, MATTERMOST_AUTH_MODE: 'client_token' }, 'requires HTTP'],
   [{ ...usable, MATTERMOST_AUTH_MODE: 'oauth_proxy', MATTERMOST_ALLOW_HTTP_CLIENT_TOKENS: 'true' }, 'contradicts'],
   [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_ID: is missing'],
   [{ ...http, MATTERMOST_AUTH_MODE: 'oauth_proxy' }, 'MATTERMOST_OAUTH_CLIENT_SECRET: is missing'],
@@ -154,7 +160,7 @@ test('variables of the bot, of OAuth, of a Kubernetes service named mattermost a
     MATTERMOST_PROFIL: '',
   };
   expect(readConfig({ ...usable, ...others })).toEqual(readConfig({ ...usable, MATTERMOST_DEFAULT_TEAM: 'main' }));
-  expect(() => readConfig({ ...usable, MATTERMOST_PORT: '8000' })).toThrow('MATTERMOST_PORT: is no variable');
+  expect(() => readConfig({ ...usable, MATTERMOST_PORT: '8000' })).toThrow('MATTERMOST_PORT: unknown variable');
 });
 
 test('access lists ignore case', () => {
@@ -174,7 +180,7 @@ test('access lists passed by a program are checked like those of variables', asy
   const failure = catchError(() => createMattermostServer(config));
   expect(failure).toMatchObject({ code: 'CONFIG_INVALID' });
   expect(failure.message).toMatch(
-    /\n- read\.denyChannels: "Private Room" is no channel.*\n- write\.allowTeams: "a b" is no/,
+    /\n- read\.denyChannels: "Private Room" is not a channel.*\n- write\.allowTeams: "a b" is not a/,
   );
   const agent = () => ({ agentConfig: { llmModel: 'demo' } });
   await expect(createMattermostBot({ config, agent })).rejects.toThrow(failure.message);
