@@ -1,11 +1,7 @@
 #!/usr/bin/env node
-// The command mcp-server-mattermost. Checks the Node version first, because older versions cannot load the rest.
+// The command mcp-server-mattermost. Loads the program only on a supported Node version.
+import { requireNode } from '@pocket-agent/kit/require-node';
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 22 || (major === 22 && minor < 18)) {
-  process.stderr.write(`mcp-server-mattermost needs Node 22.18 or newer; this is ${process.version}.\n`);
-  process.exitCode = 2;
-} else {
-  const { runProgram } = await import('./program.ts');
-  await runProgram();
-}
+requireNode('mcp-server-mattermost');
+const { runProgram } = await import('./program.ts');
+await runProgram();

@@ -1,5 +1,4 @@
 // Authentication over HTTP: which clients may call, and with which Mattermost account and profile.
-import { createHash } from 'node:crypto';
 import {
   type AuthInfo,
   bearerAuthChallengeResponse,
@@ -8,6 +7,7 @@ import {
   verifyBearerToken,
 } from '@modelcontextprotocol/server';
 import { type Authorize, bearerTokens } from '@pocket-agent/http/mcp';
+import { sha256 } from '@pocket-agent/kit';
 import { isProfile, narrower, type Profile } from '../base/access.ts';
 import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError, MattermostError } from '../base/errors.ts';
@@ -39,10 +39,6 @@ export function resolveIdentity(config: MattermostConfig, authInfo: AuthInfo | u
   const token = config.authMode === 'static_token' ? config.token : clientToken;
   if (!token) throw new MattermostError('AUTHENTICATION_FAILED', 'Authentication failed: the request has no token.');
   return { token, profile };
-}
-
-export function hashToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
 }
 
 /** Logs rejected requests. A request without a token is normal: clients send one to discover that they need a token. */
@@ -81,7 +77,7 @@ const RETRY_AFTER_S = 5;
 export function createTokenCheck({ config, pool, log, signal }: GateOptions): (token: string) => Promise<string> {
   const verified = new AsyncCache<string>({ maxEntries: 512, ttlMs: TOKEN_CACHE_MS });
   return (token) =>
-    verified.get(hashToken(token), async () => {
+    verified.get(sha256(token), async () => {
       const api = new MattermostApi({ config: { ...config, maxRetries: 1 }, pool, token, signal, log });
       return (await api.get<UserRecord>('/users/me')).id;
     });

@@ -1,7 +1,7 @@
 // Dynamic registration of MCP clients. The client id is the encrypted registration itself, so nothing is stored: a restart
 // loses no client, and registrations use no memory.
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
-import { isObject } from '../base/json.ts';
+import { isRecord, isString } from '@pocket-agent/kit';
 import { isSameRedirect, type RedirectUris } from './redirect-uris.ts';
 import type { TokenCipher } from './token-cipher.ts';
 
@@ -25,7 +25,7 @@ export class Clients {
 
   /** The registration response (RFC 7591). Every client is a public client and must use PKCE. */
   register(metadata: unknown): Record<string, unknown> {
-    const { redirect_uris: uris, client_name } = isObject(metadata) ? metadata : {};
+    const { redirect_uris: uris, client_name } = isRecord(metadata) ? metadata : {};
     if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS || !uris.every(isString)) {
       throw new OAuthError(
         OAuthErrorCode.InvalidClientMetadata,
@@ -49,7 +49,7 @@ export class Clients {
 
   find(id: string): RegisteredClient | undefined {
     const found = this.#cipher.decrypt('client', id);
-    if (!isObject(found) || !Array.isArray(found.redirectUris)) return undefined;
+    if (!isRecord(found) || !Array.isArray(found.redirectUris)) return undefined;
     return { id, name: isString(found.name) ? found.name : '', redirectUris: found.redirectUris.filter(isString) };
   }
 
@@ -57,8 +57,4 @@ export class Clients {
   mayRedirect({ redirectUris }: RegisteredClient, uri: string): boolean {
     return this.#allowed.allows(uri) && redirectUris.some((registered) => isSameRedirect(registered, uri));
   }
-}
-
-export function isString(value: unknown): value is string {
-  return typeof value === 'string';
 }

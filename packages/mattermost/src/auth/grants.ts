@@ -1,8 +1,7 @@
 // Tokens of MCP clients. They contain the encrypted Mattermost tokens, so only revocations are stored.
 import { randomUUID } from 'node:crypto';
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
-import { isObject } from '../base/json.ts';
-import { isString } from './clients.ts';
+import { isRecord, isString } from '@pocket-agent/kit';
 import type { TokenCipher } from './token-cipher.ts';
 import type { MattermostTokens } from './upstream.ts';
 
@@ -45,7 +44,7 @@ export class Grants {
 
   find(purpose: Purpose, token: string): Grant | undefined {
     const value = this.#cipher.decrypt(purpose, token);
-    if (!isObject(value) || !isString(value.id) || !isString(value.clientId) || !isString(value.accessToken))
+    if (!isRecord(value) || !isString(value.id) || !isString(value.clientId) || !isString(value.accessToken))
       return undefined;
     const refreshToken = isString(value.refreshToken) ? value.refreshToken : undefined;
     const { id, clientId, accessToken } = value;

@@ -1,15 +1,16 @@
 // The login of an MCP client through the browser at Mattermost: /authorize, consent page, callback. A cookie binds each
 // login to the browser that started it.
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { errorText, isMattermostError } from '../base/errors.ts';
+import { ExpiringMap } from '../base/expiring-map.ts';
 import type { Log } from '../base/log.ts';
 import type { OAuthConfig } from '../config/config.ts';
 import type { Clients, RegisteredClient } from './clients.ts';
 import { type Grant, newGrant } from './grants.ts';
-import { OneTimeStore } from './one-time-store.ts';
 import { consentPage, errorPage, show } from './pages.ts';
+import { randomToken } from './random-token.ts';
 import { readForm } from './request-form.ts';
-import { newVerifier, type Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 export const CONSENT_PATH = '/oauth/consent';
 
@@ -37,7 +38,7 @@ interface LoginOptions {
   oauth: OAuthConfig;
   clients: Clients;
   upstream: Upstream;
-  codes: OneTimeStore<CodeGrant>;
+  codes: ExpiringMap<CodeGrant>;
   /** URL of the MCP endpoint, the only valid `resource`. */
   resource: string;
   log: Log;
@@ -48,7 +49,7 @@ const MAX_LOGINS = 1000;
 
 export class Login {
   readonly #options: LoginOptions;
-  readonly #requests = new OneTimeStore<LoginRequest>({ maxEntries: MAX_LOGINS, ttlMs: LOGIN_TTL_S * 1000 });
+  readonly #requests = new ExpiringMap<LoginRequest>({ maxEntries: MAX_LOGINS, ttlMs: LOGIN_TTL_S * 1000 });
 
   constructor(options: LoginOptions) {
     this.#options = options;
@@ -80,10 +81,11 @@ export class Login {
     if (query.getAll('resource').some((asked) => !isSameResource(asked, resource))) {
       return refuse('invalid_target', `The only valid resource is ${resource}`);
     }
-    const secret = randomBytes(32).toString('base64url');
-    const verifier = newVerifier();
+    const secret = randomToken();
+    const verifier = randomToken();
     const isAllowed = !oauth.requireConsent;
-    const key = this.#requests.put({ client, redirectUri, state, challenge, verifier, secret, isAllowed });
+    const key = randomToken();
+    this.#requests.set(key, { client, redirectUri, state, challenge, verifier, secret, isAllowed });
     const headers = { 'set-cookie': this.#cookie(key, secret) };
     if (isAllowed) return redirect(upstream.loginUrl(key, verifier), headers);
     const mattermost = new URL(oauth.mattermostPublicUrl).host;
@@ -120,7 +122,9 @@ export class Login {
     try {
       const { client, redirectUri, challenge } = login;
       const grant = newGrant(client.id, await upstream.exchange(code, login.verifier));
-      return this.#sendBack(login, { code: codes.put({ grant, redirectUri, challenge }) });
+      const ownCode = randomToken();
+      codes.set(ownCode, { grant, redirectUri, challenge });
+      return this.#sendBack(login, { code: ownCode });
     } catch (error) {
       if (!isMattermostError(error)) throw error;
       log.warning('oauth_login_failed', { code: error.code, error: errorText(error) });
@@ -135,7 +139,7 @@ export class Login {
 
   /** Finds a login if the browser has its cookie. */
   #find(request: Request, key: string): LoginRequest | undefined {
-    const login = this.#requests.find(key);
+    const login = this.#requests.get(key);
     const cookies = request.headers.get('cookie')?.split(/;\s*/) ?? [];
     const shown = cookies.find((cookie) => cookie.startsWith(`${cookieName(key)}=`))?.split('=', 2)[1];
     return login && shown !== undefined && isSame(login.secret, shown) ? login : undefined;

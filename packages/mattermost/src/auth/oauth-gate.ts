@@ -1,12 +1,12 @@
 // The auth mode oauth_proxy: an OAuth 2.1 server for MCP clients whose users log in at Mattermost.
 import { OAuthError, OAuthErrorCode, verifyBearerToken } from '@modelcontextprotocol/server';
 import { isMattermostError } from '../base/errors.ts';
+import { ExpiringMap } from '../base/expiring-map.ts';
 import type { OAuthConfig } from '../config/config.ts';
 import { createTokenCheck, type Gate, type GateOptions, unauthorized, unavailable } from './auth.ts';
 import { Clients } from './clients.ts';
 import { Grants } from './grants.ts';
 import { CONSENT_PATH, type CodeGrant, Login } from './login.ts';
-import { OneTimeStore } from './one-time-store.ts';
 import { RedirectUris } from './redirect-uris.ts';
 import { readJson } from './request-form.ts';
 import { TokenCipher } from './token-cipher.ts';
@@ -28,7 +28,7 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
   const clients = new Clients(cipher, new RedirectUris(oauth.allowedRedirectUris));
   const grants = new Grants(cipher);
   const upstream = new Upstream({ oauth, pool, timeoutMs: config.timeoutMs, signal });
-  const codes = new OneTimeStore<CodeGrant>({ maxEntries: MAX_CODES, ttlMs: CODE_TTL_MS });
+  const codes = new ExpiringMap<CodeGrant>({ maxEntries: MAX_CODES, ttlMs: CODE_TTL_MS });
   const login = new Login({ oauth, clients, upstream, codes, resource, log });
   const tokens = new TokenEndpoint({ config, pool, log, signal, clients, grants, upstream, codes, resource });
   const check = createTokenCheck(options);

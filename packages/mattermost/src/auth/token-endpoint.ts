@@ -1,16 +1,16 @@
 // The endpoints /token and /revoke: exchange codes and refresh tokens for tokens, and revoke tokens.
 import { OAuthError, OAuthErrorCode } from '@modelcontextprotocol/server';
+import { sha256 } from '@pocket-agent/kit';
 import { AsyncCache } from '../base/cache.ts';
 import { isMattermostError } from '../base/errors.ts';
+import { ExpiringMap } from '../base/expiring-map.ts';
 import type { Log } from '../base/log.ts';
 import { MattermostApi } from '../client/api.ts';
 import type { HttpPool } from '../client/http-pool.ts';
 import type { MattermostConfig } from '../config/config.ts';
-import { hashToken } from './auth.ts';
 import type { Clients } from './clients.ts';
 import type { Grants } from './grants.ts';
 import { type CodeGrant, isSameResource } from './login.ts';
-import { OneTimeStore } from './one-time-store.ts';
 import { readForm } from './request-form.ts';
 import { challengeOf, type Upstream } from './upstream.ts';
 
@@ -22,7 +22,7 @@ interface TokenEndpointOptions {
   clients: Clients;
   grants: Grants;
   upstream: Upstream;
-  codes: OneTimeStore<CodeGrant>;
+  codes: ExpiringMap<CodeGrant>;
   resource: string;
 }
 
@@ -31,7 +31,7 @@ type TokenResponse = Record<string, unknown>;
 export class TokenEndpoint {
   readonly #options: TokenEndpointOptions;
   /** Grant ids by used code. */
-  readonly #usedCodes = new OneTimeStore<string>({ maxEntries: 1000, ttlMs: 600_000 });
+  readonly #usedCodes = new ExpiringMap<string>({ maxEntries: 1000, ttlMs: 600_000 });
   /** Mattermost accepts a refresh token once. A client that repeats a request gets the same response. */
   readonly #refreshed = new AsyncCache<TokenResponse>({ maxEntries: 1000, ttlMs: 10_000 });
 
@@ -72,7 +72,7 @@ export class TokenEndpoint {
     const code = form.get('code') ?? '';
     const found = codes.take(code);
     if (!found) {
-      const grantId = this.#usedCodes.find(code);
+      const grantId = this.#usedCodes.get(code);
       // a code that is used twice was stolen, so its grant is revoked
       if (grantId !== undefined) grants.revoke(grantId);
       throw invalidGrant('The code is no longer valid');
@@ -86,7 +86,7 @@ export class TokenEndpoint {
     if (!/^[\w.~-]{43,128}$/.test(verifier) || challengeOf(verifier) !== challenge) {
       throw invalidGrant('The code_verifier does not match');
     }
-    this.#usedCodes.put(grant.id, code);
+    this.#usedCodes.set(code, grant.id);
     return grants.issue(grant);
   }
 
@@ -94,7 +94,7 @@ export class TokenEndpoint {
     const { grants, upstream } = this.#options;
     const grant = grants.read('refresh', token);
     if (grant.clientId !== clientId) throw invalidGrant('The token was issued to another client');
-    return this.#refreshed.get(hashToken(token), async () => {
+    return this.#refreshed.get(sha256(token), async () => {
       try {
         return grants.issue({ ...grant, ...(await upstream.refresh(grant.refreshToken ?? '')) });
       } catch (error) {

@@ -1,5 +1,7 @@
 // Mattermost as the upstream OAuth server: login URL, code exchange, refresh.
-import { createHash, randomBytes } from 'node:crypto';
+
+import { createHash } from 'node:crypto';
+import { isString } from '@pocket-agent/kit';
 import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import { readBody } from '../client/api.ts';
@@ -7,7 +9,6 @@ import type { HttpPool } from '../client/http-pool.ts';
 import { readRetryAfter } from '../client/retry.ts';
 import { statusError } from '../client/status-error.ts';
 import type { OAuthConfig } from '../config/config.ts';
-import { isString } from './clients.ts';
 
 /** Tokens issued by Mattermost. Clients only get them encrypted. */
 export interface MattermostTokens {
@@ -103,10 +104,6 @@ export class Upstream {
     const expiresAt = Math.floor(Date.now() / 1000) + (expiresIn > 0 ? expiresIn : fallback);
     return { accessToken: value.access_token, refreshToken, expiresAt };
   }
-}
-
-export function newVerifier(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 export function challengeOf(verifier: string): string {

@@ -1,18 +1,11 @@
-// A cache of promises with a time to live and a maximum size. Concurrent loads of one key share one promise.
-
-interface Entry<Value> {
-  value: Promise<Value>;
-  expiresAt: number;
-}
+// A cache of promises that expire. Concurrent loads of one key share one promise.
+import { ExpiringMap, type ExpiryOptions } from './expiring-map.ts';
 
 export class AsyncCache<Value> {
-  readonly #entries = new Map<string, Entry<Value>>();
-  readonly #maxEntries: number;
-  readonly #ttlMs: number;
+  readonly #values: ExpiringMap<Promise<Value>>;
 
-  constructor({ maxEntries, ttlMs }: { maxEntries: number; ttlMs: number }) {
-    this.#maxEntries = maxEntries;
-    this.#ttlMs = ttlMs;
+  constructor(options: ExpiryOptions) {
+    this.#values = new ExpiringMap(options);
   }
 
   /** Returns the cached value or loads it. A failed load is not cached. */
@@ -22,22 +15,16 @@ export class AsyncCache<Value> {
     const value = load();
     this.set(key, value);
     value.catch(() => {
-      if (this.#entries.get(key)?.value === value) this.#entries.delete(key);
+      if (this.find(key) === value) this.#values.take(key);
     });
     return value;
   }
 
   find(key: string): Promise<Value> | undefined {
-    const entry = this.#entries.get(key);
-    return entry && entry.expiresAt > Date.now() ? entry.value : undefined;
+    return this.#values.get(key);
   }
 
   set(key: string, value: Promise<Value>): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, { value, expiresAt: Date.now() + this.#ttlMs });
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#maxEntries) break;
-      this.#entries.delete(oldest);
-    }
+    this.#values.set(key, value);
   }
 }

@@ -6,7 +6,7 @@ import { MattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { createMattermostServer, type MattermostServer } from '../server/server.ts';
-import type { BotOptions, ConversationInfo } from './bot.ts';
+import type { BotOptions, ConversationInfo } from './options.ts';
 
 export class AgentFactory {
   readonly #createAgent: BotOptions['agent'];

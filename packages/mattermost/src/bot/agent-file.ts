@@ -1,10 +1,10 @@
 // Reads the agent file, in the format of the command pocket-agent. Relative paths start at the folder of the file.
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { isRecord } from '@pocket-agent/kit';
 import type { PocketAgentOptions } from 'pocket-agent';
 import type { Capability } from '../base/access.ts';
 import { errorText, MattermostError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
 
 const KEYS = ['$schema', 'agentConfig', 'mcpServers', 'tools', 'access', 'limits'];
 
@@ -51,7 +51,7 @@ export async function readAgentOptions({
 async function readObject(file: string): Promise<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (isObject(value)) return value;
+    if (isRecord(value)) return value;
   } catch (error) {
     throw invalid(`${file} cannot be read as JSON: ${errorText(error)}`);
   }
@@ -60,14 +60,14 @@ async function readObject(file: string): Promise<Record<string, unknown>> {
 
 function objectAt(file: string | undefined, key: string, value: unknown): Record<string, unknown> {
   if (value === undefined) return {};
-  if (isObject(value)) return value;
+  if (isRecord(value)) return value;
   throw invalid(`${file}: "${key}" must be an object.`);
 }
 
 /** MCP servers run in the folder of the file unless they set `cwd`. */
 function resolveServers(folder: string, servers: Record<string, unknown>): Record<string, { command: string }> {
   const resolved = Object.entries(servers).map(([name, entry]) => {
-    if (!isObject(entry) || typeof entry.command !== 'string') return [name, entry];
+    if (!isRecord(entry) || typeof entry.command !== 'string') return [name, entry];
     const { command, cwd } = entry;
     const isPath = /^\.{1,2}[\\/]/.test(command);
     const workingFolder = typeof cwd === 'string' ? resolve(folder, cwd) : folder;

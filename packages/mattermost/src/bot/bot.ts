@@ -1,7 +1,5 @@
 // The bot: listens to events of Mattermost and lets an agent answer the messages addressed to it.
-import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
 import { Account, type ToolContext } from '../account/account.ts';
-import type { Profile } from '../base/access.ts';
 import { errorText, isMattermostError, isTransient, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import { createLog, type Log } from '../base/log.ts';
@@ -10,53 +8,13 @@ import { HttpPool } from '../client/http-pool.ts';
 import type { PostRecord } from '../client/records.ts';
 import { backoff } from '../client/retry.ts';
 import { isTokenValid, MattermostSocket, type SocketEvent } from '../client/socket.ts';
-import { type MattermostConfig, withCheckedLists } from '../config/config.ts';
+import { withCheckedLists } from '../config/config.ts';
 import { AgentFactory } from './agent-factory.ts';
 import { Conversation } from './conversation.ts';
 import { checkLinkHosts, LinkHosts } from './link-hosts.ts';
 import { latestPostTime, postsSince } from './missed-posts.ts';
+import type { BotOptions, MattermostBot } from './options.ts';
 import { type Question, Questions } from './questions.ts';
-
-export interface BotOptions {
-  /** Must use static_token with the token of a bot account. */
-  config: MattermostConfig;
-  /**
-   * Creates the agent of a new conversation; the bot closes it with the conversation. Options become an agent with the
-   * Mattermost tools added; an agent is used unchanged.
-   */
-  agent: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
-  /** Profile of the Mattermost tools; `none` leaves them out. Default reader. */
-  profile?: Profile | 'none';
-  /** Who can stop a run with a stop sign reaction: the user who asked, or everyone in the channel. Default asker. */
-  mayStop?: 'asker' | 'everyone';
-  /**
-   * Hosts that links and images in answers may point to, in addition to hosts named in questions: `example.com`,
-   * `*.example.com`, or `*`. Other links become text, because Mattermost loads previews without a click.
-   */
-  allowLinkHosts?: readonly string[];
-  /** Minimum time between two edits of an answer. Default 1,000. */
-  editMs?: number;
-  log?: Log;
-  /** Called when the token is no longer valid; the bot stops answering. */
-  onRefused?: () => void;
-}
-
-export type MadeAgent = PocketAgent<unknown> | PocketAgentOptions;
-
-export interface ConversationInfo {
-  channelId: string;
-  /** First post of the thread; undefined in a direct channel. */
-  rootId: string | undefined;
-  isDirect: boolean;
-  /** The user who started the conversation. */
-  username: string;
-}
-
-export interface MattermostBot {
-  readonly username: string;
-  /** Stops running answers, notes that in their channels, and disconnects. */
-  close(): Promise<void>;
-}
 
 const STOP_SIGNS = ['octagonal_sign', 'stop_sign', '🛑'];
 const MAX_CONVERSATIONS = 500;

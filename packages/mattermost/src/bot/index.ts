@@ -1,8 +1,3 @@
 // The public names of `@pocket-agent/mattermost/bot`.
-export {
-  type BotOptions,
-  type ConversationInfo,
-  createMattermostBot,
-  type MadeAgent,
-  type MattermostBot,
-} from './bot.ts';
+export { createMattermostBot } from './bot.ts';
+export type { BotOptions, ConversationInfo, MadeAgent, MattermostBot } from './options.ts';

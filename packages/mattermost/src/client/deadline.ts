@@ -1,4 +1,5 @@
-// Deadlines and delays that end when the caller aborts.
+// Deadlines and delays that end when the caller aborts, with errors of this package.
+import { delay as delayOrAbort, onAbort } from '@pocket-agent/kit';
 import { MattermostError } from '../base/errors.ts';
 
 export interface Deadline {
@@ -15,39 +16,29 @@ interface DeadlineOptions {
 
 export function startDeadline({ caller, timeoutMs, what }: DeadlineOptions): Deadline {
   const controller = new AbortController();
-  const giveUp = () => controller.abort(abortedError(what, caller));
-  if (caller.aborted) giveUp();
-  caller.addEventListener('abort', giveUp, { once: true });
+  const removeListener = onAbort(caller, (reason) => controller.abort(abortedError(what, reason)));
   const timer = setTimeout(() => {
-    controller.abort(
-      new MattermostError('TIMEOUT', `Mattermost took longer than ${timeoutMs / 1000} s (${what}); try again later.`),
-    );
+    const text = `Mattermost took longer than ${timeoutMs / 1000} s (${what}); try again later.`;
+    controller.abort(new MattermostError('TIMEOUT', text));
   }, timeoutMs);
   return {
     signal: controller.signal,
     release() {
       clearTimeout(timer);
-      caller.removeEventListener('abort', giveUp);
+      removeListener();
     },
   };
 }
 
 /** Rejects as soon as the caller aborts. */
-export function delay(ms: number, caller: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => {
-      clearTimeout(timer);
-      reject(abortedError('waiting to repeat a request', caller));
-    };
-    const timer = setTimeout(() => {
-      caller.removeEventListener('abort', giveUp);
-      resolve();
-    }, ms);
-    if (caller.aborted) giveUp();
-    else caller.addEventListener('abort', giveUp, { once: true });
-  });
+export async function delay(ms: number, caller: AbortSignal): Promise<void> {
+  try {
+    await delayOrAbort(ms, caller);
+  } catch (error) {
+    throw abortedError('waiting to retry a request', error);
+  }
 }
 
-function abortedError(what: string, { reason }: AbortSignal): MattermostError {
-  return new MattermostError('ABORTED', `The call was cancelled (${what}).`, { cause: reason });
+function abortedError(what: string, cause: unknown): MattermostError {
+  return new MattermostError('ABORTED', `The call was cancelled (${what}).`, { cause });
 }

@@ -1,8 +1,9 @@
 // A WebSocket to Mattermost that authenticates, detects a dead connection and reconnects.
 import { getCACertificates } from 'node:tls';
+import { isRecord } from '@pocket-agent/kit';
 import WebSocket from 'ws';
 import { errorText, isMattermostError } from '../base/errors.ts';
-import { isObject, parseObject } from '../base/json.ts';
+import { parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
 import { backoff } from './retry.ts';
@@ -162,5 +163,5 @@ export async function isTokenValid(request: () => Promise<unknown>): Promise<boo
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  return isObject(value) ? value : {};
+  return isRecord(value) ? value : {};
 }

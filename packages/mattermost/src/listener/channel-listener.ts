@@ -9,8 +9,8 @@ import {
   readRequestBody,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { sha256 } from '@pocket-agent/kit';
 import type { Account } from '../account/account.ts';
-import { hashToken } from '../auth/auth.ts';
 import { errorText } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
 import type { Log } from '../base/log.ts';
@@ -167,7 +167,7 @@ export class ChannelListener {
 
   #feedFor(token: string, account: Account): ChannelFeed {
     const { config, log, signal } = this.#options;
-    const key = hashToken(token);
+    const key = sha256(token);
     const existing = this.#feeds.get(key);
     if (existing) return existing;
     const feed = new ChannelFeed({

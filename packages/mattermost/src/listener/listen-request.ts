@@ -1,6 +1,6 @@
 // Listen requests of the 2026 protocol: the requested resources and the events sent to the client.
 import type { ServerEvent, ServerEventBus } from '@modelcontextprotocol/server';
-import { isObject } from '../base/json.ts';
+import { isRecord } from '@pocket-agent/kit';
 
 export const LISTEN = 'subscriptions/listen';
 const MAX_URIS_PER_REQUEST = 100;
@@ -43,5 +43,5 @@ export function requestedUris(message: object): string[] {
 }
 
 function objectOf(value: unknown): Record<string, unknown> | undefined {
-  return isObject(value) ? value : undefined;
+  return isRecord(value) ? value : undefined;
 }

@@ -1,6 +1,7 @@
 // All tools of the server.
 import type { Tool } from './base/tool.ts';
 import { bookmarkTools } from './bookmarks.ts';
+import { channelMemberTools } from './channel-members.ts';
 import { channelTools } from './channels.ts';
 import { fileTools } from './files/files.ts';
 import { inboxTools } from './inbox.ts';
@@ -17,6 +18,7 @@ export const allTools: readonly Tool[] = [
   ...resolveTools,
   ...teamTools,
   ...channelTools,
+  ...channelMemberTools,
   ...messageTools,
   ...threadTools,
   ...postTools,

@@ -1,12 +1,11 @@
 // Tools for channels: list, create, join, leave, members.
 import { z } from 'zod';
 import type { ToolContext } from '../account/account.ts';
-import { requireMember } from '../account/membership.ts';
 import { path } from '../client/path.ts';
-import type { ChannelRecord, MemberRecord } from '../client/records.ts';
+import type { ChannelRecord } from '../client/records.ts';
 import { isoTime, omitEmpty } from './base/compact.ts';
-import { readFromStart, readPage, readReadablePage, SCAN_LIMIT_REACHED } from './base/paging.ts';
-import { pagination, presentChannel, presentChannels, presentMembers } from './base/present.ts';
+import { pageEnd, readFromStart, readReadablePage } from './base/paging.ts';
+import { presentChannel, presentChannels } from './base/present.ts';
 import { channelName, full, id, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 import { readMyChannels, unreadCounts } from './unread.ts';
@@ -22,8 +21,6 @@ const channel = record(
   'last_post',
   'total_msg_count',
 );
-const member = record('user_id', 'username', 'roles', 'channel_id');
-const done = record('channel_id', 'ok');
 const channelType = z.enum(['O', 'P', 'D', 'G']);
 
 export const channelTools = [
@@ -39,18 +36,10 @@ export const channelTools = [
     output: pageOf('channels', channel, { note: {} }),
     async run({ team_id, page, per_page, full }, context) {
       const team = await context.team(team_id);
-      const { items, isTruncated, hitScanLimit } = await readReadablePage<ChannelRecord>(context, {
-        page,
-        per_page,
-        channelOf: (one) => one.id,
-        async read(page, per_page) {
-          const found = await context.api.list<ChannelRecord>(path`/teams/${team}/channels`, { page, per_page });
-          context.names.rememberChannels(found);
-          return found;
-        },
-      });
-      const channels = await presentChannels(context, items, full);
-      return { channels, ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, { page: page + 1 })) };
+      const request = { page, per_page, channelOf, read: publicChannelReader(context, team) };
+      const found = await readReadablePage(context, request);
+      const channels = await presentChannels(context, found.items, full);
+      return { channels, ...pageEnd(found, { page: page + 1 }) };
     },
   }),
   defineTool({
@@ -103,23 +92,20 @@ export const channelTools = [
     output: pageOf('channels', channel, { note: {} }),
     async run({ team_id, page, per_page, full }, context) {
       const team = await context.team(team_id);
-      const { items, isTruncated, hitScanLimit } = await readFromStart<ChannelRecord>(context, {
+      const readPublic = publicChannelReader(context, team);
+      const found = await readFromStart<ChannelRecord>(context, {
         page,
         per_page,
-        channelOf: (one) => one.id,
+        channelOf,
         async read(page, per_page) {
           const mine = page === 0 ? await context.api.list<ChannelRecord>(path`/users/me/teams/${team}/channels`) : [];
-          const open = await context.api.list<ChannelRecord>(path`/teams/${team}/channels`, { page, per_page });
-          const found = [...mine.filter(({ type }) => type === 'P'), ...open];
-          context.names.rememberChannels(found);
-          return found;
+          const privateChannels = mine.filter(({ type }) => type === 'P');
+          context.names.rememberChannels(privateChannels);
+          return [...privateChannels, ...(await readPublic(page, per_page))];
         },
       });
-      const channels = await presentChannels(context, items, full);
-      return {
-        channels,
-        ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, { page: page + 1, per_page })),
-      };
+      const channels = await presentChannels(context, found.items, full);
+      return { channels, ...pageEnd(found, { page: page + 1, per_page }) };
     },
   }),
   defineTool({
@@ -206,88 +192,17 @@ export const channelTools = [
       return openChannel(context, { endpoint: '/channels/group', user_ids, full });
     },
   }),
-  defineTool({
-    name: 'join_channel',
-    title: 'Join channel',
-    description: 'Join a public channel with this account.',
-    capability: 'write',
-    effect: 'idempotent',
-    tags: ['channel'],
-    input: { channel_id: id(), full: full() },
-    output: member,
-    async run({ channel_id, full }, context) {
-      await context.policy.requireChannel(channel_id, 'write');
-      return addMember(context, { channel_id, user_id: (await context.names.me()).id, full });
-    },
-  }),
-  defineTool({
-    name: 'leave_channel',
-    title: 'Leave channel',
-    description: 'Leave a channel with this account.',
-    capability: 'write',
-    effect: 'idempotent',
-    tags: ['channel'],
-    input: { channel_id: id() },
-    output: done,
-    async run({ channel_id }, context) {
-      await context.policy.requireChannel(channel_id, 'write');
-      const me = await context.names.me();
-      await context.api.delete(path`/channels/${channel_id}/members/${me.id}`);
-      return { ok: true, channel_id };
-    },
-  }),
-  defineTool({
-    name: 'mark_channel_viewed',
-    title: 'Mark channel as read',
-    description:
-      'Mark a channel as read for this account. Reading tools never do this; post_message does, in its channel.',
-    capability: 'write',
-    effect: 'additive',
-    tags: ['channel'],
-    input: { channel_id: id() },
-    output: done,
-    async run({ channel_id }, context) {
-      await context.policy.requireChannel(channel_id, 'write');
-      await requireMember(context.api, channel_id, 'only members of a channel can mark it as read');
-      await context.api.post('/channels/members/me/view', { channel_id });
-      return { ok: true, channel_id };
-    },
-  }),
-  defineTool({
-    name: 'get_channel_members',
-    title: 'List channel members',
-    description: 'List the members of a channel.',
-    capability: 'read',
-    effect: 'read',
-    tags: ['channel', 'user'],
-    input: { channel_id: id(), page: page(), per_page: perPage(), full: full() },
-    output: pageOf('members', member),
-    async run({ channel_id, page, per_page, full }, context) {
-      await context.policy.requireChannel(channel_id, 'read');
-      const { items, isTruncated } = await readPage({
-        page,
-        per_page,
-        read: (page, per_page) =>
-          context.api.list<MemberRecord>(path`/channels/${channel_id}/members`, { page, per_page }),
-      });
-      return { members: await presentMembers(context, items, full), ...pagination(isTruncated, { page: page + 1 }) };
-    },
-  }),
-  defineTool({
-    name: 'add_user_to_channel',
-    title: 'Add user to channel',
-    description: 'Add a user to a channel.',
-    capability: 'write',
-    effect: 'idempotent',
-    tags: ['channel', 'user'],
-    input: { channel_id: id(), user_id: id(), full: full() },
-    output: member,
-    async run(args, context) {
-      await context.policy.requireChannel(args.channel_id, 'write');
-      return addMember(context, args);
-    },
-  }),
 ];
+
+const channelOf = ({ id }: ChannelRecord) => id;
+
+function publicChannelReader({ api, names }: ToolContext, team: string) {
+  return async (page: number, per_page: number): Promise<ChannelRecord[]> => {
+    const channels = await api.list<ChannelRecord>(path`/teams/${team}/channels`, { page, per_page });
+    names.rememberChannels(channels);
+    return channels;
+  };
+}
 
 interface OpenRequest {
   endpoint: string;
@@ -300,13 +215,4 @@ async function openChannel(context: ToolContext, { endpoint, user_ids, full }: O
   const channel = await context.api.post<ChannelRecord>(endpoint, user_ids);
   await context.policy.requireChannelRecord(channel, 'write');
   return presentChannel(context, channel, full);
-}
-
-async function addMember(
-  context: ToolContext,
-  { channel_id, user_id, full }: { channel_id: string; user_id: string; full: boolean },
-): Promise<object> {
-  const added = await context.api.post<MemberRecord>(path`/channels/${channel_id}/members`, { user_id });
-  const [presented = {}] = await presentMembers(context, [added], full);
-  return presented;
 }

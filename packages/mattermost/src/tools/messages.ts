@@ -7,8 +7,8 @@ import { path } from '../client/path.ts';
 import type { ChannelRecord, FileRecord, PostListRecord, PostRecord } from '../client/records.ts';
 import { readChannelMessages } from './base/channel-messages.ts';
 import { omitEmpty } from './base/compact.ts';
-import { readFromStart } from './base/paging.ts';
-import { orderedPosts, pagination, presentPosts, presentWritten } from './base/present.ts';
+import { pageEnd, readFromStart } from './base/paging.ts';
+import { orderedPosts, presentPosts, presentWritten } from './base/present.ts';
 import { attachments, full, id, message, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 import { changePost } from './change-post.ts';
@@ -128,7 +128,7 @@ export const messageTools = [
       const { posts, isTruncated, next } = await readChannelMessages(context, request);
       const messages = await presentPosts(context, posts, { full });
       const channel = (await context.names.labels([request.channel_id])).get(request.channel_id);
-      return { channel_id: request.channel_id, channel, messages, ...pagination(isTruncated, next) };
+      return { channel_id: request.channel_id, channel, messages, ...pageEnd({ isTruncated }, next) };
     },
   }),
   defineTool({
@@ -169,7 +169,7 @@ export const messageTools = [
           truncated: true,
           note: 'There may be more results: narrow the search with before:, in: or from:.',
         };
-      return { messages, ...pagination(isTruncated, { page: page + 1, per_page }) };
+      return { messages, ...pageEnd({ isTruncated }, { page: page + 1, per_page }) };
     },
   }),
   defineTool({

@@ -2,8 +2,8 @@
 import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord } from '../client/records.ts';
-import { readReadablePage, SCAN_LIMIT_REACHED } from './base/paging.ts';
-import { orderedPosts, pagination, presentPosts } from './base/present.ts';
+import { pageEnd, readReadablePage } from './base/paging.ts';
+import { orderedPosts, presentPosts } from './base/present.ts';
 import { full, id, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 
@@ -31,7 +31,7 @@ export const savedTools = [
         },
       });
       const messages = await presentPosts(context, items, { full, withChannel: true });
-      return { messages, ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, { page: page + 1 })) };
+      return { messages, ...pageEnd({ isTruncated, hitScanLimit }, { page: page + 1 }) };
     },
   }),
   defineFlag('save_message', {

@@ -4,8 +4,8 @@ import { isMattermostError } from '../base/errors.ts';
 import { path } from '../client/path.ts';
 import type { MemberRecord, TeamRecord } from '../client/records.ts';
 import { compactTeam } from './base/compact.ts';
-import { readPage } from './base/paging.ts';
-import { pagination, presentMembers } from './base/present.ts';
+import { pageEnd, readPage } from './base/paging.ts';
+import { presentMembers } from './base/present.ts';
 import { full, listOf, page, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 
@@ -61,7 +61,7 @@ export const teamTools = [
         per_page,
         read: (page, per_page) => context.api.list<MemberRecord>(path`/teams/${id}/members`, { page, per_page }),
       });
-      return { members: await presentMembers(context, items, full), ...pagination(isTruncated, { page: page + 1 }) };
+      return { members: await presentMembers(context, items, full), ...pageEnd({ isTruncated }, { page: page + 1 }) };
     },
   }),
 ];

@@ -4,8 +4,8 @@ import type { ToolContext } from '../account/account.ts';
 import { path } from '../client/path.ts';
 import type { PostListRecord, PostRecord, ThreadListRecord, ThreadRecord } from '../client/records.ts';
 import { type Compact, compactThread } from './base/compact.ts';
-import { findReadable, MAX_PAGE_SIZE, SCAN_LIMIT_REACHED } from './base/paging.ts';
-import { orderedPosts, pagination, presentPosts } from './base/present.ts';
+import { findReadable, MAX_PAGE_SIZE, pageEnd } from './base/paging.ts';
+import { orderedPosts, presentPosts } from './base/present.ts';
 import { full, id, pageOf, perPage, record } from './base/schemas.ts';
 import { defineTool } from './base/tool.ts';
 
@@ -44,7 +44,7 @@ export const threadTools = [
       const messages = await presentPosts(context, posts, { full });
       const next = { per_page, from_post: last?.id, from_create_at: last?.create_at };
       const place = { root_id: asked?.root_id || post_id, channel_id: asked?.channel_id };
-      return { ...place, messages, ...pagination(isTruncated, next) };
+      return { ...place, messages, ...pageEnd({ isTruncated }, next) };
     },
   }),
   defineTool({
@@ -77,7 +77,7 @@ export const threadTools = [
       const next = { before: threads.at(-1)?.id, per_page };
       return {
         threads: await presentThreads(context, threads, full),
-        ...(hitScanLimit ? SCAN_LIMIT_REACHED : pagination(isTruncated, next)),
+        ...pageEnd({ isTruncated, hitScanLimit }, next),
       };
     },
   }),

@@ -222,10 +222,12 @@ test.each([
   const asIfOld = `
     import { registerHooks } from 'node:module';
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
-    const resolve = (name, context, next) => (context.parentURL ? next('not:loadable') : next(name, context));
+    const isAllowed = (name, context) => !context.parentURL || name === '@pocket-agent/kit/require-node';
+    const resolve = (name, context, next) => next(isAllowed(name, context) ? name : 'not:loadable', context);
     registerHooks({ resolve });`;
   const preload = ['--import', `data:text/javascript,${encodeURIComponent(asIfOld)}`];
-  const child = spawn(process.execPath, [...preload, fileURLToPath(new URL(`../../src/${file}`, import.meta.url))]);
+  const program = fileURLToPath(new URL(`../../src/${file}`, import.meta.url));
+  const child = spawn(process.execPath, ['-C', 'pocket-agent/source', ...preload, program]);
   const [errors, [code]] = await Promise.all([textOf(child.stderr), once(child, 'close')]);
-  expect([code, errors]).toEqual([2, `${name} needs Node 22.18 or newer; this is ${process.version}.\n`]);
+  expect([code, errors]).toEqual([2, `${name} needs Node 22.18 or newer; this is v20.19.0.\n`]);
 });

@@ -1,6 +1,7 @@
 // The error message for invalid arguments of a tool call.
+
+import { isRecord } from '@pocket-agent/kit';
 import type { z } from 'zod';
-import { isObject } from '../../base/json.ts';
 import type { JsonSchema } from './schemas.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -32,12 +33,12 @@ function describeIssue(issue: Issue, value: unknown): string[] {
 function isMissing({ path }: Issue, value: unknown): boolean {
   if (path.length === 0) return false;
   let found = value;
-  for (const key of path) found = isObject(found) || Array.isArray(found) ? Reflect.get(found, key) : undefined;
+  for (const key of path) found = isRecord(found) || Array.isArray(found) ? Reflect.get(found, key) : undefined;
   return found === undefined;
 }
 
 function acceptedArguments(name: string, { properties, required }: JsonSchema): string {
-  const names = isObject(properties) ? Object.keys(properties) : [];
+  const names = isRecord(properties) ? Object.keys(properties) : [];
   const mandatory = Array.isArray(required) ? required : [];
   const shown = names.map((one) => (mandatory.includes(one) ? one : `${one} (optional)`));
   return shown.length === 0 ? `${name} takes no arguments` : `${name} takes: ${shown.join(', ')}`;

@@ -1,6 +1,6 @@
 // Compact forms of Mattermost records: only the fields an agent needs, without empty ones.
 
-import { isObject } from '../../base/json.ts';
+import { isRecord } from '@pocket-agent/kit';
 import type {
   BookmarkRecord,
   ChannelRecord,
@@ -164,7 +164,7 @@ function truncatedTexts(
 function truncateJson(value: unknown, budget: { remaining: number }): unknown {
   budget.remaining -= 2; // quotes or brackets
   if (Array.isArray(value)) return value.flatMap((item) => (budget.remaining > 0 ? [truncateJson(item, budget)] : []));
-  if (isObject(value)) {
+  if (isRecord(value)) {
     const fields = Object.entries(value).flatMap(([name, item]) => {
       budget.remaining -= name.length;
       return budget.remaining > 0 ? [[name, truncateJson(item, budget)]] : [];

@@ -27,11 +27,22 @@ interface ReadablePage<Item> extends Page<Item> {
 export const MAX_PAGE_SIZE = 200;
 const MAX_PAGES = 25;
 
-/** Part of the result when a scan stopped before the end of the list. */
-export const SCAN_LIMIT_REACHED = {
-  truncated: true,
-  note: `Some channels are hidden on this server; only the first ${MAX_PAGE_SIZE * MAX_PAGES} entries were searched for visible ones.`,
-};
+const SCAN_LIMIT_NOTE = `Some channels are hidden on this server; only the first ${MAX_PAGE_SIZE * MAX_PAGES} entries were searched for visible ones.`;
+
+interface PageEnd {
+  truncated: boolean;
+  next?: Record<string, unknown>;
+  note?: string;
+}
+
+/** `truncated`, and the arguments of the call that reads the next page; a note instead if a scan stopped early. */
+export function pageEnd(
+  { isTruncated, hitScanLimit = false }: { isTruncated: boolean; hitScanLimit?: boolean },
+  next: Record<string, unknown>,
+): PageEnd {
+  if (hitScanLimit) return { truncated: true, note: SCAN_LIMIT_NOTE };
+  return isTruncated ? { truncated: true, next } : { truncated: false };
+}
 
 /** After a full page, requests the next item to find out whether there is one. */
 export async function readPage<Item>({ page, per_page, read }: PageRequest<Item>): Promise<Page<Item>> {

@@ -116,11 +116,3 @@ export function presentUsers(context: ToolContext, users: readonly UserRecord[],
 export function orderedPosts({ order, posts }: PostListRecord): PostRecord[] {
   return (order ?? []).flatMap((id) => posts?.[id] ?? []);
 }
-
-/** `truncated`, and the arguments of the call that reads the next page. */
-export function pagination(
-  isTruncated: boolean,
-  next: Record<string, unknown>,
-): { truncated: boolean; next?: Record<string, unknown> } {
-  return isTruncated ? { truncated: true, next } : { truncated: false };
-}

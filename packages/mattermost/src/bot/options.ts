@@ -1,0 +1,46 @@
+// The options of the bot and the types they use.
+import type { PocketAgent, PocketAgentOptions } from 'pocket-agent';
+import type { Profile } from '../base/access.ts';
+import type { Log } from '../base/log.ts';
+import type { MattermostConfig } from '../config/config.ts';
+
+export interface BotOptions {
+  /** Must use static_token with the token of a bot account. */
+  config: MattermostConfig;
+  /**
+   * Creates the agent of a new conversation; the bot closes it with the conversation. Options become an agent with the
+   * Mattermost tools added; an agent is used unchanged.
+   */
+  agent: (conversation: ConversationInfo) => MadeAgent | Promise<MadeAgent>;
+  /** Profile of the Mattermost tools; `none` leaves them out. Default reader. */
+  profile?: Profile | 'none';
+  /** Who can stop a run with a stop sign reaction: the user who asked, or everyone in the channel. Default asker. */
+  mayStop?: 'asker' | 'everyone';
+  /**
+   * Hosts that links and images in answers may point to, in addition to hosts named in questions: `example.com`,
+   * `*.example.com`, or `*`. Other links become text, because Mattermost loads previews without a click.
+   */
+  allowLinkHosts?: readonly string[];
+  /** Minimum time between two edits of an answer. Default 1,000. */
+  editMs?: number;
+  log?: Log;
+  /** Called when the token is no longer valid; the bot stops answering. */
+  onRefused?: () => void;
+}
+
+export type MadeAgent = PocketAgent<unknown> | PocketAgentOptions;
+
+export interface ConversationInfo {
+  channelId: string;
+  /** First post of the thread; undefined in a direct channel. */
+  rootId: string | undefined;
+  isDirect: boolean;
+  /** The user who started the conversation. */
+  username: string;
+}
+
+export interface MattermostBot {
+  readonly username: string;
+  /** Stops running answers, notes that in their channels, and disconnects. */
+  close(): Promise<void>;
+}
