@@ -114,6 +114,12 @@ export class OptionSet<Options extends object = object> {
     return undefined;
   }
 
+  /** Throws for a wrong value, and for a key that looks like a misspelt option. Other keys are allowed. */
+  checkSpelling(options: object, owner = this.owner): void {
+    const error = this.findErrorOrMisspelling(options, owner);
+    if (error) throw error;
+  }
+
   /** For objects that may have other keys: finds wrong values, and keys that look like a misspelt option. */
   findErrorOrMisspelling(options: object, owner = this.owner): PocketError | undefined {
     const error = this.findErrorInKnown(options, owner);

@@ -20,9 +20,9 @@ export {
   profiles,
   toolsFor,
 } from './access/access.ts';
+export type { AccessOptions, FilteredTool } from './access/access-rules.ts';
 export type { ApprovalAnswer, ApprovalRequest, Approve, ConfirmPolicy, Remember } from './access/approval.ts';
 export type { AuditRecord } from './access/audit.ts';
-export type { AccessOptions, FilteredTool } from './access/gate.ts';
 export { PocketAgent, type StreamOptions } from './agent/agent.ts';
 export type {
   AgentConfig,
@@ -32,18 +32,9 @@ export type {
 } from './agent/agent-config.ts';
 export type { StepOptions } from './agent/agent-options.ts';
 export { formatEvent } from './agent/console-format.ts';
-export { AgentHooks, type HookContext, type ToolDenial } from './agent/hooks.ts';
+export { AgentHooks, type HookContext } from './agent/hooks.ts';
 export { fromOpenAiMessages, type OpenAiMessage } from './agent/openai-messages.ts';
 export type { StepResult } from './agent/step-result.ts';
-export type { RunOptions } from './agent/turns.ts';
-export type {
-  AgentEvent,
-  AgentEventType,
-  EventListener,
-  EventMeta,
-  ServerStatus,
-  UnsignedEvent,
-} from './base/events.ts';
 export { checkForeign, type ForeignCheck, type Verdict } from './base/foreign-schema.ts';
 export {
   type AssistantMessage,
@@ -55,6 +46,7 @@ export {
   type UserMessage,
   type UserMessageOptions,
 } from './base/messages.ts';
+export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from './base/tool-call.ts';
 export type { BudgetLimits, RunTotals } from './cost/budget.ts';
 export { isPriced, type ModelPrice, type Prices } from './cost/prices.ts';
 export type { ToolUsage, Usage } from './cost/usage.ts';
@@ -69,18 +61,20 @@ export type { DeploymentParams, DeploymentStatus } from './router/deployment.ts'
 export { Router, type RouterStatus } from './router/router.ts';
 export type { RouterEvent, RouterOptions } from './router/router-options.ts';
 export type { StrategyName } from './router/strategy.ts';
+export type {
+  AgentEvent,
+  AgentEventType,
+  EventListener,
+  EventMeta,
+  ServerStatus,
+  UnsignedEvent,
+} from './run/events.ts';
+export type { RunOptions } from './run/run-options.ts';
 export type { HttpServer, HttpServerOptions } from './serve/http-server.ts';
 export type { AgentServer, AgentServerOptions } from './serve/serve.ts';
 export { type FunctionTool, functionTools, type JsonSchema, type ToolReturn, tool } from './tools/function-tool.ts';
-export type {
-  ListWait,
-  ToolCall,
-  ToolCallContext,
-  ToolContentPart,
-  ToolProgress,
-  ToolResult,
-  ToolSource,
-} from './tools/tools.ts';
+export type { ToolDenial } from './tools/tool-hooks.ts';
+export type { ListWait, ToolCallContext, ToolSource } from './tools/tools.ts';
 
 // an older one would fail in the middle of the first run
 const { node, bun, deno } = globalThis.process?.versions ?? {};

@@ -20,13 +20,13 @@ export {
 } from './access/remote-approval.ts';
 export { readHistory } from './agent/agent-config.ts';
 export { EventQueue } from './agent/event-queue.ts';
-export { agentResult } from './agent/sub-agents.ts';
 export { type ArgumentCheck, compileSchema, isSchema, resolveReference, type Schema } from './base/json-schema.ts';
-export { currentFrame, type RunFrame } from './base/run-frame.ts';
 export { validToolName } from './base/tool-names.ts';
 export { packageVersion } from './base/version.ts';
 export { readMcpConfig } from './mcp/mcp-config.ts';
 export { providerOf } from './model/model.ts';
+export { currentRun, type RunContext } from './run/run-context.ts';
+export { agentResult } from './tools/agent-tool.ts';
 export { toCallToolResult } from './tools/function-tool.ts';
 export { isContentBlock, returnedIn } from './tools/tool-result.ts';
 export { DEFAULT_WAIT_MS } from './tools/tools.ts';

@@ -11,7 +11,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { checkValue, delay, isRecord, listOf, nullableString, type OptionRule, OptionSet } from '@pocket-agent/kit';
-import type { AgentEvent } from './base/events.ts';
+import type { AgentEvent } from './run/events.ts';
 import { type FunctionTool, functionTools } from './tools/function-tool.ts';
 
 export interface ScriptedCall {

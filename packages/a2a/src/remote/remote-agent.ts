@@ -18,7 +18,7 @@ import {
   stringRule,
 } from '@pocket-agent/kit';
 import type { Capability, Judgement, ListWait, ToolCallContext, ToolSource } from 'pocket-agent';
-import { capabilities, currentFrame, DEFAULT_WAIT_MS, isCapability, validToolName } from 'pocket-agent/internal';
+import { capabilities, currentRun, DEFAULT_WAIT_MS, isCapability, validToolName } from 'pocket-agent/internal';
 import { A2aError, explainFetchError } from '../client/a2a-error.ts';
 import type { OutgoingMessage } from '../client/task.ts';
 import { answerApprovals } from './remote-approvals.ts';
@@ -215,7 +215,7 @@ class RemoteAgent implements ToolSource {
       const asker = {
         name: this.#label,
         approvals,
-        frame: currentFrame(),
+        run: currentRun(),
         warn: (text: string) => this.#warnOnce(text),
       };
       await abortable(answerApprovals(call, asker), context.signal);

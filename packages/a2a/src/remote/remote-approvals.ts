@@ -1,7 +1,14 @@
 // Passes approval questions of a remote Pocket Agent on to the person who approves for the caller.
 import { randomUUID } from 'node:crypto';
 import { PocketError } from '@pocket-agent/kit';
-import { APPROVAL_META_KEY, askRoot, nobody, notPassedOn, notPassedOnText, type RunFrame } from 'pocket-agent/internal';
+import {
+  APPROVAL_META_KEY,
+  askRoot,
+  nobody,
+  notPassedOn,
+  notPassedOnText,
+  type RunContext,
+} from 'pocket-agent/internal';
 import type { Part } from '../client/task.ts';
 import type { RemoteCall } from './remote-call.ts';
 
@@ -14,11 +21,11 @@ interface Asker {
   approvals: boolean;
   /** Reports that a question was not passed on. */
   warn(text: string): void;
-  frame: RunFrame | undefined;
+  run: RunContext | undefined;
 }
 
 /** Answers approval questions until the agent has finished or asks something else. */
-export async function answerApprovals(call: RemoteCall, { name, approvals, frame, warn }: Asker): Promise<void> {
+export async function answerApprovals(call: RemoteCall, { name, approvals, run, warn }: Asker): Promise<void> {
   for (let round = 0; call.collected.status?.state === 'input-required'; round++) {
     const questions = approvalsIn(call.collected.status.message?.parts ?? []);
     if (questions.length === 0) return;
@@ -29,7 +36,7 @@ export async function answerApprovals(call: RemoteCall, { name, approvals, frame
     if (!approvals) warn(notPassedOnText(`A2A agent ${name}`));
     await Promise.all(
       questions.map(async ({ question, described }) => {
-        const answer = approvals ? ((await askRoot(described, `A2A agent ${name}`, frame)) ?? nobody) : notPassedOn;
+        const answer = approvals ? ((await askRoot(described, `A2A agent ${name}`, run)) ?? nobody) : notPassedOn;
         const { taskId, contextId } = call.collected;
         const parts = [{ data: { question, ...answer } }];
         await call.reply({ messageId: randomUUID(), parts, taskId, contextId });

@@ -1,7 +1,15 @@
 // Asking before a call: which calls need a yes, who is asked, and what an answer may be.
 import type { ToolAnnotations } from '@modelcontextprotocol/client';
-import { abortable, deepCopy, errorText, PocketError, sha256, snapshot, startDeadline } from '@pocket-agent/kit';
-import { currentFrame } from '../base/run-frame.ts';
+import {
+  abortable,
+  deepCopy,
+  errorText,
+  type Logger,
+  PocketError,
+  sha256,
+  snapshot,
+  startDeadline,
+} from '@pocket-agent/kit';
 import type { Capability, JudgedTool } from './access.ts';
 
 export const NOBODY_TO_ASK = 'it needs approval, and there is nobody to ask';
@@ -95,10 +103,11 @@ export interface Question {
   approve: Approve | undefined;
   signal: AbortSignal;
   timeoutMs: number;
+  logger: Logger;
 }
 
 /** Asks once. Whoever does not answer in time, or with something else than an answer, has said no. */
-export async function ask({ about, approve, signal, timeoutMs }: Question): Promise<Decision> {
+export async function ask({ about, approve, signal, timeoutMs, logger }: Question): Promise<Decision> {
   if (!approve) {
     return { allowed: false, by: 'nobody', reason: NOBODY_TO_ASK };
   }
@@ -111,7 +120,7 @@ export async function ask({ about, approve, signal, timeoutMs }: Question): Prom
     const decision = readAnswer(answer, hash, args);
     if (decision) return decision;
     const reason = `it was not approved: ${noAnswerText(answer)}`;
-    tellOnce(approve, answer, `"${tool}" was not called: ${noAnswerText(answer)}.`);
+    if (isNewMistake(approve, answer)) logger.warn(`"${tool}" was not called: ${noAnswerText(answer)}.`);
     return { allowed: false, by: 'approver', reason };
   } catch (error) {
     signal.throwIfAborted();
@@ -151,14 +160,13 @@ function noAnswerText(answer: unknown): string {
   return `approve answered ${given}, and the answers are 'allow', 'deny', { allow: true } and { deny: 'why' }`;
 }
 
-/** The kinds of such answers that an approver gave so far. */
-const told = new WeakMap<Approve, Set<string>>();
+/** The types of invalid answers that an approver gave so far: the developer is warned once for each. */
+const mistakes = new WeakMap<Approve, Set<string>>();
 
-/** A model reads why it was refused; whoever wrote the approver would not. */
-function tellOnce(approve: Approve, answer: unknown, text: string): void {
-  const kinds = told.get(approve) ?? new Set();
-  told.set(approve, kinds);
-  if (kinds.size < kinds.add(answer === null ? 'null' : typeof answer).size) currentFrame()?.owner.logger.warn(text);
+function isNewMistake(approve: Approve, answer: unknown): boolean {
+  const known = mistakes.get(approve) ?? new Set();
+  mistakes.set(approve, known);
+  return known.size < known.add(answer === null ? 'null' : typeof answer).size;
 }
 
 /** The same arguments in another order are the same call. */

@@ -1,11 +1,8 @@
 // A record of every call that was asked for: who, what, who decided, what came of it. Secrets are left out.
 import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorText, type Logger } from '@pocket-agent/kit';
-import type { RunFrame } from '../base/run-frame.ts';
-import type { ToolCall } from '../tools/tools.ts';
+import type { ToolCall } from '../base/tool-call.ts';
 import type { Capability } from './access.ts';
-import type { Gate } from './gate.ts';
 
 export interface AuditRecord {
   time: string;
@@ -32,7 +29,7 @@ export type CallRecord = Pick<AuditRecord, 'decision' | 'by' | 'capability' | 'o
 };
 
 const DEEPEST = 20;
-const REDACTED = '[redacted]';
+export const REDACTED = '[redacted]';
 const secretKeys =
   /pass$|password|passphrase|passwd|pwd|secret|bearer|access[-_]?key|token|authorization|api[-_]?key|credential|cookie|private[-_]?key/i;
 
@@ -55,62 +52,13 @@ type Keeps = (found: string, pattern: RegExp) => boolean;
 /** A pattern that spells out the name of a field means that name; one that only describes it may have found a secret. */
 const isSpelledOut: Keeps = (found, { source }) => source.toLowerCase().includes(found.toLowerCase());
 
-function redactText(text: string, patterns: readonly RegExp[], keeps: Keeps = () => false): string {
+export function redactText(text: string, patterns: readonly RegExp[], keeps: Keeps = () => false): string {
   const global = ({ flags }: RegExp) => `${flags.replace(/[gy]/g, '')}g`;
   return patterns.reduce(
     (left, pattern) =>
       left.replace(new RegExp(pattern, global(pattern)), (found) => (keeps(found, pattern) ? found : REDACTED)),
     text,
   );
-}
-
-/** What an agent knows of a call, as a record that can be kept: in the files of this agent and of those above. */
-export function recordCall(
-  frame: RunFrame,
-  agentId: string,
-  { call, reason, ...decided }: CallRecord,
-  logger: Logger,
-): AuditRecord {
-  const gates = gatesAbove(frame);
-  const patterns = gates.flatMap((gate) => gate.redacts);
-  // the tool has run, and its result must not be lost for want of a record
-  const orNothing = <Value>(keep: () => Value): Value | typeof REDACTED => {
-    try {
-      return keep();
-    } catch (error) {
-      logger.error(`The audit record of "${call.name}" leaves out what could not be redacted: ${errorText(error)}`);
-      return REDACTED;
-    }
-  };
-  const record: AuditRecord = {
-    time: new Date().toISOString(),
-    agentId,
-    ...(frame.caller === undefined ? {} : { caller: frame.caller }),
-    path: frame.path,
-    toolCallId: call.id,
-    tool: call.name,
-    arguments: orNothing(() => redact(call.arguments, patterns)),
-    ...decided,
-    ...(reason === undefined ? {} : { reason: orNothing(() => redactText(reason, patterns)) }),
-  };
-  // agents that share a file have one line for a call in it
-  const files = new Map(gates.flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
-  for (const file of files.values()) {
-    file.write(record).catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
-  }
-  return record;
-}
-
-export function keepsRecords(frame: RunFrame): boolean {
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) if (above.gate.audit) return true;
-  return false;
-}
-
-/** All gates from a frame up, each once. */
-function gatesAbove(frame: RunFrame): Gate[] {
-  const gates = new Set<Gate>();
-  for (let above: RunFrame | undefined = frame; above; above = above.parent) gates.add(above.gate);
-  return [...gates];
 }
 
 /** JSON lines in a file, one after another however many calls run at once. */

@@ -1,10 +1,9 @@
 // An approval that crosses a protocol: what one of our agents asks as a server, one of ours as a client puts to its own
 // approver, so that the person at the root is asked whatever lies between.
 import type { ElicitRequest, ElicitResult, ToolAnnotations } from '@modelcontextprotocol/client';
-import type { RunFrame } from '../base/run-frame.ts';
 import { isCapability } from './access.ts';
-import { type ApprovalAnswer, type ApprovalRequest, ask, NOBODY_TO_ASK } from './approval.ts';
-import { approvalTimeoutIn, approverOf } from './gate.ts';
+import { type ApprovalAnswer, type ApprovalRequest, NOBODY_TO_ASK } from './approval.ts';
+import type { Policy } from './policy.ts';
 
 /** Where a question says, beside its wording, what it is about. */
 export const APPROVAL_META_KEY = 'pocket-agent/approval';
@@ -21,6 +20,12 @@ interface Refusal {
   approve: false;
   reason: string;
   by?: 'nobody' | 'timeout';
+}
+
+/** The run that called the remote agent. */
+interface AskingRun {
+  readonly policy: Policy;
+  readonly signal: AbortSignal;
 }
 
 export const notPassedOn: Refusal = {
@@ -76,9 +81,9 @@ function cut(text: string, most: number): string {
 export async function answerApproval(
   params: ElicitRequest['params'],
   server: string,
-  frame: RunFrame | undefined,
+  run: AskingRun | undefined,
 ): Promise<ElicitResult | undefined> {
-  const answer = await askRoot(params._meta?.[APPROVAL_META_KEY], `MCP server ${server}`, frame);
+  const answer = await askRoot(params._meta?.[APPROVAL_META_KEY], `MCP server ${server}`, run);
   return answer && { action: 'accept', content: { ...answer } };
 }
 
@@ -103,19 +108,18 @@ export function remoteRefusal(said: unknown, otherwise: string): ApprovalAnswer 
   return by === 'nobody' || by === 'timeout' ? { deny, by } : { deny };
 }
 
-/** `from` is our name for whoever asks, `described` what it says the question is about. */
+/** `from` is our name for the agent that asks, `described` its own description of the call. */
 export async function askRoot(
   described: unknown,
   from: string,
-  frame: RunFrame | undefined,
+  run: AskingRun | undefined,
 ): Promise<RemoteAnswer | undefined> {
   const read = readApproval(described);
-  const approve = frame && approverOf(frame);
-  if (!read || !approve) return undefined;
-  // the name of whoever asks is ours, whatever path it claims
-  const path = [...frame.path, from, ...read.path];
+  if (!read || !run?.policy.approver) return undefined;
+  // the remote agent appears under our name for it, whatever path it claims
+  const path = [...run.policy.path, from, ...read.path];
   const about = { ...read, path, description: read.description, annotations: read.annotations };
-  const decision = await ask({ about, approve, signal: frame.signal, timeoutMs: approvalTimeoutIn(frame) });
+  const decision = await run.policy.ask(about, run.signal);
   // arguments cannot be edited across a protocol: a yes to others is a no to these
   if (decision.allowed && !decision.edited) return { approve: true };
   if (decision.allowed) return { approve: false, reason: 'its arguments would have to be others' };

@@ -1,20 +1,20 @@
 // The client of an agent: what servers ask and tell is answered by, and shown to, the agent whose calls it is about.
 import type { Tool } from '@modelcontextprotocol/client';
 import { errorText, isPocketError, type Logger, PocketError, publicErrorText } from '@pocket-agent/kit';
-import { currentFrame } from '../base/run-frame.ts';
 import type { Budget } from '../cost/budget.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { PocketAgentClient, type PocketAgentClientOptions } from '../mcp/client.ts';
 import type { ServerHandlers } from '../mcp/server-requests.ts';
 import type { LanguageModel } from '../model/model.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import { currentRun, type ElicitationHandler } from '../run/run-context.ts';
 import { inputFormatOf, type RenamedTool, type ToolTable } from '../tools/tools.ts';
 import { clientOptions, type PocketAgentOptions } from './agent-config.ts';
-import type { Turns } from './turns.ts';
 
 export interface ClientOwner {
   options: PocketAgentOptions;
   logger: Logger;
-  turns: Turns;
+  emit(event: UnsignedEvent): void;
   ledger: Ledger;
   client(): PocketAgentClient;
   model(): Promise<LanguageModel>;
@@ -39,7 +39,7 @@ export class AgentClient extends PocketAgentClient {
 }
 
 function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
-  const { options, logger, turns, toolRenamed } = owner;
+  const { options, logger, emit, toolRenamed } = owner;
   const samplingHandler = options.samplingHandler === 'agent-model' ? ownModel(owner) : options.samplingHandler;
   return {
     ...clientOptions(options),
@@ -47,8 +47,8 @@ function agentClientOptions(owner: ClientOwner): PocketAgentClientOptions {
     elicitationHandler: elicit(owner), // always: whether there is somebody to ask is known when something is asked
     logger,
     onServerStatus: (server, status, reason) =>
-      turns.emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
-    onServerLog: (log) => turns.emit({ type: 'server_log', data: log }),
+      emit({ type: 'server_status', data: { server, status, ...(reason ? { reason } : {}) } }),
+    onServerLog: (log) => emit({ type: 'server_log', data: log }),
     onToolRenamed: toolRenamed,
   };
 }
@@ -60,18 +60,18 @@ const MOST_SAMPLES = 100;
 function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHandlers['samplingHandler']> {
   const samples = new WeakMap<Budget, { count: number; last: Promise<unknown> }>();
   return async (params, { server, signal }) => {
-    const frame = currentFrame();
-    if (!frame) throw new Error(`No run that calls "${server}" could be found to sample for.`);
+    const run = currentRun();
+    if (!run) throw new Error(`No run that calls "${server}" could be found to sample for.`);
     const { sample } = await import('../mcp/sampling.ts');
     const own = await model();
-    const { count, last } = samples.get(frame.budget) ?? { count: 0, last: Promise.resolve() };
+    const { count, last } = samples.get(run.budget) ?? { count: 0, last: Promise.resolve() };
     if (count >= MOST_SAMPLES)
       throw new PocketError('BUDGET_REACHED', `A run answers at most ${MOST_SAMPLES} sampling requests.`);
     const sampled = last.then(async () => {
-      await ledger.beforeModelCall(frame, own);
-      return sample(own, params, signal, async (answer) => ledger.enter(frame, own, answer));
+      await ledger.beforeModelCall(run, own);
+      return sample(own, params, signal, async (answer) => ledger.enter(run, own, answer));
     });
-    samples.set(frame.budget, { count: count + 1, last: sampled.catch(() => {}) });
+    samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });
     return sampled.catch((error) => {
       throw forServer(error, server, logger);
     });
@@ -88,22 +88,22 @@ function forServer(error: unknown, server: string, logger: Logger): unknown {
 }
 
 /** A question of another agent of ours goes to whoever approves for this one. */
-function elicit({ options, client, logger }: ClientOwner): NonNullable<ServerHandlers['elicitationHandler']> {
+function elicit({ options, client, logger }: ClientOwner): ElicitationHandler {
   let told: Set<string> | undefined;
   return async (params, from) => {
-    const frame = currentFrame();
-    const isOfOthers = !frame && client().isCalledForOthers(from.server);
+    const run = currentRun();
+    const isOfOthers = !run && client().isCalledForOthers(from.server);
     const isPassedOn = client().asksApproval(from.server);
     const { answerApproval, notPassedOnText, unasked } = await import('../access/remote-approval.ts');
-    const answer = isPassedOn ? await answerApproval(params, from.server, frame) : undefined;
+    const answer = isPassedOn ? await answerApproval(params, from.server, run) : undefined;
     if (answer) return answer;
-    const ask = frame?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
+    const ask = run?.elicit ?? (isOfOthers ? undefined : options.elicitationHandler);
     if (ask) return ask(params, from);
     const { isApproval, result } = unasked(params, isPassedOn);
     told ??= new Set();
     if (told.size < told.add(from.server).size) {
       const who = `MCP server "${from.server}"`;
-      if (!isApproval) logger.warn(`${who} asked something and got no answer: ${frame ? NOBODY : AMBIGUOUS}`);
+      if (!isApproval) logger.warn(`${who} asked something and got no answer: ${run ? NOBODY : AMBIGUOUS}`);
       else if (!isPassedOn) logger.warn(notPassedOnText(who));
     }
     return result;

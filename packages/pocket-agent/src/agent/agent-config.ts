@@ -9,8 +9,8 @@ import {
   snapshot,
   withoutUndefined,
 } from '@pocket-agent/kit';
+import type { AccessOptions } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
-import type { AccessOptions } from '../access/gate.ts';
 import { withEveryCallAnswered } from '../base/history-repair.ts';
 import { copyMessage, type Message } from '../base/messages.ts';
 import { checkPrices, type Prices } from '../cost/prices.ts';

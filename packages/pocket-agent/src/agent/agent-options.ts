@@ -19,13 +19,13 @@ import {
   stringRule,
 } from '@pocket-agent/kit';
 import { profileOptions } from '../access/access.ts';
-import { type AccessOptions, accessOptions } from '../access/gate.ts';
+import { type AccessOptions, accessOptions } from '../access/access-rules.ts';
 import { serverRules } from '../mcp/client.ts';
 import { type CompletionOptions, completionOptions } from '../model/completion-options.ts';
 import { modelSettings } from '../model/model.ts';
+import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { AgentConfig, AgentLimits, PocketAgentOptions } from './agent-config.ts';
 import { checkHooks } from './hooks.ts';
-import { type RunOptions, runOptions } from './turns.ts';
 
 const isAgent = (value: unknown) => isRecord(value) && hasMethods(value, 'run', 'fork', 'close');
 

@@ -1,9 +1,7 @@
 // PocketAgent: a model and tools in a loop. `step` is the unit, `run` stands on it, `stream` watches it.
 import {
-  abortableAfter,
   deepCopy,
   errorText,
-  isPocketError,
   type Logger,
   neverAborted,
   PocketError,
@@ -14,11 +12,8 @@ import {
   withoutUndefined,
 } from '@pocket-agent/kit';
 import type { JudgedTool } from '../access/access.ts';
+import { AccessRules } from '../access/access-rules.ts';
 import type { Approve } from '../access/approval.ts';
-import { type CallRecord, keepsRecords, recordCall } from '../access/audit.ts';
-import { Gate } from '../access/gate.ts';
-import { visibleIn } from '../access/rights.ts';
-import type { AgentEvent, UnsignedEvent } from '../base/events.ts';
 import {
   copyMessage,
   type Message,
@@ -30,23 +25,28 @@ import {
   userMessage,
   userMessageOptions,
 } from '../base/messages.ts';
-import type { RunFrame } from '../base/run-frame.ts';
+import type { ToolResult } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import { Ledger } from '../cost/ledger.ts';
 import type { PocketAgentClient } from '../mcp/client.ts';
 import type { CompletionOptions } from '../model/completion-options.ts';
 import { type LanguageModel, resolveModel } from '../model/model.ts';
-import { callModel, type ModelResponse } from '../model/model-call.ts';
+import { callModel, type ModelCall } from '../model/model-call.ts';
 import { logWarnings } from '../model/model-warnings.ts';
 import { PromptBuilder } from '../model/prompt.ts';
+import { emitEvent, isObserved, listenersDone } from '../run/event-emitter.ts';
+import type { AgentEvent, UnsignedEvent } from '../run/events.ts';
+import type { RunContext } from '../run/run-context.ts';
+import { type RunOptions, runOptions } from '../run/run-options.ts';
 import type { AgentServer, AgentServerOptions } from '../serve/serve.ts';
+import { agentTool, subAgentTools } from '../tools/agent-tool.ts';
 import { type FunctionTool, isFunctionTool } from '../tools/function-tool.ts';
-import { callIdsIn, type ReadAnswer, readAnswer } from '../tools/tool-calls.ts';
+import { callIdsIn, readAnswer } from '../tools/tool-calls.ts';
 import { toolOutput } from '../tools/tool-result.ts';
-import { runToolCalls, type ToolRun } from '../tools/tool-runner.ts';
+import { type RequestedCall, runToolCalls, type ToolRun } from '../tools/tool-runner.ts';
 import { warnOfEmptyFilter, warnOfVolume } from '../tools/tool-volume.ts';
 import { Toolbox } from '../tools/toolbox.ts';
-import { borrow, type ListWait, type RenamedTool, type ToolResult, type ToolTable } from '../tools/tools.ts';
+import { borrow, type ListWait, type RenamedTool, type ToolTable } from '../tools/tools.ts';
 import { AgentClient } from './agent-client.ts';
 import {
   type AgentSettings,
@@ -57,20 +57,15 @@ import {
 } from './agent-config.ts';
 import { type StepOptions, stepOptions } from './agent-options.ts';
 import type { AgentHooks, HookContext } from './hooks.ts';
+import { type OverriddenRun, queueOverriddenRun } from './overridden-run.ts';
+import { RunQueue } from './run-queue.ts';
 import { RunStream } from './run-stream.ts';
 import { finalText, goesOn, type StepResult } from './step-result.ts';
-import { agentTool, subAgentTools } from './sub-agents.ts';
-import { type RunOptions, runOptions, Turns } from './turns.ts';
 
 /** How long a failed step waits for its postStep, but not beyond the end of the run. */
 const POST_STEP_MS = 5_000;
 /** The same after the run has ended: for work that is done at once. */
 const LATE_POST_STEP_MS = 100;
-/** How long an overridden `run` may take to settle after its run was aborted or timed out. */
-const OWN_RUN_MS = 1_000;
-/** Options of a step that was given none. */
-const nothing = {};
-
 export type StreamOptions = Omit<RunOptions, 'onEvent' | 'streaming'>;
 
 /** `Answer` is what an overridden `run()` returns: text, an object, a whole tool result or nothing. */
@@ -78,17 +73,17 @@ export class PocketAgent<Answer = string> {
   readonly subAgents: readonly PocketAgent<unknown>[];
   readonly hooks: AgentHooks;
   readonly logger: Logger;
-  readonly gate: Gate;
   readonly approve: Approve | undefined;
   readonly #options: PocketAgentOptions;
   readonly #settings: AgentSettings;
   readonly #toolbox: Toolbox;
   readonly #prompt = new PromptBuilder();
-  readonly #turns: Turns;
+  readonly #access: AccessRules;
+  readonly #queue: RunQueue;
   readonly #ledger: Ledger;
   readonly #closedTogether = new Set<{ close(): Promise<void> }>();
   #knownCallIds: Set<string> | undefined;
-  readonly #takesOtherOptions: boolean;
+  readonly #overriddenRun: OverriddenRun;
   #messages: Message[];
   /** What `messages` returns, until the history changes. */
   #shownMessages: readonly Message[] | undefined;
@@ -102,10 +97,10 @@ export class PocketAgent<Answer = string> {
     this.hooks = options.hooks ?? {};
     this.logger = options.logger ?? stderrLogger();
     this.subAgents = Object.freeze([...(options.subAgents ?? [])]);
-    this.gate = new Gate(options.access);
+    this.#access = new AccessRules(options.access, this.logger);
     this.approve = options.approve;
     this.#ledger = new Ledger(this.name, options.prices ?? {});
-    this.#turns = new Turns(this, this.#settings, this.#ledger);
+    this.#queue = new RunQueue(this, { limits: this.#settings, ledger: this.#ledger, rules: this.#access });
     this.#client = options.mcpClient;
     const client = options.mcpClient || options.mcpConfig ? this.mcpClient : undefined;
     const servers = options.mcpClient ? borrow(options.mcpClient) : client;
@@ -115,20 +110,7 @@ export class PocketAgent<Answer = string> {
       ...(this.subAgents.length > 0 ? [subAgentTools(this.subAgents)] : []),
     ];
     this.#toolbox = new Toolbox(tools);
-    let { run } = this; // that of a subclass, if it has its own
-    this.#takesOtherOptions = run !== PocketAgent.prototype.run;
-    const inTurn: typeof run = (input, given = {}) => {
-      const wrong = this.#wrongInRun(given);
-      return wrong ? Promise.reject(wrong) : this.#turns.take(given, (frame) => this.#runIn(frame, run, input, given));
-    };
-    // not configurable: a class field `run = …` would replace it, and with it queue, limits and abort
-    Object.defineProperty(this, 'run', {
-      enumerable: true,
-      get: () => inTurn,
-      set: (own: typeof run) => {
-        run = own;
-      },
-    });
+    this.#overriddenRun = queueOverriddenRun<Answer>(this, PocketAgent.prototype.run, this.#queue);
   }
 
   /** The MCP servers of this agent; made when there are some, or somebody asks. */
@@ -137,7 +119,7 @@ export class PocketAgent<Answer = string> {
       options: this.#options,
       logger: this.logger,
       client: () => this.mcpClient,
-      turns: this.#turns,
+      emit: (event) => this.emit(event),
       ledger: this.#ledger,
       model: () => this.#resolveModel(),
       tools: () => this.#tools(neverAborted),
@@ -183,39 +165,35 @@ export class PocketAgent<Answer = string> {
   }
 
   /**
-   * Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own: it is
-   * always called as a turn of this agent, with limits, abort and events in place.
+   * Asks until the model calls no more tools, and returns its last text. Override it for a loop of your own: it takes its
+   * turn in the queue too, with limits, abort and events (see `overridden-run.ts`).
    */
-  async run(input: string | UserInput, _options: RunOptions = {}): Promise<Answer> {
-    const { text, images = [] } = readInput(input);
-    this.addUserMessage(text, { images });
-    let result = await this.step();
-    while (goesOn(result)) result = await this.step();
-    return finalText(result) as Answer;
+  async run(input: string | UserInput, options: RunOptions = {}): Promise<Answer> {
+    const current = this.#overriddenRun.isThere ? this.#queue.current : undefined;
+    if (current) return this.#loop(current, input); // `super.run()`: the overridden run has entered the queue
+    runOptions.checkSpelling(options);
+    return this.#queue.enter({ ...options, input: textOfInput(input) }, (context) => this.#loop(context, input));
   }
 
-  /** The same run, seen live. Leaving the loop early aborts it. */
+  /** The same run, with its events as they happen. Leaving the loop early aborts it. */
   stream(input: string | UserInput, options: StreamOptions = {}): AsyncGenerator<AgentEvent, Answer> {
-    return new RunStream((onEvent, left) => {
-      const wrong = this.#wrongInRun(options);
-      if (wrong) return Promise.reject(wrong);
+    return new RunStream(async (onEvent, left) => {
+      runOptions.checkSpelling(options);
       const signal = options.signal ? AbortSignal.any([options.signal, left]) : left;
       return this.run(input, { ...options, signal, onEvent });
     });
   }
 
   /** One answer of the model and the tool calls it asks for. */
-  step(options?: StepOptions): Promise<StepResult> {
-    if (options === undefined) return this.#turns.take(nothing, (frame) => this.#stepIn(frame, nothing));
+  async step(options: StepOptions = {}): Promise<StepResult> {
     if (typeof options !== 'object' || options === null) {
-      const wayOut = 'a text goes to addUserMessage(text) before it';
-      return Promise.reject(new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`));
+      const wayOut = 'pass a text to addUserMessage(text) before it';
+      throw new PocketError('CONFIG_INVALID', `step() takes an object of options; ${wayOut}.`);
     }
-    const wrong = stepOptions.findError(options);
-    if (wrong) return Promise.reject(wrong);
+    stepOptions.check(options);
     const { signal, timeoutMs, traceparent, ...completion } = options;
-    return this.#turns.take({ signal, timeoutMs, traceparent }, (frame) =>
-      this.#stepIn(frame, withoutUndefined(completion)),
+    return this.#queue.enter({ signal, timeoutMs, traceparent }, (context) =>
+      this.#step(context, withoutUndefined(completion)),
     );
   }
 
@@ -241,13 +219,13 @@ export class PocketAgent<Answer = string> {
     this.#messages = [];
     this.#shownMessages = undefined;
     this.#knownCallIds = undefined;
-    this.gate.forget();
+    this.#access.forgetApprovals();
     this.#prompt.reset();
   }
 
   /** Shows an event to `hooks.onEvent`, to whoever watches this run, and to the agents above. */
   emit(event: UnsignedEvent, meta?: Record<string, unknown>): void {
-    this.#turns.emit(event, meta);
+    emitEvent({ agent: this, context: this.#queue.observed, event, meta });
   }
 
   /** A new agent of the same making with its own conversation. It uses this agent's MCP connections. */
@@ -258,7 +236,7 @@ export class PocketAgent<Answer = string> {
     return new Maker({
       ...options,
       agentConfig: { ...agentConfig, name: this.name },
-      access: this.gate.optionsOfFork(),
+      access: this.#access.optionsOfFork(),
       mcpClient: this.mcpClient,
       tools: (this.#options.tools ?? []).map((entry) =>
         isFunctionTool(entry) ? (entry.fork?.() ?? entry) : borrow(entry),
@@ -281,7 +259,7 @@ export class PocketAgent<Answer = string> {
   /** The tools that the model of this agent may see, its MCP servers' included. */
   async listTools(signal: AbortSignal = new AbortController().signal): Promise<JudgedTool[]> {
     const { entries } = await this.#collectTools(signal, 'all');
-    return entries.filter((tool) => this.gate.refusal(tool) === undefined);
+    return entries.filter((tool) => this.#access.refusal(tool) === undefined);
   }
 
   /** Closes `part` when this agent closes. Call the returned function when `part` was closed before. */
@@ -292,10 +270,10 @@ export class PocketAgent<Answer = string> {
 
   /** Ends what runs, closes servers, connections, children and sub-agents. The agent cannot be used afterwards. */
   async close(): Promise<void> {
-    this.#turns.close();
+    this.#queue.close();
     const closing = [...this.#closedTogether, this.#toolbox, ...this.subAgents].map((part) => part.close());
     const failed = (await Promise.allSettled(closing)).find((outcome) => outcome.status === 'rejected');
-    await this.gate.close(); // what was ended just now leaves records too
+    await this.#access.close(); // runs that were just ended leave records too
     if (failed) throw failed.reason;
   }
 
@@ -314,145 +292,132 @@ export class PocketAgent<Answer = string> {
     return this.#knownCallIds;
   }
 
-  #wrongInRun(options: RunOptions): PocketError | undefined {
-    return this.#takesOtherOptions ? runOptions.findErrorInKnown(options) : runOptions.findErrorOrMisspelling(options);
-  }
-
-  async #runIn(frame: RunFrame, run: typeof this.run, input: string | UserInput, options: RunOptions): Promise<Answer> {
-    this.emit({ type: 'run_started', data: { input: textOfInput(input) } });
-    try {
-      const running = run.call(this, input, options);
-      const answer = await (run === PocketAgent.prototype.run
-        ? running
-        : abortableAfter(Promise.resolve(running), frame.signal, OWN_RUN_MS));
-      this.emit({ type: 'run_finished', data: { answer, totals: frame.budget.totals } });
-      return answer;
-    } catch (error) {
-      const code = isPocketError(error) ? error.code : 'FAILED';
-      this.emit({ type: 'run_failed', data: { code, message: errorText(error) } });
-      throw error;
+  async #loop(context: RunContext, input: string | UserInput): Promise<Answer> {
+    const { text, images = [] } = readInput(input);
+    this.addUserMessage(text, { images });
+    const isOverridden = this.step !== PocketAgent.prototype.step;
+    for (;;) {
+      const result = await (isOverridden ? this.step() : this.#step(context));
+      if (!goesOn(result)) return finalText(result) as Answer;
     }
   }
 
-  async #stepIn(frame: RunFrame, completion: CompletionOptions): Promise<StepResult> {
-    const { maxSteps } = this.#settings;
-    if (++frame.count.steps > maxSteps) {
-      throw new PocketError(
-        'MAX_STEPS',
-        `${this.name} stopped after ${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} without a final answer (limits.maxSteps).`,
-      );
-    }
-    this.emit({ type: 'step_started', data: { step: frame.count.steps } });
-    const made = this.createHookContext();
-    const given = made instanceof Promise ? await within(frame.signal, made) : made;
-    const context = contextWith(frame.signal, given);
+  async #step(context: RunContext, completion: CompletionOptions = {}): Promise<StepResult> {
+    const { hooks } = this;
+    const { signal } = context;
+    const step = this.#countStep(context);
+    const hookContext = await this.#hookContext(signal);
     let result: StepResult;
     try {
-      result = await this.#step(frame, context, completion);
+      signal.throwIfAborted();
+      await within(signal, hooks.preStep?.(hookContext));
+      const [model, table] = await within(signal, Promise.all([this.#resolveModel(), this.#tools(signal, step === 1)]));
+      const tools = table.visibleTo(context.policy);
+      await within(signal, this.#ledger.beforeModelCall(context, model));
+      const history = this.#messages;
+      const response = await callModel(this.#modelCall(context, model, tools, completion));
+      logWarnings(model, response.warnings, this.logger);
+      const usage = await this.#ledger.afterModelCall(context, model, response, this.#messages.length);
+      await within(signal, hooks.onLlmResponse?.(hookContext, deepCopy(response)));
+      const { message: llmMessage, requested } = readAnswer(response, this.#callIds, tools);
+      // a conversation that was reset in between does not start again with an answer
+      if (this.#messages === history) this.#append(llmMessage);
+      let toolExecutionResults: ToolResult[] | undefined;
+      if (requested.length > 0) {
+        const { results, failure } = await runToolCalls(
+          this.#toolRun(context, hookContext, tools, requested),
+          requested,
+        );
+        this.#addResults(context, llmMessage, results);
+        if (failure !== undefined) throw failure;
+        toolExecutionResults = results;
+      }
+      const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
+      this.emit({ type: 'step_finished', data: { step, finishReason, usage } });
+      await listenersDone(this, signal);
+      const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
+      result = { llmMessage, toolCalls, toolExecutionResults, finishReason, rawFinishReason, usage };
     } catch (error) {
-      await this.#postStepAfterFailure(context);
+      await this.#postStepAfterFailure(hookContext);
       throw error;
     }
-    const done = this.hooks.postStep?.(context);
-    if (done) await within(frame.signal, done);
+    await within(signal, hooks.postStep?.(hookContext));
     return result;
   }
 
-  // what is not there, or is there at once, is not waited for: a step costs microseconds
-  async #step(frame: RunFrame, context: HookContext, completion: CompletionOptions): Promise<StepResult> {
-    const { hooks } = this;
-    const step = frame.count.steps;
-    frame.signal.throwIfAborted();
-    const prepared = hooks.preStep?.(context);
-    if (prepared) await within(frame.signal, prepared);
-    const collected = this.#tools(frame.signal, frame.count.steps === 1);
-    const [model, table] =
-      this.#model && !(collected instanceof Promise)
-        ? [this.#model, collected]
-        : await within(frame.signal, Promise.all([this.#resolveModel(), collected]));
-    const tools = visibleIn(frame, table);
-    const priced = this.#ledger.beforeModelCall(frame, model);
-    if (priced) await within(frame.signal, priced);
-    const asked = this.#messages;
-    const response = await this.#askModel(frame, model, tools, completion);
-    logWarnings(model, response.warnings, this.logger);
-    const entered = this.#ledger.afterModelCall(frame, model, response, this.#messages.length);
-    const usage = entered instanceof Promise ? await entered : entered;
-    const seen = hooks.onLlmResponse?.(context, deepCopy(response));
-    if (seen) await within(frame.signal, seen);
-    const { message: llmMessage, requested: written } = readAnswer(response, this.#callIds);
-    const requested = written.map(({ call, ...request }) => {
-      return { ...request, call: snapshot({ ...call, arguments: tools.ownArguments(call) }) };
-    });
-    const answer = { message: llmMessage, requested };
-    // a conversation that was forgotten meanwhile does not begin again with an answer
-    if (this.#messages === asked) this.#append(llmMessage);
-    const toolExecutionResults = requested.length > 0 ? await this.#runTools(frame, context, tools, answer) : undefined;
-    const { unified: finishReason, raw: rawFinishReason } = response.finishReason;
-    this.emit({ type: 'step_finished', data: { step, finishReason, usage } });
-    const heard = this.#turns.hooksDone(frame.signal);
-    if (heard) await heard;
-    const toolCalls = toolExecutionResults && requested.map(({ call }) => call);
-    return { llmMessage, toolCalls, toolExecutionResults, finishReason, rawFinishReason, usage };
+  #countStep({ count }: RunContext): number {
+    const { maxSteps } = this.#settings;
+    if (++count.steps > maxSteps) {
+      const steps = maxSteps === 1 ? 'step' : 'steps';
+      const text = `${this.name} stopped after ${maxSteps} ${steps} without a final answer (limits.maxSteps).`;
+      throw new PocketError('MAX_STEPS', text);
+    }
+    this.emit({ type: 'step_started', data: { step: count.steps } });
+    return count.steps;
   }
 
-  #askModel(
-    frame: RunFrame,
-    model: LanguageModel,
-    tools: ToolTable,
-    completion: CompletionOptions,
-  ): Promise<ModelResponse> {
+  /** A new object: what `createHookContext` returned may be frozen, or shared by several steps. */
+  async #hookContext(signal: AbortSignal): Promise<HookContext> {
+    const given = await within(signal, this.createHookContext());
+    return Object.assign(Object.create(Object.getPrototypeOf(given)), given, { signal });
+  }
+
+  #modelCall(context: RunContext, model: LanguageModel, tools: ToolTable, completion: CompletionOptions): ModelCall {
     const { completionOptions, systemPrompt, modelRetries } = this.#settings;
     const prompt = this.#prompt.build(this.#messages, systemPrompt);
-    return callModel({
+    return {
       model,
       options: modelOptions(prompt, completionOptions, completion, tools.definitions),
-      signal: frame.signal,
+      signal: context.signal,
       maxRetries: modelRetries,
       onRetry: (retry) => {
         this.logger.info(`The model is asked again in ${Math.round(retry.delayMs)} ms: ${retry.reason}`);
         this.emit({ type: 'model_retry', data: retry });
       },
       onRefusal: (leftOut, reason) => this.logger.warn(`The model refused ${leftOut}, so that is left out: ${reason}`),
-      onFailedAnswer: (answer) => this.#ledger.enter(frame, model, answer),
-      onDelta: frame.streaming ? (type, delta) => this.emit({ type, data: { delta } }) : undefined,
-    });
+      onFailedAnswer: (answer) => this.#ledger.enter(context, model, answer),
+      onDelta: context.streaming ? (type, delta) => this.emit({ type, data: { delta } }) : undefined,
+    };
   }
 
-  async #runTools(
-    frame: RunFrame,
-    context: HookContext,
+  #toolRun(
+    context: RunContext,
+    hookContext: HookContext,
     table: ToolTable,
-    { message: calls, requested }: ReadAnswer,
-  ): Promise<ToolResult[]> {
-    const run: ToolRun = {
-      settings: this.#settings,
-      hooks: this.hooks,
+    requested: readonly RequestedCall[],
+  ): ToolRun {
+    const isRecorded = context.policy.keepsRecords || isObserved(this, context);
+    return {
       context,
-      frame,
+      hooks: this.hooks,
+      hookContext,
+      settings: this.#settings,
       table,
-      tableNow: () => this.#tools(frame.signal),
-      audit: this.#turns.isObserved || keepsRecords(frame) ? (record) => this.#audit(frame, record) : undefined,
+      tableNow: () => this.#tools(context.signal),
+      audit: isRecorded
+        ? (record) => this.emit({ type: 'audit', data: context.policy.record(this.agentId, record) })
+        : undefined,
       metaOf: ({ id }) => ({
         tool_call_id: id,
+        step_id: requested[0]?.call.id,
         context_id: this.agentId,
         agent_name: this.name,
-        is_sub_agent: frame.path.length > 1,
-        ...(frame.traceparent ? { traceparent: frame.traceparent } : {}),
+        is_sub_agent: context.path.length > 1,
+        ...(context.traceparent ? { traceparent: context.traceparent } : {}),
         ...deepCopy(this.#options.toolCallMetadata),
       }),
       emit: (event) => this.emit(event),
     };
-    const { results, failure } = await runToolCalls(run, requested);
-    this.#ledger.toolResults(frame, results);
-    let before: Message = calls;
+  }
+
+  #addResults(context: RunContext, calls: Message, results: readonly ToolResult[]): void {
+    this.#ledger.toolResults(context, results);
+    let before = calls;
     for (const result of results) {
       const message = snapshot(toolMessage(result.toolCallId, result.toolCallName, toolOutput(result)));
       this.#append(message, undefined, before);
       before = message;
     }
-    if (failure !== undefined) throw failure;
-    return results;
   }
 
   /** `before`: what it must follow, whatever was added meanwhile; when that was forgotten, so is this. */
@@ -486,18 +451,14 @@ export class PocketAgent<Answer = string> {
   async #collectTools(signal: AbortSignal, wait: ListWait): Promise<ToolTable> {
     const table = await this.#toolbox.collect((change) => this.#toolRenamed(change), signal, wait);
     // a tool that is no longer what it was may have been made for harm
-    for (const tool of this.gate.look(table)) {
+    for (const tool of this.#access.fingerprints.look(table)) {
       this.logger.warn(`Tool "${tool}" is not what it was when it was first seen.`);
       this.emit({ type: 'tool_changed', data: { tool } });
     }
-    const allowed = table.filter((tool) => this.gate.refusal(tool) === undefined);
+    const allowed = table.filter((tool) => this.#access.refusal(tool) === undefined);
     warnOfVolume(this.name, allowed, this.logger);
-    if (this.gate.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter(this.name, table, this.logger);
+    if (this.#access.hasFilter && allowed.entries.length === 0) warnOfEmptyFilter(this.name, table, this.logger);
     return table;
-  }
-
-  #audit(frame: RunFrame, record: CallRecord): void {
-    this.emit({ type: 'audit', data: recordCall(frame, this.agentId, record, this.logger) });
   }
 
   #toolRenamed(change: RenamedTool): void {
@@ -518,9 +479,4 @@ export class PocketAgent<Answer = string> {
       grace.release();
     }
   }
-}
-
-/** A new object: what `createHookContext` returned may be shared by several steps. */
-function contextWith(signal: AbortSignal, given: Omit<HookContext, 'signal'>): HookContext {
-  return Object.assign(Object.create(Object.getPrototypeOf(given)), given, { signal });
 }

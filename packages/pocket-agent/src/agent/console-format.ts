@@ -1,8 +1,8 @@
 // Events as lines for a console, for developers who want to watch an agent.
 
 import { printable, printableJson, printableText, truncate } from '@pocket-agent/kit';
-import type { AgentEvent } from '../base/events.ts';
 import type { Message } from '../base/messages.ts';
+import type { AgentEvent } from '../run/events.ts';
 
 const MAX_CHARACTERS = 2_000;
 const MAX_ARGUMENT_CHARACTERS = 500;

@@ -1,29 +1,22 @@
 // Hooks change a run: they are awaited, may replace or deny, and what they throw stops the step.
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { closest, nullableFunction, OptionSet } from '@pocket-agent/kit';
-import type { AgentEvent } from '../base/events.ts';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { ModelResponse } from '../model/model-call.ts';
-import type { ToolCall, ToolResult } from '../tools/tools.ts';
+import type { AgentEvent } from '../run/events.ts';
+import type { Awaitable, OrNothing, ToolDenial, ToolHooks } from '../tools/tool-hooks.ts';
 import type { PocketAgent } from './agent.ts';
 
 /** One per step, shared by all hooks of that step. */
 export interface HookContext {
   agent: PocketAgent<unknown>;
   metadata: Record<string, unknown>;
-  /** Aborted when the run is, or out of time; a hook that waits for somebody should heed it. */
+  /** Aborted when the run is, or out of time; a hook that waits should stop waiting then. */
   signal: AbortSignal;
 }
 
-export interface ToolDenial {
-  deny: string;
-}
-
-// biome-ignore lint/suspicious/noConfusingVoidType: what TypeScript calls the result of a hook that returns nothing
-type OrNothing<Value = undefined> = Value | undefined | void;
-type Awaitable<Value> = Value | Promise<Value>;
-
 /** Extend it, or pass any object that has some of its methods. */
-export class AgentHooks {
+export class AgentHooks implements ToolHooks<HookContext> {
   /** Before the model is asked. */
   preStep?(context: HookContext): Awaitable<void>;
   /** After everything else of the step, also when the step failed. */

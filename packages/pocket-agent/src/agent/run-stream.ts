@@ -1,7 +1,7 @@
 // A run seen live: its events as they come, and its answer after the last one. It begins when it is first read.
 
 import { PocketError } from '@pocket-agent/kit';
-import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../base/events.ts';
+import { type AgentEvent, type EventListener, isMinor, joinDeltas } from '../run/events.ts';
 import { EventQueue } from './event-queue.ts';
 
 /** A reader that is this many events behind misses minor ones, and gets text in larger pieces. */

@@ -1,8 +1,8 @@
 // One child process that checks values against schemas: a schema that uses up its memory or never ends takes down
 // nothing else. (A worker thread that runs out of memory can abort the whole program.)
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChildProcess } from 'node:child_process';
 import { compileCacheEnv } from '@pocket-agent/kit';
-import { asPartOf } from './run-frame.ts';
 import type { CheckTask, Verdict } from './schema-checker.ts';
 
 /** The process ends a slow check itself, so this is for a process that was stopped. */
@@ -10,6 +10,8 @@ const ANSWER_MS = 20_000;
 const START_MS = 30_000;
 const IDLE_MS = 30_000;
 const MEMORY_MB = 256;
+/** Runs a function outside of every agent's run. */
+const outsideRuns = AsyncLocalStorage.snapshot();
 
 export class SchemaProcess {
   readonly #child: ChildProcess;
@@ -20,8 +22,8 @@ export class SchemaProcess {
 
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
-    // it keeps the async context it is created in, which would be that of the first run that needs it
-    this.#child = asPartOf(undefined, startChecker);
+    // a process keeps the async context it was started in, here that of the first run that needs it
+    this.#child = outsideRuns(startChecker);
     this.#child.on('message', (message: Verdict | 'ready') => {
       if (message === 'ready') this.#ready();
       else this.#finish(message);

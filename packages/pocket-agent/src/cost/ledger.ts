@@ -1,8 +1,7 @@
 // The books of one agent: what each model call and each tool result cost, entered in every budget it counts for.
 import type { LanguageModelV4, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { PocketError } from '@pocket-agent/kit';
-import type { RunFrame } from '../base/run-frame.ts';
-import type { ToolResult } from '../tools/tools.ts';
+import type { ToolResult } from '../base/tool-call.ts';
 import { Budget, type RunTotals } from './budget.ts';
 import { costOf, isPriced, type ModelPrice, noPrices, type Prices } from './prices.ts';
 import { callUsage, count, type TokenEstimate, type Usage } from './usage.ts';
@@ -24,6 +23,14 @@ interface LastCall {
 }
 
 type Answer = Pick<LanguageModelV4GenerateResult, 'usage' | 'providerMetadata' | 'content'>;
+
+/** A run that pays for model calls. */
+interface SpendingRun {
+  readonly budget: Budget;
+  readonly prices: Prices;
+  /** The key of its agent in the totals. */
+  readonly pathKey: string;
+}
 
 export class Ledger {
   readonly #prices: Prices;
@@ -47,28 +54,28 @@ export class Ledger {
   }
 
   /** Throws when the run has nothing left for another call, or when its cost could not be known. */
-  beforeModelCall(frame: RunFrame, model: LanguageModelV4): void | Promise<void> {
-    const { budget } = frame;
+  beforeModelCall(run: SpendingRun, model: LanguageModelV4): void | Promise<void> {
+    const { budget } = run;
     budget.checkModelCall();
     // who answers for a router is known after the call only
-    return budget.limitsCost && model.provider !== 'router' ? demandPrice(model, inheritedPrices(frame)) : undefined;
+    return budget.limitsCost && model.provider !== 'router' ? demandPrice(model, run.prices) : undefined;
   }
 
   /** A call of the loop: its input also tells what the tool results before it cost. */
   afterModelCall(
-    frame: RunFrame,
+    run: SpendingRun,
     model: LanguageModelV4,
     answer: Answer,
     historyLength: number,
   ): Usage | Promise<Usage> {
-    const cost = costIn(frame, model, answer);
-    const enter = (costUsd: number | undefined) => this.#enterInLoop(frame, answer, costUsd, historyLength);
+    const cost = costIn(run, model, answer);
+    const enter = (costUsd: number | undefined) => this.#enterInLoop(run, answer, costUsd, historyLength);
     return cost instanceof Promise ? cost.then(enter) : enter(cost);
   }
 
-  #enterInLoop(frame: RunFrame, answer: Answer, costUsd: number | undefined, historyLength: number): Usage {
-    const used = this.#enter(frame, answer, costUsd);
-    this.#measureResults(frame.budget, used, historyLength);
+  #enterInLoop(run: SpendingRun, answer: Answer, costUsd: number | undefined, historyLength: number): Usage {
+    const used = this.#enter(run, answer, costUsd);
+    this.#measureResults(run.budget, used, historyLength);
     const tokens = used.inputTokens + used.outputTokens;
     const isTold = count(answer.usage.inputTokens?.total) !== undefined;
     this.#last = { tokens, isTold, results: [], historyLength: historyLength + 1 };
@@ -76,22 +83,24 @@ export class Ledger {
   }
 
   /** Any model call that this agent must answer for. */
-  async enter(frame: RunFrame, model: LanguageModelV4, answer: Answer): Promise<Usage> {
-    return this.#enter(frame, answer, await costIn(frame, model, answer));
+  async enter(run: SpendingRun, model: LanguageModelV4, answer: Answer): Promise<Usage> {
+    return this.#enter(run, answer, await costIn(run, model, answer));
   }
 
-  #enter(frame: RunFrame, answer: Answer, costUsd: number | undefined): Usage {
+  #enter(run: SpendingRun, answer: Answer, costUsd: number | undefined): Usage {
     const used = callUsage(answer.usage, costUsd, () => estimateOf(answer, this.#last));
-    frame.budget.addModelCall(frame.place, used);
+    run.budget.addModelCall(run.pathKey, used);
     return used;
   }
 
-  get prices(): Prices {
-    return this.#prices;
+  /** The prices of this agent, and of the agents above where it has none of its own. */
+  pricesWithin(above: Prices | undefined): Prices {
+    if (this.#prices === noPrices || !above) return above ?? this.#prices;
+    return above === noPrices ? this.#prices : { ...above, ...this.#prices };
   }
 
   /** Estimated now, and put right when the next call tells. */
-  toolResults({ budget }: RunFrame, results: readonly ToolResult[]): void {
+  toolResults({ budget }: SpendingRun, results: readonly ToolResult[]): void {
     for (const { toolCallName: tool, toolResultContent, isError = false } of results) {
       const characters = toolResultContent.reduce(
         (sum, part) => sum + (part.type === 'text' ? part.text.length : 0),
@@ -129,17 +138,10 @@ async function demandPrice(model: LanguageModelV4, prices: Prices): Promise<void
   );
 }
 
-function costIn(frame: RunFrame, model: LanguageModelV4, answer: Answer): ReturnType<typeof costOf> {
-  const prices = inheritedPrices(frame);
+function costIn(run: SpendingRun, model: LanguageModelV4, answer: Answer): ReturnType<typeof costOf> {
+  const { prices } = run;
   const route = routeOf(answer);
   return route ? costOf(route, answer.usage, { ...prices, ...route.prices }) : costOf(model, answer.usage, prices);
-}
-
-/** Prices that an agent was given hold for its sub-agents, where those have none of their own. */
-function inheritedPrices({ parent, owner, prices }: RunFrame): Prices {
-  const above = parent ? inheritedPrices(parent) : noPrices;
-  if (prices === noPrices || parent?.owner === owner) return above;
-  return above === noPrices ? prices : { ...above, ...prices };
 }
 
 /** For a provider that does not say: what was said before and what came, by their length. */

@@ -28,9 +28,9 @@ import {
   stringRule,
 } from '@pocket-agent/kit';
 import { expectedCapability, isCapability, type Judgement, judge } from '../access/access.ts';
-import type { ServerStatus } from '../base/events.ts';
-import { currentFrame } from '../base/run-frame.ts';
 import { packageVersion } from '../base/version.ts';
+import type { ServerStatus } from '../run/events.ts';
+import { currentRun } from '../run/run-context.ts';
 import {
   inputFormatOf,
   type ListWait,
@@ -282,7 +282,7 @@ export class PocketAgentClient implements ToolSource {
     const reasons = away.map(([server, { reason }]) => ` MCP server "${server}" is away: ${reason}`).join('');
     const names = tools.map((tool) => tool.name);
     // what an agent may not see its model must not read of
-    const instead = currentFrame() ? '' : ` ${describeAvailable(name, names)}`;
+    const instead = currentRun() ? '' : ` ${describeAvailable(name, names)}`;
     return new PocketError('TOOL_UNKNOWN', `No MCP server has a tool "${name}".${instead}${reasons}`);
   }
 

@@ -10,7 +10,7 @@ import {
   PocketError,
   startDeadline,
 } from '@pocket-agent/kit';
-import type { ServerStatus } from '../base/events.ts';
+import type { ServerStatus } from '../run/events.ts';
 import { DEFAULT_WAIT_MS, type ListWait, type ToolCallContext } from '../tools/tools.ts';
 import { authorizationNeeded, connectTo, finishLogin, isUnauthorized, loginOf, MOST_LOGINS } from './connect.ts';
 import { brokenOff, type Connected } from './connect-attempt.ts';

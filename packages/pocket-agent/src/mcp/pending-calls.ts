@@ -2,8 +2,7 @@
 // part of, which the server may ask something.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { JSONRPCResponse } from '@modelcontextprotocol/client';
-import type { Turns } from '../agent/turns.ts';
-import { asPartOf, currentFrame, type RunFrame } from '../base/run-frame.ts';
+import { currentRun, inRun, type RunAgent, type RunContext } from '../run/run-context.ts';
 import { CallClock, type CallClockOptions } from '../tools/call-clock.ts';
 
 /** Elicitations and sampling requests of one server that are open at a time. */
@@ -19,7 +18,7 @@ export class PendingCalls {
   /** By the ids of their requests. */
   readonly #byId = new Map<unknown, PendingCall>();
   /** Cancelled before the server answered: it may still ask something about them. */
-  #abandoned: { owner: WeakRef<Turns> | undefined; isForOther: boolean; until: number }[] = [];
+  #abandoned: { owner: WeakRef<RunAgent> | undefined; isForOther: boolean; until: number }[] = [];
   /** Questions of the server that are not answered yet. */
   #questions = 0;
 
@@ -82,7 +81,7 @@ export class PendingCalls {
       throw new Error(`This client answers at most ${MOST_QUESTIONS} requests of a server at a time.`);
     this.#questions++;
     try {
-      return await asPartOf(this.#asker(), answer);
+      return await inRun(this.#asker(), answer);
     } finally {
       this.#questions--;
       for (const { clock } of this.#calls) clock.extend();
@@ -93,7 +92,7 @@ export class PendingCalls {
    * In the 2026 era, in process and mostly over HTTP a question belongs to a call. Otherwise it may be about any call:
    * if all of them belong to one agent and its sub-agents, that agent is asked; if not, nobody is.
    */
-  #asker(): RunFrame | undefined {
+  #asker(): RunContext | undefined {
     const current = currentCall.getStore();
     if (current?.calls === this) return this.#isPending(current) ? current.frame : undefined;
     this.#forgetOld();
@@ -118,7 +117,7 @@ export class PendingCall {
   readonly calls: PendingCalls;
   readonly clock: CallClock;
   /** The run that made it. */
-  readonly frame = currentFrame();
+  readonly frame = currentRun();
   /** Of the requests that were sent for it: one, and one more for each question of a 2026 server. */
   readonly ids: (string | number)[] = [];
   /** The server has run a part of the call and asked something. */
@@ -135,8 +134,8 @@ export class PendingCall {
   }
 }
 
-function rootOf(frame: RunFrame | undefined): Turns | undefined {
+function rootOf(frame: RunContext | undefined): RunAgent | undefined {
   let root = frame;
   while (root?.parent) root = root.parent;
-  return root?.owner;
+  return root?.agent;
 }

@@ -4,13 +4,12 @@ import type {
   ClientCapabilities,
   CreateMessageRequest,
   CreateMessageResult,
-  ElicitRequest,
-  ElicitResult,
   LoggingLevel,
   Root,
 } from '@modelcontextprotocol/client';
 import { errorText, type Logger } from '@pocket-agent/kit';
-import type { ToolProgress } from '../tools/tools.ts';
+import type { ToolProgress } from '../base/tool-call.ts';
+import type { ElicitationHandler } from '../run/run-context.ts';
 
 interface From {
   server: string;
@@ -30,7 +29,7 @@ export interface ServerMessage {
 
 export interface ServerHandlers {
   /** A server wants something from the user. */
-  elicitationHandler?: (params: ElicitRequest['params'], from: From) => ElicitResult | Promise<ElicitResult>;
+  elicitationHandler?: ElicitationHandler;
   /** Log lines of servers. Default: into the agent's logger. */
   logHandler?: (log: ServerLog) => void;
   /** Progress of every call of this agent. */

@@ -12,15 +12,13 @@ import { serveStdio } from '@pocket-agent/http/mcp';
 import { errorText, isPublicError, OptionSet, PocketError, publicErrorText, redactSecrets } from '@pocket-agent/kit';
 import { type Profile, type ProfileName, readProfile } from '../access/access.ts';
 import { checkServedApprovals, type ServedApprovals, servedApproval } from '../access/approval.ts';
-import type { PocketAgent } from '../agent/agent.ts';
-import { agentResult, messageTool } from '../agent/sub-agents.ts';
-import type { AgentEvent } from '../base/events.ts';
+import type { AgentEvent } from '../run/events.ts';
+import { agentResult, messageTool } from '../tools/agent-tool.ts';
 import { type HttpServer, type HttpServerOptions, hasSeveralCallers, isLocal, serveHttp } from './http-server.ts';
 import { RunLimit } from './run-limit.ts';
+import type { ServedAgent } from './served-agent.ts';
 import { type ConversationKey, Conversations } from './served-conversations.ts';
 import { type ServedRunOptions, ServedRuns } from './served-run.ts';
-
-type Agent = PocketAgent<unknown>;
 
 const conversations = ['per-client', 'per-token', 'shared'] as const;
 
@@ -56,7 +54,7 @@ export interface AgentServerOptions {
    */
   conversation?: (typeof conversations)[number];
   /** Makes the agent of a new conversation. Default: `fork()` of the one that is served. */
-  createAgent?: () => Agent;
+  createAgent?: () => ServedAgent;
   /** What outside callers may do at most. */
   profile?: ProfileName | Profile;
   /** Who says yes to calls that need one. Default: the agents' own `approve`, and the client where there is none. */
@@ -83,7 +81,7 @@ const serverOptions = new OptionSet<AgentServerOptions>('asMcpServer()', {
 });
 
 export class AgentServer {
-  readonly #agent: Agent;
+  readonly #agent: ServedAgent;
   readonly #options: AgentServerOptions;
   /** Of clients that have no connection: over HTTP the 2026 era has none. */
   readonly #conversations: Conversations;
@@ -94,7 +92,7 @@ export class AgentServer {
   #leaveAgent: () => void;
 
   /** The server closes with its agent. */
-  constructor(agent: Agent, options: AgentServerOptions) {
+  constructor(agent: ServedAgent, options: AgentServerOptions) {
     serverOptions.check(options);
     if (options.profile !== undefined) readProfile(options.profile);
     checkServedApprovals(options.approvals);
@@ -232,7 +230,7 @@ export class AgentServer {
     await Promise.all([...this.#listening].map((server) => server.close()));
   }
 
-  async #answer(agent: Agent, message: string, { signal, approve, context }: ServedRunOptions, canAsk: boolean) {
+  async #answer(agent: ServedAgent, message: string, { signal, approve, context }: ServedRunOptions, canAsk: boolean) {
     const { mcpReq, http } = context();
     const { _meta: meta } = mcpReq;
     const traceparent = typeof meta?.traceparent === 'string' ? meta.traceparent : undefined;

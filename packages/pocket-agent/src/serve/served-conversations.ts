@@ -1,13 +1,11 @@
 // The conversations of those who talk to a served agent: an agent of their own each, forgotten when it is long unused.
 
 import { fairEvictionKey } from '@pocket-agent/kit';
-import type { PocketAgent } from '../agent/agent.ts';
-
-type Agent = PocketAgent<unknown>;
+import type { ServedAgent } from './served-agent.ts';
 
 interface ConversationsOptions {
   most: number;
-  make(): Agent;
+  make(): ServedAgent;
   onError(error: unknown): void;
 }
 
@@ -20,13 +18,13 @@ export interface ConversationKey {
 /** The conversations used last; older ones that nobody waits for are forgotten. */
 export class Conversations {
   readonly #options: ConversationsOptions;
-  readonly #kept = new Map<string, { agent: Agent; owner: string; uses: number }>();
+  readonly #kept = new Map<string, { agent: ServedAgent; owner: string; uses: number }>();
 
   constructor(options: ConversationsOptions) {
     this.#options = options;
   }
 
-  async use<Result>({ owner, id }: ConversationKey, work: (agent: Agent) => Promise<Result>): Promise<Result> {
+  async use<Result>({ owner, id }: ConversationKey, work: (agent: ServedAgent) => Promise<Result>): Promise<Result> {
     const key = JSON.stringify([owner, id]);
     const conversation = this.#kept.get(key) ?? { agent: this.#options.make(), owner, uses: 0 };
     this.#kept.delete(key);
@@ -60,7 +58,7 @@ export class Conversations {
     }
   }
 
-  #end(agent: Agent): void {
+  #end(agent: ServedAgent): void {
     agent.close().catch(this.#options.onError);
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '../base/messages.ts';
 import type { ModelResponse } from '../model/model-call.ts';
 import type { RequestedCall } from './tool-runner.ts';
+import type { ToolTable } from './tools.ts';
 
 /** What the strictest provider takes, so that a conversation can go on with any of them. */
 const acceptedId = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -19,10 +20,11 @@ export interface ReadAnswer {
   requested: RequestedCall[];
 }
 
-/** `ids` are those the history has already; those of this answer are added. */
+/** `ids` are those in the history; those of this answer are added. */
 export function readAnswer(
   { content, finishReason }: Pick<ModelResponse, 'content' | 'finishReason'>,
   ids: Set<string>,
+  tools: ToolTable,
 ): ReadAnswer {
   const cutOff = isCutOff(finishReason) ? content.at(-1) : undefined;
   const message: AssistantMessage = { role: 'assistant', content: [] };
@@ -44,7 +46,9 @@ export function readAnswer(
       const call = snapshot({ id, name, arguments: args });
       const called = malformed ? { malformed_arguments: input } : call.arguments;
       message.content.push(toolCallPart({ ...part, toolName: name }, id, called));
-      if (!part.providerExecuted) requested.push(malformed ? { call, malformed } : { call });
+      if (part.providerExecuted) continue;
+      const requestedCall = snapshot({ ...call, arguments: tools.ownArguments(call) });
+      requested.push(malformed ? { call: requestedCall, malformed } : { call: requestedCall });
     } else if (part.type === 'tool-result') {
       message.content.push(providerResultPart(part, renamed?.get(part.toolCallId) ?? part.toolCallId));
     } else {

@@ -2,22 +2,14 @@
 import type { LanguageModelV4FunctionTool } from '@ai-sdk/provider';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { sha256 } from '@pocket-agent/kit';
-import { type JudgedTool, type Judgement, judge } from '../access/access.ts';
+import { type JudgedTool, type Judgement, judge, type Profile } from '../access/access.ts';
+import type { Policy } from '../access/policy.ts';
 import { dropAbsent } from '../base/absent-names.ts';
+import type { ToolCall, ToolProgress } from '../base/tool-call.ts';
 import { shortToolName, validToolName } from '../base/tool-names.ts';
 import { ownArguments, repairSchema } from './tool-schema.ts';
 
-export interface ToolCall {
-  id: string;
-  name: string;
-  arguments: Record<string, unknown>;
-}
-
-export interface ToolProgress {
-  progress: number;
-  total?: number;
-  message?: string;
-}
+export type { ToolCall, ToolContentPart, ToolProgress, ToolResult } from '../base/tool-call.ts';
 
 /** What a source gets with each call. */
 export interface ToolCallContext {
@@ -56,25 +48,11 @@ export interface ToolSource {
   close?(): void | Promise<void>;
 }
 
-export type ToolContentPart =
-  | { type: 'text'; text: string }
-  | { type: 'file'; mediaType: string; data: { type: 'data'; data: string } };
-
-export interface ToolResult {
-  toolCallId: string;
-  toolCallName: string;
-  /** What the model will read; never empty. */
-  toolResultContent: ToolContentPart[];
-  isError?: boolean;
-  /** Kept out of the history: the unprocessed result, structured content, the error. */
-  extra: Record<string, unknown>;
-}
-
 export interface ToolEntry extends JudgedTool {
   source: ToolSource;
 }
 
-/** So many are found as quickly without an index. */
+/** Up to this count a linear search is fast enough. */
 export const FEW_TOOLS = 16;
 
 export class ToolTable {
@@ -82,6 +60,7 @@ export class ToolTable {
   /** Of the same tools in the same order: converted once, handed to the model at every step. */
   readonly definitions: LanguageModelV4FunctionTool[];
   #byName: Map<string, ToolEntry> | undefined;
+  #visible: { profiles: readonly Profile[]; table: ToolTable } | undefined;
 
   constructor(entries: readonly ToolEntry[], definitions: LanguageModelV4FunctionTool[]) {
     this.entries = entries;
@@ -100,12 +79,25 @@ export class ToolTable {
     return tool ? ownArguments(args, argumentNames.get(tool)) : args;
   }
 
-  /** The same without those that are left out. */
+  /** The tools that a run may see. Worked out once for the same profiles, unless there is a filter. */
+  visibleTo(policy: Policy): ToolTable {
+    if (policy.isOpen) return this;
+    const profiles = policy.decidingProfiles;
+    if (profiles && this.#visible && isSame(this.#visible.profiles, profiles)) return this.#visible.table;
+    const table = this.filter((entry) => policy.refusal(entry) === undefined);
+    if (profiles) this.#visible = { profiles, table };
+    return table;
+  }
+
   filter(keeps: (entry: ToolEntry) => boolean): ToolTable {
     const kept = this.entries.map(keeps);
     const isKept = (_: unknown, index: number) => kept[index] === true;
     return new ToolTable(this.entries.filter(isKept), this.definitions.filter(isKept));
   }
+}
+
+function isSame(one: readonly Profile[], other: readonly Profile[]): boolean {
+  return one.length === other.length && one.every((profile, index) => profile === other[index]);
 }
 
 export interface RenamedTool {

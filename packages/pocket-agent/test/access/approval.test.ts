@@ -140,7 +140,7 @@ describe('an answer', () => {
   test('may hold other arguments, and the model is told', async () => {
     const { ran, text } = await run(() => ({ allow: { id: 2 } }));
     expect(ran).toEqual([{ id: 2 }]);
-    expect(text).toContain('changed its arguments to {"id":2}');
+    expect(text).toContain('changed the arguments of this call to {"id":2}');
   });
 
   test('that does not come in time is a no', async () => {

@@ -22,7 +22,7 @@ const packages: Record<string, readonly string[]> = {
 };
 
 /** Folders of the library: each may import those before it. */
-const layers = ['base', 'demo', 'model', 'access', 'cost', 'router', 'tools', 'mcp', 'agent', 'serve'];
+const layers = ['base', 'demo', 'model', 'access', 'cost', 'router', 'run', 'tools', 'mcp', 'serve', 'agent'];
 
 test('every package has a row here', () => {
   expect(readdirSync(join(root, 'packages')).sort()).toEqual(Object.keys(packages).sort());
@@ -30,7 +30,7 @@ test('every package has a row here', () => {
 
 test.each(Object.entries(packages))('%s imports only the packages below it', (name, allowed) => {
   const own = name === 'pocket-agent' ? name : `@pocket-agent/${name}`;
-  const found = sourceFiles(name).flatMap((file) => importsOf(name, file).map(({ path }) => ({ file, path })));
+  const found = sourceFiles(name).flatMap((file) => importsOf(name, file).map((path) => ({ file, path })));
   const wrong = found.filter(({ path }) => {
     const imported = /^(?:@pocket-agent\/([a-z0-9-]+)|(pocket-agent))(?:\/|$)/.exec(path);
     return imported && !path.startsWith(own) && !allowed.includes(imported[1] ?? imported[2] ?? '');
@@ -42,14 +42,27 @@ test('every folder of the library has a layer', () => {
   expect([...new Set(sourceFiles('pocket-agent').map(layerOf))].sort()).toEqual(['.', ...layers].sort());
 });
 
-test.each(layers)('%s imports values only from layers below it', (layer) => {
-  const wrong = sourceFiles('pocket-agent')
-    .filter((file) => layerOf(file) === layer)
-    .flatMap((file) => importsOf('pocket-agent', file).map((found) => ({ file, ...found })))
-    .filter(({ path, isType }) => path.startsWith('.') && !isType)
-    .map(({ file, path }) => ({ file, imported: normalize(join(dirname(file), path)) }))
-    .filter(({ imported }) => layers.indexOf(layerOf(imported)) > layers.indexOf(layer));
+test.each(layers)('%s imports only from layers below it, types included', (layer) => {
+  const wrong = innerImports('pocket-agent').filter(
+    ({ from, to }) => layerOf(from) === layer && layers.indexOf(layerOf(to)) > layers.indexOf(layer),
+  );
   expect(wrong).toEqual([]);
+});
+
+const withoutCircles = Object.keys(packages).filter((name) => name !== 'agent3'); // registry and credentials import each other
+
+test.each(withoutCircles)('the folders of %s do not import each other in a circle, types included', (name) => {
+  const arrows = new Map<string, Set<string>>();
+  for (const { from, to } of innerImports(name)) {
+    const [inner, outer] = [layerOf(from), layerOf(to)];
+    if (inner !== outer && inner !== '.') arrows.set(inner, (arrows.get(inner) ?? new Set()).add(outer));
+  }
+  // folders that lead to no other remaining folder are not part of a circle
+  for (let size = -1; size !== arrows.size; ) {
+    size = arrows.size;
+    for (const [folder, others] of arrows) if (![...others].some((other) => arrows.has(other))) arrows.delete(folder);
+  }
+  expect([...arrows.keys()]).toEqual([]);
 });
 
 test.each(['pocket-agent', 'kit', 'a2a', 'cli', 'tool-folder', 'store', 'agent3'])(
@@ -89,17 +102,20 @@ function layerOf(file: string): string {
   return first.endsWith('.ts') ? '.' : first;
 }
 
-/** The imports of a file, static and dynamic. A statement whose names are all types is a type import. */
-function importsOf(name: string, file: string): { path: string; isType: boolean }[] {
+/** What a file imports: statements, types and `import()`. */
+function importsOf(name: string, file: string): string[] {
   const text = readFileSync(join(root, 'packages', name, 'src', file), 'utf8');
-  const statements = text.matchAll(/^(?:import|export) (type )?(?:([^;'"]*?)from )?'([^']+)';/gms);
-  const fixed = [...statements].map(([, type, names = '', path = '']) => {
-    const listed = /\{([^}]*)\}/s.exec(names)?.[1]?.split(',');
-    const onlyTypes = listed?.every((each) => each.trim() === '' || each.trim().startsWith('type ')) ?? false;
-    return { path, isType: type !== undefined || onlyTypes };
-  });
-  const dynamic = [...text.matchAll(/\bimport\('(@pocket-agent[^']*|pocket-agent[^']*)'\)/g)];
-  return [...fixed, ...dynamic.map(([, path = '']) => ({ path, isType: false }))];
+  const found = text.matchAll(/^(?:import|export) (?:[^;'"]*?from )?'([^']+)';|\bimport\('([^']+)'\)/gms);
+  return [...found].map(([, fixed, dynamic]) => fixed ?? dynamic ?? '');
+}
+
+/** The imports within a package, as paths from its `src`. */
+function innerImports(name: string): { from: string; to: string }[] {
+  return sourceFiles(name).flatMap((from) =>
+    importsOf(name, from)
+      .filter((path) => path.startsWith('.'))
+      .map((path) => ({ from, to: normalize(join(dirname(from), path)) })),
+  );
 }
 
 /** Without tool folders, which have a manifest. */

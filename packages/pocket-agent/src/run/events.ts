@@ -1,10 +1,10 @@
 // What can be seen of a running agent. Events are for looking: whoever listens cannot change or break a run.
 import type { LanguageModelV4FinishReason } from '@ai-sdk/provider';
 import type { AuditRecord } from '../access/audit.ts';
+import type { Message } from '../base/messages.ts';
+import type { ToolCall, ToolResult } from '../base/tool-call.ts';
 import type { RunTotals } from '../cost/budget.ts';
 import type { Usage } from '../cost/usage.ts';
-import type { ToolCall, ToolResult } from '../tools/tools.ts';
-import type { Message } from './messages.ts';
 
 export interface EventMeta {
   agentName: string;

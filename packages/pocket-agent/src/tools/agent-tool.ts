@@ -2,8 +2,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import { validToolName } from '../base/tool-names.ts';
-import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from '../tools/function-tool.ts';
-import type { ToolCallContext, ToolSource } from '../tools/tools.ts';
+import { type FunctionTool, functionTools, type ToolReturn, toCallToolResult } from './function-tool.ts';
+import type { ToolCallContext, ToolSource } from './tools.ts';
 
 /** What an agent must have to be somebody's tool. */
 export interface CallableAgent {

@@ -1,0 +1,265 @@
+// May this call be made? The policy of one run: the rules of its agent, of the agents above it, and of the run itself.
+import { errorText, PocketError, snapshot } from '@pocket-agent/kit';
+import { checkForeign, checkHere } from '../base/foreign-schema.ts';
+import type { ToolCall } from '../base/tool-call.ts';
+import { type JudgedTool, type Profile, refusalBy } from './access.ts';
+import type { AccessRules } from './access-rules.ts';
+import { type Approve, ask, callHash, needsApproval, type Remember } from './approval.ts';
+import { type AuditRecord, type CallRecord, REDACTED, redact, redactText } from './audit.ts';
+import { fingerprint } from './fingerprints.ts';
+
+const DEFAULT_APPROVAL_TIMEOUT_MS = 300_000;
+
+/** A tool, and the source that calls it. */
+export interface CallableTool extends JudgedTool {
+  source: { readonly hasOwnSchemas?: boolean | undefined };
+}
+
+/** What was decided about a call: its audit record has the same fields. */
+export type Verdict = Allowed | Refused;
+
+interface Allowed extends Pick<AuditRecord, 'by'> {
+  decision: 'allowed' | 'approved' | 'edited';
+  /** With the arguments to use. */
+  call: ToolCall;
+}
+
+export interface Refused extends Pick<AuditRecord, 'by'> {
+  decision: 'refused' | 'denied';
+  reason: string;
+  error: PocketError;
+}
+
+interface PolicyOptions {
+  rules: AccessRules;
+  /** That of the run around this one. */
+  parent: Policy | undefined;
+  path: readonly string[];
+  /** What the run was narrowed to. */
+  profiles: readonly Profile[];
+  approve: Approve | undefined;
+  approveFallback: Approve | undefined;
+  caller: string | undefined;
+}
+
+export class Policy {
+  readonly rules: AccessRules;
+  readonly parent: Policy | undefined;
+  readonly path: readonly string[];
+  readonly profiles: readonly Profile[];
+  readonly approve: Approve | undefined;
+  readonly approveFallback: Approve | undefined;
+  readonly caller: string | undefined;
+  /** Whether nothing is refused: most agents have neither profile nor filter. */
+  readonly isOpen: boolean;
+  /** Whether a call in this run may need an approval. */
+  readonly mayAsk: boolean;
+  readonly keepsRecords: boolean;
+
+  constructor({ rules, parent, path, profiles, approve, approveFallback, caller }: PolicyOptions) {
+    this.rules = rules;
+    this.parent = parent;
+    this.path = path;
+    this.profiles = profiles;
+    this.approve = approve;
+    this.approveFallback = approveFallback;
+    this.caller = caller;
+    const isOpen = rules.profile === undefined && !rules.hasFilter && profiles.length === 0;
+    this.isOpen = isOpen && (parent?.isOpen ?? true);
+    this.mayAsk = rules.confirm !== 'never' || (this.#bindingParent?.mayAsk ?? false);
+    this.keepsRecords = rules.audit !== undefined || (parent?.keepsRecords ?? false);
+  }
+
+  /** Why a tool may not be called, by the profiles and filters of this agent, of those above, and of the run. */
+  refusal(tool: JudgedTool): string | undefined {
+    if (this.isOpen) return undefined;
+    for (const { rules } of this.#binding()) {
+      const reason = rules.refusal(tool);
+      if (reason !== undefined) return rules === this.rules ? reason : `${reason} (for an agent above this one)`;
+    }
+    // what a run was narrowed to holds for everything in it
+    for (const { profiles } of this.#chain()) {
+      for (const profile of profiles) {
+        const reason = refusalBy(profile, tool);
+        if (reason !== undefined) return `${reason} (in this run)`;
+      }
+    }
+    return undefined;
+  }
+
+  /** All profiles that decide. Undefined if a filter decides too: it may answer differently each time. */
+  get decidingProfiles(): readonly Profile[] | undefined {
+    const binding = this.#binding();
+    if (binding.some(({ rules }) => rules.hasFilter)) return undefined;
+    return [...binding.flatMap(({ rules }) => rules.profile ?? []), ...this.#chain().flatMap((each) => each.profiles)];
+  }
+
+  /** Whether profiles and filters refuse a call. */
+  checkRules(call: ToolCall, tool: JudgedTool): Refused | undefined {
+    const reason = this.refusal(tool);
+    if (reason === undefined) return undefined;
+    const error = new PocketError('ACCESS_DENIED', `"${call.name}" may not be called here: ${reason}.`);
+    return { decision: 'refused', by: 'profile', reason, error };
+  }
+
+  /** Asks for approval where this agent or one above it requires that. */
+  async checkApproval(call: ToolCall, tool: CallableTool, signal: AbortSignal): Promise<Verdict> {
+    const binding = [...new Set(this.#binding().map(({ rules }) => rules))];
+    const { fingerprints } = this.rules;
+    const changed = fingerprints.hasChanged(tool.name, tool.tool);
+    const asking = binding.filter(({ confirm }) => needsApproval(confirm, tool, call.arguments));
+    if (asking.length === 0 && !changed) return { decision: 'allowed', by: 'policy', call };
+    // an approval covers only this version of the tool
+    const version = fingerprint(tool.tool);
+    const once = JSON.stringify([callHash(this.path, tool.name, call.arguments), version]);
+    const always = JSON.stringify([this.path, tool.name, version]);
+    // remembered by the agent that people talk to, for this agent only
+    const remembered = this.#chain().at(-1)?.rules.approvalsFor(this.rules);
+    if (!changed && (remembered?.has(once) || remembered?.has(always)))
+      return { decision: 'allowed', by: 'memory', call };
+    const invalid = await checkArguments(call, tool, signal);
+    if (invalid) return invalid;
+    if (!this.approver) this.#warnOfMissingApprover(tool.name);
+    const { description, annotations } = tool.tool;
+    const { id: toolCallId, arguments: args } = call;
+    const about = { tool: tool.name, capability: tool.capability, description, annotations, arguments: args };
+    const answer = await this.ask({ ...about, toolCallId, path: this.path, changed }, signal);
+    if (!answer.allowed) return denied(call, answer.by, answer.reason);
+    if (changed) fingerprints.accept(tool.name, tool.tool);
+    const remember = answer.remember ?? shortest(asking.map((rules) => rules.remember));
+    if (remember && !answer.edited) remembered?.add(remember === 'conversation' ? always : once);
+    const approved = snapshot({ ...call, arguments: answer.arguments });
+    return { decision: answer.edited ? 'edited' : 'approved', by: answer.by, call: approved };
+  }
+
+  ask(about: Parameters<typeof ask>[0]['about'], signal: AbortSignal): ReturnType<typeof ask> {
+    const { approver: approve, rules } = this;
+    const timeouts = this.#binding().flatMap(({ rules: { approvalTimeoutMs } }) => approvalTimeoutMs ?? []);
+    const timeoutMs = timeouts.length > 0 ? Math.min(...timeouts) : DEFAULT_APPROVAL_TIMEOUT_MS;
+    return ask({ about, approve, signal, timeoutMs, logger: rules.logger });
+  }
+
+  /** That of the agent people talk to, the outermost one; without one, the next further in. */
+  get approver(): Approve | undefined {
+    const chain = this.#chain();
+    return (
+      chain.findLast(({ approve }) => approve)?.approve ??
+      chain.findLast((each) => each.approveFallback)?.approveFallback
+    );
+  }
+
+  /** The audit record of a call, written to the files of this agent and of those above. */
+  record(agentId: string, { call, reason, ...decided }: CallRecord): AuditRecord {
+    const { logger } = this.rules;
+    const all = [...new Set(this.#chain().map(({ rules }) => rules))];
+    const patterns = all.flatMap(({ redacts }) => redacts);
+    // the tool has run, so its result must not be lost because a record cannot be made
+    const orRedacted = <Value>(keep: () => Value): Value | typeof REDACTED => {
+      try {
+        return keep();
+      } catch (error) {
+        logger.error(`The audit record of "${call.name}" leaves out what could not be redacted: ${errorText(error)}`);
+        return REDACTED;
+      }
+    };
+    const record: AuditRecord = {
+      time: new Date().toISOString(),
+      agentId,
+      ...(this.caller === undefined ? {} : { caller: this.caller }),
+      path: this.path,
+      toolCallId: call.id,
+      tool: call.name,
+      arguments: orRedacted(() => redact(call.arguments, patterns)),
+      ...decided,
+      ...(reason === undefined ? {} : { reason: orRedacted(() => redactText(reason, patterns)) }),
+    };
+    // agents that share a file write one line for a call
+    const files = new Map(all.flatMap(({ audit }) => (audit ? [[audit.path, audit]] : [])));
+    for (const file of files.values()) {
+      file.write(record).catch((error) => logger.error(`An audit record could not be written: ${errorText(error)}`));
+    }
+    return record;
+  }
+
+  /**
+   * What a run inherits from runs that have finished, up to `until`: their rules, once for each agent, so that the
+   * chain does not grow however often one leads to another; and their approvers.
+   */
+  inheritUntil(until: Policy | undefined): Pick<PolicyOptions, 'parent' | 'approve' | 'approveFallback'> {
+    const chain = this.#chain();
+    const finished = until ? chain.slice(0, chain.indexOf(until)) : chain;
+    const merged = new Map<AccessRules, Policy>();
+    for (const each of finished) {
+      const profiles = unique([...(merged.get(each.rules)?.profiles ?? []), ...each.profiles]);
+      merged.set(each.rules, new Policy({ ...each, profiles, approve: undefined, approveFallback: undefined }));
+    }
+    const parent = [...merged.values()].reduceRight<Policy | undefined>(
+      (above, each) => new Policy({ ...each, parent: above }),
+      until,
+    );
+    return {
+      parent,
+      approve: finished.findLast(({ approve }) => approve)?.approve,
+      approveFallback: finished.findLast((each) => each.approveFallback)?.approveFallback,
+    };
+  }
+
+  /** This policy and those of the runs around it, innermost first. */
+  #chain(): Policy[] {
+    const chain: Policy[] = [];
+    for (let policy: Policy | undefined = this; policy; policy = policy.parent) chain.push(policy);
+    return chain;
+  }
+
+  /** The policies whose rules hold here: from this one up to the first agent that is independent. */
+  #binding(): Policy[] {
+    const parent = this.#bindingParent;
+    return parent ? [this, ...parent.#binding()] : [this];
+  }
+
+  get #bindingParent(): Policy | undefined {
+    return this.rules.independent && this.parent?.rules !== this.rules ? undefined : this.parent;
+  }
+
+  #warnOfMissingApprover(tool: string): void {
+    const who = this.path.join(' → ');
+    this.rules.warnOnce(
+      `${who} needs an approval to call "${tool}", and there is nobody to ask: give the agent "approve".`,
+    );
+  }
+}
+
+/** A call that a person, or the lack of one, has denied. */
+export function denied(call: ToolCall, by: AuditRecord['by'], reason: string): Refused {
+  const error = new PocketError('ACCESS_DENIED', `"${call.name}" was not called: ${reason}.`);
+  return { decision: 'denied', by, reason, error };
+}
+
+/** People are not asked about a call that its tool would reject. */
+async function checkArguments(
+  call: ToolCall,
+  { tool, source }: CallableTool,
+  signal: AbortSignal,
+): Promise<Refused | undefined> {
+  const check = { schema: tool.inputSchema, value: call.arguments, defaults: true };
+  const verdict = await (source.hasOwnSchemas ? checkHere(check) : checkForeign({ ...check, origin: source, signal }));
+  const refused = { decision: 'refused' as const, by: 'policy' as const };
+  if ('problem' in verdict) {
+    const error = new PocketError('TOOL_ARGUMENTS_INVALID', `Bad arguments for "${call.name}": ${verdict.problem}`);
+    return { ...refused, reason: 'its arguments do not fit its schema', error };
+  }
+  // an invalid schema says nothing about the arguments
+  if (!('unchecked' in verdict)) return undefined;
+  const reason = `its arguments could not be checked against its inputSchema: ${verdict.unchecked}`;
+  return { ...refused, reason, error: new PocketError('TOOL_FAILED', `"${call.name}" was not called: ${reason}.`) };
+}
+
+/** An approval lasts no longer than each agent that asked for it allows. */
+function shortest(all: readonly (Remember | undefined)[]): Remember | undefined {
+  if (all.length === 0 || all.includes(undefined)) return undefined;
+  return all.includes('call') ? 'call' : 'conversation';
+}
+
+function unique(profiles: readonly Profile[]): Profile[] {
+  return [...new Map(profiles.map((profile) => [JSON.stringify(profile), profile])).values()];
+}

@@ -1,0 +1,43 @@
+// Puts a `run` that is not the one of PocketAgent into the queue: that of a subclass, or one assigned to an agent. It has
+// the same turn, limits, abort, option checks and events as the run of PocketAgent.
+import { abortableAfter } from '@pocket-agent/kit';
+import { textOfInput, type UserInput } from '../base/messages.ts';
+import { type RunOptions, runOptions } from '../run/run-options.ts';
+import type { RunQueue } from './run-queue.ts';
+
+/** How long an overridden `run` may take to settle after its run was aborted or timed out. */
+const SETTLE_MS = 1_000;
+
+type Run<Answer> = (input: string | UserInput, options?: RunOptions) => Promise<Answer>;
+
+export interface OverriddenRun {
+  /** Whether the agent's `run` is not the one of PocketAgent. */
+  readonly isThere: boolean;
+}
+
+/** `baseRun` enters the queue itself, so it stays as it is. */
+export function queueOverriddenRun<Answer>(
+  agent: { run: Run<Answer> },
+  baseRun: Run<Answer>,
+  queue: RunQueue,
+): OverriddenRun {
+  let { run } = agent;
+  const queuedRun: Run<Answer> = async (input, options = {}) => {
+    runOptions.checkSpelling(options);
+    return queue.enter({ ...options, input: textOfInput(input) }, ({ signal }) =>
+      abortableAfter(Promise.resolve(run.call(agent, input, options)), signal, SETTLE_MS),
+    );
+  };
+  // not configurable: a class field `run = …` would bypass queue, limits and abort, so it throws
+  Object.defineProperty(agent, 'run', {
+    get: () => (run === baseRun ? baseRun : queuedRun),
+    set: (assigned: Run<Answer>) => {
+      run = assigned;
+    },
+  });
+  return {
+    get isThere() {
+      return run !== baseRun;
+    },
+  };
+}

@@ -1,0 +1,223 @@
+// One agent has one history, so its runs take turns. A run or step that starts inside a run of the same agent does not
+// wait: it is part of that run, which ends after it.
+import { abortable, errorText, isPocketError, PocketError, startDeadline } from '@pocket-agent/kit';
+import { readProfile } from '../access/access.ts';
+import type { AccessRules } from '../access/access-rules.ts';
+import type { Approve } from '../access/approval.ts';
+import { Policy } from '../access/policy.ts';
+import { Budget, type BudgetLimits } from '../cost/budget.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import { emitEvent } from '../run/event-emitter.ts';
+import type { UnsignedEvent } from '../run/events.ts';
+import { currentRun, inRun, lastRun, type RunAgent, type RunContext } from '../run/run-context.ts';
+import type { RunOptions } from '../run/run-options.ts';
+
+export interface QueuedAgent extends RunAgent {
+  readonly approve: Approve | undefined;
+}
+
+interface QueueOptions {
+  limits: BudgetLimits & { timeoutMs: number | undefined };
+  ledger: Ledger;
+  rules: AccessRules;
+}
+
+type Optional<Options> = { [Key in keyof Options]: Options[Key] | undefined };
+
+/** What enters the queue. */
+export interface Entry extends Optional<RunOptions> {
+  /** The text of a run, for `run_started`. A single step has none, and no such events. */
+  input?: string;
+}
+
+type Work<Value> = (context: RunContext) => Promise<Value>;
+
+/** Runs of other agents that the run of an agent waits for. */
+const waitsFor = new WeakMap<RunAgent, Set<RunContext>>();
+
+export class RunQueue {
+  readonly #agent: QueuedAgent;
+  readonly #options: QueueOptions;
+  readonly #closing = new AbortController();
+  /** Settles when the last run in the queue has ended. */
+  #last = Promise.resolve();
+  #active: RunContext | undefined;
+
+  constructor(agent: QueuedAgent, options: QueueOptions) {
+    this.#agent = agent;
+    this.#options = options;
+  }
+
+  /** The run that the current code is part of, unless it is a tool that the run called. */
+  get current(): RunContext | undefined {
+    const context = currentRun();
+    return context?.agent === this.#agent && context.toolCallId === undefined ? context : undefined;
+  }
+
+  /** The run of this agent that an event belongs to, also one that a server causes outside of it. */
+  get observed(): RunContext | undefined {
+    const context = currentRun();
+    return context?.agent === this.#agent ? context : this.#active;
+  }
+
+  /** Calls `work` as a run of this agent: now if it is inside one, otherwise after the runs before it. */
+  async enter<Value>(entry: Entry, work: Work<Value>): Promise<Value> {
+    const own = this.current;
+    const isPart = own !== undefined && hasNoOptions(entry);
+    const { context, release } = isPart ? { context: own, release: () => {} } : this.#newContext(entry, own);
+    const { input } = entry;
+    let leave: (() => void) | undefined;
+    try {
+      context.signal.throwIfAborted();
+      leave = own ? keepOpen(own) : await this.#waitForTurn(context);
+      if (input !== undefined) this.#emit(context, { type: 'run_started', data: { input } });
+      const answer = await inRun(context, () => work(context));
+      const { totals } = context.budget;
+      if (input !== undefined) this.#emit(context, { type: 'run_finished', data: { answer, totals } });
+      return answer;
+    } catch (error) {
+      const code = isPocketError(error) ? error.code : 'FAILED';
+      if (input !== undefined && leave)
+        this.#emit(context, { type: 'run_failed', data: { code, message: errorText(error) } });
+      throw error;
+    } finally {
+      if (!isPart) {
+        if (context.open > 0) await allClosed(context);
+        context.finished = true;
+      }
+      leave?.();
+      release();
+    }
+  }
+
+  /** Ends the current run and refuses all that would follow. */
+  close(): void {
+    const hint = 'Await a run before its agent goes out of scope: return await agent.run(…).';
+    const text = `The agent ${this.#agent.name} was closed; make a new one. ${hint}`;
+    this.#closing.abort(new PocketError('AGENT_CLOSED', text));
+  }
+
+  #newContext(entry: Entry, own: RunContext | undefined): { context: RunContext; release(): void } {
+    const { limits, ledger, rules } = this.#options;
+    const { profile, onEvent, streaming = onEvent !== undefined } = entry;
+    const { name } = this.#agent;
+    const profiles = profile === undefined ? [] : [profile].flat().map(readProfile);
+    const last = lastRun();
+    let around = last;
+    while (around?.finished) around = around.parent;
+    if (!own) this.#refuseCycle(around);
+    const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
+    const budget = own?.budget ?? new Budget(name, limits, around?.budget, ledger.lifetime);
+    const inherited = last?.finished ? last.policy.inheritUntil(around?.policy) : undefined;
+    const deadline = startDeadline(
+      `The run of ${name}`,
+      [this.#closing.signal, around?.signal, entry.signal],
+      entry.timeoutMs ?? (own ? undefined : limits.timeoutMs),
+      () => ({ totals: structuredClone(budget.totals) }),
+    );
+    const context: RunContext = {
+      agent: this.#agent,
+      parent: around,
+      path,
+      pathKey: path.join('/'),
+      signal: deadline.signal,
+      budget,
+      prices: ledger.pricesWithin(last?.prices),
+      policy: new Policy({
+        rules,
+        parent: inherited ? inherited.parent : around?.policy,
+        path,
+        profiles,
+        approve: inherited?.approve ?? entry.approve ?? (own ? undefined : this.#agent.approve),
+        approveFallback: inherited?.approveFallback ?? entry.approveFallback,
+        caller: entry.caller ?? last?.policy.caller,
+      }),
+      elicit: entry.elicit ?? around?.elicit,
+      listener: onEvent,
+      streaming: streaming || (around?.streaming ?? false),
+      traceparent: entry.traceparent ?? around?.traceparent,
+      toolCallId: undefined,
+      count: own?.count ?? { steps: 0 },
+      open: 0,
+      onAllClosed: undefined,
+      finished: false,
+    };
+    return { context, release: deadline.release };
+  }
+
+  /** Resolves when the runs before this one have ended, with a function that ends this turn. */
+  async #waitForTurn(context: RunContext): Promise<() => void> {
+    const callers = agentsAround(context);
+    for (const caller of callers) {
+      if (leadsTo(this.#agent, caller)) throw this.#cycle(context.path, 'which waits for it already');
+    }
+    const before = this.#last;
+    const ended = Promise.withResolvers<void>();
+    this.#last = before.then(() => ended.promise);
+    for (const caller of callers) waitsFor.set(caller, (waitsFor.get(caller) ?? new Set()).add(context));
+    const leave = () => {
+      for (const caller of callers) waitsFor.get(caller)?.delete(context);
+      if (this.#active === context) this.#active = undefined;
+      ended.resolve();
+    };
+    try {
+      await abortable(before, context.signal);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    this.#active = context;
+    return leave;
+  }
+
+  /** Listeners are part of the run too. */
+  #emit(context: RunContext, event: UnsignedEvent): void {
+    inRun(context, () => emitEvent({ agent: this.#agent, context, event }));
+  }
+
+  #refuseCycle(around: RunContext | undefined): void {
+    for (const agent of agentsAround({ parent: around })) {
+      if (agent === this.#agent) throw this.#cycle([...(around?.path ?? []), agent.name], 'its own run');
+    }
+  }
+
+  #cycle(path: readonly string[], where: string): PocketError {
+    return new PocketError('AGENT_CYCLE', `${this.#agent.name} cannot be called from ${where}: ${path.join(' → ')}.`);
+  }
+}
+
+/** Then a run inside a run of the same agent needs no context of its own. */
+function hasNoOptions(entry: Entry): boolean {
+  const { signal, timeoutMs, traceparent, onEvent, profile, approve, approveFallback, elicit, caller } = entry;
+  const given = signal ?? timeoutMs ?? traceparent ?? onEvent ?? profile ?? approve ?? approveFallback ?? elicit;
+  return (given ?? caller) === undefined;
+}
+
+/** A run ends after everything inside it, also what is not awaited: until then the history is not the next run's. */
+function keepOpen(context: RunContext): () => void {
+  context.open++;
+  return () => {
+    if (--context.open === 0) context.onAllClosed?.();
+  };
+}
+
+/** An abort does not wait. */
+function allClosed(context: RunContext): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  context.onAllClosed = resolve;
+  return abortable(promise, context.signal).catch(() => {});
+}
+
+/** The agents whose runs are around a run, each once. */
+function agentsAround({ parent }: Pick<RunContext, 'parent'>): Set<RunAgent> {
+  const agents = new Set<RunAgent>();
+  for (let around = parent; around; around = around.parent) if (!around.finished) agents.add(around.agent);
+  return agents;
+}
+
+/** Whether the run of an agent can only end after one of `other`. */
+function leadsTo(agent: RunAgent, other: RunAgent, seen = new Set<RunAgent>()): boolean {
+  if (agent === other) return true;
+  seen.add(agent);
+  return [...(waitsFor.get(agent) ?? [])].some((run) => !seen.has(run.agent) && leadsTo(run.agent, other, seen));
+}

@@ -1,0 +1,135 @@
+// Shows an event to the hooks of its agent, to the listeners of its run, and to the agents above. A listener cannot break
+// a run: its errors are logged.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { abortable, errorText, snapshot } from '@pocket-agent/kit';
+import { type AgentEvent, type EventMeta, isMinor, type UnsignedEvent } from './events.ts';
+import type { RunAgent, RunContext } from './run-context.ts';
+
+/** A listener that is this many events behind misses minor ones, which a server may send without end. */
+const MAX_PENDING_LISTENERS = 1_000;
+
+/** One call of a listener, and the call of a listener that it is part of. */
+interface ListenerCall {
+  within: ListenerCall | undefined;
+  isOver: boolean;
+}
+
+const listenerCalls = new AsyncLocalStorage<ListenerCall | undefined>();
+
+/** Promises of async listeners that have not settled. */
+const pending = new WeakMap<RunAgent, Map<ListenerCall, Promise<void>>>();
+
+interface Emission {
+  agent: RunAgent;
+  /** The run that the event belongs to; undefined between runs. */
+  context: RunContext | undefined;
+  event: UnsignedEvent;
+  meta?: Record<string, unknown> | undefined;
+}
+
+export function emitEvent({ agent, context, event, meta }: Emission): void {
+  if (!isObserved(agent, context)) return;
+  if (isMinor(event.type) && (pending.get(agent)?.size ?? 0) >= MAX_PENDING_LISTENERS) return;
+  const signed = signEvent({ agent, context, event, meta });
+  show(signed, agent, agent.hooks.onEvent);
+  let below = agent;
+  for (let around = context; around; around = around.parent) {
+    if (around.finished) continue;
+    show(signed, around.agent, around.listener);
+    // hooks shared by an agent and its sub-agent get an event once
+    if (around.agent !== below && around.agent.hooks !== below.hooks)
+      show(signed, around.agent, around.agent.hooks.onEvent);
+    below = around.agent;
+  }
+}
+
+/** Whether an event would reach a listener. */
+export function isObserved(agent: RunAgent, context: RunContext | undefined): boolean {
+  if (agent.hooks.onEvent) return true;
+  for (let around = context; around; around = around.parent) {
+    if (!around.finished && (around.listener || around.agent.hooks.onEvent)) return true;
+  }
+  return false;
+}
+
+/**
+ * Resolves when async listeners have handled the events so far; undefined if all have. A step that a listener makes
+ * does not wait for that listener, which waits for the step.
+ */
+export function listenersDone(agent: RunAgent, signal: AbortSignal): Promise<unknown> | undefined {
+  const calls = pending.get(agent);
+  if (!calls?.size) return undefined;
+  const others = [...calls].flatMap(([call, done]) => (isInside(call) ? [] : [done]));
+  return others.length > 0 ? abortable(Promise.all(others), signal) : undefined;
+}
+
+function signEvent({ agent, context, event: { type, data }, meta }: Emission): AgentEvent {
+  const path = context?.path ?? Object.freeze([agent.name]);
+  const isSubAgent = path.length > 1;
+  const parentRunId = isSubAgent && context ? callingRunId(context) : undefined;
+  const signature: EventMeta = {
+    agentName: agent.name,
+    agentId: agent.agentId,
+    isSubAgent,
+    path,
+    time: Date.now(),
+    runId: context && runIdOf(context),
+    ...(parentRunId ? { parentRunId } : {}),
+  };
+  return Object.freeze({
+    type,
+    // the data of custom events belongs to the program, which may want to share an object that changes
+    data: type.startsWith('custom:') ? data : snapshot(data),
+    meta: meta ? snapshot({ ...meta, ...signature }) : Object.freeze(signature),
+  }) as AgentEvent;
+}
+
+/** Made when the first event of the run is shown. */
+function runIdOf({ count }: RunContext): string {
+  count.runId ??= crypto.randomUUID();
+  return count.runId;
+}
+
+function callingRunId(context: RunContext): string | undefined {
+  for (let around = context.parent; around; around = around.parent) {
+    if (around.agent !== context.agent && !around.finished) return runIdOf(around);
+  }
+  return undefined;
+}
+
+function show(event: AgentEvent, agent: RunAgent, listener: RunAgent['hooks']['onEvent']): void {
+  if (!listener) return;
+  const call: ListenerCall = { within: currentListenerCall(), isOver: false };
+  const end = () => {
+    call.isOver = true;
+    pending.get(agent)?.delete(call);
+  };
+  const failed = (error: unknown) => agent.logger.error(`A listener to events failed: ${errorText(error)}`);
+  try {
+    const result: unknown = listenerCalls.run(call, () => listener.call(agent.hooks, event));
+    if (!(result instanceof Promise)) {
+      end();
+      return;
+    }
+    const calls = pending.get(agent) ?? new Map<ListenerCall, Promise<void>>();
+    pending.set(agent, calls);
+    calls.set(call, result.then(() => {}, failed).finally(end));
+  } catch (error) {
+    end();
+    failed(error);
+  }
+}
+
+/** The innermost call of a listener around this code. Finished ones are skipped, so that the chain cannot grow. */
+function currentListenerCall(): ListenerCall | undefined {
+  let here = listenerCalls.getStore();
+  while (here?.isOver) here = here.within;
+  return here;
+}
+
+/** Whether this code is part of a call of a listener. */
+function isInside(call: ListenerCall): boolean {
+  let here = currentListenerCall();
+  while (here && here !== call) here = here.within;
+  return here !== undefined;
+}

@@ -1,0 +1,77 @@
+// The run that the current code is part of, found with an AsyncLocalStorage: deadline, abort, budget, access rules and
+// listeners reach sub-agents even through a `run()` that a subclass has overridden.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import type { Logger } from '@pocket-agent/kit';
+import type { Policy } from '../access/policy.ts';
+import type { Budget } from '../cost/budget.ts';
+import type { Prices } from '../cost/prices.ts';
+import type { AgentEvent, EventListener } from './events.ts';
+
+/** The agent that runs, as much of it as events and queues need. */
+export interface RunAgent {
+  readonly name: string;
+  readonly agentId: string;
+  readonly logger: Logger;
+  readonly hooks: { onEvent?(event: AgentEvent): void | Promise<void> };
+}
+
+/** Answers a question that an MCP server asks the user. */
+export type ElicitationHandler = (
+  params: ElicitRequest['params'],
+  from: { server: string },
+) => ElicitResult | Promise<ElicitResult>;
+
+export interface RunContext {
+  readonly agent: RunAgent;
+  /** The run, or the tool call, that this run is part of. */
+  readonly parent: RunContext | undefined;
+  /** Names of the agents from the first one called down to this one. */
+  readonly path: readonly string[];
+  /** The path as one string: the key of the totals by agent. */
+  readonly pathKey: string;
+  readonly signal: AbortSignal;
+  readonly budget: Budget;
+  /** Those of the agents above included. */
+  readonly prices: Prices;
+  readonly policy: Policy;
+  readonly elicit: ElicitationHandler | undefined;
+  /** Gets the events of this run and of the runs inside it. */
+  readonly listener: EventListener | undefined;
+  /** Whether the model is asked to stream. */
+  readonly streaming: boolean;
+  readonly traceparent: string | undefined;
+  /** Set while a tool runs. The history waits for its result, so the agent cannot be run again from there. */
+  readonly toolCallId: string | undefined;
+  /** Shared by all contexts of one run. */
+  readonly count: { steps: number; runId?: string };
+  /** Unfinished runs and steps of the same agent inside this one. */
+  open: number;
+  /** Called when `open` is back at 0. */
+  onAllClosed: (() => void) | undefined;
+  /** Code that a finished run left behind, such as a timer, is no longer part of it. */
+  finished: boolean;
+}
+
+const storage = new AsyncLocalStorage<RunContext | undefined>();
+
+/** The run that the current code is part of. */
+export function currentRun(): RunContext | undefined {
+  const context = storage.getStore();
+  return context?.finished ? undefined : context;
+}
+
+/** The same, or the finished run that left this code behind: its access rules still hold. */
+export function lastRun(): RunContext | undefined {
+  return storage.getStore();
+}
+
+/** Calls `work` as part of a run, or of none, whichever run is current here. */
+export function inRun<Value>(context: RunContext | undefined, work: () => Value): Value {
+  return storage.run(context, work);
+}
+
+/** The context of one tool call. Its events reach the listener once, through the run. */
+export function toolCallContext(run: RunContext, toolCallId: string): RunContext {
+  return { ...run, parent: run, listener: undefined, toolCallId, open: 0, onAllClosed: undefined };
+}

@@ -1,0 +1,50 @@
+// The options of one run.
+import {
+  nullable,
+  nullableBoolean,
+  nullableFunction,
+  nullableString,
+  OptionSet,
+  positiveNumber,
+} from '@pocket-agent/kit';
+import type { Profile, ProfileName } from '../access/access.ts';
+import type { Approve } from '../access/approval.ts';
+import type { EventListener } from './events.ts';
+import type { ElicitationHandler } from './run-context.ts';
+
+export interface RunOptions {
+  signal?: AbortSignal;
+  /** Instead of `limits.timeoutMs`, for this run. */
+  timeoutMs?: number;
+  /** W3C trace context, passed on to MCP servers. */
+  traceparent?: string;
+  /** Gets the events of this run and of the runs inside it. */
+  onEvent?: EventListener;
+  /** Whether the model is asked to stream. Default: if there is an `onEvent`. */
+  streaming?: boolean;
+  /** A narrower profile than the agent's, for this run. */
+  profile?: ProfileName | Profile | readonly (ProfileName | Profile)[];
+  /** Asked instead of the agent's own `approve`. */
+  approve?: Approve;
+  /** Asked if neither this agent nor an agent above it in the run has an `approve`. */
+  approveFallback?: Approve;
+  /** Asked instead of the agent's own `elicitationHandler`. */
+  elicit?: ElicitationHandler;
+  /** On whose behalf the agent works; part of the audit records. */
+  caller?: string;
+}
+
+const signal = nullable('an AbortSignal, such as controller.signal', (value) => value instanceof AbortSignal);
+
+export const runOptions = new OptionSet<RunOptions>('A run', {
+  signal,
+  timeoutMs: positiveNumber,
+  traceparent: nullableString,
+  onEvent: nullableFunction,
+  streaming: nullableBoolean,
+  profile: true,
+  approve: nullableFunction,
+  approveFallback: nullableFunction,
+  elicit: nullableFunction,
+  caller: nullableString,
+});

@@ -1,0 +1,16 @@
+// What an agent must have to be served.
+import type { Logger } from '@pocket-agent/kit';
+import type { UserInput } from '../base/messages.ts';
+import type { RunOptions } from '../run/run-options.ts';
+
+export interface ServedAgent {
+  readonly name: string;
+  readonly roleDescription: string | undefined;
+  readonly logger: Logger;
+  run(input: string | UserInput, options: RunOptions): Promise<unknown>;
+  /** An agent like this one with a conversation of its own. */
+  fork(): ServedAgent;
+  close(): Promise<void>;
+  /** Closes `part` with the agent. Call the returned function when `part` was closed before. */
+  closeTogether(part: { close(): Promise<void> }): () => void;
+}
