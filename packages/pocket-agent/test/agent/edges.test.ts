@@ -428,7 +428,7 @@ test('a tool may throw what has no text', async () => {
   });
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'odd' }] }, 'ok'], { tools: [odd] });
   expect(await agent.run('x')).toBe('ok');
-  expect(resultText(agent)).toBe('something was thrown that has no text');
+  expect(resultText(agent)).toBe('a thrown value that cannot be shown as text');
 });
 
 test('a fork does not share the memory of an agent among its tools', async () => {
