@@ -9,8 +9,9 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/hub/options.ts';
+import { atEnd } from '../fixtures/cleanup.ts';
 import { serve } from '../fixtures/local-server.ts';
-import { atEnd, temporaryFolder, toolsOf } from '../fixtures/mcp-setup.ts';
+import { temporaryFolder, toolsOf } from '../fixtures/mcp-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../../src/main.ts', import.meta.url))];

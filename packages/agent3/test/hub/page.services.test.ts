@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AgentDetails, Hub } from '../../src/index.ts';
-import { altered, atEnd, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
+import { atEnd } from '../fixtures/cleanup.ts';
+import { altered, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
 import { type Seeded, seed } from '../fixtures/page-seed.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { RemoteAgent3 } from '../../src/index.ts';
+import { atEnd } from '../fixtures/cleanup.ts';
 import { closeServers, sendJson, serve } from '../fixtures/local-server.ts';
-import { alice, atEnd, connect, open, startHub, tokens } from '../fixtures/mcp-setup.ts';
+import { alice, connect, open, startHub, tokens } from '../fixtures/mcp-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
 const nobody = { id: 'nobody' };

@@ -5,18 +5,9 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { Redactor } from '../../src/base/clean-text.ts';
 import { type Credential, OwnerTokens, type Registration, RemoteAgent3 } from '../../src/index.ts';
+import { atEnd } from '../fixtures/cleanup.ts';
 import { cardOf, type Json, sendJson, serve } from '../fixtures/local-server.ts';
-import {
-  ask,
-  atEnd,
-  connect,
-  connectTo,
-  keptLog,
-  open,
-  startHub,
-  temporaryFolder,
-  tokens,
-} from '../fixtures/mcp-setup.ts';
+import { ask, connect, connectTo, keptLog, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
 
 const SECRET_KEY = 'planted-secret-key-that-encrypts';
 const OLD_KEY = 'planted-old-secret-key-of-before';
