@@ -3,7 +3,7 @@ import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, test } from 'vitest';
 import { answers, lastText, PacedModel, startBot } from '../support/start-bot.ts';
 
-test('a mention is answered by a reply, and the conversation goes on', async () => {
+test('a mention gets a reply, and the conversation continues', async () => {
   const model = answers(({ prompt }) => `answer ${prompt.filter(({ role }) => role === 'user').length}`);
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -17,7 +17,7 @@ test('a mention is answered by a reply, and the conversation goes on', async () 
   expect(discord.unknownRequests).toEqual([]);
 });
 
-test('direct messages are answered without a mention, and never leak into a guild', async () => {
+test('direct messages need no mention and never leak into a guild', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -32,7 +32,7 @@ test('direct messages are answered without a mention, and never leak into a guil
   expect(JSON.stringify(model.calls[2]?.prompt)).not.toContain('what do you know');
 });
 
-test('replies to the bot are answered, with or without a ping; bots, mass pings and others are not', async () => {
+test('replies to the bot are answered; bots, mass mentions and other messages are not', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const [ann, other] = [discord.user('ann'), discord.user('otherbot')];
@@ -48,7 +48,7 @@ test('replies to the bot are answered, with or without a ping; bots, mass pings 
   expect(discord.botMessages('general')).toHaveLength(2);
 });
 
-test('a thread has a conversation of its own', async () => {
+test('a thread has its own conversation', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -68,7 +68,7 @@ test('a mention without a question gets an introduction', async () => {
   expect(discord.commands()).toContain('ask');
 });
 
-test('an answer grows by edits, shows typing, and loses its Stop button at the end', async () => {
+test('an answer grows by edits, shows typing, and has no Stop button at the end', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   discord.user('ann').say('general', `${discord.bot.mention} count`);
@@ -87,7 +87,7 @@ test('an answer grows by edits, shows typing, and loses its Stop button at the e
   expect(discord.botMessages('general')).toHaveLength(1);
 });
 
-test('Stop ends the run at once; only the person who asked, or a moderator, can press it', async () => {
+test('Stop ends the run; only the author or a moderator can press it', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -127,7 +127,7 @@ test('Regenerate replaces the newest answer in place and in the history', async 
   expect(discord.botMessages('general')).toHaveLength(2);
 });
 
-test('two clicks on Regenerate at the same moment lead to one answer', async () => {
+test('two simultaneous clicks on Regenerate give one answer', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -141,7 +141,7 @@ test('two clicks on Regenerate at the same moment lead to one answer', async () 
   expect(model.calls).toHaveLength(3);
 });
 
-test('a second question waits for the first, with a notice until its turn has come', async () => {
+test('a second question waits for the first and shows a notice', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   discord.user('ann').say('general', `${discord.bot.mention} first`);
@@ -160,7 +160,7 @@ test('a second question waits for the first, with a notice until its turn has co
   expect(discord.botMessages('general').map(({ content }) => content)).toEqual(['one', 'two']);
 });
 
-test('a failing model is told without details and leaves no trace in the conversation', async () => {
+test('a model error is shown without details and leaves no trace in the history', async () => {
   let fails = true;
   const model = answers(() => (fails ? { error: new Error('key sk-123 was refused') } : 'fine'));
   const { discord } = await startBot({ model });
@@ -174,7 +174,7 @@ test('a failing model is told without details and leaves no trace in the convers
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).not.toContain('broken question');
 });
 
-test('a run that would never end is ended by its steps', async () => {
+test('the step limit ends an endless run', async () => {
   const model = answers(() => ({ toolCalls: [{ name: 'get_user_info' }] }));
   const { discord } = await startBot({ model, limits: { maxSteps: 4 } });
   const ann = discord.user('ann');
@@ -183,7 +183,7 @@ test('a run that would never end is ended by its steps', async () => {
   expect(model.calls).toHaveLength(4);
 });
 
-test('a run that takes too long is ended', async () => {
+test('the time limit ends a long run', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model, limits: { runTimeoutMs: 300 } });
   const ann = discord.user('ann');
@@ -192,7 +192,7 @@ test('a run that takes too long is ended', async () => {
   expect(model.aborted).toBe(model.calls.length);
 });
 
-test('where the bot may not write it does not even think, and where it may not read it does not reply', async () => {
+test('without the permission to send there is no model call, and without the permission to read there is no reply reference', async () => {
   const model = answers(() => 'ok');
   const channels = [
     'general',
@@ -208,7 +208,7 @@ test('where the bot may not write it does not even think, and where it may not r
   expect(model.calls).toHaveLength(1);
 });
 
-test('an answer without a word, and one that the provider held back, are told with the way out', async () => {
+test('an empty answer and a filtered answer are explained', async () => {
   const model = new ScriptedModel(['  ', { text: '', finishReason: 'content-filter' }]);
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');

@@ -8,7 +8,7 @@ import { answers, PacedModel, startBot } from '../support/start-bot.ts';
 const LEAK = 'https://evil.example/?q=the-secret';
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
 
-test('links in an answer are not previewed, while it grows and when it is whole', async () => {
+test('links in an answer are not previewed, while it grows and when it is complete', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
@@ -22,7 +22,7 @@ test('links in an answer are not previewed, while it grows and when it is whole'
   expect(discord.previews).toEqual([]);
 });
 
-test('nor are those in parts, direct messages of a tool, questions for approval and answers to commands', async () => {
+test('links in split answers, direct messages, approvals and command answers are not previewed', async () => {
   const text = `${paragraph.repeat(8)}${LEAK}\n${paragraph.repeat(8)}`;
   const model = answers((options) => {
     if (!options.tools || options.prompt.at(-1)?.role === 'tool') return text;
@@ -50,7 +50,7 @@ async function previewsOf(text: string): Promise<string[]> {
   return [...new Set(discord.previews)];
 }
 
-test.each([ours, `(${ours}).`, `[wiki](${ours})`])('an operator may allow previews of a host: %s', async (text) => {
+test.each([ours, `(${ours}).`, `[wiki](${ours})`])('an operator can allow previews of a host: %s', async (text) => {
   expect(await previewsOf(text)).toEqual([ours]);
 });
 
@@ -60,7 +60,7 @@ test.each([
   ['a host behind a backslash', 'https://wiki.example.com\\@evil.example/?q=the-secret'],
   ['an escaped bracket', `${ours} \\${LEAK}`],
   ['a bracket inside a link', `[x<https://a](${LEAK})>`],
-])('a message is not previewed if a link in it may lead to another host: %s', (_case, text) => {
+])('a message shows no preview if one of its links may lead to another host: %s', (_case, text) => {
   const shown = inertLinks(text, ['*.example.com']);
   expect(previewFlags(shown, ['*.example.com']).flags).toEqual([MessageFlags.SuppressEmbeds]);
 });
@@ -80,7 +80,7 @@ test.each([
   expect(inertLinks(text)).toBe(expected);
 });
 
-test('every host may be allowed, but a link that hides another one stays inert', () => {
+test('all hosts can be allowed, but a link that hides another one stays inert', () => {
   const plain = 'https://a.example/b';
   expect(inertLinks(plain, ['*'])).toBe(plain);
   expect(previewFlags(plain, ['*']).flags).toEqual([]);
@@ -96,7 +96,7 @@ test.each([
   expect(() => createBot(given as unknown as BotOptions)).toThrow(problem);
 });
 
-test('a text of nothing but backticks, brackets and links takes no time', () => {
+test('text made only of backticks, brackets and links is processed quickly', () => {
   const hostile = `${'`a``b'.repeat(30_000)}https://a.example/${')'.repeat(100_000)}`;
   const before = performance.now();
   inertLinks(hostile);

@@ -4,7 +4,7 @@ import { PacedModel, startBot } from '../support/start-bot.ts';
 
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
 
-test('an answer whose messages and edits are refused for a while comes whole, and once', async () => {
+test('an answer arrives complete and once although Discord rate-limits messages and edits', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');

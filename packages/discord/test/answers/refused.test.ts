@@ -18,7 +18,7 @@ const canRepeat = shows('Regenerate');
 /** Content that AutoMod takes offence at. */
 const blocked = { request: MESSAGES, body: /secret word/, status: blockedContent(), times: Number.POSITIVE_INFINITY };
 
-test('an answer whose last words Discord blocks becomes a note with Regenerate, and leaves the conversation', async () => {
+test('an answer that Discord blocks becomes a note with Regenerate and is removed from the history', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   discord.failNext(blocked);
@@ -45,7 +45,7 @@ test('an answer whose last words Discord blocks becomes a note with Regenerate, 
   model.end(2);
 });
 
-test('of an answer in four parts those that Discord takes stay, a note stands for the other, and the model knows what was seen', async () => {
+test('a note replaces one refused part of four, and the history has the visible parts', async () => {
   const text = `${paragraph.repeat(23)}the secret word`;
   const model = new ScriptedModel([text, 'next']);
   const { discord } = await startBot({ model });
@@ -65,7 +65,7 @@ test('of an answer in four parts those that Discord takes stay, a note stands fo
   expect(known).not.toContain('secret word');
 });
 
-test('a part in the middle that Discord refuses costs only itself', async () => {
+test('a refused part in the middle is the only one that is lost', async () => {
   const text = `${paragraph.repeat(7)}\n${'the secret word '.repeat(120)}\n${paragraph.repeat(7)}`;
   const { discord } = await startBot({ model: answers(() => text) });
   discord.failNext(blocked);
@@ -77,7 +77,7 @@ test('a part in the middle that Discord refuses costs only itself', async () => 
   expect(third).toContain('some words that say little');
 });
 
-test('an answer whose file Discord refuses comes in pieces', async () => {
+test('an answer whose file Discord refuses is split instead', async () => {
   const long = paragraph.repeat(60).trim();
   const { discord } = await startBot({ model: answers(() => long), reply: { maxParts: 3, editIntervalMs: 40 } });
   discord.failNext({ request: MESSAGES, withFiles: true, status: explicitContent(), times: 9 });
@@ -88,7 +88,7 @@ test('an answer whose file Discord refuses comes in pieces', async () => {
   expect(messages.at(-1)).toBe(last);
 });
 
-test('where no further message may be sent, the note stands under the last part that was', async () => {
+test('if no more messages are accepted, the note is below the last part', async () => {
   const { discord } = await startBot({ model: answers(() => paragraph.repeat(20)), reply: { editIntervalMs: 60_000 } });
   discord.failNext({ request: /POST .*\/messages/, body: /nonce":"\d+-1"/, status: missingPermissions(), times: 9 });
   discord.user('ann').say('general', `${discord.bot.mention} tell me more`);
@@ -99,7 +99,7 @@ test('where no further message may be sent, the note stands under the last part 
   );
 });
 
-test('where neither a further message nor a note is taken, the model still knows the parts that people saw', async () => {
+test('if neither messages nor notes are accepted, the history has the visible parts', async () => {
   const model = new ScriptedModel([paragraph.repeat(20), 'next']);
   const { discord } = await startBot({ model, reply: { editIntervalMs: 60_000 } });
   discord.failNext({ request: /POST .*\/messages/, body: /nonce":"\d+-1"/, status: missingPermissions(), times: 9 });
@@ -115,7 +115,7 @@ test('where neither a further message nor a note is taken, the model still knows
   expect(known).toContain('[Discord refused to show the rest of this answer.]');
 });
 
-test('of an answer that nothing more can be written to, the model knows what was shown while it grew', async () => {
+test('if no edit is accepted any more, the history has the text that was visible', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -134,7 +134,7 @@ test('of an answer that nothing more can be written to, the model knows what was
   model.end(1);
 });
 
-test('a field that Discord refuses is named', async () => {
+test('the field that Discord refuses is named', async () => {
   const { discord } = await startBot();
   const status = invalidForm({ content: 'SLASH_COMMAND_LIKE: This word cannot be sent.' });
   discord.failNext({ request: MESSAGES, body: /"ok"/, status, times: 9 });
@@ -145,7 +145,7 @@ test('a field that Discord refuses is named', async () => {
   );
 });
 
-test('when Discord refuses the new answer of a Regenerate, the answer from before stays, also for the model', async () => {
+test('if Discord refuses a regenerated answer, the previous one stays in the channel and in the history', async () => {
   const model = new ScriptedModel(['precious', 'the secret word', 'next']);
   const { discord } = await startBot({ model });
   discord.failNext(blocked);
@@ -162,7 +162,7 @@ test('when Discord refuses the new answer of a Regenerate, the answer from befor
   expect(known).not.toContain('secret word');
 });
 
-test('of a refused answer that had used tools the model still knows what they did', async () => {
+test('the history keeps the tool calls of a refused answer', async () => {
   const look = tool({
     name: 'look',
     description: 'Looks',
@@ -200,7 +200,7 @@ test.each([403, 404, 408])(
   },
 );
 
-test('a proxy that answers for Discord when a question is looked up after a restart does not cost the question', async () => {
+test('a proxy error while loading a question after a restart does not lose the question', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = new PacedModel();
   const { discord, bot, options } = await startBot({ model, leaseMs: 300, database });
@@ -215,7 +215,7 @@ test('a proxy that answers for Discord when a question is looked up after a rest
   await discord.waitForBotMessage('general', ({ content }) => content === 'late');
 });
 
-test('an answer that a proxy never lets through is told in the end, and holds up nobody', async () => {
+test('an answer that a proxy keeps blocking becomes a note and blocks no other question', async () => {
   const model = new ScriptedModel(['the secret word', 'next']);
   const { discord } = await startBot({ model, leaseMs: 300 });
   discord.failNext({ ...blocked, status: { proxy: 403 } });
@@ -228,7 +228,7 @@ test('an answer that a proxy never lets through is told in the end, and holds up
   expect(model.calls).toHaveLength(2);
 });
 
-test('a restart tells of an answer that was finished and is refused now', async () => {
+test('after a restart, a finished answer that is now refused becomes a note', async () => {
   const file = join(await temporaryFolder(), 'bot.db');
   const model = new PacedModel();
   const { discord, bot, options } = await startBot({ model, database: { file }, client: { rest: { retries: 0 } } });
@@ -254,7 +254,7 @@ test('a restart tells of an answer that was finished and is refused now', async 
   model.end(1);
 });
 
-test('what stays of a failed answer is a note when Discord refuses the rest', async () => {
+test('a failed answer becomes a note if Discord refuses its text', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   discord.failNext(blocked);
@@ -273,7 +273,7 @@ test('what stays of a failed answer is a note when Discord refuses the rest', as
   model.end(1);
 });
 
-test('a command whose answer Discord refuses says so', async () => {
+test('a command says so when Discord refuses its answer', async () => {
   const { discord } = await startBot({ model: answers(() => 'the secret word') });
   discord.failNext({ ...blocked, request: /PATCH .*\/webhooks/ });
   const ann = discord.user('ann');
@@ -285,7 +285,7 @@ test('a command whose answer Discord refuses says so', async () => {
   expect(again.content).toContain('/ask');
 });
 
-test('a refused registration of commands names the command, the field and the reason in one sentence', async () => {
+test('a refused registration names the command, the field and the reason', async () => {
   const discord = await startDiscord({ rateLimits: 'none' });
   onTestFinished(() => discord.close());
   const status = invalidForm({ '0.options.0.name': 'APPLICATION_COMMAND_INVALID_NAME: Command name is invalid.' });
@@ -297,7 +297,7 @@ test('a refused registration of commands names the command, the field and the re
   });
 });
 
-test('a proxy that answers 401 does not make the bot forget its token', async () => {
+test('a 401 from a proxy does not drop the token', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
@@ -310,7 +310,7 @@ test('a proxy that answers 401 does not make the bot forget its token', async ()
   await discord.waitFor(() => message.content === 'half and whole' && canRepeat(message));
 });
 
-test('a bot whose token Discord no longer accepts says so, and that it is lost', async () => {
+test('a bot whose token is revoked reports that it is lost', async () => {
   const { discord, bot } = await startBot();
   discord.dropGateway({ how: 'revoked', resumable: false });
   expect(await bot.lost).toMatchObject({ code: 'LOGIN_FAILED', message: expect.stringContaining('DISCORD_TOKEN') });

@@ -9,7 +9,7 @@ import { answers, PacedModel, startBot, temporaryFolder } from '../support/start
 const shows = (button: string) => (message: StoredMessage) => JSON.stringify(message.components).includes(button);
 const canRepeat = shows('Regenerate');
 
-test('each Regenerate writes into the same message', async () => {
+test('Regenerate edits the same message each time', async () => {
   let count = 0;
   const { discord } = await startBot({ model: answers(() => `answer ${++count}`) });
   const ann = discord.user('ann');
@@ -22,7 +22,7 @@ test('each Regenerate writes into the same message', async () => {
   expect(discord.botMessages('general')).toHaveLength(1);
 });
 
-test('what fails leaves the answer from before on the screen and in the conversation, and can be tried again', async () => {
+test('a failed Regenerate keeps the previous answer and can be repeated', async () => {
   const model = new ScriptedModel(['precious', { error: new Error('down') }, '', 'better', 'next']);
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -44,7 +44,7 @@ test('what fails leaves the answer from before on the screen and in the conversa
   expect(known.split('an essay').length - 1).toBe(1);
 });
 
-test('after a failed try the conversation still knows the answer from before', async () => {
+test('after a failed Regenerate the history still has the previous answer', async () => {
   const model = new ScriptedModel(['precious', { error: new Error('down') }, 'next']);
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -57,7 +57,7 @@ test('after a failed try the conversation still knows the answer from before', a
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('precious');
 });
 
-test('Stop while it is regenerated brings the answer from before back', async () => {
+test('Stop during Regenerate restores the previous answer', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -79,7 +79,7 @@ test('Stop while it is regenerated brings the answer from before back', async ()
   model.end(2);
 });
 
-test('a budget that is used up is told before the answer is touched', async () => {
+test('Regenerate with a used-up budget leaves the answer unchanged', async () => {
   const model = answers(() => ({ text: 'precious', usage: { input: 1_000_000, output: 0 } }));
   const prices = { script: { input: 1, output: 1 } };
   const { discord } = await startBot({ model, prices, budget: { userUsd: 1 } });
@@ -91,7 +91,7 @@ test('a budget that is used up is told before the answer is touched', async () =
   expect(message).toMatchObject({ content: 'precious', history });
 });
 
-test('after /sweep nothing of /ask is kept, and its answer cannot be regenerated', async () => {
+test('after /sweep a question of /ask is deleted and cannot be regenerated', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model, database });

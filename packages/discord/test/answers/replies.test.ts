@@ -10,7 +10,7 @@ const SHOUT = '@everyone @here <@&1> ```look``` <@4194304000000>';
 const mayPing: DiscordOptions = { guilds: [{ bot: ['MentionEveryone'] }] };
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
 
-test('a long answer comes in pieces, with the button under the last', async () => {
+test('a long answer is split, with the button below the last message', async () => {
   const text = paragraph.repeat(20).trim();
   const { discord } = await startBot({ model: answers(() => text) });
   discord.user('ann').say('general', `${discord.bot.mention} tell me more`);
@@ -27,7 +27,7 @@ test('a long answer comes in pieces, with the button under the last', async () =
   expect(messages.map(({ replyTo }) => replyTo !== undefined)).toEqual([true, false, false]);
 });
 
-test('a longer one is a file with its beginning, also when it was watched in pieces; a shorter regenerated one tidies up', async () => {
+test('a very long answer becomes a file, and a shorter regenerated one removes the extra messages', async () => {
   let isLong = true;
   const long = paragraph.repeat(60).trim();
   const { discord } = await startBot({
@@ -46,7 +46,7 @@ test('a longer one is a file with its beginning, also when it was watched in pie
   await discord.waitFor(() => message.content === 'short' && message.files.length === 0);
 });
 
-test('a file keeps the question above its beginning, and the note below', async () => {
+test('a message with a file has the question above and the note below', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model, reply: { maxParts: 2, editIntervalMs: 40 } });
   const ann = discord.user('ann');
@@ -66,7 +66,7 @@ test('a file keeps the question above its beginning, and the note below', async 
   expect(content).toMatch(/\n\n-# The full answer has \d+ characters and is in the file\.\n-# Stopped\.$/);
 });
 
-test('a note stands outside of code that was cut off, and in a message of its own where there is no room', async () => {
+test('a note is outside of truncated code, and in its own message if there is no room', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -86,7 +86,7 @@ test('a note stands outside of code that was cut off, and in a message of its ow
   expect((await stopAfter(full, 1)).slice(1)).toEqual([`${full}\n\`\`\``, '-# Stopped.']);
 });
 
-test('a piece that cannot be taken away is tried again, and the answer counts as shown once it is gone', async () => {
+test('deleting an extra message is retried until it succeeds', async () => {
   let isLong = true;
   const { discord } = await startBot({
     model: answers(() => (isLong ? paragraph.repeat(20) : 'short')),
@@ -104,7 +104,7 @@ test('a piece that cannot be taken away is tried again, and the answer counts as
   expect(discord.botMessages('general')[0]?.content).toBe('short');
 });
 
-test('where files may not be sent, all of it comes in pieces', async () => {
+test('without the permission to attach files the whole answer is split', async () => {
   const long = paragraph.repeat(50).trim();
   const everyone = ['ViewChannel', 'SendMessages', 'ReadMessageHistory'] as const;
   const { discord } = await startBot({
@@ -122,7 +122,7 @@ test('where files may not be sent, all of it comes in pieces', async () => {
   );
 });
 
-test('whatever the model writes, nobody is pinged', async () => {
+test('text of a model never pings anyone', async () => {
   const { discord } = await startBot({ model: answers(() => SHOUT), world: mayPing });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   ann.say('general', `${discord.bot.mention} shout at ${bob.mention}`);
@@ -130,7 +130,7 @@ test('whatever the model writes, nobody is pinged', async () => {
   expect(message.pinged).toEqual({ users: [], roles: [], everyone: false });
 });
 
-test('with the rate limits of Discord no bucket is ever overdrawn, and the last edit arrives', async () => {
+test('rate limits of Discord are never exceeded, and the last edit arrives', async () => {
   const model = new PacedModel();
   const limit = { limit: 2, perMs: 400 };
   const { discord } = await startBot({
@@ -156,7 +156,7 @@ test('with the rate limits of Discord no bucket is ever overdrawn, and the last 
   expect(discord.violations).toEqual([]);
 });
 
-test('trouble at Discord does not cost the answer', async () => {
+test('errors of Discord do not lose the answer', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model, client: { rest: { retries: 0 } } });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
@@ -169,7 +169,7 @@ test('trouble at Discord does not cost the answer', async () => {
   await discord.waitFor(() => message.content === 'half and whole');
 });
 
-test('an answer that somebody deleted while it grew is posted again when it is whole', async () => {
+test('an answer that was deleted while it grew is posted again when complete', async () => {
   const model = new PacedModel();
   const { discord, bot } = await startBot({ model });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
@@ -184,7 +184,7 @@ test('an answer that somebody deleted while it grew is posted again when it is w
   expect(discord.botMessages('general')).toHaveLength(1);
 });
 
-test('an answer that Discord could not be given for a while is shown later, without asking the model again', async () => {
+test('an answer is shown later if Discord was unavailable, without another model call', async () => {
   const model = answers(() => 'the whole answer');
   const { discord } = await startBot({ model, leaseMs: 300, client: { rest: { retries: 0 } } });
   discord.failNext({ request: /POST .*messages/, status: 503, times: 5 });
@@ -194,7 +194,7 @@ test('an answer that Discord could not be given for a while is shown later, with
   expect(model.calls).toHaveLength(1);
 });
 
-test('a channel that is gone in the middle ends the edits, and holds up nobody', async () => {
+test('deleting a channel during an answer ends the edits and blocks no other question', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model, reply: { editIntervalMs: 10 } });
   const ann = discord.user('ann');
@@ -221,7 +221,7 @@ test('a channel that is gone in the middle ends the edits, and holds up nobody',
   await discord.waitForBotMessage(ann.dm, ({ content }) => content === 'yes');
 });
 
-test('a thread that is archived in the middle is opened again for the answer', async () => {
+test('a thread that is archived during an answer is reopened', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -237,7 +237,7 @@ test('a thread that is archived in the middle is opened again for the answer', a
   expect(discord.botMessages(thread)).toHaveLength(1);
 });
 
-test('nobody is pinged by notices, files, commands, buttons and what was asked', async () => {
+test('notices, files, commands, buttons and quoted questions ping no one', async () => {
   const model = answers(() => `${SHOUT} ${'word '.repeat(900)}`);
   const { discord } = await startBot({ model, reply: { maxParts: 1 }, world: mayPing });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -286,13 +286,13 @@ async function startInTheDark(usesTool: boolean, failures = Number.POSITIVE_INFI
   return { discord, dm: ann.dm };
 }
 
-test('an answer that failed while Discord was away as well is tried again', async () => {
+test('an answer that failed while Discord was unavailable is repeated', async () => {
   const { discord, dm } = await startInTheDark(false, 1);
   await discord.waitForBotMessage(dm, ({ content }) => content === 'here I am');
   expect(discord.botMessages(dm)).toHaveLength(1);
 });
 
-test('a failure that could not be told is told when Discord is back, also after tools, which are not called again', async () => {
+test('a failure is shown when Discord is back, and tools are not called again', async () => {
   const [plain, withTool] = await Promise.all([startInTheDark(false), startInTheDark(true)]);
   await plain.discord.waitForBotMessage(plain.dm, ({ content }) => content.includes('Something went wrong'));
   await withTool.discord.waitForBotMessage(withTool.dm, ({ content }) => content.includes('press Regenerate'));

@@ -4,12 +4,12 @@ import { splitMessage } from '../../src/index.ts';
 
 const fences = (part: string) => part.split('\n').filter((line) => line.startsWith('```')).length;
 
-test('a short text is one message, nothing is none', () => {
+test('short text is one message, empty text is no message', () => {
   expect(splitMessage('hello')).toEqual(['hello']);
   expect(splitMessage(' \n ')).toEqual([]);
 });
 
-test('text is split between lines, then words, and only then inside them', () => {
+test('text is split at line ends, then at spaces, then inside words', () => {
   const paragraphs = Array.from({ length: 60 }, (_, index) => `Line ${index} ${'word '.repeat(15).trim()}.`);
   const parts = splitMessage(paragraphs.join('\n'));
   expect(parts.every((part) => part.length <= 2000)).toBe(true);
@@ -26,14 +26,14 @@ test('text is split between lines, then words, and only then inside them', () =>
   expect(pieces.every((part) => part.length <= 2000 && part.isWellFormed())).toBe(true);
 });
 
-test('a code fence that fits into a message is never torn', () => {
+test('a code fence that fits into one message is never split', () => {
   const code = ['```ts', ...Array.from({ length: 40 }, (_, index) => `const a${index} = ${index};`), '```'].join('\n');
   const parts = splitMessage(`${'intro '.repeat(280)}\n${code}\nthe end`);
   expect(parts).toHaveLength(2);
   expect(parts[1]).toBe(`${code}\nthe end`);
 });
 
-test('a longer one is closed and reopened with its language, and loses no line', () => {
+test('a longer code fence is closed and reopened with its language, without losing lines', () => {
   const lines = Array.from({ length: 300 }, (_, index) => `print(${index})  # ${'x'.repeat(20)}`);
   const parts = splitMessage(`Look:\n\`\`\`python title="a"\n${lines.join('\n')}\n\`\`\`\nDone.`);
   expect(parts.length).toBeGreaterThan(4);
@@ -46,13 +46,13 @@ test('a longer one is closed and reopened with its language, and loses no line',
   expect(code).toEqual(lines);
 });
 
-test('a fence that is still being written is closed for the moment, and longer fences keep shorter ones', () => {
+test('an open fence is closed temporarily, and longer fences contain shorter ones', () => {
   expect(splitMessage('```js\nlet a')).toEqual(['```js\nlet a\n```']);
   const nested = '````md\n```js\nx\n```\n````';
   expect(splitMessage(nested)).toEqual([nested]);
 });
 
-test('a fence that begins inside of a line, or ends there, stays as it is written', () => {
+test('a fence that starts or ends inside a line is kept', () => {
   for (const text of ['Look: ```js\nx\n```\ndone', '- a ```\nx```\n- b', 'say ```one``` and ```two```']) {
     expect(splitMessage(text)).toEqual([text]);
   }
@@ -63,7 +63,7 @@ test('a fence that begins inside of a line, or ends there, stays as it is writte
   expect(parts.flatMap((part) => part.split('\n').filter((line) => line.startsWith('print')))).toHaveLength(201);
 });
 
-test('whatever a model writes, splitting it comes to an end', () => {
+test('splitting ends for any text', () => {
   const hostile = [
     `${'`'.repeat(1000)}\n${'x'.repeat(3000)}`,
     `\`\`\`${'y'.repeat(2500)}\n${'😀'.repeat(2000)}`,

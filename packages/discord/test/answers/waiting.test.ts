@@ -29,7 +29,7 @@ async function askThird(discord: LocalDiscord, model: PacedModel): Promise<void>
   await discord.waitForBotMessage('general', ({ content }) => content === 'three');
 }
 
-test('the notice goes with the question it belongs to', async () => {
+test('the notice is deleted together with its question', async () => {
   const { model, discord, endFirst } = await busyChannel();
   const bob = discord.user('bob');
   const second = bob.say('general', `${discord.bot.mention} second`);
@@ -41,7 +41,7 @@ test('the notice goes with the question it belongs to', async () => {
   expect(discord.botMessages('general').map(({ content }) => content)).toEqual(['one', 'three']);
 });
 
-test('a notice that cannot be taken back is told in the log, and the answer comes all the same', async () => {
+test('a notice that cannot be deleted is logged, and the answer still arrives', async () => {
   const warned: unknown[] = [];
   const logger = { ...quiet, warn: (...line: unknown[]) => void warned.push(line) };
   const { model, discord, endFirst } = await busyChannel({ logger, client: { rest: { retries: 0 } } });
@@ -58,7 +58,7 @@ test('a notice that cannot be taken back is told in the log, and the answer come
   expect(notice.deletedAt).toBeUndefined();
 });
 
-test('a notice that Discord took is not there twice when the answer to it was lost on the way', async () => {
+test('a notice is not sent twice when the response of Discord is lost', async () => {
   const { model, discord, endFirst } = await busyChannel({ client: { rest: { timeout: 500 } } });
   discord.failNext({ request: /POST .*messages$/, status: 'lost' });
   discord.user('bob').say('general', `${discord.bot.mention} second`);
@@ -71,7 +71,7 @@ test('a notice that Discord took is not there twice when the answer to it was lo
   expect(discord.botMessages('general').map(({ content }) => content)).toEqual(['one', 'two']);
 });
 
-test('a question that waits can be stopped by whoever asked, and is never begun', async () => {
+test('the author can cancel a waiting question, which then never runs', async () => {
   const { model, discord, endFirst } = await busyChannel();
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   bob.say('general', `${discord.bot.mention} second`);
@@ -84,7 +84,7 @@ test('a question that waits can be stopped by whoever asked, and is never begun'
   await askThird(discord, model);
 });
 
-test('/ask tells that it waits, can be stopped, and else is answered in its place', async () => {
+test('/ask shows that it waits, can be cancelled, and is answered in the same message', async () => {
   const { model, discord, endFirst } = await busyChannel();
   const [bob, admin] = [discord.user('bob'), discord.user('admin')];
   const ask = (who: typeof bob, question: string) =>
@@ -103,7 +103,7 @@ test('/ask tells that it waits, can be stopped, and else is answered in its plac
   expect(second.content).toContain('Stopped');
 });
 
-test('who waits only for a moment gets an answer, and no notice before it', async () => {
+test('a short wait sends no notice', async () => {
   const { discord } = await startBot({ reply: {} });
   for (const name of ['ann', 'bob', 'admin']) discord.user(name).say('general', `${discord.bot.mention} hello`);
   await discord.waitFor(() => discord.botMessages('general').length === 3);
@@ -111,7 +111,7 @@ test('who waits only for a moment gets an answer, and no notice before it', asyn
   expect(all.map(({ content }) => content)).toEqual(['ok', 'ok', 'ok']);
 });
 
-test('what one person is refused does not silence the others', async () => {
+test('refusals of one user do not silence other users', async () => {
   const limits = { perUserPerMinute: 2, perGuildPerMinute: 6 };
   const { discord } = await startBot({ model: answers(() => 'ok'), limits });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];

@@ -38,7 +38,7 @@ async function openBudget() {
   return { db, spending, spender, runBudget };
 }
 
-test('a daily budget for each person and for the guild ends answers, not the bot', async () => {
+test('daily budgets per user and per guild end answers', async () => {
   const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
   const { discord } = await startBot({ model, prices: { script: { input: 1, output: 1 } } });
   const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
@@ -59,7 +59,7 @@ test('a daily budget for each person and for the guild ends answers, not the bot
   expect(cost.content).toContain('$2.0000 of $2.00');
 });
 
-test('the budget of a guild for each person counts what they spend there, that of the operator all', async () => {
+test("a guild's budget per member counts spending in the guild, the operator's counts all spending", async () => {
   const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
   const prices = { script: { input: 1, output: 1 } };
   const { discord } = await startBot({ model, prices, budget: { userUsd: 3 } });
@@ -88,7 +88,7 @@ test('the budget of a guild for each person counts what they spend there, that o
   expect(await setBudget({})).toContain('no limit for the server, no limit per member');
 });
 
-test('answers side by side see what the others spend', async () => {
+test("parallel answers see each other's spending", async () => {
   const spent = Promise.withResolvers<void>();
   const usage = { input: 1_000_000, output: 0 };
   const model = answers((options) => {
@@ -119,7 +119,7 @@ test('answers side by side see what the others spend', async () => {
   expect(model.calls).toHaveLength(2);
 });
 
-test('what a summary costs counts before the answer is begun', async () => {
+test('the cost of a summary counts before the answer starts', async () => {
   const model = answers(({ prompt }) => {
     const isSummary = JSON.stringify(prompt[0]).includes('Summarize the conversation');
     return { text: isSummary ? 'summary' : 'ok', usage: { input: isSummary ? 1_000_000 : 1, output: 0 } };
@@ -141,14 +141,14 @@ test('what a summary costs counts before the answer is begun', async () => {
   expect(model.calls).toHaveLength(3);
 });
 
-test('what others spend while files of a question are read counts before its first call', async () => {
+test('spending by others while files are read counts before the first model call', async () => {
   const { spending, spender, runBudget } = await openBudget();
   expect(await runBudget.limit()).toEqual({ maxCostUsd: 1 });
   await spending.add(spender, { costUsd: 1, tokens: 1, runs: 1 });
   await expect(runBudget.charge(nothing)).rejects.toThrow('budget is used up');
 });
 
-test('what could not be written down is counted with the next step, and nothing is counted twice', async () => {
+test('cost that could not be recorded is counted with the next step, and only once', async () => {
   const { db, spending, runBudget } = await openBudget();
   const used = (steps: number) => ({ ...nothing, costUsd: steps / 4, inputTokens: 10 * steps, modelCalls: steps });
   const accept = await refuseSpending(db);
@@ -159,7 +159,7 @@ test('what could not be written down is counted with the next step, and nothing 
   expect(await spending.ofUser('ann')).toEqual({ costUsd: 0.5, tokens: 20, runs: 1 });
 });
 
-test('answers whose cost cannot be written down let go of their tools and MCP connections all the same', async () => {
+test('an answer whose cost cannot be recorded still releases its tools and MCP connections', async () => {
   const [root, database] = [await temporaryFolder(), { file: join(await temporaryFolder(), 'bot.db') }];
   await mkdir(join(root, 'lamp'));
   const manifest = 'tool_human_name: Lamp\ntool_list:\n  - { name: lamp, description: Lamp, capability: read }\n';
@@ -202,7 +202,7 @@ test('answers whose cost cannot be written down let go of their tools and MCP co
   await expect.poll(() => warnings).toContain('[lamp] is closed');
 });
 
-test('a model without a price is not used where there is a budget', async () => {
+test('a model without a price is not used with a budget', async () => {
   const { discord } = await startBot({ model: new ScriptedModel(['ok']) });
   await discord
     .user('admin')

@@ -39,7 +39,7 @@ test('/ask answers like a mention, in the same conversation', async () => {
   expect(discord.botMessages('general')).toHaveLength(2);
 });
 
-test('/model is checked before it is kept, offered by autocomplete, and keeps the conversation', async () => {
+test('/model checks the model, offers autocomplete, and keeps the conversation', async () => {
   const [one, two] = [answers(() => 'from one'), answers(() => 'from two')];
   vi.stubEnv('OPENAI_API_KEY', 'there at the start');
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -63,7 +63,7 @@ test('/model is checked before it is kept, offered by autocomplete, and keeps th
   expect(JSON.stringify(two.calls[0]?.prompt)).toContain('remember 7');
 });
 
-test('/agent: several at once, without losing the conversation; Disabled switches all off', async () => {
+test('/agent chooses several tools and keeps the conversation; Disabled turns all off', async () => {
   const root = await temporaryFolder();
   await writeTool(root, 'alpha');
   await writeTool(root, 'beta');
@@ -106,7 +106,7 @@ test('/agent: several at once, without losing the conversation; Disabled switche
   expect(JSON.stringify(model.calls.at(-1)?.prompt)).toContain('question 1');
 });
 
-test('the choice list follows the folders without a restart', async () => {
+test('the list of tools follows folder changes without a restart', async () => {
   const root = await temporaryFolder();
   await writeTool(root, 'alpha');
   const { discord } = await startBot({ toolDirectories: [root] });
@@ -125,7 +125,7 @@ test('the choice list follows the folders without a restart', async () => {
   await expect.poll(offered).toEqual(['beta tools']);
 });
 
-test('a folder that was removed is let go: when it comes back it is started with the next question, not before', async () => {
+test('a removed folder is closed, and starts again with the next question after it is back', async () => {
   const [root, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
   const started = join(elsewhere, 'started');
   const writeAlpha = async () => {
@@ -164,7 +164,7 @@ test('a folder that was removed is let go: when it comes back it is started with
   expect(await readFile(started, 'utf8')).toBe('xx');
 });
 
-test('/sweep asks first, forgets only this conversation, and keeps model and tools unless told', async () => {
+test('/sweep asks first, deletes only this conversation, and keeps model and tools by default', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -194,7 +194,7 @@ test('/sweep asks first, forgets only this conversation, and keeps model and too
   expect(toolNames(model.calls.at(-1))).toContain('fetch_date_time');
 });
 
-test('/sweep of a conversation that all in a channel share is for moderators', async () => {
+test('/sweep of a shared conversation needs a moderator', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const [admin, ann] = [discord.user('admin'), discord.user('ann')];
@@ -215,7 +215,7 @@ test('/sweep of a conversation that all in a channel share is for moderators', a
   expect((await sweep(ann)).content).toContain('yours in this channel');
 });
 
-test('/summarize reads the channel and keeps nothing; message apps answer only the person', async () => {
+test('/summarize stores nothing, and message apps answer only the user', async () => {
   const model = answers(() => 'short **version**');
   const { discord } = await startBot({
     model,
@@ -239,7 +239,7 @@ test('/summarize reads the channel and keeps nothing; message apps answer only t
   expect((await ann.command('summarize', { channel: 'adult' }).reply()).content).toContain('age-restricted');
 });
 
-test('/summarize takes days, and says which are none; threads of an NSFW channel are NSFW', async () => {
+test('/summarize accepts dates and refuses invalid ones; threads of age-restricted channels are restricted', async () => {
   const model = answers(() => 'short');
   const { discord } = await startBot({
     model,
@@ -269,7 +269,7 @@ test('/summarize takes days, and says which are none; threads of an NSFW channel
   expect((await ann.command('summarize', { channel: thread }).reply()).content).toContain('age-restricted');
 });
 
-test('/ask where the bot may not write says so at once', async () => {
+test('/ask says so where the bot may not send messages', async () => {
   const model = answers(() => 'ok');
   const channels = ['general', { name: 'mute', deny: { pocket: ['SendMessages' as const] } }];
   const { discord } = await startBot({ model, world: { guilds: [{ channels }] } });
@@ -278,7 +278,7 @@ test('/ask where the bot may not write says so at once', async () => {
   expect(model.calls).toHaveLength(0);
 });
 
-test('a server of a guild that cannot be reached, or whose host is allowed no longer, breaks no answer', async () => {
+test('an unreachable or no longer allowed MCP server of a guild fails no answer', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = answers(() => 'ok');
   const { discord, bot, options } = await startBot({ model, database, mcpHosts: ['127.0.0.1'] });
@@ -297,7 +297,7 @@ test('a server of a guild that cannot be reached, or whose host is allowed no lo
   expect(await offered()).toEqual([]);
 });
 
-test('a server of a guild leads to no host but its own, and its secrets nowhere', async () => {
+test('an MCP server of a guild cannot redirect to other hosts or leak secrets', async () => {
   const seen: string[] = [];
   const listen = async (handle: RequestListener) => {
     const server = createServer(handle).listen(0, '127.0.0.1');
@@ -330,7 +330,7 @@ test('a server of a guild leads to no host but its own, and its secrets nowhere'
   expect(new Set(seen)).toEqual(new Set(['allowed, with hush']));
 });
 
-test('a server of a guild that takes the call and stays silent is waited for a moment, not longer', async () => {
+test('a silent MCP server of a guild delays an answer only briefly', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   onTestFinished(() => {
@@ -348,7 +348,7 @@ test('a server of a guild that takes the call and stays silent is waited for a m
   await discord.waitForBotMessage('general', ({ content }) => content === 'ok', { timeoutMs: 9_500 });
 });
 
-test('/setup profile: what a role got can be taken back', async () => {
+test('/setup profile can remove the profile of a role', async () => {
   const { discord } = await startBot();
   const admin = discord.user('admin');
   const setup = async (options: Record<string, string | boolean>) =>
@@ -358,7 +358,7 @@ test('/setup profile: what a role got can be taken back', async () => {
   expect(await setup({ role: 'Helpers', remove: true })).toContain('**Profiles**: all others manager');
 });
 
-test('/cost says of which models nobody knows the price', async () => {
+test('/cost names models without a price', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ models: [{ name: 'mine', model }, { name: 'demo' }] });
   const ann = discord.user('ann');
@@ -366,7 +366,7 @@ test('/cost says of which models nobody knows the price', async () => {
   expect(content).toContain('The price of `mine` is unknown');
 });
 
-test('/setup shows the budget of the operator, and which models cannot answer with one of the server', async () => {
+test('/setup shows the budget of the operator and models that cannot be used with a budget', async () => {
   const priced = { script: { input: 1, output: 1 } };
   const { discord } = await startBot({ budget: { guildUsd: 5 }, prices: priced });
   const other = await startBot();
@@ -393,7 +393,7 @@ test('/help and /cost', async () => {
   expect(cost.content).toContain('**This server**: $2.0000');
 });
 
-test('/agent says which of the chosen servers cannot be reached', async () => {
+test('/agent names chosen servers that are unreachable', async () => {
   const look = tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run: () => 'done' });
   const mcpServers = { ghost: { command: 'no-such-program' }, tickets: { server: await scriptedServer([look]) } };
   const { discord } = await startBot({ model: answers(() => 'ok'), mcpServers });
@@ -403,7 +403,7 @@ test('/agent says which of the chosen servers cannot be reached', async () => {
   expect(content).not.toContain('**tickets** cannot');
 });
 
-test('/agent: servers go by their bare names in any case, and tell which of their tools the profile leaves out', async () => {
+test('/agent accepts bare server names in any case, and names tools that the profile excludes', async () => {
   const run = () => 'done';
   const server = await scriptedServer([
     tool({ name: 'look', description: 'Looks', annotations: { readOnlyHint: true }, run }),
@@ -424,7 +424,7 @@ test('/agent: servers go by their bare names in any case, and tell which of thei
   expect(await agent()).not.toContain('not for the profile');
 });
 
-test('MCP servers: the operator names some, admins bring others along on allowed hosts, by a form', async () => {
+test('MCP servers come from the operator, and from admins by a form on allowed hosts', async () => {
   const add = tool({ name: 'add', description: 'Adds', annotations: { readOnlyHint: true }, run: () => '3' });
   const model = answers(({ prompt, tools = [] }) => {
     const wanted = tools.find(({ name }) => name.endsWith('_add'));
@@ -463,7 +463,7 @@ test('MCP servers: the operator names some, admins bring others along on allowed
   expect(() => ann.command('setup show', { channel: 'general' })).toThrow();
 });
 
-test('of the connections to MCP servers that nobody uses ten are kept, and none is closed that somebody uses', async () => {
+test('ten idle MCP connections are kept, and connections in use are never closed', async () => {
   const hello = tool({ name: 'hello', description: 'Hello', run: () => 'hello' });
   const servers = new McpServers({ own: { a: { server: await scriptedServer([hello]) } }, hosts: [], logger: quiet });
   onTestFinished(() => servers.close());
@@ -492,7 +492,7 @@ test('of the connections to MCP servers that nobody uses ten are kept, and none 
   inUse?.release();
 });
 
-test('a server that an admin brings along is used over HTTP, with its headers', async () => {
+test('an MCP server of an admin is called over HTTP with its headers', async () => {
   const root = await temporaryFolder();
   await writeTool(root, 'remote');
   const folder = loadToolFolder(root);
@@ -513,7 +513,7 @@ test('a server that an admin brings along is used over HTTP, with its headers', 
   expect(model.calls[0]?.tools?.map(({ name }) => name)).toContain('far_remote_go');
 });
 
-test('more tools than Discord shows at once can still be chosen by name', async () => {
+test('tools beyond the limit of the menu can be chosen by name', async () => {
   const root = await temporaryFolder();
   const names = Array.from({ length: 30 }, (_, index) => `tool${String(index).padStart(2, '0')}`);
   for (const name of names) await writeTool(root, name);

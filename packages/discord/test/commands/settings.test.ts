@@ -5,7 +5,7 @@ import { SettingsStore } from '../../src/store/guild-settings.ts';
 import { openBotStore } from '../../src/store/schema.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-test('allowed channels and roles: elsewhere and to others the bot is silent, and says so to commands', async () => {
+test('outside of allowed channels and roles the bot ignores messages and refuses commands', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
@@ -32,7 +32,7 @@ test('allowed channels and roles: elsewhere and to others the bot is silent, and
   expect(model.calls).toHaveLength(3);
 });
 
-test('whom the operator serves comes before what admins set: guilds, and people in direct messages', async () => {
+test("the operator's lists of guilds and users take precedence over settings of admins", async () => {
   const model = answers(() => 'ok');
   const { discord, bot, options } = await startBot({ model });
   const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
@@ -54,7 +54,7 @@ test('whom the operator serves comes before what admins set: guilds, and people 
   expect(model.calls).toHaveLength(1);
 });
 
-test('one conversation for each person where the guild wants that', async () => {
+test('a guild can choose one conversation per member', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const [admin, ann, bob] = [discord.user('admin'), discord.user('ann'), discord.user('bob')];
@@ -72,7 +72,7 @@ test('one conversation for each person where the guild wants that', async () => 
   expect(JSON.stringify(model.calls[3]?.prompt)).not.toContain('from ann');
 });
 
-test('a guild decides which models can be chosen', async () => {
+test('a guild can limit the models', async () => {
   const [one, two] = [answers(() => 'from one'), answers(() => 'from two')];
   const { discord } = await startBot({
     models: [
@@ -92,7 +92,7 @@ test('a guild decides which models can be chosen', async () => {
   expect(refused.content).toContain('Unknown model `one`');
 });
 
-test('when no model that a guild allows is left, others do not take its place', async () => {
+test('other models do not replace the allowed ones when none is available', async () => {
   const [dear, cheap] = [answers(() => 'from dear'), answers(() => 'from cheap')];
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord, bot, options } = await startBot({
@@ -127,7 +127,7 @@ test('when no model that a guild allows is left, others do not take its place', 
   expect(dear.calls).toHaveLength(1);
 });
 
-test('what was deleted in Discord is named, and a list that nobody can take it off is cleared', async () => {
+test('deleted channels and roles are marked, and a list can be cleared', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord } = await startBot({ database });
   const [admin, ann] = [discord.user('admin'), discord.user('ann')];
@@ -159,7 +159,7 @@ test('what was deleted in Discord is named, and a list that nobody can take it o
   await discord.waitForBotMessage('general', ({ content }) => content === 'ok');
 });
 
-test('that too many questions wait is told once', async () => {
+test('the notice about too many open questions is sent once', async () => {
   const model = new PacedModel();
   const { discord } = await startBot({ model, limits: { waitingPerUser: 2 } });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -172,7 +172,7 @@ test('that too many questions wait is told once', async () => {
   expect(told()).toHaveLength(2);
 });
 
-test('limits for each person and each guild, told once', async () => {
+test('limits per user and per guild are announced once', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model, limits: { perUserPerMinute: 2, perGuildPerMinute: 3 } });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -196,7 +196,7 @@ test('limits for each person and each guild, told once', async () => {
   expect(discord.botMessages('general')[5]?.replyTo?.messageId).toBe(admin.id);
 });
 
-test('old turns leave whole when they no longer fit, summed up where the guild wants that', async () => {
+test('old turns are dropped whole, and summarized if the guild wants that', async () => {
   const model = answers(({ prompt }) =>
     JSON.stringify(prompt[0]).includes('Summarize the conversation') ? 'they spoke of numbers' : 'ok',
   );
@@ -224,7 +224,7 @@ test('old turns leave whole when they no longer fit, summed up where the guild w
   expect(fourth).not.toContain('two x');
 });
 
-test('a summary that fails forgets nothing: it is made with the next question', async () => {
+test('a failed summary deletes nothing and is repeated with the next question', async () => {
   let isBroken = true;
   const summarized: string[] = [];
   const refusal = Object.assign(new Error('not now'), { statusCode: 400 });
@@ -255,7 +255,7 @@ test('a summary that fails forgets nothing: it is made with the next question', 
   expect(summarized.join()).not.toContain('remember 4711');
 });
 
-test('whatever has to be summed up fits into the window of the model that does it, and nothing is left out', async () => {
+test('summaries are made in chunks that fit the context window, without gaps', async () => {
   const sizes: number[] = [];
   const seen: string[] = [];
   const model = answers(({ prompt }) => {
@@ -289,7 +289,7 @@ test('whatever has to be summed up fits into the window of the model that does i
   expect(seen.at(-1)).toContain(`summary ${sizes.length - 1}`);
 });
 
-test('who is no longer welcome cannot ask by an old button, nor choose by an old menu', async () => {
+test('old buttons and menus do not work for members who lost access', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const [admin, ann] = [discord.user('admin'), discord.user('ann')];
@@ -304,7 +304,7 @@ test('who is no longer welcome cannot ask by an old button, nor choose by an old
   expect(model.calls).toHaveLength(1);
 });
 
-test('a guild that throws the bot out takes along what it said and set, and nothing else', async () => {
+test('data of a guild that removes the bot is deleted, other data is kept', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = new PacedModel();
   const { discord } = await startBot({ model, database });
@@ -331,7 +331,7 @@ test('a guild that throws the bot out takes along what it said and set, and noth
   expect(model.aborted).toBe(1);
 });
 
-test('a conversation is never rewritten: each turn adds rows, and the old ones stay as they are', async () => {
+test('each turn adds rows to the history and leaves old rows unchanged', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord } = await startBot({ model: answers(() => 'ok'), database });
   const ann = discord.user('ann');

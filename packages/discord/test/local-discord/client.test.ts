@@ -69,7 +69,7 @@ test('a mention is answered by a reply that is edited and keeps its history', as
   expect(seen).toEqual(['message ann', 'typing', 'message pocket', 'edit pocket', 'edit pocket']);
 });
 
-test('a message that is sent again with its enforced nonce is still one message, for some minutes', async () => {
+test('a message sent twice with an enforced nonce exists once, for some minutes', async () => {
   const discord = await start();
   const channel = await channelOf(await login(discord), discord.channel('general'));
   const send = () => channel.send({ content: 'once', nonce: '7', enforceNonce: true });
@@ -80,7 +80,7 @@ test('a message that is sent again with its enforced nonce is still one message,
   expect((await send()).id).not.toBe(first.id);
 });
 
-test('files go both ways byte for byte', async () => {
+test('files are transferred unchanged in both directions', async () => {
   const discord = await start();
   const client = await login(discord);
   const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => index % 251));
@@ -192,7 +192,7 @@ test('commands: options, autocomplete, deferred and ephemeral answers, buttons, 
   expect((await ann.messageCommand('Explain this', note).reply()).content).toBe('It says a note');
 });
 
-test('an interaction that nobody answers in time fails, and an answer after that is refused', async () => {
+test('an unanswered interaction fails, and a late answer is refused', async () => {
   const discord = await start({ interactionTimeoutMs: 80 });
   const client = await login(discord);
   await client.application.commands.set([{ name: 'slow', description: 'Sleeps' }]);
@@ -205,7 +205,7 @@ test('an interaction that nobody answers in time fails, and an answer after that
   await expect((await got).reply('sorry')).rejects.toMatchObject({ code: 10062, status: 404 });
 });
 
-test('a second answer is refused, and the first follow-up takes the place of a deferred one', async () => {
+test('a second answer is refused, and the first follow-up replaces a deferred one', async () => {
   const discord = await start();
   const client = await login(discord);
   await client.application.commands.set([{ name: 'slow', description: 'Sleeps' }]);
@@ -283,7 +283,7 @@ test('direct messages, reactions, polls, pins and threads', async () => {
   expect((await discord.waitForBotMessage(hidden)).content).toBe('false welcome');
 });
 
-test('nobody is pinged whom allowedMentions leaves out', async () => {
+test('allowedMentions limits who is pinged', async () => {
   const discord = await start({ guilds: [{ bot: ['MentionEveryone'] }] });
   const client = await login(discord);
   const channel = await channelOf(client, discord.channel('general'));
@@ -298,7 +298,7 @@ test('nobody is pinged whom allowedMentions leaves out', async () => {
   expect(discord.user('admin').say('general', '@here').pinged.everyone).toBe(true);
 });
 
-test('200 channels are there at once, and closing leaves nothing open', async () => {
+test('200 channels are available, and closing leaves nothing open', async () => {
   const connections = () => process.getActiveResourcesInfo().filter((kind) => kind.startsWith('TCP')).length;
   const before = connections();
   const channels = Array.from({ length: 200 }, (_, index) => `room-${index}`);
@@ -317,7 +317,7 @@ test('200 channels are there at once, and closing leaves nothing open', async ()
 });
 
 /** It tells bots of no mentions, so commands and buttons are what the bot can be asked by there. */
-test('the bot itself answers on discord-digital-twin, which others wrote, as it does here', async () => {
+test('the bot also works on discord-digital-twin, an independent implementation', async () => {
   const twin = new DigitalDiscord({
     channels: [{ name: 'general', type: ChannelType.GuildText }],
     users: [{ username: 'ann' }],

@@ -27,7 +27,7 @@ function refused(discord: LocalDiscord): Promise<unknown> {
   return discord.waitFor(() => noted(discord, 'refused').length > 0);
 }
 
-test.each(WAYS)('when %s, what was missed is replayed in order by RESUME', async (_, drop) => {
+test.each(WAYS)('when %s, RESUME replays missed events in order', async (_, drop) => {
   const discord = await start();
   const read = await listening(discord);
   const ann = discord.user('ann');
@@ -42,7 +42,7 @@ test.each(WAYS)('when %s, what was missed is replayed in order by RESUME', async
   expect(noted(discord, 'identify')).toHaveLength(1);
 });
 
-test('a session that is lost is identified anew, and what was said meanwhile is gone', async () => {
+test('a lost session identifies again, and events in between are lost', async () => {
   const discord = await start();
   const read = await listening(discord);
   discord.dropGateway({ resumable: false, how: 'invalid' });
@@ -52,7 +52,7 @@ test('a session that is lost is identified anew, and what was said meanwhile is 
   await eventually(() => read, ['heard']);
 });
 
-test('a client whose heartbeats stay unanswered comes back by itself', async () => {
+test('a client reconnects when heartbeats are not acknowledged', async () => {
   const discord = await start({ heartbeatIntervalMs: 150 });
   const read = await listening(discord);
   discord.gateway.acknowledgesHeartbeats = false;
@@ -63,7 +63,7 @@ test('a client whose heartbeats stay unanswered comes back by itself', async () 
   expect(noted(discord, 'identify')).toHaveLength(1);
 });
 
-test('shards hear their own guilds, and the first one the direct messages', async () => {
+test('each shard gets events of its guilds, and the first one direct messages', async () => {
   const discord = await start({ guilds: [{ name: 'A' }, { name: 'B' }], shards: 2 });
   const client = await login(discord, { shards: 'auto' });
   const heard: string[] = [];
@@ -77,7 +77,7 @@ test('shards hear their own guilds, and the first one the direct messages', asyn
   expect(shards.sort()).toEqual(['0 of 2', '1 of 2']);
 });
 
-test('without the intent the bot reads only what mentions it and direct messages', async () => {
+test('without the intent the bot reads only mentions and direct messages', async () => {
   const discord = await start();
   const intents = [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.DirectMessages];
   const client = await login(discord, { intents });
@@ -90,12 +90,12 @@ test('without the intent the bot reads only what mentions it and direct messages
   await eventually(() => read, ['', `${discord.bot.mention} open`, 'between us']);
 });
 
-test('privileged intents that are not switched on are refused', async () => {
+test('privileged intents that are turned off are refused', async () => {
   const discord = await start({ privilegedIntents: [] });
   await expect(clientOf(discord).login(discord.token)).rejects.toThrow('Used disallowed intents');
 });
 
-test('guilds, channels, members and roles come and go while the bot looks on', async () => {
+test('changes of guilds, channels, members and roles reach the bot', async () => {
   const discord = await start();
   const client = await login(discord);
   const seen: string[] = [];

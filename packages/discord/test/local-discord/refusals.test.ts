@@ -147,7 +147,7 @@ test.each(COMMANDS)('a command with %s is an invalid form', async (_, body, prob
   expect(discord.commands()).toEqual([]);
 });
 
-test('what is empty, gone, hidden, too large or somebody else’s is refused', async () => {
+test('requests about empty, deleted, hidden, too large or foreign things are refused', async () => {
   const discord = await start({ maxFileBytes: 1000, rateLimits: 'none' });
   const client = await login(discord);
   const channel = await channelOf(client, discord.channel('general'));
@@ -163,7 +163,7 @@ test('what is empty, gone, hidden, too large or somebody else’s is refused', a
   await expect(channel.messages.react(foreign.id, 'no emoji')).rejects.toMatchObject({ code: 10014 });
 });
 
-test('permissions hold for the bot and for people', async () => {
+test('permissions apply to the bot and to people', async () => {
   const discord = await start({
     guilds: [
       {
@@ -188,7 +188,7 @@ test('permissions hold for the bot and for people', async () => {
   expect(discord.user('admin').say('secret', 'hi').content).toBe('hi');
 });
 
-test('the queue of discord.js waits for the bucket, and nothing arrives while it is empty', async () => {
+test('discord.js waits for the bucket and sends nothing while it is empty', async () => {
   const route = 'PATCH /channels/:channel/messages/:message';
   const discord = await start({ rateLimits: { [route]: { limit: 2, perMs: 300 } } });
   const client = await login(discord);
@@ -200,7 +200,7 @@ test('the queue of discord.js waits for the bucket, and nothing arrives while it
   expect(discord.violations).toEqual([]);
 });
 
-test('who does not wait for a bucket gets 429 and is written down; so for the global one', async () => {
+test('requests beyond a bucket or the global limit get 429 and are recorded', async () => {
   const route = 'POST /channels/:channel/typing';
   const discord = await start({
     rateLimits: { [route]: { limit: 1, perMs: 5000 }, global: { limit: 3, perMs: 5000 } },
@@ -224,7 +224,7 @@ test('who does not wait for a bucket gets 429 and is written down; so for the gl
   ]);
 });
 
-test('failures are played on purpose: a status or a cut connection, which discord.js tries again', async () => {
+test('simulated failures: discord.js retries after an error status or a cut connection', async () => {
   const discord = await start();
   const client = await login(discord);
   const channel = await channelOf(client, discord.channel('general'));

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../../src/store/schema.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-test('closing waits for answers, and what takes too long is taken up after the next start', async () => {
+test('closing waits for answers, and long ones continue after the next start', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = new PacedModel();
   const { discord, bot, options } = await startBot({ model, database, closeGraceMs: 50 });
@@ -25,7 +25,7 @@ test('closing waits for answers, and what takes too long is taken up after the n
   expect(discord.botMessages('general')).toHaveLength(1);
 });
 
-test('closing ends /summarize too, says so, and counts what was answered in time', async () => {
+test('closing ends /summarize with a message and counts its cost', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const done = Promise.withResolvers<void>();
   const slow = Promise.withResolvers<never>();
@@ -57,7 +57,7 @@ test('closing ends /summarize too, says so, and counts what was answered in time
   expect(spent).toEqual([{ tokens: expect.any(Number) }]);
 });
 
-test('a bot that is closed hears nothing more, and leaves the listeners of others alone', async () => {
+test('a closed bot removes only its own listeners', async () => {
   const { bot } = await startBot();
   const heard = () => {};
   bot.client.on(Events.MessageCreate, heard);

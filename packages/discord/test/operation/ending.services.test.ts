@@ -15,7 +15,7 @@ import { botOptions, PacedModel, quiet, startBot, temporaryFolder } from '../sup
 
 const nowhere = 'http://127.0.0.1:1/api';
 
-test('shards that cannot start end with their reason, told once, and their exit code', async () => {
+test('shards that cannot start print the reason once and end with its exit code', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const shards = (env: Record<string, string>) =>
@@ -33,7 +33,7 @@ test('shards that cannot start end with their reason, told once, and their exit 
   expect(stranger.output.stderr).toContain('the token is wrong');
 });
 
-test('a shard that falls is started again; without a Discord SIGTERM still ends all', async () => {
+test('a crashed shard is restarted, and SIGTERM ends all shards even without Discord', async () => {
   const discord = await startDiscord();
   const database = join(await temporaryFolder(), 'bot.db');
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: database };
@@ -47,7 +47,7 @@ test('a shard that falls is started again; without a Discord SIGTERM still ends 
   expect(await ended).toBe(0);
 });
 
-test('SIGTERM for the npm that started it ends the bot', async () => {
+test('SIGTERM to the parent npm process ends the bot', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
@@ -60,7 +60,7 @@ test('SIGTERM for the npm that started it ends the bot', async () => {
   expect(discord.gateway.sessions).toEqual([]);
 });
 
-test('a log that nobody reads neither ends nor keeps the bot', async () => {
+test('a closed stderr neither ends nor blocks the bot', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
@@ -74,7 +74,7 @@ test('a log that nobody reads neither ends nor keeps the bot', async () => {
   expect(await ended).toBe(0);
 });
 
-test('a second signal ends what cannot be waited for', async () => {
+test('a second signal forces the exit', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   onTestFinished(() => void silent.close());
@@ -88,7 +88,7 @@ test('a second signal ends what cannot be waited for', async () => {
   expect(await ended).toBe(130);
 });
 
-test('a bot whose Discord died leaves nothing that keeps its process', async () => {
+test('a bot whose Discord is gone leaves nothing that keeps the process alive', async () => {
   const discord = await startDiscord();
   const given = { apiUrl: discord.apiUrl, token: discord.token, database: { file: ':memory:' } };
   const program = fileURLToPath(new URL('../support/fixture-bot.ts', import.meta.url));
@@ -104,7 +104,7 @@ test('a bot whose Discord died leaves nothing that keeps its process', async () 
   expect((await ended)[0]).toBe(0);
 });
 
-test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is in the log', async () => {
+test('SIGTERM during an answer ends the bot within ten seconds and is logged', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const server = createHttpServer(() => {}).listen(0, '127.0.0.1'); // a model that never answers
@@ -134,7 +134,7 @@ test('SIGTERM in the middle of an answer ends the bot within ten seconds, and is
   expect(answer?.content).toContain('I am restarting');
 });
 
-test('a bot that is still on its way in can be closed', async () => {
+test('a bot that is still connecting can be closed', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   discord.gateway.url = 'ws://127.0.0.1:1';
@@ -146,7 +146,7 @@ test('a bot that is still on its way in can be closed', async () => {
   await expect(bot.start()).rejects.toMatchObject({ code: 'GONE' });
 });
 
-test('a start that has to wait for Discord says so, and why', async () => {
+test('a start that waits for Discord logs the reason', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const waiting: ServerResponse[] = [];
@@ -179,7 +179,7 @@ test('a start that has to wait for Discord says so, and why', async () => {
   await starting;
 });
 
-test('a Discord that answers nothing any more is not waited for', async () => {
+test('closing does not wait for a Discord that stopped answering', async () => {
   const model = new PacedModel();
   let isSilent = false;
   const makeRequest: typeof DefaultRestOptions.makeRequest = (url, init) => {

@@ -21,7 +21,7 @@ function faultsOf(work: () => unknown): string[] {
 
 const faultsIn = (env: Record<string, string>) => faultsOf(() => readEnvironment(env));
 
-test('without a token the command explains the five steps, and what else is wrong', async () => {
+test('without a token the command prints five steps and all other problems', async () => {
   const { output, ended } = spawnProgram({ POCKET_DISCORD_HEALTH_PORT: '80000', DISCORD_BOT_TOKEN: 'hush' });
   expect(await ended).toBe(2);
   for (const step of ['1.', '2.', '3.', '4.', '5.']) expect(output.stderr).toContain(`\n${step} `);
@@ -31,7 +31,7 @@ test('without a token the command explains the five steps, and what else is wron
   expect(output.stdout).toBe('');
 });
 
-test('a Node that is too old is told so before anything else is loaded', async () => {
+test('an old Node version is reported before anything else is loaded', async () => {
   const versions = '{ value: { ...process.versions, node: "20.19.0" } }';
   const old = `data:text/javascript,Object.defineProperty(process, "versions", ${versions})`;
   const { output, ended } = spawnProgram({}, { options: ['--import', old] });
@@ -39,7 +39,7 @@ test('a Node that is too old is told so before anything else is loaded', async (
   expect(output.stderr).toContain('pocket-discord needs Node 22.18 or newer');
 });
 
-test('all faults of the environment are told at once, each with its variable and no secret', () => {
+test('all problems of environment variables are reported together, without secrets', () => {
   const faults = faultsIn({
     DISCORD_API_URL: 'nowhere',
     DATABASE_URL: 'mysql://root:hush@db/x',
@@ -91,14 +91,14 @@ test.each([
     ['{"a": {"url": "https://example.com", "headers": {"X-Key": "$', '{NOT_SET}"}}}'].join(''),
     'needs the environment variable NOT_SET',
   ],
-])('POCKET_DISCORD_MCP_SERVERS=%s is refused at the start', (json, why) => {
+])('POCKET_DISCORD_MCP_SERVERS=%s is refused', (json, why) => {
   const [fault, ...others] = faultsIn({ POCKET_DISCORD_MCP_SERVERS: json });
   expect(fault).toContain('POCKET_DISCORD_MCP_SERVERS: MCP server "a"');
   expect(fault).toContain(why);
   expect(others).toEqual([]);
 });
 
-test('what is right becomes options; the database is made in a directory that is there', async () => {
+test('valid variables become options, and the directory of the database must exist', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'bot.db');
   const mcpServers = { a: { command: 'a-server' } };
@@ -138,13 +138,13 @@ test.each([
   ['{"gpt-5": {"maxOutputTokens": "4000"}}', ': "gpt-5": maxOutputTokens must be a whole number greater than 0'],
   ['{"gpt-5": {"reasoning": "lots"}}', 'reasoning must be one of'],
   ['{"gpt-5": {"temprature": 0}}', ': "gpt-5" has no option "temprature". Did you mean "temperature"?'],
-])('POCKET_DISCORD_MODEL_OPTIONS=%s is refused at the start', (json, why) => {
+])('POCKET_DISCORD_MODEL_OPTIONS=%s is refused', (json, why) => {
   const faults = faultsIn({ POCKET_DISCORD_MODELS: 'gpt-5', POCKET_DISCORD_MODEL_OPTIONS: json });
   expect(faults).toEqual([expect.stringContaining(`POCKET_DISCORD_MODEL_OPTIONS`)]);
   expect(faults[0]).toContain(why);
 });
 
-test('createBot refuses what it would ignore and what can never work, all at once', () => {
+test('createBot reports all unknown options and invalid values together', () => {
   const wrong = {
     token: ' ',
     database: {},
@@ -177,7 +177,7 @@ test('createBot refuses what it would ignore and what can never work, all at onc
   expect(faultsOf(() => createBot({ ...right, models: [{ name: 'no-such' }] }))[0]).toContain('Unknown model');
 });
 
-test('what shows only at the start is told with the way out, and leaves nothing open', async () => {
+test('problems found at the start say what to do, and nothing stays open', async () => {
   const discord = await startDiscord({ privilegedIntents: [] });
   onTestFinished(() => discord.close());
   const busy = createServer().listen(0);
@@ -207,7 +207,7 @@ test('what shows only at the start is told with the way out, and leaves nothing 
   await starting({ apiUrl: page }).toThrow(`${page} does not answer like Discord's API`);
 });
 
-test('the log says which tool folders are there, and what is wrong with the others', async () => {
+test('the log lists usable tool folders and the problems of the others', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'broken'));
   await writeFile(join(root, 'broken', 'manifest.yaml'), 'tool_human_name: broken\ntool_list: 7\n');
@@ -226,7 +226,7 @@ test('the log says which tool folders are there, and what is wrong with the othe
   expect(ready.brokenTools).toEqual([expect.stringContaining('broken/manifest.yaml:2')]);
 });
 
-test('a model without its key is told and left out; the usual one has to be there', async () => {
+test('a model without its key is skipped with a warning, but the default model is required', async () => {
   const told: unknown[] = [];
   const logger = {
     ...quiet,
@@ -243,7 +243,7 @@ test('a model without its key is told and left out; the usual one has to be ther
   await expect(other.start()).rejects.toThrow('OPENAI_API_KEY');
 });
 
-test('with a budget, a model whose price nobody knows is left out, or refused as the usual one; a price brings it back', async () => {
+test('with a budget, a model without a price is skipped, or refused as the default model', async () => {
   const told: unknown[] = [];
   const logger = {
     ...quiet,

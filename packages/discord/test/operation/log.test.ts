@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { jsonLogger } from '../../src/base/logger.ts';
 
-test('a log line has no character that acts on a terminal', () => {
+test('a log line contains no control characters', () => {
   const lines: string[] = [];
   const log = jsonLogger('info', (line) => void lines.push(line));
   const reason = 'a\u001b]52;c;aGk=\u0007 b\u009b2J c\u202ed e\u2028f\u{e0041}';

@@ -36,7 +36,7 @@ test.each([
   { args: [], guilds: [{}], shards: 1 },
   { args: ['--shards', '2'], guilds: Array.from({ length: 6 }, (_, index) => ({ name: `G${index}` })), shards: 2 },
 ])(
-  'with a token it logs in, is healthy at the port of each shard, answers with JSON logs, and ends cleanly: $args',
+  'with a token it logs in, serves health at the port of each shard, writes JSON logs, and ends cleanly: $args',
   async ({ args, guilds, shards }) => {
     const discord = await startDiscord({ guilds, shards });
     onTestFinished(() => discord.close());
@@ -82,7 +82,7 @@ test.each([
   },
 );
 
-test('the health endpoint tells whether the bot can work', async () => {
+test('the health endpoint reports whether the bot works', async () => {
   const { bot, discord } = await startBot({ healthPort: 0 });
   const look = () => fetch(`http://127.0.0.1:${bot.healthPort}/health`);
   const healthy = await look();
@@ -101,7 +101,7 @@ test('the health endpoint tells whether the bot can work', async () => {
   await expect(look()).rejects.toThrow();
 });
 
-test('logs have ids and reasons, never what people or models write', async () => {
+test('logs contain ids and reasons, never text of users or models', async () => {
   const lines: string[] = [];
   const model = answers(({ prompt }) =>
     prompt.at(-1)?.role === 'user'
@@ -115,7 +115,7 @@ test('logs have ids and reasons, never what people or models write', async () =>
   expect(lines.join('')).not.toContain('hidden thing');
 });
 
-test('a promise that a tool forgot ends neither the bot nor its answer', async () => {
+test('an unhandled rejection in a tool ends neither the bot nor the answer', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'news'));
   const manifest =
@@ -147,7 +147,7 @@ test('a promise that a tool forgot ends neither the bot nor its answer', async (
   expect(output.stderr).not.toContain('hidden thing');
 });
 
-test('of what a tool throws the log has the kind and the place, and its text for those who debug', async () => {
+test('the log has the type and location of a tool error, and its text only at level debug', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'look_up'));
   const manifest =
@@ -178,7 +178,7 @@ test('of what a tool throws the log has the kind and the place, and its text for
   expect(told).toMatchObject([{ level: 'debug', message: 'Tool error', tool: 'look_up', claim: told[0].claim }]);
 });
 
-test('the log of a failed answer says what the operator has to set right', async () => {
+test('the log of a failed answer says what the operator must fix', async () => {
   const lines: string[] = [];
   const refusal = Object.assign(new Error('Incorrect API key provided: sk-proj-abc0123456789xyz.'), {
     statusCode: 401,
@@ -199,7 +199,7 @@ test('the log of a failed answer says what the operator has to set right', async
   );
 });
 
-test('a command that fails is in the log under the id that the person is told, without what was written', async () => {
+test('a failed command is logged under the id that the user sees, without user text', async () => {
   const lines: string[] = [];
   const model = answers(() => ({ error: new Error('you said hidden thing') }));
   const { discord } = await startBot({ model, logger: jsonLogger('debug', (line) => void lines.push(line)) });
@@ -212,7 +212,7 @@ test('a command that fails is in the log under the id that the person is told, w
   expect(lines.join('')).not.toContain('hidden thing');
 });
 
-test('shards: each guild is answered once, by one process for each shard or by one for all', async () => {
+test('with shards in one or several processes, each guild is answered once', async () => {
   const guilds = Array.from({ length: 4 }, (_, index) => ({ name: `G${index}`, channels: ['general'] }));
   const discord = await startDiscord({ rateLimits: 'none', guilds, shards: 2 });
   onTestFinished(() => discord.close());
@@ -252,7 +252,7 @@ function spawnDemo(...options: string[]) {
   return { child, shown, ended: once(child, 'close').then(([code]: (number | null)[]) => code) };
 }
 
-test('the demo shows a conversation and ends by itself', async () => {
+test('the demo shows a conversation and ends', async () => {
   const { shown, ended } = spawnDemo('--fast');
   expect(await ended).toBe(0);
   expect(shown.text).toContain('In Tokyo it is');
@@ -261,7 +261,7 @@ test('the demo shows a conversation and ends by itself', async () => {
   expect(shown.text).toContain('That was the demo.');
 });
 
-test("in the demo one can talk to the bot, with tools of one's own", async () => {
+test('the demo lets you talk to the bot with your own tools', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'dice'));
   const manifest =
@@ -276,7 +276,7 @@ test("in the demo one can talk to the bot, with tools of one's own", async () =>
   expect(shown.text).toContain('a four');
 });
 
-test('tools that the demo cannot find are told by the option that names them', async () => {
+test('the demo names the option when a tool directory is missing', async () => {
   const { shown, ended } = spawnDemo('--tools', 'nope');
   expect(await ended).toBe(2);
   expect(shown.errors).toBe('--tools: there is no directory nope. Make it, or name another.\n');

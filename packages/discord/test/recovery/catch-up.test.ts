@@ -39,7 +39,7 @@ function before(isIt: (request: string) => boolean, wait: () => Promise<unknown>
 
 const isLookUp = (request: string) => request.includes('messages?') && request.includes('after=');
 
-test('what is said while the bot still starts does not hide what was missed, and is answered after it', async () => {
+test('messages during the start do not hide missed ones and are answered after them', async () => {
   const { discord, ann, bob, again } = await away();
   const missed = ann.say('general', `${discord.bot.mention} while you were away`);
   const live: string[] = [];
@@ -53,7 +53,7 @@ test('what is said while the bot still starts does not hide what was missed, and
   expect(answered(discord, 'general').slice(1)).toEqual([missed.id, live[0]]);
 });
 
-test('what was missed is found behind more messages than Discord gives at once', async () => {
+test('missed messages are found across several pages', async () => {
   const { discord, options, ann, bob } = await away();
   for (let count = 0; count < 210; count++) bob.say('general', `chatter ${count}`);
   const missed = ann.say('general', `${discord.bot.mention} after all of that`);
@@ -62,7 +62,7 @@ test('what was missed is found behind more messages than Discord gives at once',
   expect(answered(discord, 'general')).toHaveLength(2);
 });
 
-test('direct messages are looked through also when nobody has written there for a day', async () => {
+test('direct messages are searched even if the last one is a day old', async () => {
   const { discord, database, options, ann } = await away();
   const { db, close } = await openBotStore(database);
   await db
@@ -77,7 +77,7 @@ test('direct messages are looked through also when nobody has written there for 
   expect(answered(discord, 'general')).toHaveLength(1);
 });
 
-test('a bot that is closed while it looks leaves what it has not seen, and what came after it, to the next', async () => {
+test('a bot that closes while catching up leaves the remaining messages to the next start', async () => {
   const { discord, options, ann, bob, again } = await away();
   const missed = ann.say('general', `${discord.bot.mention} while you were away`);
   const looking = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ test('a bot that is closed while it looks leaves what it has not seen, and what 
   expect(answered(discord, 'general').slice(1)).toEqual([missed.id, live.id]);
 });
 
-test('where nothing can be looked up, what is said now is answered', async () => {
+test('new messages are answered where the history cannot be read', async () => {
   const { discord, ann, again } = await away();
   ann.say('general', `${discord.bot.mention} while you were away`);
   discord.failNext({ request: /GET .*messages$/, status: 500, times: 2 });
@@ -110,7 +110,7 @@ test('where nothing can be looked up, what is said now is answered', async () =>
   expect(answered(discord, 'general')).toHaveLength(2);
 });
 
-test('after a lost session, a message that is written down first does not hide what was missed', async () => {
+test('after a lost session, a new message that is saved first does not hide missed ones', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord } = await startBot({ database });
   const ann = discord.user('ann');

@@ -18,7 +18,7 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-test('three processes on one PostgreSQL: each question is answered once, in order', async () => {
+test('three processes on one PostgreSQL answer each question once and in order', async () => {
   const database = { url: await postgres.createDatabase() };
   const { discord, options } = await startBot({ model: echo(), database, world: { users: crowd(40), guilds: [] } });
   await Promise.all([runBot(options), runBot(options)]);
@@ -26,7 +26,7 @@ test('three processes on one PostgreSQL: each question is answered once, in orde
   await expectAllAnswered(discord, 40, 3);
 });
 
-test('settings, budgets, commands and sweeping work as on SQLite; a process that left is replaced', async () => {
+test('settings, budgets, commands and sweeping work on PostgreSQL, and a stopped process is replaced', async () => {
   const database = { url: await postgres.createDatabase() };
   const model = answers(() => ({ text: 'ok', usage: { input: 1_000_000, output: 0 } }));
   const { discord, bot, options } = await startBot({ model, database, prices: { script: { input: 1, output: 1 } } });
@@ -45,7 +45,7 @@ test('settings, budgets, commands and sweeping work as on SQLite; a process that
   expect(model.calls).toHaveLength(2);
 });
 
-test('after the database was away the bot goes on', async () => {
+test('the bot continues after the database was unavailable', async () => {
   const database = { url: await postgres.createDatabase() };
   const { discord } = await startBot({ model: answers(() => 'ok'), database });
   const ann = discord.user('ann');
@@ -101,7 +101,7 @@ function waitingLog() {
   return { logger, waiting };
 }
 
-test('what is asked while the database is away is answered when it is back, once and in order', async () => {
+test('questions during a database outage are answered afterwards, once and in order', async () => {
   const door = await withDoor(await postgres.createDatabase());
   const { logger, waiting } = waitingLog();
   const { discord, bot, options } = await startBot({ model: echo(), database: { url: door.url }, logger });
@@ -129,7 +129,7 @@ test('what is asked while the database is away is answered when it is back, once
   expect(replies.map(({ replyTo }) => replyTo?.messageId)).toEqual(asked.map(({ id }) => id));
 });
 
-test('whoever asks and cannot be answered because the database stays away, or the bot closes, is told', async () => {
+test('users are told if their question cannot be saved because the database stays unavailable or the bot closes', async () => {
   const door = await withDoor(await postgres.createDatabase());
   const { logger, waiting } = waitingLog();
   const { discord, bot } = await startBot({ database: { url: door.url }, catchUpMs: 1_000, logger });
@@ -150,7 +150,7 @@ test('whoever asks and cannot be answered because the database stays away, or th
   }
 });
 
-test('settings that several processes change at the same time are all kept', async () => {
+test('concurrent changes of settings by several processes are all kept', async () => {
   const database = { url: await postgres.createDatabase() };
   const stores = await Promise.all([openBotStore(database), openBotStore(database)]);
   const all = stores.map(({ db }) => new SettingsStore(db));

@@ -49,7 +49,7 @@ function askAll(discord: LocalDiscord, people: number, questions: readonly strin
 }
 
 // patient, for it may share its processors with other machines
-test('200 conversations, three processes on one PostgreSQL, one killed: each question is answered once, in order', {
+test('200 conversations, three processes on PostgreSQL, one killed: each question is answered once and in order', {
   timeout: 200_000,
 }, async () => {
   const postgres = await startPostgres();
@@ -82,7 +82,7 @@ test('200 conversations, three processes on one PostgreSQL, one killed: each que
   expect(discord.unknownRequests).toEqual([]);
 });
 
-test('a notice of a process that was killed before it could note it down is taken back by one that was there', async () => {
+test('another process removes an unrecorded notice of a killed process', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const discord = await start({ users: crowd(12), guilds: [] });
   const given = { ...place(discord), database };

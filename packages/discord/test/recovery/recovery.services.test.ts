@@ -9,14 +9,14 @@ import { askAll, crowd, echo, expectAllAnswered } from '../support/crowd.ts';
 import { killed, spawnBot } from '../support/spawn-bot.ts';
 import { answers, PacedModel, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-test('200 conversations at once: each in order, none lost, none answered twice', async () => {
+test('200 concurrent conversations are each answered in order, once and completely', async () => {
   const { discord } = await startBot({ model: echo(), world: { users: crowd(200), guilds: [] } });
   askAll(discord, 200, 2);
   await expectAllAnswered(discord, 200, 2);
   expect(discord.unknownRequests).toEqual([]);
 });
 
-test('two processes on one database do not answer twice', async () => {
+test('two processes on one database answer once', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord, options } = await startBot({ model: echo(), database, world: { users: crowd(20), guilds: [] } });
   await runBot(options);
@@ -26,7 +26,7 @@ test('two processes on one database do not answer twice', async () => {
   expect((await person.command('model', { channel: person.dm }).reply()).content).toContain('uses `test`');
 });
 
-test('with two processes, only the one that runs answers a button', async () => {
+test('with two processes, only the one that runs the answer handles its buttons', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = answers(({ prompt }) =>
     prompt.at(-1)?.role === 'tool'
@@ -47,7 +47,7 @@ test('with two processes, only the one that runs answers a button', async () => 
   expect(ann.ephemeral()).toEqual([]);
 });
 
-test('kill -9 in the middle and a restart: nothing is lost, nothing is doubled, what was cut off is said so', async () => {
+test('after kill -9 and a restart nothing is lost or doubled, and interrupted answers say so', async () => {
   const discord = await startDiscord({ rateLimits: 'none', users: [...crowd(12), { name: 'ann' }], guilds: [] });
   onTestFinished(() => discord.close());
   const { apiUrl, token } = discord;
@@ -115,7 +115,7 @@ test.each(moments)(
   },
 );
 
-test('after the gateway dropped the bot goes on; what was said meanwhile is answered once', async () => {
+test('after a lost gateway connection missed messages are answered once', async () => {
   const model = answers(() => 'ok');
   const { discord } = await startBot({ model });
   const ann = discord.user('ann');
@@ -137,7 +137,7 @@ test('after the gateway dropped the bot goes on; what was said meanwhile is answ
   expect(model.calls).toHaveLength(4);
 });
 
-test('a question that Discord will never give back holds up nobody behind it', async () => {
+test('a question that Discord no longer returns does not block later ones', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const paced = new PacedModel();
   const { discord, bot, options } = await startBot({ model: paced, database, closeGraceMs: 0 });
@@ -155,7 +155,7 @@ test('a question that Discord will never give back holds up nobody behind it', a
   expect(model.calls).toHaveLength(1);
 });
 
-test('missed questions are answered also where only some roles are', async () => {
+test('missed questions are answered where only some roles are allowed', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const members = { ann: ['Helpers'], bob: [], admin: ['Admins'] };
   const world = { guilds: [{ channels: ['general'], members }] };
@@ -172,7 +172,7 @@ test('missed questions are answered also where only some roles are', async () =>
   expect(discord.botMessages('general')[1]?.replyTo?.messageId).toBe(missed.id);
 });
 
-test('what another bot keeps in the same database is not forgotten for it', async () => {
+test('data of another bot in the same database is kept', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
@@ -184,7 +184,7 @@ test('what another bot keeps in the same database is not forgotten for it', asyn
   expect(await db.selectFrom('discord_guilds').select('guild_id').execute()).toEqual([{ guild_id: '77' }]);
 });
 
-test('a guild that threw the bot out while it was away is forgotten at the start, the others are not', async () => {
+test('data of a guild that removed the bot while it was offline is deleted at the start', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const world = { guilds: [{ name: 'Old' }, { name: 'Home' }] };
   const { discord, bot, options } = await startBot({ database, world });

@@ -43,7 +43,7 @@ async function startWithRival(setup: Setup) {
   };
 }
 
-test('an answer that was taken over is given up, and taken up again when the other is gone', async () => {
+test('an answer that another process took over is abandoned, and resumed when that process is gone', async () => {
   const model = new PacedModel();
   const { discord, takeAll, die, states, roles } = await startWithRival({ model, leaseMs: 300 });
   const ann = discord.user('ann');
@@ -70,7 +70,7 @@ const warnings = () => {
   return { warned, logger: { debug() {}, info() {}, error() {}, warn: (text: string) => void warned.push(text) } };
 };
 
-test('before it has noticed, it calls no more tools, and neither writes down nor shows how it went on', async () => {
+test('after a takeover the old process calls no tools and stores and shows nothing', async () => {
   const asked = Promise.withResolvers<void>();
   const taken = Promise.withResolvers<void>();
   let marks = 0;
@@ -106,7 +106,7 @@ test('before it has noticed, it calls no more tools, and neither writes down nor
   expect(discord.botMessages(ann.dm).some(({ content }) => content.includes('went wrong'))).toBe(false);
 });
 
-test('what is allowed after it was taken over is not done', async () => {
+test('a call that is approved after a takeover is not made', async () => {
   const model = answers(() => ({
     toolCalls: [{ name: 'send_user_dm_message', arguments: { message: 'psst' } }],
   }));
@@ -121,7 +121,7 @@ test('what is allowed after it was taken over is not done', async () => {
   expect(discord.botMessages(ann.dm)).toEqual([]);
 });
 
-test('a process that was killed on the same machine is missed soon, not only after its lease', async () => {
+test('a process killed on the same machine is noticed before its lease ends', async () => {
   const model = answers(() => 'ok');
   const { discord, takeAll, crash, states } = await startWithRival({ model });
   const ann = discord.user('ann');

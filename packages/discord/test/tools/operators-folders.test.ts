@@ -18,7 +18,7 @@ async function seedFolder(code = SEED_TOOLS): Promise<string> {
 const multiply = { name: 'multiply', arguments: { multiplicand: 6, multiplier: 7 } };
 const chosen = { options: { name: 'Multiplication Tool' } };
 
-test('a manifest without a capability is reported at the start and in /agent, which does not claim that its tools are on', async () => {
+test('a manifest without a capability is reported at the start and in /agent', async () => {
   const said: string[] = [];
   const note = (message: string, fields?: Record<string, unknown>) =>
     void said.push(`${message} ${JSON.stringify(fields ?? {})}`);
@@ -39,7 +39,7 @@ test('a manifest without a capability is reported at the start and in /agent, wh
   );
 });
 
-test('with a default capability the same folder works as it is', async () => {
+test('with a default capability the same folder works unchanged', async () => {
   const model = calls(multiply);
   const { discord } = await startBot({
     model,
@@ -54,7 +54,7 @@ test('with a default capability the same folder works as it is', async () => {
   await discord.waitForBotMessage(ann.dm, (message) => message.content.includes('42'));
 });
 
-test('a constructor of (discord_ctx, discord_bot) gets the channel of the question, and the bot', async () => {
+test('a constructor (discord_ctx, discord_bot) gets the channel of the question and the bot', async () => {
   const code = SEED_TOOLS.replace(
     'return multiplicand * multiplier',
     'await this.discord_ctx.channel.send(this.discord_bot.user.username + ": " + multiplicand * multiplier); return "sent"',
@@ -68,7 +68,7 @@ test('a constructor of (discord_ctx, discord_bot) gets the channel of the questi
   await discord.waitForBotMessage('general', ({ content }) => content === `${discord.bot.name}: 42`);
 });
 
-test('folders that come with the framework are named like a directory', async () => {
+test('included folders can be named like a directory', async () => {
   expect(readEnvironment({ POCKET_DISCORD_TOOLS: 'web, github' }).toolDirectories).toEqual(['web', 'github']);
   const { discord } = await startBot({ toolDirectories: ['web'] });
   const ann = discord.user('ann');
@@ -76,7 +76,7 @@ test('folders that come with the framework are named like a directory', async ()
   expect(content).toContain('**Web**');
 });
 
-test('variables of operators are refused with the way out', () => {
+test('invalid variables are refused with a suggestion', () => {
   const faults = (env: Record<string, string>) => {
     try {
       readEnvironment(env);

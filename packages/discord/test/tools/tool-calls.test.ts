@@ -26,7 +26,7 @@ function pairsOf({ prompt }: Pick<LanguageModelV4CallOptions, 'prompt'>) {
   };
 }
 
-test('the options of a model go with each of its calls: before and after tools, in commands and message apps', async () => {
+test('the options of a model are sent with every call, also after tools, in commands and in message apps', async () => {
   const completionOptions = {
     temperature: 0.2,
     maxOutputTokens: 700,
@@ -44,7 +44,7 @@ test('the options of a model go with each of its calls: before and after tools, 
   for (const call of model.calls) expect(call).toMatchObject(completionOptions);
 });
 
-test('a name that no tool has, and arguments that are no JSON, are told to the model, which goes on', async () => {
+test('unknown tool names and invalid JSON are reported to the model, which continues', async () => {
   const model = calls(
     { name: 'no_such_tool' },
     { name: 'fetch_date_time', arguments: '{"timezone": ' },
@@ -63,7 +63,7 @@ test('a name that no tool has, and arguments that are no JSON, are told to the m
   expect(result).toContain(ann.id);
 });
 
-test('several calls of one answer run at the same time, and the model is asked once more for all of them', async () => {
+test('several tool calls run in parallel, and one more model call gets all results', async () => {
   const met = Promise.withResolvers<void>();
   let there = 0;
   const meet = (name: string) =>
@@ -93,7 +93,7 @@ test('several calls of one answer run at the same time, and the model is asked o
   expect(answered).toEqual(called);
 });
 
-test('an answer that was stopped among its tools leaves a conversation that every model takes', async () => {
+test('an answer stopped during tool calls leaves a valid history', async () => {
   const quick = tool({ name: 'quick', description: 'Quick', annotations, run: () => 'here' });
   const never = tool({ name: 'never', description: 'Never', annotations, run: () => new Promise<string>(() => {}) });
   const model = answers(({ prompt }) =>
@@ -115,7 +115,7 @@ test('an answer that was stopped among its tools leaves a conversation that ever
   expect(answered).toEqual(called);
 });
 
-test('turns that leave for want of room take the results of their tools along', async () => {
+test('dropped turns are dropped together with their tool results', async () => {
   const long = tool({ name: 'long', description: 'Long', annotations, run: () => 'x'.repeat(1_000) });
   const model = answers(({ prompt }) =>
     prompt.at(-1)?.role === 'user' ? { toolCalls: [{ name: 'a_long' }, { name: 'a_long' }] } : 'ok',
@@ -145,7 +145,7 @@ test('turns that leave for want of room take the results of their tools along', 
   expect(last).not.toContain('question 1');
 });
 
-test('tools of one name, or of a name that providers refuse, can all be called', async () => {
+test('tools with equal names or names that providers refuse can all be called', async () => {
   const root = await temporaryFolder();
   for (const folder of ['first', 'second'])
     await writeTool(root, { folder, code: `export class Tools { async tool_go() { return '${folder} went'; } }\n` });
@@ -171,7 +171,7 @@ test('tools of one name, or of a name that providers refuse, can all be called',
   for (const said of ['first went', 'second went', 'from get.news', 'from get_news']) expect(result).toContain(said);
 });
 
-test('a folder whose code does not load is told in the log, and costs nobody the other tools', async () => {
+test('a folder whose code does not load is logged, and other tools still work', async () => {
   const root = await temporaryFolder();
   await writeTool(root, { folder: 'falls', code: "throw new Error('no such driver');\n" });
   await writeTool(root, { folder: 'empty', code: 'export class Tools {}\n' });
@@ -193,7 +193,7 @@ test('a folder whose code does not load is told in the log, and costs nobody the
   expect(JSON.stringify(logged)).toContain('tool_go');
 });
 
-test('a tool that two people use at the same moment knows each of them', async () => {
+test('a tool that two users call at the same time gets the right user for each call', async () => {
   const root = await temporaryFolder();
   const code = `
     const met = Promise.withResolvers();

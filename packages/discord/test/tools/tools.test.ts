@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { calls, lastText, quiet, results, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-test('tools know who asks and where, and are named under the answer', async () => {
+test('tools know the user and the channel, and are named below the answer', async () => {
   const model = calls(
     { name: 'get_user_info' },
     { name: 'fetch_date_time', arguments: { timezone: 'Asia/Tokyo' } },
@@ -32,7 +32,7 @@ test('tools know who asks and where, and are named under the answer', async () =
   );
 });
 
-test('a tool that cannot do it says so: no path out of the knowledge base, no false success, no unknown zone', async () => {
+test('tool errors are reported: paths outside the knowledge base, refused reactions, unknown time zones', async () => {
   const model = calls(
     { name: 'pull_knowledge_base', arguments: { kb_name: '../../../../../README' } },
     { name: 'react_message', arguments: { emoji: 'not an emoji' } },
@@ -49,7 +49,7 @@ test('a tool that cannot do it says so: no path out of the knowledge base, no fa
   expect(result).toContain('Bad arguments');
 });
 
-test('fetch_date_time takes a city for its zone, in any case', async () => {
+test('fetch_date_time accepts a city and ignores case', async () => {
   const cities = ['tokyo', 'New York', 'KOLKATA'];
   const model = calls(...cities.map((timezone) => ({ name: 'fetch_date_time', arguments: { timezone } })));
   const { discord } = await startBot({ model });
@@ -59,7 +59,7 @@ test('fetch_date_time takes a city for its zone, in any case', async () => {
   for (const zone of ['Asia/Tokyo', 'America/New_York', 'Asia/']) expect(result).toContain(zone);
 });
 
-test('named under the answer is what was called, not what was denied, unknown, left out or could not be', async () => {
+test('only tools that were really called are named below the answer', async () => {
   const model = calls(
     { name: 'send_user_dm_message', arguments: { message: 'psst' } },
     { name: 'no_such_tool' },
@@ -78,7 +78,7 @@ test('named under the answer is what was called, not what was denied, unknown, l
   expect(named(content)).toBe('`get_user_info`');
 });
 
-test('a direct message is only sent after the person said yes; nobody else can, and no means no', async () => {
+test('a direct message is sent only after approval by the user', async () => {
   const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst @everyone' } });
   const { discord } = await startBot({ model });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -105,7 +105,7 @@ test('a direct message is only sent after the person said yes; nobody else can, 
   expect(discord.botMessages(bob.dm)).toHaveLength(0);
 });
 
-test('a question that nobody answers expires, and its buttons are gone', async () => {
+test('an unanswered approval expires and loses its buttons', async () => {
   const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst' } });
   const { discord } = await startBot({ model, limits: { approvalTimeoutMs: 100 } });
   const ann = discord.user('ann');
@@ -116,7 +116,7 @@ test('a question that nobody answers expires, and its buttons are gone', async (
   expect(discord.botMessages(ann.dm)).toHaveLength(0);
 });
 
-test('a profile decides which tools a role has; the widest counts, and an invented call is refused', async () => {
+test("the widest profile of a member's roles decides the tools, and other calls are refused", async () => {
   const model = calls({ name: 'file_write', arguments: { file_name: 'a.txt', file_contents: 'x' } });
   const { discord } = await startBot({ model });
   const [admin, ann] = [discord.user('admin'), discord.user('ann')];
@@ -133,7 +133,7 @@ test('a profile decides which tools a role has; the widest counts, and an invent
   await discord.waitForBotMessage('general', ({ files }) => files.length > 0);
 });
 
-test('a folder of the operator gets Discord under the new and the old names, and can send what it likes', async () => {
+test('a folder of the operator gets the Discord context under its new and old names', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'Canvas'));
   await writeFile(
@@ -185,7 +185,7 @@ async function writeFolder(folder: string, files: Record<string, string>): Promi
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
 }
 
-test('a folder that replaces one that comes along does so also when it is broken from the start', async () => {
+test('a folder that replaces an included one does so even if it is broken', async () => {
   const root = await temporaryFolder();
   await writeFolder(join(root, 'file_write'), { ...replacement('careful'), 'manifest.yaml': 'tool_list: [' });
   const model = calls({ name: 'file_write', arguments: { file_name: 'a.txt', file_contents: 'x' } });
@@ -198,7 +198,7 @@ test('a folder that replaces one that comes along does so also when it is broken
   expect(discord.botMessages('general').some(({ files }) => files.length > 0)).toBe(false);
 });
 
-test('a folder that an edit breaks goes on as it was loaded, and what it replaced stays away', async () => {
+test('a folder that an edit breaks keeps working as loaded before', async () => {
   const root = await temporaryFolder();
   await writeFolder(join(root, 'file_write'), replacement('careful'));
   const model = calls({ name: 'file_write' });
@@ -225,7 +225,7 @@ test('a folder that an edit breaks goes on as it was loaded, and what it replace
   await expect.poll(asked).toContain('more careful');
 });
 
-test('what is too long to be read at once is there to be read before it is allowed, and nothing in it is invisible', async () => {
+test('long arguments are attached in full to an approval, with invisible characters escaped', async () => {
   const hidden = [0x202e, 0xe0148, 0xe0149, 0xfe01, 0x3164, 0x2800, 0x115f, 0x034f, 0x85];
   const message = `${'harmless '.repeat(200)}${String.fromCodePoint(...hidden)} the end`;
   const { discord } = await startBot({ model: calls({ name: 'send_user_dm_message', arguments: { message } }) });
@@ -239,7 +239,7 @@ test('what is too long to be read at once is there to be read before it is allow
   await discord.waitForBotMessage('general', ({ content }) => content.includes('done:'));
 });
 
-test('a button that was pressed before, or that a process left behind, does nothing more', async () => {
+test('a used button and a button of a stopped process do nothing', async () => {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst' } });
   const { discord, bot, options } = await startBot({ model, database, closeGraceMs: 0 });
@@ -279,7 +279,7 @@ test('a button that was pressed before, or that a process left behind, does noth
   expect(discord.botMessages(ann.dm)).toHaveLength(1);
 });
 
-test('a tool that returns what no text can be made of, or throws, costs the answer nothing', async () => {
+test('a tool that returns an unusable value or throws does not fail the answer', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'odd'));
   await writeFile(
@@ -303,7 +303,7 @@ test('a tool that returns what no text can be made of, or throws, costs the answ
   expect(model.calls[1]?.prompt.findLast(({ role }) => role === 'tool')?.content).toHaveLength(3);
 });
 
-test('what grows when it is shown is shown all the same, and can be allowed', async () => {
+test('arguments that grow when escaped can still be approved', async () => {
   const message = '```'.repeat(390);
   const { discord } = await startBot({ model: calls({ name: 'send_user_dm_message', arguments: { message } }) });
   const ann = discord.user('ann');
@@ -314,7 +314,7 @@ test('what grows when it is shown is shown all the same, and can be allowed', as
   await discord.waitForBotMessage(ann.dm);
 });
 
-test('a question whose answer was stopped, or whose process ends, says so', async () => {
+test('an approval says so when its answer is stopped or its process ends', async () => {
   const model = calls({ name: 'send_user_dm_message', arguments: { message: 'psst' } });
   const { discord, bot } = await startBot({ model, closeGraceMs: 0 });
   const ann = discord.user('ann');
@@ -335,7 +335,7 @@ test('a question whose answer was stopped, or whose process ends, says so', asyn
   expect(discord.botMessages(ann.dm)).toHaveLength(0);
 });
 
-test('what a tool throws stays in the log; what it means for people is told', async () => {
+test('the text of a tool error stays in the log; the model gets a safe text', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'shop'));
   const names = ['crash', 'agent', 'refuse', 'fail'];
