@@ -1,11 +1,11 @@
-// npm run discord:demo: the bot on a local Discord, and people who talk to it. Needs no account and no key.
+// npm run discord:demo: people talk to the bot on a local Discord. Needs no account and no API key.
 import { parseArgs } from 'node:util';
 import { DiscordBotError, messageOf } from '../src/base/errors.ts';
 
 const USAGE = `Usage: npm run discord:demo [-- --fast | -- --tools DIR]
 
-  --fast        the scene without pauses
-  --tools DIR   no scene: you talk to the bot, which has the tool folders in DIR; POCKET_DISCORD_MODELS names its model
+  --fast        show the scene without pauses
+  --tools DIR   talk to the bot yourself, with the tool folders in DIR; POCKET_DISCORD_MODELS sets its model
 `;
 
 const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -21,7 +21,7 @@ try {
   else if (values.tools === undefined) await (await import('./scene.ts')).playScene({ isFast: values.fast, print });
   else await (await import('./talk.ts')).talk(values.tools, print);
 } catch (error) {
-  // the variable that --tools stands for
+  // --tools sets this variable
   const text = messageOf(error).replace(/\bPOCKET_DISCORD_TOOLS\b( \(toolDirectories\))?/g, '--tools');
   process.stderr.write(`${text}\n${isUsage(error) ? USAGE : ''}`);
   process.exitCode = isUsage(error) || isConfiguration(error) ? 2 : 1;

@@ -1,4 +1,4 @@
-// A local Discord, the bot in it, and people who talk to it.
+// The scene of the demo: people talk to the bot on a local Discord.
 import { createBot, jsonLogger } from '../src/index.ts';
 import { startDiscord } from '../test/counterpart/discord.ts';
 import type { Person } from '../test/counterpart/people/person.ts';
@@ -19,7 +19,7 @@ export async function playScene({ isFast, print }: Stage): Promise<void> {
     print(`\n— ${what}`);
   };
 
-  /** Uses a command in #general, shown as it is typed. */
+  /** Uses a command in #general and prints it as typed. */
   const use = (who: Person, name: string, options: Record<string, string> = {}) => {
     const typed = Object.entries(options).map(([option, value]) => ` ${option}:${value}`);
     print(`#general  ${who.user.username}: /${name}${typed.join('')}`);
@@ -31,7 +31,7 @@ export async function playScene({ isFast, print }: Stage): Promise<void> {
   };
 
   const discord = await startDiscord({
-    // a person may wait where Discord would make them
+    // normal pace keeps Discord's rate limits
     ...(isFast ? { rateLimits: 'none' as const } : {}),
     guilds: [{ name: 'Home', channels: ['general'] }],
   });
@@ -45,9 +45,7 @@ export async function playScene({ isFast, print }: Stage): Promise<void> {
     logger: jsonLogger('warn'),
   });
   const stopShowing = showAll(discord, print);
-  print(
-    'A local Discord, and the bot in it. ✎ is an edit; -# begins a small line; (only for …) is seen by one person.',
-  );
+  print('The bot on a local Discord. ✎ marks an edit; -# starts a small line; (only for …) is visible to one person.');
   try {
     await bot.start();
     const [ann, bob] = [discord.user('ann'), discord.user('bob')];
@@ -58,31 +56,31 @@ export async function playScene({ isFast, print }: Stage): Promise<void> {
         { timeoutMs: 8_000 },
       );
 
-    await act('Ann mentions the bot; Bob does not wait for his turn');
+    await act('Ann mentions the bot; Bob asks before she has her answer');
     ann.say('general', `${discord.bot.mention} hello, who are you?`);
     await pause();
     bob.say('general', `${discord.bot.mention} what time is it in Tokyo?`);
     await said('message grow');
     await said('In Tokyo it is');
 
-    await act('Ann switches all tools off; the conversation stays');
+    await act('Ann turns all tools off; the conversation continues');
     await use(ann, 'agent', { name: 'Disabled' });
     ann.say('general', `${discord.bot.mention} and what time is it now?`);
     await said('Without tools');
     await use(ann, 'agent', { name: 'send_user_dm_message' });
 
-    await act('A tool that writes asks first; only Ann can answer');
+    await act('A tool that writes needs approval; only Ann can give it');
     ann.say('general', `${discord.bot.mention} please remind me of tea`);
     const question = await discord.waitForBotMessage('general', ({ content }) => content.includes('may I use'));
     await press(bob, question, 'Allow').reply();
     press(ann, question, 'Allow');
     await said('You have mail');
 
-    await act('Commands, and code that stays whole');
+    await act('Commands, and a code block that is not split');
     await use(bob, 'ask', { question: 'show me some code' });
     await said('That prints 42');
     await use(bob, 'cost');
-    print('\nThat was the demo. docs/discord.md tells how to run the bot at Discord.');
+    print('\nEnd of the demo. docs/discord.md explains how to run the bot on Discord.');
   } finally {
     stopShowing();
     await bot.close();

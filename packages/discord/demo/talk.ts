@@ -1,4 +1,4 @@
-// npm run discord:demo -- --tools DIR: one's own tool folders in the bot, talked to in the terminal, without an account.
+// npm run discord:demo -- --tools DIR: talk in the terminal to the bot with your own tool folders, without an account.
 import { createInterface } from 'node:readline';
 import { createBot, jsonLogger, readEnvironment } from '../src/index.ts';
 import { startDiscord } from '../test/counterpart/discord.ts';
@@ -7,7 +7,7 @@ import { showAll } from './show.ts';
 
 const PATIENCE_MS = 600_000;
 
-/** Each line of stdin is a direct message to the bot, or the name of a button that is there. Ends with stdin. */
+/** Each line of stdin is a direct message to the bot, or the label of a visible button. Ends with stdin. */
 export async function talk(directory: string, print: (line: string) => void): Promise<void> {
   const { DATABASE_URL: _unused, ...env } = process.env;
   const options = readEnvironment({ ...env, POCKET_DISCORD_DB: ':memory:', POCKET_DISCORD_TOOLS: directory });
@@ -20,7 +20,7 @@ export async function talk(directory: string, print: (line: string) => void): Pr
   try {
     await bot.start();
     print(
-      `You are ann, and write direct messages to the bot; commands are not there. Allow or Deny presses that button; Ctrl-D ends. Model: ${options.models[0]?.name}.`,
+      `You are ann and write direct messages to the bot; commands are not available. Type Allow or Deny to press that button; Ctrl-D ends. Model: ${options.models[0]?.name}.`,
     );
     let asked = '';
     for await (const line of createInterface({ input: process.stdin })) {
@@ -40,7 +40,7 @@ export async function talk(directory: string, print: (line: string) => void): Pr
   }
 }
 
-/** By an answer, which can be asked for again, or by a notice, which has no button at all. */
+/** True for an answer, which has a Regenerate button, and for a notice, which has no button. */
 function isAnswered(messages: readonly StoredMessage[], asked: string): boolean {
   return messages.some(
     (message) =>

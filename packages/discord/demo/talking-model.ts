@@ -1,4 +1,4 @@
-// A stand-in for a model: a few rules, spoken word by word so that there is something to watch.
+// A model for the demo that answers by a few rules, word by word.
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { LanguageModel } from 'pocket-agent';
 

@@ -1,4 +1,4 @@
-// What a model gets to know beside the question, all of it marked as somebody else's.
+// The context that a model gets beside the question, marked as untrusted.
 import { join } from 'node:path';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { expect, onTestFinished, test } from 'vitest';
@@ -84,7 +84,7 @@ test('models with vision get images, others get their names', async () => {
   ann.say(ann.dm, 'and this?', { attachments });
   await discord.waitFor(() => discord.botMessages(ann.dm)[1]);
   expect(lastText(model.calls[1] ?? { prompt: [] }, 'user')).toContain('cannot read images');
-  // the bytes, not an address at Discord that stops working
+  // the bytes, not a Discord URL that expires
   expect(JSON.stringify(model.calls[1]?.prompt)).not.toContain('http');
 });
 
@@ -203,7 +203,7 @@ test('files share a part of the context window', async () => {
   expect(text.length).toBeLessThan(6_500);
   expect(text).toMatch(/a{1000}\\n\(the rest was cut off\)/);
   expect(text).toContain('short');
-  // what the short one did not need
+  // room that the short file did not need
   expect(text).toMatch(/c{1300}/);
   ann.say(ann.dm, 'what did it say?');
   await discord.waitFor(() => model.calls.length === 2);

@@ -1,4 +1,4 @@
-// What bots of this kind are known to get wrong.
+// Mistakes that Discord bots of this kind are known to make.
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LanguageModel, tool } from 'pocket-agent';
@@ -127,7 +127,7 @@ test('an MCP connection stays open between questions and closes after a long idl
   expect(second?.client).toBe(first?.client);
   expect(lease('two')?.client).not.toBe(first?.client);
   vi.advanceTimersByTime(500_000);
-  expect(await second?.client.listTools()).toHaveLength(1); // in use all the time
+  expect(await second?.client.listTools()).toHaveLength(1); // was in use the whole time
   second?.release();
   vi.advanceTimersByTime(600_001);
   await expect(first?.client.listTools()).rejects.toThrow('closed');
@@ -296,7 +296,7 @@ test('edits respect the configured interval', async () => {
   await model.called(1);
   for (let count = 1; count <= 30; count++) {
     model.say(`${count} `);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // a model that takes its time
+    await new Promise((resolve) => setTimeout(resolve, 20)); // a slow model
   }
   model.end();
   const { history } = await discord.waitForBotMessage(ann.dm, ({ content }) => content.endsWith('29 30'));

@@ -1,4 +1,4 @@
-// Discord fetches what it previews: nothing that a model wrote may reach out by itself.
+// Discord fetches previewed links, so links of a model must not be previewed.
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
 import { type BotOptions, createBot } from '../../src/index.ts';

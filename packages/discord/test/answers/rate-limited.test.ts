@@ -1,4 +1,4 @@
-// Discord says "too many requests" in the middle of an answer: it waits as long as it is told to, and nothing is lost.
+// Rate limits (429) during an answer: the bot waits as long as Discord says and loses nothing.
 import { expect, test } from 'vitest';
 import { PacedModel, startBot } from '../support/start-bot.ts';
 
@@ -34,7 +34,7 @@ test('an answer arrives complete and once although Discord rate-limits messages 
     ...new Array(4).fill('PATCH'),
     ...new Array(6).fill('POST'),
   ]);
-  // each is asked again only when it was told to
+  // each request is repeated only after its retry time
   for (const { at, method, path } of refused) {
     const next = discord.requests.find((other) => other.at > at && other.method === method && other.path === path);
     expect((next?.at ?? 0) - at).toBeGreaterThanOrEqual(80);

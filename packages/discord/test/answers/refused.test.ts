@@ -1,4 +1,4 @@
-// What Discord refuses, and what a proxy before Discord answers: an answer is shown, or its person is told and can ask again.
+// Errors of Discord and of a proxy in front of it: an answer is shown, or the user gets a note and can ask again.
 import { join } from 'node:path';
 import { tool } from 'pocket-agent';
 import { ScriptedModel, scriptedServer } from 'pocket-agent/testing';
@@ -15,7 +15,7 @@ const PART_NOTE = '-# Discord refused to show this part of the answer: Message w
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
 const shows = (button: string) => (message: StoredMessage) => JSON.stringify(message.components).includes(button);
 const canRepeat = shows('Regenerate');
-/** Content that AutoMod takes offence at. */
+/** Content that AutoMod blocks. */
 const blocked = { request: MESSAGES, body: /secret word/, status: blockedContent(), times: Number.POSITIVE_INFINITY };
 
 test('an answer that Discord blocks becomes a note with Regenerate and is removed from the history', async () => {

@@ -1,4 +1,4 @@
-// Regenerate: an answer is only replaced by one that is there.
+// Regenerate: a previous answer is replaced only by a complete one.
 import { join } from 'node:path';
 import { ScriptedModel } from 'pocket-agent/testing';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,12 +1,12 @@
-// How answers look at Discord: pieces, files, pings, and no more edits than Discord allows.
+// How answers look in Discord: split messages, files, pings, and the rate of edits.
 import { DefaultRestOptions } from 'discord.js';
 import { expect, test } from 'vitest';
 import type { DiscordOptions } from '../counterpart/discord.ts';
 import { answers, PacedModel, startBot } from '../support/start-bot.ts';
 
-/** With the id of somebody who is there in every run. */
+/** With the id of a user that exists in every run. */
 const SHOUT = '@everyone @here <@&1> ```look``` <@4194304000000>';
-/** Where Discord would let the bot ping everybody. */
+/** A guild where the bot may mention everyone. */
 const mayPing: DiscordOptions = { guilds: [{ bot: ['MentionEveryone'] }] };
 const paragraph = `${'some words that say little '.repeat(10).trim()}.\n`;
 
@@ -147,7 +147,7 @@ test('rate limits of Discord are never exceeded, and the last edit arrives', asy
   await model.called(1);
   for (let count = 1; count <= 40; count++) {
     model.say(`${count} `);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // a model that takes its time
+    await new Promise((resolve) => setTimeout(resolve, 20)); // a slow model
   }
   model.end();
   const message = await discord.waitForBotMessage('general', ({ content }) => content.endsWith('39 40'));
@@ -210,7 +210,7 @@ test('deleting a channel during an answer ends the edits and blocks no other que
   const before = refused().length;
   for (let count = 0; count < 20; count++) {
     model.say('more ');
-    await new Promise((resolve) => setTimeout(resolve, 10)); // several times as long as between edits
+    await new Promise((resolve) => setTimeout(resolve, 10)); // several times the edit interval
   }
   expect(refused().length).toBe(before);
   model.end();
@@ -253,7 +253,7 @@ test('notices, files, commands, buttons and quoted questions ping no one', async
   for (const { pinged } of all) expect(pinged).toEqual({ users: [], roles: [], everyone: false });
 });
 
-/** A bot whose model fails so often, on a Discord that takes nothing before that is noticed. */
+/** A bot whose model fails a number of times while Discord refuses requests. */
 async function startInTheDark(usesTool: boolean, failures = Number.POSITIVE_INFINITY) {
   const state = { isDiscordAway: true };
   let left = failures;

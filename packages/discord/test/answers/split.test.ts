@@ -1,4 +1,4 @@
-// Long texts as messages that Discord takes.
+// Long text is split into messages.
 import { expect, test } from 'vitest';
 import { splitMessage } from '../../src/index.ts';
 

@@ -1,4 +1,4 @@
-// Questions that wait for another: what is told of it, and how to end it.
+// Questions that wait for another answer: their notice, and how to cancel them.
 import { expect, test } from 'vitest';
 import type { LocalDiscord } from '../counterpart/discord.ts';
 import { answers, PacedModel, quiet, type Setup, startBot } from '../support/start-bot.ts';
@@ -18,7 +18,7 @@ async function busyChannel(setup: Setup = {}) {
   return { model, discord, endFirst };
 }
 
-/** Another question, answered to its end: what waited before it has had its turn. */
+/** Asks another question and waits for its answer: all questions before it have run. */
 async function askThird(discord: LocalDiscord, model: PacedModel): Promise<void> {
   discord.user('ann').say('general', `${discord.bot.mention} third`);
   await model.called(2);

@@ -1,4 +1,4 @@
-// What people and guilds may spend in a day.
+// Daily budgets of users and guilds.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -21,7 +21,7 @@ const nothing: Usage = {
   toolCalls: 0,
 };
 
-/** Until it is ended, the database does not write down what was spent. */
+/** The database refuses to record spending until the returned function is called. */
 async function refuseSpending(db: BotDatabase): Promise<() => Promise<unknown>> {
   await sql`create trigger refuse before insert on discord_spending
     begin select raise(abort, 'the disk is full'); end`.execute(db);
@@ -82,7 +82,7 @@ test("a guild's budget per member counts spending in the guild, the operator's c
   expect(cost).toContain('**You in this server**: $1.0000 of $1.00');
   await ask(ann.dm, 'ok', 2);
   await ask(ann.dm, 'budget is used up');
-  // only what is given changes
+  // omitted values stay
   expect(await setBudget({ server: 5 })).toContain('$5.00 for the server, $1.00 per member');
   expect(await setBudget({ person: 2 })).toContain('$5.00 for the server, $2.00 per member');
   expect(await setBudget({})).toContain('no limit for the server, no limit per member');
@@ -154,7 +154,7 @@ test('cost that could not be recorded is counted with the next step, and only on
   const accept = await refuseSpending(db);
   await expect(runBudget.charge(used(1))).rejects.toThrow('the disk is full');
   await accept();
-  // as when a run is stopped while a step is being paid for
+  // like a run that is stopped while a step is being recorded
   await Promise.all([runBudget.charge(used(2)), runBudget.record(used(2))]);
   expect(await spending.ofUser('ann')).toEqual({ costUsd: 0.5, tokens: 20, runs: 1 });
 });
@@ -180,7 +180,7 @@ test('an answer whose cost cannot be recorded still releases its tools and MCP c
     made.server.onclose = () => void closed++;
     return made;
   };
-  // one more than have an idle connection
+  // one more than the idle connections that are kept
   const users = Array.from({ length: 11 }, (_, index) => ({ name: `person-${index}` }));
   const { discord } = await startBot({
     world: { users },

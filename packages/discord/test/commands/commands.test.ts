@@ -116,7 +116,7 @@ test('the list of tools follows folder changes without a restart', async () => {
     return (await used.choices()).map(({ name }) => name);
   };
   expect(await offered()).toEqual(['alpha tools']);
-  // a broken one is not offered, and breaks nothing
+  // a broken folder is not offered
   await mkdir(join(root, 'broken-tools'));
   await writeFile(join(root, 'broken-tools', 'manifest.yaml'), 'tool_human_name: broken tools\ntool_list: 7\n');
   await writeTool(root, 'beta');
@@ -156,7 +156,7 @@ test('a removed folder is closed, and starts again with the next question after 
   await expect.poll(offered).toEqual([]);
   await writeAlpha();
   await expect.poll(offered).toEqual(['alpha tools']);
-  // whoever still watched would have seen it before this one
+  // an open watcher would have noticed it before this one
   await writeTool(root, 'beta');
   await expect.poll(offered).toEqual(['alpha tools', 'beta tools']);
   expect(await readFile(started, 'utf8')).toBe('x');
@@ -339,7 +339,7 @@ test('a silent MCP server of a guild delays an answer only briefly', async () =>
   });
   const address = silent.address();
   const port = typeof address === 'object' ? address?.port : undefined;
-  // hosts are the same in capitals
+  // host names ignore case
   const { discord } = await startBot({ model: answers(() => 'ok'), mcpHosts: ['LOCALHOST'] });
   const [ann, admin] = [discord.user('ann'), discord.user('admin')];
   const form = { name: 'silent', url: `http://localhost:${port}/mcp`, headers: '' };
@@ -469,7 +469,7 @@ test('ten idle MCP connections are kept, and connections in use are never closed
   onTestFinished(() => servers.close());
   const lease = (place: number) => {
     const leased = servers.lease({ place: String(place), ids: ['mcp:a'], guild: {} });
-    if (!leased) throw new Error('There is no such server.');
+    if (!leased) throw new Error('Unknown server.');
     return leased;
   };
   const all = Array.from({ length: 14 }, (_, place) => lease(place));
@@ -477,7 +477,7 @@ test('ten idle MCP connections are kept, and connections in use are never closed
   for (const { client } of all) expect(await client.listTools()).toHaveLength(1);
   again?.release();
   for (const { release } of others.slice(0, 9)) release();
-  // it is not the one that has been idle longest any more
+  // it is no longer the longest idle one
   lease(1).release();
   for (const { release } of others.slice(9)) release();
   const isOpen = async ({ client }: (typeof all)[number]) => {

@@ -1,4 +1,4 @@
-// What the admins of a guild decide.
+// Settings of guild admins.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { SettingsStore } from '../../src/store/guild-settings.ts';
@@ -164,7 +164,7 @@ test('the notice about too many open questions is sent once', async () => {
   const { discord } = await startBot({ model, limits: { waitingPerUser: 2 } });
   const [ann, bob] = [discord.user('ann'), discord.user('bob')];
   for (let count = 0; count < 7; count++) ann.say('general', `${discord.bot.mention} question ${count}`);
-  // what is said after them is taken after them
+  // later messages are handled after them
   for (let count = 0; count < 2; count++) bob.say('general', `${discord.bot.mention} question ${count}`);
   const last = bob.say('general', `${discord.bot.mention} one too many`);
   const told = () => discord.botMessages('general').filter(({ content }) => content.includes('open questions'));
@@ -182,12 +182,12 @@ test('limits per user and per guild are announced once', async () => {
   }
   const said = discord.botMessages('general').map(({ content }) => content);
   expect(said[2]).toContain('You can ask 2 questions per minute');
-  // what ann was refused is not taken from the others
+  // refusals of ann do not count against the others
   expect(said[3]).toBe('ok');
   expect(said[4]).toContain('This server can ask 3 questions per minute');
   expect((await ann.command('summarize', { channel: 'general' }).reply()).content).toContain('questions per minute');
   expect(model.calls).toHaveLength(3);
-  // who goes on is not answered each time, not even without a question
+  // repeated messages get no further notice, not even empty ones
   ann.say('general', `${discord.bot.mention} hello`);
   ann.say('general', discord.bot.mention);
   bob.say('general', `${discord.bot.mention} hello`);
@@ -284,7 +284,7 @@ test('summaries are made in chunks that fit the context window, without gaps', a
   expect(Math.max(...sizes)).toBeLessThan(1_000 * 3.5);
   const last = JSON.stringify(model.calls.at(-1)?.prompt);
   expect(last).toContain(`summary ${sizes.length}`);
-  // each is in a summary, or still in the conversation
+  // each turn is in a summary or still in the history
   for (let count = 0; count < 8; count++) expect(`${seen.join()} ${last}`).toContain(`fact-${count} `);
   expect(seen.at(-1)).toContain(`summary ${sizes.length - 1}`);
 });

@@ -1,4 +1,4 @@
-// A local Discord that an unmodified discord.js client logs in to; README.md beside it says what tests can do with it.
+// A local Discord for an unmodified discord.js client; README.md describes its API.
 import { createServer, type Server } from 'node:http';
 import { GatewayIntentBits } from 'discord-api-types/v10';
 import { reactionRoutes } from './activity/reactions.ts';
@@ -25,7 +25,7 @@ export interface DiscordOptions {
   botName?: string;
   users?: UserSeed[];
   guilds?: GuildSeed[];
-  /** Over the usual ones; `'none'` for tests with more traffic than Discord allows. */
+  /** Overrides the default limits; `'none'` for load tests. */
   rateLimits?: RateLimits | 'none';
   interactionTimeoutMs?: number;
   interactionTokenMs?: number;
@@ -34,17 +34,17 @@ export interface DiscordOptions {
   /** What `/gateway/bot` recommends. */
   shards?: number;
   maxConcurrency?: number;
-  /** All three when left out. */
+  /** Default: all three. */
   privilegedIntents?: (keyof typeof GatewayIntentBits)[];
   port?: number;
-  /** Another name of this machine, for files that come from another host than the API. */
+  /** Another host name of this machine, to serve files from another host than the API. */
   cdnHost?: string;
 }
 
 export class LocalDiscord {
   readonly token: string;
   readonly gateway: Gateway;
-  /** Changes who and what is there while the bot looks on. */
+  /** Changes people, guilds and channels. */
   readonly stage: Stage;
   readonly #world: World;
   readonly #rest: Rest;
@@ -116,7 +116,7 @@ export class LocalDiscord {
     return `${this.#url}/api`;
   }
 
-  /** The bot, as others see it: its id and how it is mentioned. */
+  /** The id and the mention of the bot. */
   get bot(): { id: string; mention: string; name: string } {
     const { id, username } = this.#world.bot;
     return { id, mention: `<@${id}>`, name: username };
@@ -126,12 +126,12 @@ export class LocalDiscord {
     return [...this.#world.guilds.values()];
   }
 
-  /** By name; the first one when none is given. */
+  /** By name; the first guild by default. */
   guild(name?: string): Guild {
     const guild = this.guilds.find(
       (candidate) => name === undefined || candidate.name === name || candidate.id === name,
     );
-    if (!guild) throw new Error(`There is no guild "${name}".`);
+    if (!guild) throw new Error(`Unknown guild "${name}".`);
     return guild;
   }
 
@@ -139,7 +139,7 @@ export class LocalDiscord {
     const known = this.#people.get(name);
     if (known) return known;
     const user = [...this.#world.users.values()].find(({ username, id }) => username === name || id === name);
-    if (!user) throw new Error(`There is no user "${name}"; name them in the option users, or call stage.addUser.`);
+    if (!user) throw new Error(`Unknown user "${name}"; add it to the option users, or call stage.addUser.`);
     const person = new Person(this.#world, user, (ref) => this.channel(ref));
     this.#people.set(name, person);
     return person;
@@ -155,15 +155,15 @@ export class LocalDiscord {
       const here = guildId === undefined || channel.guildId === guildId;
       if (here && channel.name === ref.slice(slash + 1)) return channel;
     }
-    throw new Error(`There is no channel "${ref}".`);
+    throw new Error(`Unknown channel "${ref}".`);
   }
 
-  /** All that is or was in a channel, ephemeral and deleted messages too, the oldest first. */
+  /** All messages of a channel, oldest first, including ephemeral and deleted ones. */
   messages(ref: ChannelRef): StoredMessage[] {
     return [...this.channel(ref).messages.values()];
   }
 
-  /** What the bot wrote in a channel and did not delete, ephemeral messages not counted. */
+  /** Messages of the bot in a channel that are neither deleted nor ephemeral. */
   botMessages(ref: ChannelRef): StoredMessage[] {
     return this.messages(ref).filter(
       ({ author, deletedAt, onlyFor }) => author.id === this.bot.id && deletedAt === undefined && !onlyFor,
@@ -183,17 +183,17 @@ export class LocalDiscord {
     return this.#rest.requests;
   }
 
-  /** Addresses that Discord fetched to preview them, whoever wrote them. */
+  /** URLs that were fetched for previews. */
   get previews(): readonly string[] {
     return this.#world.previews;
   }
 
-  /** Requests for which there is no route here. */
+  /** Requests without a matching route. */
   get unknownRequests(): SeenRequest[] {
     return this.#rest.requests.filter(({ route, status }) => route === undefined && status === 404);
   }
 
-  /** Requests that came while their bucket was empty. */
+  /** Requests that exceeded a rate limit. */
   get violations(): readonly Violation[] {
     return this.#limiter.violations;
   }
@@ -207,7 +207,7 @@ export class LocalDiscord {
     return waitFor(this.#world, look, { seen: () => this.transcript(), ...options });
   }
 
-  /** The next message of the bot in a channel that fits, also one that is there already. */
+  /** A message of the bot in a channel that matches, existing or new. */
   waitForBotMessage(
     ref: ChannelRef,
     fits: (message: StoredMessage) => boolean = () => true,
@@ -218,14 +218,14 @@ export class LocalDiscord {
     return this.waitFor(() => this.botMessages(ref).find(fits), { what, ...options });
   }
 
-  /** Everything that was written, as text. */
+  /** All messages as text. */
   transcript(ref?: ChannelRef): string {
     if (ref !== undefined) return transcript(this.channel(ref));
     const used = [...this.#world.channels.values()].filter(({ messages }) => messages.size > 0);
     return used.map(transcript).join('\n\n');
   }
 
-  /** Calls back for everything a person would see; returns what ends it. */
+  /** Calls back for every visible change; returns a function that ends it. */
   watch(listener: (sight: Sight) => void): () => void {
     return this.#world.onSight(listener);
   }

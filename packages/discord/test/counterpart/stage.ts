@@ -1,4 +1,4 @@
-// Changes who and what is there while a bot looks on: people, guilds, channels and roles come and go.
+// Changes people, guilds, channels and roles while a bot is connected.
 import { type APIUser, GatewayDispatchEvents } from 'discord-api-types/v10';
 import { changeThread } from './activity/threads.ts';
 import { removeChannel, setRoles } from './routes/guilds.ts';
@@ -22,7 +22,7 @@ export class Stage {
     this.#world = world;
   }
 
-  /** Somebody new, in all guilds unless they are named. */
+  /** Adds a user to all guilds, or to the named ones. */
   addUser(seed: UserSeed, guilds: Guild[] = [...this.#world.guilds.values()]): APIUser {
     const user = this.#world.addUser(seed);
     for (const guild of guilds) {
@@ -32,30 +32,30 @@ export class Stage {
     return user;
   }
 
-  /** A person who takes no direct messages from the bot (50007), or does again. */
+  /** Turns direct messages of the bot to a person off (50007) or on. */
   closeDms(user: { id: string }, closed = true): void {
     if (closed) this.#world.closedDms.add(user.id);
     else this.#world.closedDms.delete(user.id);
   }
 
-  /** The addresses of all files stop working, as those of Discord do after a while. */
+  /** Expires the URLs of all files, as Discord does after a while. */
   expireFiles(): void {
     this.#world.files.clear();
   }
 
-  /** Time goes by here, for what is forgotten after a while: nonces, and the tokens of interactions. */
+  /** Advances the clock: nonces and interaction tokens expire. */
   pass(ms: number): void {
     this.#world.aheadMs += ms;
   }
 
-  /** The bot is invited to one more guild. */
+  /** Adds the bot to another guild. */
   addGuild(seed?: GuildSeed): Guild {
     const guild = addGuild(this.#world, seed);
     this.#world.dispatch({ event: GatewayDispatchEvents.GuildCreate, data: {}, guildId: guild.id });
     return guild;
   }
 
-  /** The bot is thrown out. */
+  /** Removes the bot from a guild. */
   removeGuild(guild: Guild): void {
     this.#world.dispatch({ event: GatewayDispatchEvents.GuildDelete, data: { id: guild.id }, guildId: guild.id });
     this.#world.guilds.delete(guild.id);
@@ -73,7 +73,7 @@ export class Stage {
     removeChannel(this.#world, channel.id);
   }
 
-  /** A thread that nobody wrote in for long is archived. */
+  /** Archives a thread. */
   archive(thread: Channel): void {
     changeThread(this.#world, thread, { archived: true });
   }
@@ -81,7 +81,7 @@ export class Stage {
   /** Gives a member exactly these roles, by name. */
   setRoles(guild: Guild, user: { id: string }, roles: string[]): void {
     const member = guild.members.get(user.id);
-    if (!member) throw new Error(`There is no such member in "${guild.name}".`);
+    if (!member) throw new Error(`The guild "${guild.name}" has no such member.`);
     setRoles(this.#world, guild, { member, roles: roles.map((role) => roleNamed(guild, role).id) });
   }
 }

@@ -1,4 +1,4 @@
-// The local Discord, seen by an unmodified discord.js client.
+// The local Discord, used by an unmodified discord.js client.
 import {
   ActionRowBuilder,
   ApplicationCommandType,
@@ -316,7 +316,7 @@ test('200 channels are available, and closing leaves nothing open', async () => 
   await eventually(() => connections() <= before, true);
 });
 
-/** It tells bots of no mentions, so commands and buttons are what the bot can be asked by there. */
+/** It sends no mentions to bots, so the test uses commands and buttons. */
 test('the bot also works on discord-digital-twin, an independent implementation', async () => {
   const twin = new DigitalDiscord({
     channels: [{ name: 'general', type: ChannelType.GuildText }],

@@ -1,4 +1,4 @@
-// The gateway of the local Discord: sessions lost and resumed, shards, and what closes a connection.
+// The gateway of the local Discord: lost and resumed sessions, shards, and close codes.
 import { once } from 'node:events';
 import { Events, GatewayIntentBits } from 'discord.js';
 import { expect, onTestFinished, test } from 'vitest';
@@ -22,7 +22,7 @@ const WAYS: [string, (discord: LocalDiscord) => unknown][] = [
   ['connections are refused for a while', (discord) => discord.dropGateway({ until: refused(discord) })],
 ];
 
-/** Settles when the client was turned away once. */
+/** Resolves when the client was refused once. */
 function refused(discord: LocalDiscord): Promise<unknown> {
   return discord.waitFor(() => noted(discord, 'refused').length > 0);
 }

@@ -1,4 +1,4 @@
-// What the local Discord refuses, in the words of the real one; and its rate limits.
+// Errors of the local Discord, which match the real ones, and its rate limits.
 import { AttachmentBuilder } from 'discord.js';
 import { expect, test } from 'vitest';
 import { channelOf, login, start } from './test-client.ts';

@@ -1,4 +1,4 @@
-// What tests of the local Discord share: it starts, and a discord.js client logs in, both closed when the test ends.
+// Starts a local Discord and a discord.js client for a test, and closes both afterwards.
 import { Client, type ClientOptions, Events, GatewayIntentBits, Partials, type SendableChannels } from 'discord.js';
 import { expect, onTestFinished } from 'vitest';
 import { type DiscordOptions, type LocalDiscord, startDiscord } from '../counterpart/discord.ts';
@@ -25,7 +25,7 @@ export function clientOf({ apiUrl }: { apiUrl: string }, options: Partial<Client
     partials: [Partials.Channel],
     ...options,
     rest: { api: apiUrl, ...options.rest },
-    // a shard identifies once in five seconds; the client would wait for that by itself
+    // skip the five seconds that discord.js waits between identifies
     ws: { buildIdentifyThrottler: async () => ({ waitForIdentify: async () => {} }) },
   });
   onTestFinished(() => client.destroy());
@@ -44,11 +44,11 @@ export async function login(
 
 export async function channelOf(client: Client, { id }: { id: string }): Promise<SendableChannels> {
   const channel = await client.channels.fetch(id);
-  if (!channel?.isSendable()) throw new Error('Nobody can write in that channel.');
+  if (!channel?.isSendable()) throw new Error('No messages can be sent in that channel.');
   return channel;
 }
 
-/** For what a client hears: nothing tells the test, so it looks again. */
+/** Polls the events of a client, because nothing notifies the test. */
 export async function eventually<Value>(look: () => Value, expected: Value): Promise<void> {
   await expect.poll(look, { interval: 10 }).toEqual(expected);
 }

@@ -1,4 +1,4 @@
-// A bot that is closed: what runs gets its time, what is cut off says so, and nothing is heard any more.
+// Closing a bot: running answers get a grace period, interrupted ones say so, and listeners are removed.
 import { join } from 'node:path';
 import { Events } from 'discord.js';
 import type { LanguageModel } from 'pocket-agent';

@@ -1,4 +1,4 @@
-// The bot ends when it is told to, whatever Discord does; shards that cannot start end with a reason.
+// The bot ends on signals whatever Discord does; shards that cannot start report a reason.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
@@ -51,12 +51,12 @@ test('SIGTERM to the parent npm process ends the bot', async () => {
   const discord = await startDiscord();
   onTestFinished(() => discord.close());
   const where = { DISCORD_TOKEN: discord.token, DISCORD_API_URL: discord.apiUrl, POCKET_DISCORD_DB: ':memory:' };
-  // as npm does: a shell that waits for the program, and falls at the signal
+  // like npm: a shell that waits for the program and dies from the signal
   const { child, ended, ready } = spawnProgram({ ...where, npm_lifecycle_event: 'discord' }, { shell: true });
   const [bot] = await ready(1);
   expect(bot?.pid).not.toBe(child.pid);
   child.kill('SIGTERM');
-  await ended; // not before everybody has let go of its output
+  await ended; // ends only after all holders of its output have closed it
   expect(discord.gateway.sessions).toEqual([]);
 });
 
@@ -68,7 +68,7 @@ test('a closed stderr neither ends nor blocks the bot', async () => {
   await ready(1);
   child.stdout.destroy();
   child.stderr.destroy();
-  discord.dropGateway(); // which is told in the log
+  discord.dropGateway(); // which is logged
   await discord.waitFor(() => discord.gateway.sessions.length === 1);
   child.kill('SIGTERM');
   expect(await ended).toBe(0);
@@ -83,7 +83,7 @@ test('a second signal forces the exit', async () => {
   const { child, ended } = spawnProgram({ DISCORD_TOKEN: 'x', DATABASE_URL: `postgres://me@127.0.0.1:${port}/bot` });
   await once(silent, 'connection');
   child.kill('SIGTERM');
-  await passed(400); // two at the same moment are one that npm has passed on
+  await passed(400); // two signals at the same time count as one, because npm repeats them
   child.kill('SIGTERM');
   expect(await ended).toBe(130);
 });
@@ -99,7 +99,7 @@ test('a bot whose Discord is gone leaves nothing that keeps the process alive', 
   const ended = once(child, 'exit');
   await discord.waitFor(() => discord.commands().length > 0);
   await discord.close();
-  await once(child.stderr, 'data'); // it has noticed
+  await once(child.stderr, 'data'); // it has logged the loss
   child.kill('SIGTERM');
   expect((await ended)[0]).toBe(0);
 });

@@ -1,4 +1,4 @@
-// What the bot is made from: variables and options, refused with the way out when they cannot work.
+// Options and environment variables: invalid ones are refused with advice.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -155,7 +155,7 @@ test('createBot reports all unknown options and invalid values together', () => 
     limits: { maxStep: 3 },
     mcpServers: { a: { url: 'nowhere' } },
   };
-  // as a program without types would
+  // like a JavaScript program
   const faults = faultsOf(() => Reflect.apply(createBot, undefined, [wrong])).join('\n');
   for (const fault of [
     'token is empty',
@@ -196,7 +196,7 @@ test('problems found at the start say what to do, and nothing stays open', async
   expect(errors).toEqual([]);
   const keyless = [{ name: 'openai/gpt-5', modelSettings: { apiKey: '' } }];
   await starting({ models: keyless }).toEqual(refusedWith('OPENAI_API_KEY'));
-  expect(discord.requests).toEqual([]); // nobody was logged in
+  expect(discord.requests).toEqual([]); // no login was attempted
   await starting({ database: { url: 'postgres://me@127.0.0.1:1/bot' } }).toMatchObject({ code: 'DATABASE_FAILED' });
   await starting({ token: 'wrong' }).toThrow('set DISCORD_TOKEN');
   await starting({}).toThrow('Message Content Intent');
@@ -256,7 +256,7 @@ test('with a budget, a model without a price is skipped, or refused as the defau
   const { message } = await createBot({ ...options, models: [{ name: 'mine', model }] })
     .start()
     .then(
-      () => new Error('It has started.'),
+      () => new Error('The bot started.'),
       (error) => error,
     );
   expect(message).toContain('its price is unknown');

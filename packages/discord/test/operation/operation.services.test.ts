@@ -11,7 +11,7 @@ import { startDiscord } from '../counterpart/discord.ts';
 import { spawnProgram } from '../support/spawn-program.ts';
 import { answers, botOptions, runBot, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-/** The first of so many ports in a row that nobody has. */
+/** The first of a range of free ports. */
 async function freePorts(count: number): Promise<number> {
   let first = 20_000 + (process.pid % 10_000);
   while (!(await areFree(first, count))) first += count;
@@ -53,7 +53,7 @@ test.each([
     );
     const lines = await ready(shards);
     const seen = lines.map((line) => line.guilds);
-    // each shard at its own port, with its own guilds
+    // each shard has its own port and guilds
     for (const { shards: [shard = 0] = [], guilds: count } of lines) {
       const health = await fetch(`http://127.0.0.1:${port + shard}/health`);
       expect(health.status).toBe(200);
@@ -61,7 +61,7 @@ test.each([
     }
     for (const guild of discord.guilds.slice(1)) {
       discord.user('ann').say(`${guild.name}/general`, `${discord.bot.mention} Hello there`);
-      // a question that is still being answered is one of those that wait, and only three of one person can
+      // a running question counts as open, and a user can have only three
       const answered = () =>
         JSON.stringify(discord.botMessages(`${guild.name}/general`).map(({ components }) => components)).includes(
           'Regenerate',
@@ -186,7 +186,7 @@ test('the log of a failed answer says what the operator must fix', async () => {
   const model = answers(() => ({ error: refusal }));
   const { discord } = await startBot({ model, logger: jsonLogger('warn', (line) => void lines.push(line)) });
   discord.user('ann').say('general', `${discord.bot.mention} hello`);
-  // whoever has one model cannot choose another
+  // with one model there is no other to choose
   const told = await discord.waitForBotMessage('general', ({ content }) => content.includes('went wrong'));
   expect(told.content).not.toContain('/model');
   expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual(
@@ -258,7 +258,7 @@ test('the demo shows a conversation and ends', async () => {
   expect(shown.text).toContain('In Tokyo it is');
   expect(shown.text).toContain('ann: /agent name:Disabled');
   expect(shown.text).toContain('Tea at five!');
-  expect(shown.text).toContain('That was the demo.');
+  expect(shown.text).toContain('End of the demo.');
 });
 
 test('the demo lets you talk to the bot with your own tools', async () => {

@@ -1,4 +1,4 @@
-// Questions that came while nobody heard them: found whatever is said meanwhile, answered once and in order.
+// Questions that arrived while the bot was offline are found and answered once and in order.
 import { join } from 'node:path';
 import { DefaultRestOptions, type RESTOptions } from 'discord.js';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,7 +7,7 @@ import { openBotStore } from '../../src/store/schema.ts';
 import type { LocalDiscord } from '../counterpart/discord.ts';
 import { botOptions, runBot, type Setup, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-/** A bot that has answered once in #general and to ann alone, and is away now. */
+/** A bot that has answered in #general and in a direct message, and is now offline. */
 async function away(setup: Setup = {}) {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const { discord, bot, options } = await startBot({ database, ...setup });
@@ -123,7 +123,7 @@ test('after a lost session, a new message that is saved first does not hide miss
   const missed = ann.say('general', `${discord.bot.mention} meanwhile`);
   const { id } = ann.say('general', `${discord.bot.mention} heard by a session that is new`);
   const [first] = await db.selectFrom('discord_claims').selectAll().execute();
-  if (!first) throw new Error('The first question was not written down.');
+  if (!first) throw new Error('The first question was not saved.');
   await db
     .insertInto('discord_claims')
     .values({ ...first, id, created_at: Date.now() + 1_000 })

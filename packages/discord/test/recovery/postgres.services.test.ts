@@ -56,7 +56,7 @@ test('the bot continues after the database was unavailable', async () => {
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 2);
 });
 
-/** The same database through a door that can be shut. */
+/** A proxy to the database that can refuse connections. */
 async function withDoor(address: string) {
   const url = new URL(address);
   const target = Number(url.port);
@@ -95,7 +95,7 @@ async function withDoor(address: string) {
 function waitingLog() {
   const warnings: string[] = [];
   const logger = { ...quiet, warn: (text: string) => void warnings.push(text) };
-  /** Resolves when so many messages could not be written down at once. */
+  /** Resolves when this many messages could not be saved. */
   const waiting = (count: number) =>
     expect.poll(() => warnings.filter((text) => text.includes('a message'))).toHaveLength(count);
   return { logger, waiting };
@@ -110,12 +110,12 @@ test('questions during a database outage are answered afterwards, once and in or
   await discord.waitFor(() => discord.botMessages(ann.dm).length === 1);
   door.shut();
   const asked = [ann.say(ann.dm, 'during one'), ann.say(ann.dm, 'during two')];
-  // the first words there, which nothing in the database tells of
+  // the first message there, unknown to the database
   const first = bob.say('general', `${discord.bot.mention} during`);
   await waiting(2);
   door.open();
   asked.push(ann.say(ann.dm, 'after'));
-  // a notice that one has to wait is no answer
+  // notices do not count as answers
   const areAnswers = (channel: Parameters<typeof discord.botMessages>[0], count: number) => () => {
     const messages = discord.botMessages(channel);
     return messages.length === count && messages.every(({ content }) => !content.startsWith('-#'));

@@ -1,4 +1,4 @@
-// Several real processes, one of them killed in the middle: nothing is lost, doubled or left behind.
+// Several processes, one of them killed: nothing is lost, doubled or left behind.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -19,7 +19,7 @@ async function start(options: DiscordOptions): Promise<LocalDiscord> {
 
 const place = ({ apiUrl, token }: LocalDiscord) => ({ apiUrl, token });
 
-/** Everybody asks all of it at once. */
+/** All people ask all questions at once. */
 function askAll(discord: LocalDiscord, people: number, questions: readonly string[]) {
   const rooms = crowd(people).map(({ name }) => discord.user(name).dm);
   for (const question of questions)
@@ -29,7 +29,7 @@ function askAll(discord: LocalDiscord, people: number, questions: readonly strin
   const answered = () => shown().filter(({ content }) => answers.includes(content)).length;
   return {
     answered,
-    /** Each question has one answer below all questions before it, and there is nothing else. */
+    /** Each question has exactly one answer, in order, and there are no other messages. */
     expectAnswered: async (timeoutMs: number) => {
       const all = people * questions.length;
       const isWhole = () => answered() === all && shown().length === all;
@@ -48,7 +48,7 @@ function askAll(discord: LocalDiscord, people: number, questions: readonly strin
   };
 }
 
-// patient, for it may share its processors with other machines
+// a long timeout, for slow machines
 test('200 conversations, three processes on PostgreSQL, one killed: each question is answered once and in order', {
   timeout: 200_000,
 }, async () => {
@@ -57,14 +57,14 @@ test('200 conversations, three processes on PostgreSQL, one killed: each questio
   const database = { url: await postgres.createDatabase() };
   const discord = await start({ users: crowd(200), guilds: [] });
   const given = { ...place(discord), database };
-  // the first one makes the tables
+  // the first process creates the tables
   const children = [await spawnBot(given), ...(await Promise.all([spawnBot(given), spawnBot(given)]))];
   const { db, close } = await openBotStore(database);
   onTestFinished(close);
 
   const { answered, expectAnswered } = askAll(discord, 200, ['asks one', 'asks two', 'asks three']);
   await discord.waitFor(() => answered() >= 100, { what: 'some answers', seen: () => '' });
-  for (const child of children) child.kill('SIGSTOP'); // so that what they hold can be looked at
+  for (const child of children) child.kill('SIGSTOP'); // to inspect what they own
   const held = await db
     .selectFrom('discord_claims')
     .innerJoin('discord_conversations', 'discord_conversations.id', 'discord_claims.conversation')
@@ -75,7 +75,7 @@ test('200 conversations, three processes on PostgreSQL, one killed: each questio
     .orderBy('count', 'desc')
     .execute();
   const busiest = children.find(({ pid }) => pid === held[0]?.pid);
-  if (!busiest) throw new Error('Nobody was answering anything.');
+  if (!busiest) throw new Error('No process was answering.');
   await killed(busiest);
   for (const child of children) child.kill('SIGCONT');
   await expectAnswered(120_000);
@@ -89,12 +89,12 @@ test('another process removes an unrecorded notice of a killed process', async (
   const first = await spawnBot({ ...given, diesAfter: 'yours is next' });
   const second = await spawnBot(given);
   const ended = once(first, 'exit');
-  // it is there, and the notices are the other's
+  // it runs, but the other process owns the notices
   second.kill('SIGSTOP');
   const { expectAnswered } = askAll(discord, 12, ['asks slowly one', 'asks slowly two']);
   await ended;
   second.kill('SIGCONT');
-  // less than the 45 seconds after which a silent process is missed
+  // less than the lease of 45 seconds
   await expectAnswered(30_000);
 });
 

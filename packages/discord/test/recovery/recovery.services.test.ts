@@ -1,4 +1,4 @@
-// Crowds, crashes and lost connections: nothing is lost, nothing is said twice.
+// Many users, crashes and lost connections: every question is answered once.
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -81,7 +81,7 @@ test('after kill -9 and a restart nothing is lost or doubled, and interrupted an
     expect(replies.map(({ content }) => content)).toEqual(wanted.map((question) => `answer to ${question}`));
   }
 
-  // a run that had used a tool is not run again
+  // a run with a tool call is not repeated
   const cutOff = await discord.waitForBotMessage(ann.dm, ({ content }) => content.includes('I was restarted'));
   expect(cutOff.content).toContain('I begin.');
   expect(cutOff.content).toContain('ask again if you still want to know');

@@ -1,4 +1,4 @@
-// Conversations of processes that are gone, or stood still for longer than their lease: others have them, and nobody else writes.
+// Takeover of conversations from processes that ended or stalled for longer than their lease.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openBotStore } from '../../src/store/schema.ts';
 import { answers, PacedModel, type Setup, startBot, temporaryFolder } from '../support/start-bot.ts';
 
-/** A bot, and the database as another process would use it. */
+/** A bot, and a second connection to its database as another process. */
 async function startWithRival(setup: Setup) {
   const database = { file: join(await temporaryFolder(), 'bot.db') };
   const started = await startBot({ ...setup, database });
@@ -21,7 +21,7 @@ async function startWithRival(setup: Setup) {
       await db.insertInto('discord_processes').values(rival).execute();
       await db.updateTable('discord_conversations').set({ owner: rival.id }).execute();
     },
-    /** Nobody has that process id any more. */
+    /** Registers a process id that no longer exists. */
     crash: async () => {
       const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
       await once(child, 'exit');

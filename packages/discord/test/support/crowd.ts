@@ -1,11 +1,11 @@
-// Many people at once, and what must come of it: every question answered once, in order, in its own conversation.
+// Many people at once: checks that every question is answered once, in order, in its own conversation.
 import { expect } from 'vitest';
 import type { LocalDiscord } from '../counterpart/discord.ts';
 import { answers, lastText } from './start-bot.ts';
 
 export const crowd = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `person${index}` }));
 
-/** Tells which questions of the conversation it knows, so that a lost or foreign one shows. */
+/** Answers with all questions of the conversation, so that a lost or foreign one shows. */
 export function echo() {
   return answers((options) => {
     const asked = options.prompt.flatMap(({ role, content }) =>
@@ -42,7 +42,7 @@ export async function expectAllAnswered(discord: LocalDiscord, people: number, q
   };
   await discord.waitFor(
     () => {
-      // looked at again and again, so all of them only when nothing seems to be missing
+      // checked often: compare all only when the count is complete
       for (const place of open) {
         if (!isWhole(place)) return false;
         open.delete(place);

@@ -1,5 +1,5 @@
-// A bot in a process of its own, for tests that kill it: it answers slowly, and can be made to hang after a tool, or to
-// kill itself before Discord gets a message, or when Discord has taken it and the bot does not know yet.
+// A bot as a separate program, for tests that kill it. It answers slowly, and can hang after a tool call or kill itself
+// before a message is sent or after Discord accepted it.
 
 import { appendFileSync } from 'node:fs';
 import { DefaultRestOptions, type RESTOptions } from 'discord.js';

@@ -6,10 +6,10 @@ export const textPdf = onePage(
   /F1 12 Tf 0 -14 Td (Second \(line\)) Tj ET`,
 );
 
-/** Small to send, and far too long to read. */
+/** Small, but takes very long to read. */
 export const endlessPdf = onePage(`BT /F1 12 Tf ${'(a) Tj '.repeat(6_000_000)} ET`);
 
-/** 1,100,000 letters; those beyond the edge of the page would not be read. */
+/** 1,100,000 letters inside the page, because text beyond its edge is not read. */
 export const longPdf = onePage(`BT /F1 1 Tf ${`1 0 0 1 10 700 Tm (${'a'.repeat(500)}) Tj `.repeat(2_200)} ET`);
 
 function onePage(content: string): Buffer {

@@ -1,4 +1,4 @@
-// The bot of fixture-bot.ts as a process of its own, for tests that kill it.
+// Starts fixture-bot.ts as a child process, for tests that kill it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -13,13 +13,13 @@ interface Given {
   /** A file that the tool `mark` writes to. */
   marks?: string;
   leaseMs?: number;
-  /** It kills itself before Discord gets a message with this in its body, as a regular expression. */
+  /** Kills itself before it sends a message whose body matches this regular expression. */
   diesBefore?: string;
-  /** It kills itself when Discord has taken a message with this in its body, as a regular expression. */
+  /** Kills itself after Discord accepted a message whose body matches this regular expression. */
   diesAfter?: string;
 }
 
-/** Resolves when it hears what is said. It is gone when the test ends. */
+/** Resolves when the bot listens. The process is killed when the test ends. */
 export async function spawnBot({ apiUrl, token, ...given }: Given): Promise<ChildProcess> {
   const args = ['-C', 'pocket-agent/source', program, JSON.stringify({ apiUrl, token, ...given })];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });

@@ -1,4 +1,4 @@
-// The command pocket-discord as a process of its own.
+// Starts the command pocket-discord as a child process.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -8,9 +8,9 @@ const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 interface How {
   args?: readonly string[];
-  /** Of node. */
+  /** Options of node. */
   options?: readonly string[];
-  /** A shell stands between the program and whoever starts it. */
+  /** Starts the program through a shell. */
   shell?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function spawnProgram(env: Record<string, string>, { args = [], options =
     output.stderr += text;
   });
   const ended = once(child, 'close').then(([code]: (number | null)[]) => code);
-  /** The lines that say Ready, when there are so many. */
+  /** Resolves with the Ready lines when there are this many. */
   const ready = async (count: number) => {
     const lines = () => output.stderr.split('\n').filter((line) => line.includes('"message":"Ready"'));
     await expect.poll(() => lines().length, { interval: 20 }).toBe(count);

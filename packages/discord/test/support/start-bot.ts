@@ -1,4 +1,4 @@
-// What tests of the bot share: a local Discord, the real bot on it, and models that do as they are told.
+// Starts the bot on a local Discord for tests, with scripted models.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { type DiscordOptions, type LocalDiscord, startDiscord } from '../counter
 export const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface Setup extends Partial<Omit<BotOptions, 'client'>> {
-  /** The model; one that answers "ok" when left out. */
+  /** By default a model that answers "ok". */
   model?: LanguageModel;
   world?: DiscordOptions;
   client?: Partial<ClientOptions>;
@@ -57,7 +57,7 @@ export async function botOptions(
     client: {
       ...client,
       rest: { globalRequestsPerSecond: 10_000, ...client.rest },
-      // a shard identifies once in five seconds; the client would wait for that by itself
+      // skip the five seconds that discord.js waits between identifies
       ws: { buildIdentifyThrottler: async () => ({ waitForIdentify: async () => {} }) },
     },
   };
@@ -69,7 +69,7 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Answers by a rule, as often as it is asked. */
+/** A model that answers by a function. */
 export function answers(rule: (options: LanguageModelV4CallOptions) => string | ScriptedAnswer): ScriptedModel {
   return new ScriptedModel(new Array(2_000).fill(rule));
 }
@@ -80,7 +80,7 @@ export function lastText({ prompt }: Pick<LanguageModelV4CallOptions, 'prompt'>,
   return JSON.stringify(message?.content ?? '');
 }
 
-/** Calls the tools once, then tells what they returned; without tools it says "short". */
+/** A model that calls the tools once and then repeats their results; without tools it answers "short". */
 export function calls(...toolCalls: ScriptedCall[]): ScriptedModel {
   return answers((options) => {
     if (!options.tools) return 'short';
@@ -88,13 +88,13 @@ export function calls(...toolCalls: ScriptedCall[]): ScriptedModel {
   });
 }
 
-/** What tools returned since the last question. */
+/** Tool results since the last question. */
 export function results({ prompt }: Pick<LanguageModelV4CallOptions, 'prompt'>): string {
   const from = prompt.findLastIndex(({ role }) => role === 'user');
   return JSON.stringify(prompt.slice(from + 1).flatMap(({ role, content }) => (role === 'tool' ? content : [])));
 }
 
-/** A model that speaks when the test lets it. */
+/** A model whose words the test releases. */
 export class PacedModel implements LanguageModel {
   readonly specificationVersion = 'v4';
   readonly provider = 'paced';
@@ -105,7 +105,7 @@ export class PacedModel implements LanguageModel {
   readonly #waiting: { count: number; resolve(): void }[] = [];
   aborted = 0;
 
-  /** Resolves when it was asked that often. */
+  /** Resolves after this number of calls. */
   called(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ count, resolve });

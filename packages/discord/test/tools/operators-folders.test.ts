@@ -1,4 +1,4 @@
-// Folders that an operator brings along: a manifest without capabilities, a class of two parameters, bundled folders.
+// Tool folders of the operator: a manifest without capabilities, a two-argument constructor, included folders.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pocket-agent';

@@ -1,4 +1,4 @@
-// Answers that use tools: what the model is asked each time, and what it gets to read of calls that went wrong.
+// Answers with tool calls: the prompt of each model call, and the results of failed calls.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';

@@ -1,4 +1,4 @@
-// The seven tools that come along, tools of other folders, rights, and questions before something is changed.
+// The included tools, tools of other folders, access profiles, and approvals.
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -213,10 +213,10 @@ test('a folder that an edit breaks keeps working as loaded before', async () => 
     return (await discord.waitForBotMessage('general', isAnswer)).content;
   };
   expect(await asked()).toContain('careful');
-  // at once, so that nobody sees half of it
+  // renamed, so that no reader sees half of it
   await writeFile(join(root, 'edited.yaml'), 'tool_list: [');
   await rename(join(root, 'edited.yaml'), join(root, 'file_write', 'manifest.yaml'));
-  // seen by the catalogue and by the loaded folder
+  // noticed by the catalogue and by the loaded folder
   await expect.poll(() => warnings.filter((text) => text.includes('file_write/manifest.yaml')).length).toBe(2);
   expect(await asked()).toContain('careful');
   const choices = ann.complete('agent', { channel: 'general', options: { name: 'careful' }, focused: 'name' });
@@ -258,14 +258,14 @@ test('a used button and a button of a stopped process do nothing', async () => {
     'general',
     ({ content, components }) => content.includes('may I use') && components.length > 0,
   );
-  asked.components = buttons; // as somebody sees it whose screen is slow
+  asked.components = buttons; // as shown on a slow screen
   expect((await ann.click(asked, 'Allow').reply()).content).toBe('This button has expired.');
   const left = second.components;
-  discord.failNext({ request: new RegExp(`PATCH .*messages/${second.id}`), status: 403 }); // as if it had crashed
+  discord.failNext({ request: new RegExp(`PATCH .*messages/${second.id}`), status: 403 }); // as after a crash
   await bot.close();
   expect(second.components).toBe(left);
   await runBot(options);
-  // no tool had run, so it is asked again
+  // no tool had run, so the run is repeated
   const third = await discord.waitForBotMessage(
     'general',
     ({ id, components }) => id > second.id && JSON.stringify(components).includes('Allow'),

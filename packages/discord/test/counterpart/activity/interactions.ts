@@ -1,4 +1,4 @@
-// An interaction from the moment a person starts it until it is answered or fails.
+// The life of an interaction: from a person's action until it is answered or fails.
 import { type APIUser, GatewayDispatchEvents, InteractionType, type MessageFlags } from 'discord-api-types/v10';
 import { channelPermissions } from '../state/permissions.ts';
 import type { Channel, StoredInteraction, StoredMessage } from '../state/records.ts';

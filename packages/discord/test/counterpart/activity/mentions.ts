@@ -1,4 +1,4 @@
-// Who a text calls, and who of them is notified under `allowed_mentions`.
+// Who a text mentions, and who is notified under `allowed_mentions`.
 import type { APIAllowedMentions } from 'discord-api-types/v10';
 import { invalidForm } from '../state/api-error.ts';
 import { can } from '../state/permissions.ts';
@@ -10,12 +10,12 @@ export interface MentionContext {
   authorId: string;
   content: string;
   allowed?: APIAllowedMentions | undefined;
-  /** Answers to interactions call only users unless they say otherwise. */
+  /** Answers to interactions notify only users by default. */
   isAnswer?: boolean;
   repliedTo?: StoredMessage | undefined;
 }
 
-/** What a text names; code is not read. */
+/** The mentions in a text, outside of code. */
 function namedIn(content: string): Pinged {
   const text = content.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '');
   const ids = (pattern: RegExp) => [...new Set([...text.matchAll(pattern)].flatMap((match) => match[1] ?? []))];

@@ -1,4 +1,4 @@
-// Messages are made, changed and removed here, whoever does it: the bot, an interaction or a person.
+// Creates, changes and deletes messages for the bot, interactions and people.
 import {
   type APIEmbed,
   type APIPoll,
@@ -26,7 +26,7 @@ export interface NewMessage {
   files?: readonly UploadedFile[];
   interaction?: StoredInteraction;
   forwarded?: StoredMessage;
-  /** Set by a deferred answer: nothing to show yet. */
+  /** Set by a deferred answer, which has no content yet. */
   loading?: boolean;
   type?: MessageType;
 }
@@ -127,7 +127,7 @@ export function editMessage(
   checkNotEmpty({ content: next.content, lists: [next.embeds, next.components, next.files, poll ? [poll] : []] });
   Object.assign(message, next, { editedAt: world.now() });
   if (poll) message.poll = poll;
-  // without flags the preview stays as it is; with them it is switched off or on
+  // flags turn previews on or off; without flags they stay
   const cleared = MessageFlags.Loading | (body.flags == null ? 0 : MessageFlags.SuppressEmbeds);
   message.flags = (message.flags & ~cleared) | (merged.flags & SENDABLE);
   world.previews.push(...previewed(message));
@@ -164,7 +164,7 @@ export function deleteMessage(world: World, message: StoredMessage): void {
   world.show({ kind: 'delete', channel, message });
 }
 
-/** The gateway says how the message is now; of an ephemeral one as if it were a direct message, as Discord does. */
+/** Sends the new state over the gateway; an ephemeral message looks like a direct message, as with Discord. */
 export function tell(world: World, message: StoredMessage, event: GatewayDispatchEvents): void {
   if (message.onlyFor !== undefined) {
     world.dispatch({ event, data: messageJson(world, message) });
@@ -174,7 +174,7 @@ export function tell(world: World, message: StoredMessage, event: GatewayDispatc
   world.dispatch({ event, data: messageEventJson(world, message), guildId: channel.guildId, channel });
 }
 
-/** With `enforce_nonce` the same message sent twice is one message, for some minutes. */
+/** With `enforce_nonce` a message that is sent twice exists once, for some minutes. */
 function repeated(world: World, { channel, author, body: { nonce, enforce_nonce } }: NewMessage) {
   if (!enforce_nonce || nonce === undefined) return undefined;
   const since = world.now() - NONCE_MS;

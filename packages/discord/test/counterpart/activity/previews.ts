@@ -1,4 +1,4 @@
-// Which addresses Discord fetches to preview them: those in a text that are neither code nor in angle brackets.
+// The links that Discord previews: those outside of code and angle brackets.
 import { MessageFlags } from 'discord-api-types/v10';
 import type { StoredMessage } from '../state/records.ts';
 

@@ -1,4 +1,4 @@
-// Reactions: what adds and removes them, and their routes.
+// Reactions: adding and removing them, and their routes.
 import { type APIUser, GatewayDispatchEvents } from 'discord-api-types/v10';
 import type { Call, Routes } from '../http/call.ts';
 import { tooManyReactions, unknownEmoji } from '../state/api-error.ts';

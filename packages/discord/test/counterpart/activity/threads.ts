@@ -1,4 +1,4 @@
-// Threads: what starts and changes them, and their routes.
+// Threads: creating and changing them, and their routes.
 import {
   ChannelType,
   GatewayDispatchEvents,
@@ -67,7 +67,7 @@ export function changeThread(
 export function joinThread(world: World, channel: Channel, userId: string): void {
   if (!channel.thread) throw unknownChannel();
   channel.thread.members.add(userId);
-  // a private thread is new to the bot when somebody adds it
+  // the bot learns of a private thread when it is added
   if (userId === world.bot.id) tell(world, GatewayDispatchEvents.ThreadCreate, channel);
   tellMembers(world, channel, { added_members: [threadMemberJson(channel, userId)] });
 }

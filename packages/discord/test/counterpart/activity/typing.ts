@@ -1,4 +1,4 @@
-// Somebody types.
+// Typing indicators.
 import { type APIUser, GatewayDispatchEvents } from 'discord-api-types/v10';
 import type { Channel } from '../state/records.ts';
 import { memberJson } from '../state/to-json.ts';

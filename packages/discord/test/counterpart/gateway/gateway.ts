@@ -1,4 +1,4 @@
-// The gateway: sessions that are identified, heard, dropped and resumed.
+// The gateway: sessions that identify, get events, disconnect and resume.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
@@ -23,18 +23,18 @@ import { Session, type Shard } from './session.ts';
 export interface GatewayOptions {
   token: string;
   heartbeatIntervalMs: number;
-  /** Privileged intents that are switched on for the application. */
+  /** Privileged intents that are turned on for the application. */
   privilegedIntents: number;
 }
 
 export interface DropOptions {
-  /** Whether the sessions survive, so that RESUME works. */
+  /** Whether sessions can be resumed. */
   resumable?: boolean;
   /** `cut`: the connection breaks; `reconnect`: Discord asks for it (opcode 7); `invalid`: opcode 9; `revoked`: close code 4004. */
   how?: 'cut' | 'reconnect' | 'invalid' | 'revoked';
   /** Only this shard. */
   shard?: number;
-  /** New connections are refused until this is settled. */
+  /** New connections are refused until this settles. */
   until?: Promise<unknown>;
 }
 
@@ -42,7 +42,7 @@ export interface GatewayLogEntry {
   at: number;
   kind: 'identify' | 'resume' | 'invalid-session' | 'closed' | 'dropped' | 'refused';
   shard?: Shard;
-  /** How many missed events a RESUME brought back. */
+  /** How many events RESUME replayed. */
   replayed?: number;
   code?: number;
 }
@@ -51,7 +51,7 @@ const FRAMES_PER_MINUTE = 120;
 
 export class Gateway {
   readonly log: GatewayLogEntry[] = [];
-  /** When false, heartbeats stay without an answer and clients take the connection for dead. */
+  /** If false, heartbeats are not acknowledged and clients reconnect. */
   acknowledgesHeartbeats = true;
   url = '';
   readonly #world: World;
@@ -125,7 +125,7 @@ export class Gateway {
       if (!session) return;
       this.#note({ kind: 'closed', shard: session.shard, code });
       if (session.socket === socket) session.socket = undefined;
-      // a client that says goodbye does not come back to this session
+      // a client that closes normally does not resume
       if (code === 1000 || code === 1001) this.#sessions.delete(session.id);
       this.#world.changed();
     });

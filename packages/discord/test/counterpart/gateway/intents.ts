@@ -1,8 +1,8 @@
-// Which events a session hears, and how much of a message it may read.
+// Which events a session gets, and whether it may read message content.
 import { type APIMessage, GatewayDispatchEvents as Event, GatewayIntentBits as Intent } from 'discord-api-types/v10';
 import type { Dispatch } from '../state/world.ts';
 
-/** The intent in guilds and the one in direct messages; events that are not here come to everyone. */
+/** The intents for guilds and direct messages; other events go to every session. */
 const NEEDED: Partial<Record<Event, { guild?: Intent; direct?: Intent }>> = {
   [Event.MessageCreate]: { guild: Intent.GuildMessages, direct: Intent.DirectMessages },
   [Event.MessageUpdate]: { guild: Intent.GuildMessages, direct: Intent.DirectMessages },

@@ -1,4 +1,4 @@
-// A session of the gateway: what one shard has been told, so that it can be told again.
+// A gateway session: the events that one shard received, so that RESUME can replay them.
 import { randomUUID } from 'node:crypto';
 import { type GatewayDispatchEvents, GatewayOpcodes, type GatewayPresenceUpdateData } from 'discord-api-types/v10';
 import type { WebSocket } from 'ws';
@@ -13,7 +13,7 @@ export class Session {
   readonly intents: number;
   readonly shard: Shard;
   presence: GatewayPresenceUpdateData | undefined;
-  /** Undefined while the client is away. */
+  /** Undefined while the client is disconnected. */
   socket: WebSocket | undefined;
   sequence = 0;
   readonly #sent: { sequence: number; frame: string }[] = [];
@@ -24,7 +24,7 @@ export class Session {
     this.socket = socket;
   }
 
-  /** Direct messages and what belongs to no guild come to the first shard. */
+  /** The first shard gets direct messages and events without a guild. */
   covers(guildId: string | undefined): boolean {
     const [id, count] = this.shard;
     return guildId === undefined ? id === 0 : shardOf(guildId, count) === id;
@@ -38,7 +38,7 @@ export class Session {
     this.socket?.send(frame);
   }
 
-  /** Takes a new connection and tells it what came after `sequence`; how much that was. */
+  /** Attaches a new connection and replays events after `sequence`; returns their number. */
   resume(socket: WebSocket, sequence: number): number {
     this.socket?.terminate();
     this.socket = socket;

@@ -1,4 +1,4 @@
-// One REST request, read; and what a route makes of it.
+// A parsed REST request, and the type of a route.
 import type { IncomingMessage } from 'node:http';
 import { badJson } from '../state/api-error.ts';
 import type { UploadedFile } from '../state/records.ts';
@@ -7,14 +7,14 @@ export interface Call {
   query: URLSearchParams;
   files: UploadedFile[];
   param(name: string): string;
-  /** The body as the caller means it; Discord's rules are checked by whoever reads it. */
+  /** The parsed body; the route checks Discord's rules. */
   json<Body>(): Body;
 }
 
-/** Without a result the answer is 204. */
+/** A route without a result answers 204. */
 export type Handler = (call: Call) => object | undefined;
 
-/** `'POST /channels/:channel/messages'` and what answers it. */
+/** Handlers by route, such as `'POST /channels/:channel/messages'`. */
 export type Routes = Record<string, Handler>;
 
 export interface ReadBody {
@@ -60,7 +60,7 @@ const TYPES: Record<string, string> = {
   pdf: 'application/pdf',
 };
 
-/** Discord tells the type of a file by its name when the sender does not. */
+/** Discord derives the content type from the file name if the sender gives none. */
 function contentTypeOf({ name, type }: { name: string; type: string }): string {
   if (type && type !== 'application/octet-stream') return type;
   return TYPES[name.slice(name.lastIndexOf('.') + 1).toLowerCase()] ?? 'application/octet-stream';

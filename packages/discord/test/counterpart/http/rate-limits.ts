@@ -1,4 +1,4 @@
-// Buckets that empty and fill as Discord's do, and a record of every request that came while one was empty.
+// Rate-limit buckets like Discord's, and a record of every request that exceeded one.
 import { createHash } from 'node:crypto';
 
 export interface RateLimit {
@@ -6,7 +6,7 @@ export interface RateLimit {
   perMs: number;
 }
 
-/** Limits by route, such as `PATCH /channels/:channel/messages/:message`; `global` counts nearly all of them together. */
+/** Limits by route, such as `PATCH /channels/:channel/messages/:message`; `global` applies to nearly all together. */
 export type RateLimits = Record<string, RateLimit | undefined>;
 
 export interface Violation {
@@ -19,7 +19,7 @@ export interface Violation {
 
 export interface Verdict {
   headers: Record<string, string>;
-  /** Set when the request is refused. */
+  /** Set if the request is refused. */
   refused?: { global: boolean; retryAfterSeconds: number };
 }
 

@@ -1,4 +1,4 @@
-// The HTTP side: finds the route, checks the token and the rate limits, and keeps a record of every request.
+// The HTTP server: finds the route, checks token and rate limits, and records every request.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, unauthorized, unknownRoute } from '../state/api-error.ts';
 import type { World } from '../state/world.ts';
@@ -9,27 +9,27 @@ export interface SeenRequest {
   at: number;
   method: string;
   path: string;
-  /** Undefined when there is no such route here. */
+  /** Undefined if there is no such route. */
   route?: string;
   status: number;
   body: string;
 }
 
 /**
- * A failure that is played on purpose: an HTTP status, `'cut'` to hang up, `'lost'` to do it and never say so, an
- * error of `api-error.ts`, or the HTML page of a proxy that stands before Discord.
+ * A simulated failure: an HTTP status, `'cut'` to close the connection, `'lost'` to do the work but not answer, an
+ * error of `api-error.ts`, or the HTML page of a proxy in front of Discord.
  */
 export interface PlayedFailure {
-  /** Which requests: matched against `METHOD /path`. */
+  /** Matched against `METHOD /path`. */
   request: RegExp;
-  /** Of those, only requests with this in their JSON body. */
+  /** Only requests whose JSON body matches. */
   body?: RegExp;
-  /** Of those, only requests that carry files. */
+  /** Only requests with files. */
   withFiles?: boolean;
   status: number | 'cut' | 'lost' | ApiError | { proxy: number };
-  /** How often; `Infinity` until the end of the test. */
+  /** How often; `Infinity` for the rest of the test. */
   times?: number;
-  /** With 429: when to ask again. */
+  /** For 429: when to retry. */
   retryAfterMs?: number;
 }
 
@@ -64,7 +64,7 @@ export class Rest {
       const [method = '', path = ''] = name.split(' ');
       return { name, method, segments: path.split('/'), handler };
     });
-    // `messages/pins` goes before `messages/:message`
+    // `messages/pins` must match before `messages/:message`
     const wildcards = ({ name }: Route) => name.split(':').length;
     this.#routes.sort((one, other) => wildcards(one) - wildcards(other));
   }
@@ -155,7 +155,7 @@ function fits(
   return times > 0 && request.test(line) && (body?.test(text) ?? true) && (!withFiles || files.length > 0);
 }
 
-/** The token of an interaction is in the path, so the bot's token is not asked for. */
+/** Interaction routes have their token in the path and need no bot token. */
 function isOpen({ segments }: Route): boolean {
   return segments[1] === 'interactions' || segments[1] === 'webhooks';
 }

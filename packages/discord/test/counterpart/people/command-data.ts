@@ -1,4 +1,4 @@
-// What a person typed into a command, as the client of Discord would send it; refuses what that client would not send.
+// Typed command options in the form that Discord's client sends; refuses input that the client would not send.
 import {
   type APIApplicationCommandOption,
   type APIUser,
@@ -91,7 +91,7 @@ function fill(
   });
 }
 
-/** The client lets nobody send a value that does not fit. */
+/** The client does not send invalid values. */
 function checkValue(option: APIApplicationCommandOption, value: OptionValue): void {
   const refuse = (why: string) => {
     throw new Error(
@@ -119,13 +119,13 @@ interface Reference {
   resolved: Resolved;
 }
 
-/** Things are named by their name or id; the bot gets the id, and the thing beside it. */
+/** Resolves a name or id; the bot gets the id and the resolved object. */
 export function resolve(world: World, { type, value, channel, resolved }: Reference): OptionValue {
   const guild = world.guildOf(channel);
   if (type === Type.User || type === Type.Mentionable) {
     const user = [...world.users.values()].find(({ id, username }) => id === value || username === value);
     if (user) return resolveUser(world, { user, channel, resolved });
-    if (type === Type.User) throw new Error(`There is no user ${JSON.stringify(value)}.`);
+    if (type === Type.User) throw new Error(`Unknown user ${JSON.stringify(value)}.`);
   }
   if ((type === Type.Role || type === Type.Mentionable) && guild) {
     const role = roleNamed(guild, String(value));
@@ -134,12 +134,12 @@ export function resolve(world: World, { type, value, channel, resolved }: Refere
   }
   if (type === Type.Channel && guild) {
     const found = world.channelsOf(guild).find(({ id, name }) => id === value || name === value);
-    if (!found) throw new Error(`There is no channel ${JSON.stringify(value)} in "${guild.name}".`);
+    if (!found) throw new Error(`Unknown channel ${JSON.stringify(value)} in "${guild.name}".`);
     resolved.channels[found.id] = { ...channelJson(world, found), permissions: '0' };
     return found.id;
   }
   if (type === Type.Attachment) {
-    if (typeof value !== 'object') throw new Error('An attachment is { name, contentType, bytes }.');
+    if (typeof value !== 'object') throw new Error('An attachment must be { name, contentType, bytes }.');
     const file = world.addFile(value);
     resolved.attachments[file.id] = attachmentJson(world, channel.id, file);
     return file.id;

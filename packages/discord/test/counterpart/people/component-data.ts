@@ -1,4 +1,4 @@
-// A menu that was picked from and a modal that was filled in, as Discord's client would send them.
+// Selected menu values and filled modals in the form that Discord's client sends.
 import {
   type APIModalInteractionResponseCallbackData,
   ApplicationCommandOptionType,

@@ -1,4 +1,4 @@
-// Which commands Discord's client would show to somebody in a channel.
+// Which commands Discord's client offers to a user in a channel.
 import {
   type APIUser,
   type ApplicationCommandType,
@@ -30,7 +30,7 @@ export function offeredCommand(
   return command;
 }
 
-/** No permission at all, `0`, leaves a command to administrators. */
+/** Permissions `0` reserve a command for administrators. */
 function demandedBy({ json }: StoredCommand): bigint {
   if (json.default_member_permissions === null) return 0n;
   return BigInt(json.default_member_permissions) || PermissionFlagsBits.Administrator;

@@ -1,4 +1,4 @@
-// Somebody in front of a screen: writes, reacts, uses commands, buttons, menus and modals.
+// A person: writes, reacts, and uses commands, buttons, menus and modals.
 import {
   AllowedMentionsTypes,
   type APIUser,
@@ -28,7 +28,7 @@ export type ChannelRef = string | Channel;
 
 export interface Said {
   replyTo?: StoredMessage;
-  /** Whether the reply notifies its author, as the switch in Discord's client. */
+  /** Whether the reply notifies the author, like the switch in Discord's client. */
   pingReply?: boolean;
   attachments?: UploadedFile[];
 }
@@ -55,7 +55,7 @@ export class Person {
     return this.user.id;
   }
 
-  /** How a text mentions this person. */
+  /** The mention of this person in a text. */
   get mention(): string {
     return `<@${this.user.id}>`;
   }
@@ -68,7 +68,7 @@ export class Person {
   say(where: ChannelRef, text: string, { replyTo, pingReply = true, attachments = [] }: Said = {}): StoredMessage {
     const channel = this.#enter(where);
     if (!can(this.#world, { userId: this.id, channel, permission: sendPermission(channel) })) {
-      throw new Error(`${this.user.username} may not write in #${channel.name}.`);
+      throw new Error(`${this.user.username} cannot send messages in #${channel.name}.`);
     }
     channel.thread?.members.add(this.id);
     return createMessage(this.#world, {
@@ -139,7 +139,7 @@ export class Person {
     return startThread(this.#world, { parent, name, ownerId: this.id, isPrivate, ...(from && { from }) });
   }
 
-  /** Brings somebody into a thread; the bot when nobody is named. */
+  /** Adds a user to a thread, by default the bot. */
   invite(thread: Channel, user: APIUser = this.#world.bot): void {
     joinThread(this.#world, this.#enter(thread), user.id);
   }
@@ -151,7 +151,7 @@ export class Person {
     return this.#start({ type: InteractionType.ApplicationCommand, channel, data, commandName: `/${line}` });
   }
 
-  /** Types into one option and looks at what is offered. */
+  /** Types into one option and requests autocomplete. */
   complete(line: string, { channel: where, options = {}, focused }: CommandUse & { focused: string }): Used {
     const { channel, command, path } = this.#commandLine(line, where);
     const data = commandData(this.#world, { command, path, options, channel, focused });
@@ -207,7 +207,7 @@ export class Person {
     return this.#start({ type: InteractionType.ModalSubmit, channel, data, source });
   }
 
-  /** What only this person sees, in all channels or one. */
+  /** Ephemeral messages for this person, in all channels or one. */
   ephemeral(where?: ChannelRef): StoredMessage[] {
     const channels = where === undefined ? [...this.#world.channels.values()] : [this.#find(where)];
     return channels.flatMap(({ messages }) => [...messages.values()].filter(({ onlyFor }) => onlyFor === this.id));
@@ -225,14 +225,14 @@ export class Person {
   #enter(where: ChannelRef): Channel {
     const channel = this.#find(where);
     if (!can(this.#world, { userId: this.id, channel, permission: 'ViewChannel' })) {
-      throw new Error(`${this.user.username} does not see #${channel.name}.`);
+      throw new Error(`${this.user.username} cannot see #${channel.name}.`);
     }
     return channel;
   }
 
   #own(message: StoredMessage): StoredMessage {
     if (message.author.id === this.id) return message;
-    throw new Error(`${this.user.username} did not write that message.`);
+    throw new Error(`${this.user.username} is not the author of that message.`);
   }
 
   #component(

@@ -1,4 +1,4 @@
-// A channel as text: for errors, and for people who watch.
+// Channels as text, for errors and for the demo.
 import { MessageFlags } from 'discord-api-types/v10';
 import { flatten, type WireComponent } from '../rules/component-rules.ts';
 import type { Channel, StoredMessage } from '../state/records.ts';

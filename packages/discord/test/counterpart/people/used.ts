@@ -1,4 +1,4 @@
-// One use of a command, button, menu or modal: what the person sees come back.
+// One use of a command, button, menu or modal, and what the person gets back.
 import {
   type APIModalInteractionResponseCallbackData,
   type InteractionResponseType,
@@ -24,12 +24,12 @@ export class Used {
     return this.interaction.failed;
   }
 
-  /** The answer to it, as soon as there is one: its type. */
+  /** Resolves with the type of the answer. */
   answered(timeoutMs?: number): Promise<InteractionResponseType> {
     return this.#wait('an answer', timeoutMs, () => this.interaction.response);
   }
 
-  /** The message that answers it, once it shows more than "thinking…". */
+  /** Resolves with the answer when it shows more than "thinking…". */
   reply(timeoutMs?: number): Promise<StoredMessage> {
     return this.#wait('a reply', timeoutMs, () => {
       const { original } = this.interaction;

@@ -1,11 +1,11 @@
-// Waits until something can be seen; looks again when something happened, never by the clock.
+// Waits for a condition; checks it again after every event, without polling.
 import type { World } from '../state/world.ts';
 
 export interface WaitOptions {
   timeoutMs?: number;
-  /** What is waited for, for the error. */
+  /** Names the condition in the error. */
   what?: string;
-  /** Told when the time is over, so that the error shows what was there instead. */
+  /** Called after the timeout, to show the actual state in the error. */
   seen?: () => string;
 }
 
@@ -35,7 +35,7 @@ export function waitFor<Found>(
     const timer = setTimeout(() => {
       end();
       const instead = seen?.();
-      reject(new Error(`Waited ${timeoutMs} ms for ${what}.${instead ? ` This is what happened:\n${instead}` : ''}`));
+      reject(new Error(`Waited ${timeoutMs} ms for ${what}.${instead ? ` Messages so far:\n${instead}` : ''}`));
     }, timeoutMs);
     const stop = world.onChange(() => {
       planned ??= setImmediate(() => {

@@ -1,4 +1,4 @@
-// REST: application commands, of all guilds and of one.
+// REST: application commands, global and per guild.
 import {
   type APIApplicationCommand,
   ApplicationCommandType,

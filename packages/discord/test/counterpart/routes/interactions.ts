@@ -1,4 +1,4 @@
-// REST: answers to interactions, and what follows them over the interaction's webhook.
+// REST: answers to interactions, and follow-ups over their webhook.
 import {
   InteractionResponseType as Answer,
   type APIInteractionResponse,
@@ -108,7 +108,7 @@ function answer(world: World, { interaction, body, files }: Reply<APIInteraction
   }
 }
 
-/** A field that is null in an update empties what it names. */
+/** In an update, null clears a field. */
 function messageBody(data: object | undefined): MessageBody {
   return { ...data };
 }
@@ -124,7 +124,7 @@ function insideData<Result>(act: () => Result): Result {
 
 function followUp(world: World, { interaction, body, files }: Reply<MessageBody>): StoredMessage {
   const { channel, original } = interaction;
-  // the first follow-up to a deferred answer takes its place, and stays as visible as it was
+  // the first follow-up replaces a deferred answer and keeps its visibility
   if (original && original.deletedAt === undefined && hasFlag(original, MessageFlags.Loading)) {
     return editMessage(world, original, { body, files });
   }

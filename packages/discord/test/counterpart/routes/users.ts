@@ -1,4 +1,4 @@
-// REST: the bot itself, other users, direct messages and the application.
+// REST: the bot, other users, direct messages and the application.
 import { GatewayDispatchEvents, type RESTPatchAPICurrentUserJSONBody } from 'discord-api-types/v10';
 import type { Routes } from '../http/call.ts';
 import { ApiError } from '../state/api-error.ts';

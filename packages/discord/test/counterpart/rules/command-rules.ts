@@ -1,4 +1,4 @@
-// What Discord demands of application commands when they are registered.
+// Discord's rules for application commands.
 import {
   type APIApplicationCommandOption,
   ApplicationCommandOptionType,
@@ -19,7 +19,7 @@ const MOST_OF = {
 };
 const TOTAL_LENGTH = 8000;
 
-/** `single` when one command is made; in a list the paths of the problems begin with the index. */
+/** `single` for one command; in a list, the paths of problems start with the index. */
 export function checkCommands(
   commands: readonly RESTPostAPIApplicationCommandsJSONBody[],
   { single = false }: { single?: boolean } = {},

@@ -1,4 +1,4 @@
-// What Discord demands of buttons, menus and modals.
+// Discord's rules for buttons, menus and modals.
 import {
   type APIModalInteractionResponseCallbackData,
   ButtonStyle,
@@ -7,7 +7,7 @@ import {
 } from 'discord-api-types/v10';
 import { Form } from './form.ts';
 
-/** Any component as it comes over the wire; which fields count follows from its type. */
+/** Any component as sent; its type decides which fields apply. */
 export interface WireComponent {
   type: ComponentType;
   custom_id?: string;

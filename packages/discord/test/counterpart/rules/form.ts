@@ -1,4 +1,4 @@
-// Collects what is wrong in a request body, so that one answer names all of it.
+// Collects all problems of a request body for one error.
 import { type FieldProblems, invalidForm } from '../state/api-error.ts';
 
 export class Form {
@@ -8,7 +8,7 @@ export class Form {
     this.#problems[path] ??= problem;
   }
 
-  /** A text of `min` to `max` characters; left out is fine when `min` is 0. */
+  /** A string of `min` to `max` characters; optional if `min` is 0. */
   text(path: string, value: unknown, { min = 0, max }: { min?: number; max: number }): void {
     if (value === undefined || value === null) {
       if (min > 0) this.refuse(path, 'BASE_TYPE_REQUIRED: This field is required');
@@ -44,7 +44,7 @@ export class Form {
     else if (value < min) this.refuse(path, `NUMBER_TYPE_MIN: int value should be greater than or equal to ${min}.`);
   }
 
-  /** Throws "Invalid Form Body" when something was refused. */
+  /** Throws "Invalid Form Body" if there are problems. */
   done(): void {
     if (Object.keys(this.#problems).length > 0) throw invalidForm(this.#problems);
   }

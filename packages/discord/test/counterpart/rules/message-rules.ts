@@ -1,4 +1,4 @@
-// What Discord demands of a message before it takes it.
+// Discord's rules for messages.
 import {
   type APIEmbed,
   MessageFlags,
@@ -32,7 +32,7 @@ export function checkMessage(body: MessageBody): void {
   form.done();
 }
 
-/** A message must show something. */
+/** A message must have visible content. */
 export function checkNotEmpty({
   content,
   lists,

@@ -1,4 +1,4 @@
-// What Discord refuses, in the words and numbers it uses.
+// Errors of Discord, with its codes and texts.
 
 /** Problems of single fields: `{ content: 'BASE_TYPE_MAX_LENGTH: Must be 2000 or fewer in length.' }`, paths with dots. */
 export type FieldProblems = Record<string, string>;
@@ -52,7 +52,7 @@ export const blockedContent = refusal(400, 200000, 'Message was blocked by autom
 export const explicitContent = refusal(400, 20009, 'Explicit content cannot be sent to the desired recipient(s)');
 export const threadExists = refusal(400, 160004, 'A thread has already been created for this message');
 
-/** The shape of every "Invalid Form Body": the problems hang in a tree that looks like the body. */
+/** An "Invalid Form Body" error: a tree of problems in the shape of the body. */
 export function invalidForm(problems: FieldProblems): ApiError {
   const errors: Record<string, unknown> = {};
   for (const [path, problem] of Object.entries(problems)) {

@@ -1,4 +1,4 @@
-// Who may do what where, computed as Discord documents it.
+// Computes permissions as Discord documents it.
 import { ChannelType, PermissionFlagsBits } from 'discord-api-types/v10';
 import { missingAccess, missingPermissions } from './api-error.ts';
 import type { Channel, Guild } from './records.ts';
@@ -12,7 +12,7 @@ export function permissionBits(names: readonly PermissionName[]): bigint {
   return names.reduce((sum, name) => sum | PermissionFlagsBits[name], 0n);
 }
 
-/** What everybody may do in a channel for text, unless somebody changed it. */
+/** The default permissions of @everyone in a text channel. */
 export const TEXT_PERMISSIONS: readonly PermissionName[] = [
   'ViewChannel',
   'SendMessages',
@@ -67,7 +67,7 @@ export function can(
   return (channelPermissions(world, channel, userId) & PermissionFlagsBits[permission]) !== 0n;
 }
 
-/** Throws what Discord answers to a bot that may not see the channel, or may see it and lacks a permission. */
+/** Throws Discord's error for a bot that cannot see the channel or lacks a permission. */
 export function demand(world: World, channel: Channel, ...permissions: PermissionName[]): void {
   const userId = world.bot.id;
   if (!can(world, { userId, channel, permission: 'ViewChannel' })) throw missingAccess();

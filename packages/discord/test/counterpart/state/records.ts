@@ -1,4 +1,4 @@
-// What a local Discord remembers.
+// The records of a local Discord.
 import type {
   APIApplicationCommand,
   APIEmbed,
@@ -66,14 +66,14 @@ export interface StoredFile extends UploadedFile {
   id: string;
 }
 
-/** Who a text calls: in the text, or who really is notified. */
+/** The users and roles that a text mentions or notifies. */
 export interface Pinged {
   users: string[];
   roles: string[];
   everyone: boolean;
 }
 
-/** One state of a message, from `at` until the next. */
+/** One version of a message, valid from `at` on. */
 export interface MessageVersion {
   at: number;
   content: string;
@@ -98,14 +98,14 @@ export interface StoredMessage extends Omit<MessageVersion, 'at'> {
   poll?: APIPoll;
   votes: Map<number, Set<string>>;
   reactions: Map<string, Set<string>>;
-  /** Who was notified when it was sent. An edit notifies nobody. */
+  /** Who was notified when it was sent; edits notify no one. */
   pinged: Pinged;
-  /** Whom it mentions now. */
+  /** Its current mentions. */
   mentioned: Pinged;
-  /** An ephemeral message: the only person who sees it. */
+  /** The only person who sees an ephemeral message. */
   onlyFor?: string;
   interaction?: StoredInteraction;
-  /** All its states, the first one first, the present one last. */
+  /** All versions, oldest first. */
   history: MessageVersion[];
 }
 
@@ -121,7 +121,7 @@ export interface StoredInteraction {
   source?: StoredMessage;
   response?: InteractionResponseType;
   respondedAt?: number;
-  /** Nobody answered in time; the person sees "The application did not respond". */
+  /** It was not answered in time; the person sees "The application did not respond". */
   failed: boolean;
   original?: StoredMessage;
   followUps: StoredMessage[];

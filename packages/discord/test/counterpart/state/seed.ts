@@ -1,4 +1,4 @@
-// The guilds, people and channels that are there at the start.
+// The initial guilds, people and channels.
 import { type APIRole, type APIUser, ChannelType, OverwriteType } from 'discord-api-types/v10';
 import { type PermissionName, permissionBits, TEXT_PERMISSIONS } from './permissions.ts';
 import type { Channel, Guild, Member } from './records.ts';
@@ -28,15 +28,15 @@ export interface RoleSeed {
 
 export interface GuildSeed {
   name?: string;
-  /** Names, or more about them. */
+  /** Names, or objects with details. */
   channels?: (string | ChannelSeed)[];
   roles?: RoleSeed[];
-  /** Everybody when left out; the names of their roles. */
+  /** Role names by member; all users are members by default. */
   members?: Record<string, string[]>;
   owner?: string;
-  /** What everybody may do. */
+  /** Permissions of @everyone. */
   everyone?: PermissionName[];
-  /** What the bot may do beyond that. */
+  /** Additional permissions of the bot. */
   bot?: PermissionName[];
 }
 
@@ -66,7 +66,7 @@ export function addGuild(world: World, seed: GuildSeed = {}): Guild {
   const people = [...world.users.values()];
   const named = (name: string): APIUser => {
     const user = people.find(({ username }) => username === name);
-    if (!user) throw new Error(`There is no user "${name}"; name them in the option users.`);
+    if (!user) throw new Error(`Unknown user "${name}"; add it to the option users.`);
     return user;
   };
   const id = world.ids.guild();

@@ -1,4 +1,4 @@
-// Ids as Discord makes them: the time in the upper bits, so that newer things have greater ids.
+// Snowflake ids like Discord's: the time is in the upper bits, so newer ids are greater.
 const DISCORD_EPOCH = 1_420_070_400_000;
 const TIME_SHIFT = 22n;
 
@@ -18,12 +18,12 @@ export class Snowflakes {
     return String(this.#last);
   }
 
-  /** The same ids in every run, for what is there from the beginning. */
+  /** Deterministic ids for the initial data. */
   seeded(): string {
     return String(this.#fixed++ << TIME_SHIFT);
   }
 
-  /** Guilds that are made one after the other belong to one shard after the other. */
+  /** Consecutive guilds belong to consecutive shards. */
   guild(): string {
     return String(this.#guilds++ << TIME_SHIFT);
   }

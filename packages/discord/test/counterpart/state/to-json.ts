@@ -1,4 +1,4 @@
-// What is remembered, in the shapes that Discord sends.
+// Converts records to Discord's JSON.
 import {
   type APIApplication,
   type APIAttachment,
@@ -30,7 +30,7 @@ export function memberJson(member: Member): APIGuildMember {
   };
 }
 
-/** A member inside a message or interaction option, where the user stands beside it. */
+/** A member without its user, for places where the user is separate. */
 export function memberWithoutUser(member: Member): Omit<APIGuildMember, 'user'> {
   const { user: _, ...rest } = memberJson(member);
   return rest;
@@ -125,7 +125,7 @@ export function guildJson(guild: Guild): object {
   };
 }
 
-/** GUILD_CREATE: all that the bot can see of a guild. */
+/** GUILD_CREATE: everything that the bot can see in a guild. */
 export function wholeGuildJson(world: World, guild: Guild, { members }: { members: Member[] }): object {
   const visible = world
     .channelsOf(guild)
@@ -155,7 +155,7 @@ export function attachmentJson(world: World, channelId: string, file: StoredFile
     size: file.bytes.length,
     url,
     proxy_url: url,
-    // Discord leaves it out of what it does not know
+    // Discord omits it for unknown files
     ...(file.contentType !== '' && { content_type: file.contentType }),
     ...(file.description !== undefined && { description: file.description }),
   };
@@ -178,7 +178,7 @@ function reactionJson(world: World, emoji: string, userIds: Set<string>): APIRea
   };
 }
 
-/** What all readers get; `nested` leaves out the message it replies to. */
+/** The message for all readers; `nested` omits the replied-to message. */
 export function messageJson(world: World, message: StoredMessage, { nested = false } = {}): APIMessage {
   const channel = world.channel(message.channelId);
   const { interaction, replyTo } = message;
@@ -232,7 +232,7 @@ export function messageJson(world: World, message: StoredMessage, { nested = fal
   };
 }
 
-/** A forward has no text of its own, but a copy of the message, which does not say who wrote it. */
+/** A forward has no own text but a copy of the message without its author. */
 function forwardJson(
   world: World,
   message: StoredMessage,
@@ -244,7 +244,7 @@ function forwardJson(
   };
 }
 
-/** What the gateway adds to a message: where it is, and the members behind the users. */
+/** The fields that the gateway adds: guild, and members of the users. */
 export function messageEventJson(world: World, message: StoredMessage): APIMessage & { mentions: APIUser[] } {
   const channel = world.channel(message.channelId);
   const guild = world.guildOf(channel);

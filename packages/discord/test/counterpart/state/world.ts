@@ -1,4 +1,4 @@
-// The state of a local Discord, and how it tells the gateway and the tests that something happened.
+// The state of a local Discord, and its events for the gateway and for tests.
 import { type APIUser, ChannelType, type GatewayDispatchEvents } from 'discord-api-types/v10';
 import { unknownChannel, unknownGuild, unknownMessage, unknownUser } from './api-error.ts';
 import type {
@@ -13,7 +13,7 @@ import type {
 } from './records.ts';
 import { Snowflakes } from './snowflake.ts';
 
-/** Something the gateway tells: to whom follows from the guild and channel. */
+/** A gateway event; guild and channel decide who gets it. */
 export interface Dispatch {
   event: GatewayDispatchEvents;
   data: object;
@@ -21,7 +21,7 @@ export interface Dispatch {
   channel?: Channel | undefined;
 }
 
-/** Something a person in front of the screen would see. */
+/** A change that a person would see. */
 export interface Sight {
   kind: 'message' | 'edit' | 'delete' | 'typing' | 'reaction' | 'modal' | 'failed';
   channel: Channel;
@@ -47,13 +47,13 @@ export class World {
   readonly interactions = new Map<string, StoredInteraction>();
   readonly files = new Map<string, StoredFile>();
   readonly typing: TypingRecord[] = [];
-  /** People who do not take direct messages from the bot. */
-  /** Addresses that were fetched for a preview, in order. */
+  /** Users who do not accept direct messages of the bot. */
+  /** URLs that were fetched for previews, in order. */
   readonly previews: string[] = [];
   readonly closedDms = new Set<string>();
-  /** Where files can be fetched; set when the server listens. */
+  /** Base URL of files; set when the server listens. */
   cdnUrl = '';
-  /** How far the clock here is ahead of this machine's. */
+  /** Offset of this clock from the machine's. */
   aheadMs = 0;
   readonly #dispatchListeners = new Set<(dispatch: Dispatch) => void>();
   readonly #sightListeners = new Set<(sight: Sight) => void>();
@@ -107,7 +107,7 @@ export class World {
     return [...this.channels.values()].filter((channel) => channel.guildId === guild.id);
   }
 
-  /** A message that is still there and that everybody in the channel can see. */
+  /** A message that exists and is not ephemeral. */
   message(channel: Channel, id: string): StoredMessage {
     const message = channel.messages.get(id);
     if (!message || message.deletedAt !== undefined || message.onlyFor !== undefined) throw unknownMessage();
