@@ -182,8 +182,8 @@ test('permissions apply to the bot and to people', async () => {
   const plain = await channelOf(client, discord.channel('plain'));
   await expect(plain.send({ files: [Buffer.from('x')] })).rejects.toMatchObject({ code: 50013 });
   await expect((await plain.send('hi')).react('👍')).rejects.toMatchObject({ code: 50013 });
-  expect(() => discord.user('ann').say('secret', 'hi')).toThrow('ann does not see #secret');
-  expect(() => discord.user('ann').say('silent', 'hi')).toThrow('ann may not write in #silent');
+  expect(() => discord.user('ann').say('secret', 'hi')).toThrow('ann cannot see #secret');
+  expect(() => discord.user('ann').say('silent', 'hi')).toThrow('ann cannot send messages in #silent');
   expect(discord.user('bob').say('silent', 'hi').content).toBe('hi');
   expect(discord.user('admin').say('secret', 'hi').content).toBe('hi');
 });
