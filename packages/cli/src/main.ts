@@ -1,28 +1,11 @@
 #!/usr/bin/env node
-// The entry point of the command `pocket-agent`: loads only the command that was given.
+// The entry point of the command `pocket-agent`. --help and --version load as little as possible.
 import { requireNode } from '@pocket-agent/kit/require-node';
-import type { Interrupts } from './command-line/interrupts.ts';
+import { runCommand, splitCommand } from './run-command.ts';
 
-interface Command {
-  command(args: readonly string[], interrupts: Interrupts): Promise<number>;
-}
-
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  tools: () => import('./commands/tools.ts'),
-  call: () => import('./commands/call.ts'),
-  serve: () => import('./commands/serve.ts'),
-  'serve-tools': () => import('./commands/serve-tools.ts'),
-  'new-tool': () => import('./commands/new-tool.ts'),
-  sessions: () => import('./chat/list-sessions.ts'),
-  dump: () => import('./commands/dump.ts'),
-  doctor: () => import('./commands/doctor.ts'),
-};
-
-async function main(args: readonly string[]): Promise<void> {
-  const [first = '', ...rest] = args;
-  const name = Object.hasOwn(commands, first) ? first : 'ask';
-  const given = name === 'ask' ? args : rest;
-  const flags = given.slice(0, given.includes('--') ? given.indexOf('--') : given.length);
+async function main(given: readonly string[]): Promise<void> {
+  const { name, args } = splitCommand(given);
+  const flags = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   if (flags.includes('--help') || flags.includes('-h')) {
     print((await import('./command-line/help.ts')).helpOf(name));
     return;
@@ -35,7 +18,7 @@ async function main(args: readonly string[]): Promise<void> {
   const { guardProcess, endProcess } = await import('./command-line/process-ends.ts');
   const interrupts = new Interrupts();
   guardProcess(interrupts);
-  const code = await run(name, given, interrupts);
+  const code = await runCommand(given, interrupts);
   await endProcess(() => interrupts.exitCode ?? code);
 }
 
@@ -43,16 +26,6 @@ async function main(args: readonly string[]): Promise<void> {
 function print(text: string): void {
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 141 : 1));
   process.stdout.write(text);
-}
-
-async function run(name: string, args: readonly string[], interrupts: Interrupts): Promise<number> {
-  try {
-    const { command } = await (commands[name] ?? (() => import('./commands/ask.ts')))();
-    return await command(args, interrupts);
-  } catch (error) {
-    const { reportError } = await import('./command-line/report-error.ts');
-    return interrupts.exitCode ?? reportError(error, name);
-  }
 }
 
 requireNode('pocket-agent');

@@ -1,4 +1,4 @@
-// The version of this package. Imports nothing of ours: `pocket-agent --version` answers at once.
+// The version of this package. It imports nothing else, so that `pocket-agent --version` is fast.
 import { readFileSync } from 'node:fs';
 
 export function packageVersion(): string {

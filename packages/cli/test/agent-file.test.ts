@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => providers.close());
 
 describe('--agent', () => {
-  test('is an agent in one file: its words, servers, tool folders, access and limits; paths start at the file', async () => {
+  test('reads configuration, servers, tool folders, access and limits; paths are relative to the file', async () => {
     const file = await folder.file('agents/greeter.json', {
       $schema: 'https://example.org/agent.json',
       agentConfig: { llmModel: 'openai-compatible/x', name: 'Greta', systemPrompt: 'You greet.' },
@@ -43,7 +43,7 @@ describe('--agent', () => {
     providers.reset();
   });
 
-  test('options go before what the file says, and --mcp adds to its servers', async () => {
+  test('options override the file, and --mcp adds servers', async () => {
     const agent = await folder.file('small.json', {
       agentConfig: { llmModel: 'openai/none' },
       access: { profile: 'reader' },
@@ -59,7 +59,7 @@ describe('--agent', () => {
     providers.reset();
   });
 
-  test('its keys and addresses are for its own provider: a model of another is not sent them', async () => {
+  test('model settings of the file are not used for another provider', async () => {
     const modelSettings = { apiKey: 'of-anthropic', baseUrl: 'http://127.0.0.1:9' };
     const agent = await folder.file('keys.json', { agentConfig: { llmModel: 'claude-x', modelSettings } });
     const asked = await folder.command(['--agent', agent, '-m', 'openai/gpt-x', 'Hi'], { env: { OPENAI_API_KEY: '' } });
@@ -71,33 +71,33 @@ describe('--agent', () => {
     expect(other.stdout).toBe('Hi.\n');
     providers.reset();
     const doctor = await folder.command(['doctor', '--agent', agent, '-m', 'anthropic/claude-y']);
-    expect(doctor.stdout).toContain('model anthropic/claude-y: you asked for it');
+    expect(doctor.stdout).toContain('model anthropic/claude-y: requested');
   });
 
   test.each([
-    [{ agentconfig: {} }, 'has no "agentconfig". Did you mean "agentConfig"?'],
+    [{ agentconfig: {} }, 'has no key "agentconfig". Did you mean "agentConfig"?'],
     [{ agentConfig: { llmModel: 'demo', sytemPrompt: 'x' } }, 'Did you mean "systemPrompt"?'],
-    [{ limits: { maxStep: 3 } }, '"limits" has no "maxStep". Did you mean "maxSteps"?'],
-    [{ tools: 'web' }, '"tools" must be a list of folders'],
+    [{ limits: { maxStep: 3 } }, '"limits" has no key "maxStep". Did you mean "maxSteps"?'],
+    [{ tools: 'web' }, '"tools" must be a list of strings'],
     [{ tools: ['web', './absent'] }, 'wrong.json: There is no tool folder '],
-    [{ agentConfig: { llmModel: 5 } }, '"agentConfig": "llmModel" must be text'],
-    [{ agentConfig: { systemPrompt: ['x'] } }, '"systemPrompt" must be text'],
+    [{ agentConfig: { llmModel: 5 } }, '"agentConfig": "llmModel" must be a string'],
+    [{ agentConfig: { systemPrompt: ['x'] } }, '"systemPrompt" must be a string'],
     [{ agentConfig: { allowImages: 'yes' } }, '"allowImages" must be true or false'],
     [{ agentConfig: { modelSettings: 'x' } }, '"modelSettings" must be an object'],
-    [{ access: { auditFile: 5 } }, '"access": "auditFile" must be text'],
+    [{ access: { auditFile: 5 } }, '"access": "auditFile" must be a string'],
     [{ mcpServers: { one: {} } }, 'MCP server "one" needs a "command"'],
-    [[], 'must hold an object'],
-  ])('a mistake in it is named: %j', async (content, message) => {
+    [[], 'must contain a JSON object'],
+  ])('a mistake in the file is reported: %j', async (content, message) => {
     const reading = readAgentFile(await folder.file('wrong.json', content));
     await expect(reading).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) });
   });
 
-  test('one that does not exist is told what it would be', async () => {
-    const message = expect.stringMatching(/^There is no file absent\.json: an agent file is JSON such as /);
+  test('a missing file is reported with an example', async () => {
+    const message = expect.stringMatching(/^There is no file absent\.json: write JSON such as /);
     await expect(readAgentFile('absent.json')).rejects.toMatchObject({ code: 'CONFIG_INVALID', message });
   });
 
-  test('a mistake in it is the code 2', async () => {
+  test('a mistake in the file ends with exit code 2', async () => {
     const file = await folder.file('wrong.json', { limits: { maxSteps: 0 } });
     const { code, stderr } = await folder.command(['--agent', file, 'Hi'], { env: scriptedBy(providers) });
     expect(stderr).toContain(`${file}: limits.maxSteps must be a whole number`);
@@ -105,10 +105,10 @@ describe('--agent', () => {
   });
 });
 
-test('two --mcp files with a server of the same name: both are named', async () => {
+test('two --mcp files with the same server name are both named', async () => {
   const first = await folder.servers('first.json', { one: started(stdioServer) });
   const second = await folder.servers('second.json', { one: started(stdioServer) });
   const { code, stderr } = await folder.command(['--mcp', first, '--config', second, 'Hi']);
   expect(code).toBe(2);
-  expect(stderr).toContain(`There is a server "one" in ${first} and in ${second}`);
+  expect(stderr).toContain(`${first} and ${second} both have a server "one"`);
 });

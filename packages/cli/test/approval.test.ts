@@ -40,20 +40,20 @@ function erasing(...calls: Record<string, unknown>[]) {
   return { person, ran, agent };
 }
 
-describe('a question at the terminal', () => {
-  test('shows who wants to call what, what that does, and every argument', async () => {
+describe('an approval question at the terminal', () => {
+  test('shows the agent, the tool, its description and every argument', async () => {
     const { person, ran, agent } = erasing({ id: 7, note: 'two\nlines', 'odd key': [1, { a: null }] });
     const run = agent.run('x');
     await person.answers('y', 'yes');
     await run;
     expect(person.seen).toContain('Tester wants to call erase, which can delete.');
-    expect(person.seen).toMatch(/what it does: Erases a record .*for good\./);
+    expect(person.seen).toMatch(/description: Erases a record .*for good\./);
     expect(person.seen).toContain('    id: 7\n    note: "two\\nlines"\n    "odd key": [1,{"a":null}]\n');
     expect(person.seen).toContain('arguments: none');
     expect(ran).toHaveLength(2);
   });
 
-  test('contains nothing by which a server or a model could draw on the screen', async () => {
+  test('contains no control characters of a server or a model', async () => {
     const hidden = '\u001b[1A\u009b2K\u202egpj\u200b\u2028';
     const { person, agent } = erasing({ path: hidden, [hidden]: 1 });
     const run = agent.run('x');
@@ -63,18 +63,18 @@ describe('a question at the terminal', () => {
     expect(person.seen).toContain('path: "\\u001b[1A\\u009b2K\\u202egpj\\u200b\\u2028"');
   });
 
-  test('stays short for long arguments, and says how much is left out', async () => {
+  test('truncates long arguments and says how much is left out', async () => {
     const many = Object.fromEntries([...Array(25).keys()].map((key) => [`key${key}`, 'x'.repeat(1_000)]));
     const { person, agent } = erasing(many);
     const run = agent.run('x');
     await person.answers('n', 'n');
     await run;
     expect(person.seen).toContain('(702 more characters)');
-    expect(person.seen).toContain('(5 more; edit shows all)');
+    expect(person.seen).toContain('(5 more; choose edit to see all)');
     expect(person.seen.length).toBeLessThan(10_000);
   });
 
-  test('says when the tool is no longer what it was', async () => {
+  test('warns when the definition of the tool has changed', async () => {
     const person = new Approver();
     const asked = person.approval.approve(request({ changed: true }));
     await person.answers('y');
@@ -82,17 +82,17 @@ describe('a question at the terminal', () => {
     expect(person.seen).toContain('! Its definition has changed');
   });
 
-  test('a no is told to the model, and is asked for again at the next call', async () => {
+  test('"no" is reported to the model, and the next call is asked about again', async () => {
     const { person, ran, agent } = erasing({ id: 1 });
     const run = agent.run('x');
     await person.answers('n', 'no');
     await run;
-    expect(resultText(agent)).toContain('the person at the terminal said no');
+    expect(resultText(agent)).toContain('the user said no at the terminal');
     expect(person.asked).toBe(2);
     expect(ran).toEqual([]);
   });
 
-  test('always holds for the calls that were waiting already, and for later ones', async () => {
+  test('"always" covers waiting and later calls', async () => {
     const { person, ran, agent } = erasing({ id: 1 }, { id: 2 }, { id: 3 });
     const run = agent.run('x');
     await person.answers('a');
@@ -101,7 +101,7 @@ describe('a question at the terminal', () => {
     expect(ran).toHaveLength(4);
   });
 
-  test('always does not hold for a tool that has changed', async () => {
+  test('"always" does not cover a tool whose definition has changed', async () => {
     const person = new Approver();
     const first = person.approval.approve(request({}));
     await person.answers('always');
@@ -115,7 +115,7 @@ describe('a question at the terminal', () => {
     expect(person.asked).toBe(3);
   });
 
-  test('edit calls with what was typed; what is no JSON object leads back to the question', async () => {
+  test('edit calls the tool with the typed arguments; anything but a JSON object repeats the question', async () => {
     const { person, ran, agent } = erasing({ id: 1 });
     const run = agent.run('x');
     for (const typed of ['{ id', '[1]', '', '{"id": 2}']) {
@@ -130,7 +130,7 @@ describe('a question at the terminal', () => {
     expect(resultText(agent)).toContain('changed its arguments to {"id":2}');
   });
 
-  test('any other word, and no word, are no answer', async () => {
+  test('other words and empty lines repeat the question', async () => {
     const { person, ran, agent } = erasing({ id: 1 });
     const run = agent.run('x');
     await person.answers('', 'yeah', 'n', 'n');
@@ -138,7 +138,7 @@ describe('a question at the terminal', () => {
     expect(ran).toEqual([]);
   });
 
-  test('several are asked one after another, each about its own call', async () => {
+  test('several calls are asked about one after the other', async () => {
     const { person, ran, agent } = erasing({ id: 1 }, { id: 2 });
     const run = agent.run('x');
     await person.reads('id: 1');
@@ -151,7 +151,7 @@ describe('a question at the terminal', () => {
     expect(ran).toEqual([{ id: 2 }]);
   });
 
-  test('what was typed before it is no answer to it', async () => {
+  test('input typed before the question is discarded', async () => {
     const { person, ran, agent } = erasing({ id: 1 }, { id: 2 });
     person.input.write('y\n');
     const run = agent.run('x');
@@ -162,7 +162,7 @@ describe('a question at the terminal', () => {
     expect(ran).toEqual([]);
   });
 
-  test('an always that was taken back is asked for again', async () => {
+  test('forget() takes back "always"', async () => {
     const person = new Approver();
     const first = person.approval.approve(request({}));
     await person.answers('a');
@@ -174,18 +174,18 @@ describe('a question at the terminal', () => {
     expect(await second).toHaveProperty('deny');
   });
 
-  test('the end of input is a no, for this and all that follow', async () => {
+  test('the end of input denies this call and all that follow', async () => {
     const { person, ran, agent } = erasing({ id: 1 }, { id: 2 });
     const run = agent.run('x');
     await person.reads(QUESTION);
     person.input.end();
     await run;
     expect(person.asked).toBe(1);
-    expect(resultText(agent, 1)).toContain('nobody answered at the terminal');
+    expect(resultText(agent, 1)).toContain('the user did not answer at the terminal');
     expect(ran).toEqual([]);
   });
 
-  test('an abort closes it, those behind it are never asked, and the history stays valid', async () => {
+  test('an abort closes the question, later questions are not asked, and the history stays valid', async () => {
     const { person, ran, agent } = erasing({ id: 1 }, { id: 2 });
     const controller = new AbortController();
     const run = agent.run('x', { signal: controller.signal });
@@ -205,7 +205,7 @@ function request(changes: Partial<ApprovalRequest>): ApprovalRequest {
   return { ...call, description: undefined, annotations: undefined, hash: '', changed: false, signal, ...changes };
 }
 
-test('in a terminal the question stands alone, without the mark of a prompt', async () => {
+test('in a terminal the question has no prompt mark', async () => {
   const person = new Approver();
   Object.assign(person.input, { isTTY: true, setRawMode: () => person.input });
   const asked = person.approval.approve({

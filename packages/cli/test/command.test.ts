@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => providers.close());
 
-/** Asks the scripted model, and gives what it was last sent. */
+/** Asks the scripted model; also returns the last request it received. */
 async function scripted(script: Script, ...args: string[]) {
   return scriptedWith('', script, ...args);
 }
@@ -25,7 +25,7 @@ async function scripted(script: Script, ...args: string[]) {
 async function scriptedWith(input: string, script: Script, ...args: string[]) {
   providers.script(...script);
   const hasServers = args.includes('--mcp') || args.includes('--config');
-  const servers = hasServers ? [] : ['--mcp', await folder.servers('none.json', {})]; // to start none is quicker
+  const servers = hasServers ? [] : ['--mcp', await folder.servers('none.json', {})]; // starting no server is faster
   const outcome = await command([...SCRIPTED, ...servers, ...args], { env: scriptedBy(providers), input });
   const sent = providers.lastBody;
   expect(providers.refused).toEqual([]);
@@ -34,26 +34,26 @@ async function scriptedWith(input: string, script: Script, ...args: string[]) {
 }
 
 describe('pocket-agent "prompt"', () => {
-  test('answers with real MCP tools and without a key, and says that it is no LLM', async () => {
+  test('answers with MCP tools and the demo model, and says that it is not an LLM', async () => {
     const { code, stdout, stderr } = await command(['What is 17% of 2380, and what time is it in Tokyo?']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/not an LLM.*404\.6.*Asia\/Tokyo/s);
-    expect(stderr).toMatch(/model: demo \(no key is set.*→ calculate.*← .*404\.6/s);
+    expect(stderr).toMatch(/model: demo \(no API key is set.*→ calculate.*← .*404\.6/s);
     expect(stderr).toMatch(/2 model calls, 2 tool calls · \d+ tokens in, \d+ out · \$0\.0000\n$/);
   });
 
-  test('--quiet prints the answer only, and a prompt may come on stdin', async () => {
+  test('--quiet prints only the answer; the prompt can come from stdin', async () => {
     const { stdout, stderr } = await command(['--quiet'], { input: 'What is 6 * 7?\n' });
     expect(stdout).toContain('42');
     expect(stderr).toBe('');
   });
 
-  test('what is piped in comes after the prompt, a blank line between them', async () => {
+  test('piped input is appended to the prompt after a blank line', async () => {
     const { sent } = await scriptedWith('line one\nline two\n', ['Done.'], 'Summarize', 'this');
     expect(sent.at('messages', 1, 'content').text).toBe('Summarize this\n\nline one\nline two');
   });
 
-  test('in a pipe stdout has the answer alone, as it was given: what was said on the way goes to stderr', async () => {
+  test('in a pipe stdout has only the final answer, unformatted; earlier text goes to stderr', async () => {
     const file = await folder.servers('one.json', { one: started(stdioServer) });
     const script = [{ text: 'Let me look.', toolCalls: [{ name: 'pid', arguments: {} }] }, '# It is **done**.\n\n- a'];
     const { stdout, stderr } = await scripted(script, '--mcp', file, 'Go');
@@ -61,29 +61,29 @@ describe('pocket-agent "prompt"', () => {
     expect(stderr).toMatch(/Let me look\.\n→ pid/);
   });
 
-  test('a word that is nearly a command is asked, with a hint', async () => {
+  test('a misspelt command is sent to the model with a hint', async () => {
     const { stdout, stderr } = await scripted(['Yes?'], 'docter');
     expect(stdout).toBe('Yes?\n');
-    expect(stderr).toContain('"docter" is no command, so the model is asked. Did you mean "doctor"?');
+    expect(stderr).toContain('"docter" is not a command; it is sent to the model. Did you mean "doctor"?');
     const withFile = await scripted(['No.'], 'serv', 'agent.json');
-    expect(withFile.stderr).toContain('"serv" is no command, so the model is asked. Did you mean "serve"?');
+    expect(withFile.stderr).toContain('"serv" is not a command; it is sent to the model. Did you mean "serve"?');
     for (const prompt of [['--', 'tools'], ['--', 'docter'], ['serv as an example']]) {
       const meant = await scripted(['Which?'], ...prompt);
       expect(meant.stdout).toBe('Which?\n');
-      expect(meant.stderr).not.toContain('is no command');
+      expect(meant.stderr).not.toContain('is not a command');
     }
   });
 
-  test('a key that is set chooses the model, --model goes before it', async () => {
+  test('the API key that is set chooses the model; --model overrides it', async () => {
     const unreachable = { ANTHROPIC_API_KEY: 'x', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1' };
     const asked = await command(['--model', 'demo', 'What is 1 + 1?'], { env: unreachable });
-    expect(asked.stderr).toContain('model: demo (you asked for it)');
+    expect(asked.stderr).toContain('model: demo (requested)');
     const unknown = await command(['--model', 'wishful', 'Hi'], { env: unreachable });
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain('Unknown model "wishful"');
   });
 
-  test('a local Ollama is used when there is one', async () => {
+  test('a local Ollama is used if it runs', async () => {
     const server = createServer((request, response) => {
       response.setHeader('content-type', 'application/json');
       if (request.url === '/api/tags') return response.end(JSON.stringify({ models: [{ name: 'tiny:1b' }] }));
@@ -107,7 +107,7 @@ describe('pocket-agent "prompt"', () => {
     }
   });
 
-  test('--image sends pictures by what they are, whatever they are called', async () => {
+  test('--image detects the type of an image by its content', async () => {
     const file = await folder.file('cat.txt', Buffer.from(PIXEL, 'base64'));
     const { sent } = await scripted(['A cat.'], '--image', file, '--image', file, 'What is this?');
     const parts = sent.at('messages', 1, 'content').list;
@@ -116,14 +116,14 @@ describe('pocket-agent "prompt"', () => {
       'data:image/png;base64,',
       'data:image/png;base64,',
     ]);
-    const text = await folder.file('dog.png', 'not a picture');
+    const text = await folder.file('dog.png', 'not an image');
     expect(await command(['--image', text, 'Hi'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('dog.png is no picture'),
+      stderr: expect.stringContaining('dog.png is not an image'),
     });
   });
 
-  test('text of models and tools can draw nothing on the screen: on stderr it is made visible', async () => {
+  test('control characters of models and tools are made visible on stderr', async () => {
     const file = await folder.servers('one.json', { one: started(stdioServer) });
     const evil = '\u001b[2J\u001b]0;owned\u0007\u202e';
     const script = [{ text: evil, toolCalls: [{ name: 'echo', arguments: { text: evil } }] }, 'ok'];
@@ -133,11 +133,11 @@ describe('pocket-agent "prompt"', () => {
   });
 });
 
-describe('exit codes (more for 2: cli-help.test.ts)', () => {
+describe('exit codes (more for 2: help.test.ts)', () => {
   test.each([
-    ['a limit that is none', ['--max-cost', 'free', 'Hi'], '--max-cost must be a number greater than 0'],
-    ['half a step', ['--max-steps', '1.5', 'Hi'], '--max-steps must be a whole number'],
-    ['a price that nobody knows', [...SCRIPTED, '--max-cost', '1', 'Hi'], 'price'],
+    ['an invalid limit', ['--max-cost', 'free', 'Hi'], '--max-cost must be a number greater than 0'],
+    ['a fraction of a step', ['--max-steps', '1.5', 'Hi'], '--max-steps must be a whole number'],
+    ['an unknown price', [...SCRIPTED, '--max-cost', '1', 'Hi'], 'price'],
   ])('2: %s', async (_what, args, message) => {
     const { code, stdout, stderr } = await command(args, { env: scriptedBy(providers) });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -147,13 +147,13 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
   test.each([
     [{ status: 401, message: 'Wrong key.' }, 'Check the key: OPENAI_COMPATIBLE_API_KEY or modelSettings.apiKey.'],
     [{ status: 404, message: 'No such model.' }, 'The provider does not know "x"'],
-  ])('2: a key or a model that the provider refuses: %j', async (answer, message) => {
+  ])('2: the provider refuses the key or the model: %j', async (answer, message) => {
     const { code, stdout, stderr } = await scripted([answer], 'Hi');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
   });
 
-  test('1: a model that fails', async () => {
+  test('1: the model fails', async () => {
     const { code, stdout, stderr } = await scripted(
       [{ status: 400, message: 'Your question is \u001b[31mwrong' }],
       'Hi',
@@ -163,7 +163,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
     expect(stderr).not.toContain('\u001b');
   });
 
-  test('3: a limit that was reached', async () => {
+  test('3: a limit was reached', async () => {
     const file = await folder.servers('one.json', { one: started(stdioServer) });
     const { code, stderr } = await scripted(
       [{ toolCalls: [{ name: 'pid', arguments: {} }] }],
@@ -180,7 +180,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('%s ends it at once with %i', async (signal, code) => {
+  ] as const)('%s ends the command with %i', async (signal, code) => {
     providers.script({ hang: 'at-once' });
     const [node = '', ...args] = [...commandLine, ...SCRIPTED, 'Hi'];
     const child = spawn(node, args, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
@@ -191,7 +191,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
     providers.reset();
   });
 
-  test('141: whoever read the answer has gone', async () => {
+  test('141: the output pipe is closed', async () => {
     const [node = '', ...args] = [...commandLine, 'dump'];
     const child = spawn(node, args, { env: folder.env, stdio: ['ignore', 'pipe', 'pipe'] });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -205,7 +205,7 @@ describe('exit codes (more for 2: cli-help.test.ts)', () => {
   });
 });
 
-describe('calls that need a yes, without a terminal', () => {
+describe('calls that need approval, without a terminal', () => {
   const asked = async (...args: string[]) => {
     const file = await folder.servers('erase.json', {
       one: { ...started(stdioServer), capabilities: { echo: 'delete', pid: 'read' } },
@@ -216,7 +216,7 @@ describe('calls that need a yes, without a terminal', () => {
     return { ...outcome, shown, sent: JSON.stringify(sent.value) };
   };
 
-  test('are refused, the model reads why, and the way out is told', async () => {
+  test('are refused; the model is told why and the user how to allow them', async () => {
     const { code, stderr, sent } = await asked();
     expect(code).toBe(0);
     expect(sent).toContain('nobody to ask');
@@ -228,11 +228,11 @@ describe('calls that need a yes, without a terminal', () => {
     expect((await asked('--yes')).stderr).toContain('← gone');
   });
 
-  test('--confirm never asks for nothing', async () => {
+  test('--confirm never allows them', async () => {
     expect((await asked('--confirm', 'never')).stderr).toContain('← gone');
   });
 
-  test('--profile hides what it does not allow, whatever --yes says', async () => {
+  test('--profile hides forbidden tools even with --yes', async () => {
     const { shown, stderr } = await asked('--profile', 'reader', '--yes');
     expect(shown).toContain('pid');
     expect(shown).not.toContain('echo');

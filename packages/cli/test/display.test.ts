@@ -4,7 +4,7 @@ import { type AgentEvent, resolveModel, type ServerStatus, type UnsignedEvent } 
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { PrintableStream, printableText } from '../../kit/src/printable.ts';
 import { NOBODY_TO_ASK } from '../../pocket-agent/src/access/approval.ts';
-import { commandText } from '../src/command-line/report-error.ts';
+import { commandErrorText } from '../src/command-line/report-error.ts';
 import { whileConnecting } from '../src/terminal/activity.ts';
 import { MarkdownStream } from '../src/terminal/markdown.ts';
 import { progressLine } from '../src/terminal/progress-bars.ts';
@@ -53,7 +53,7 @@ function cells(text: string): string[] {
   });
 }
 
-describe('markdown in a terminal', () => {
+describe('Markdown in a terminal', () => {
   test.each([
     ['# Title', style.bold(style.underline('Title'))],
     ['### Small', style.bold('Small')],
@@ -84,7 +84,7 @@ describe('markdown in a terminal', () => {
     expect(cells(rendered([...source]))).toEqual(cells(`${shown}\n`));
   });
 
-  test('a fence is code, whatever stands in it; its marks become a frame', () => {
+  test('a fence is shown as code in a frame', () => {
     expect(rendered(['```\n**b**\n# no heading\n```\nafter'])).toBe(
       `${style.dim('┌ code')}\n${style.cyan('**b**')}\n${style.cyan('# no heading')}\n${style.dim('└')}\nafter\n`,
     );
@@ -100,13 +100,13 @@ describe('markdown in a terminal', () => {
     ['diff', '+added', style.green('+added')],
     ['diff', '-gone', style.red('-gone')],
     ['constructor', 'const a', style.cyan('const a')],
-  ])('code in a fence has the colours of its language: %s %s', (language, line, shown) => {
+  ])('fenced code has the colours of its language: %s %s', (language, line, shown) => {
     expect(rendered([`~~~${language}\n${line}\n~~~`])).toBe(
       `${style.dim(`┌ ${language}`)}\n${shown}\n${style.dim('└')}\n`,
     );
   });
 
-  test('code is copied as it is: colours change no letter of it, and it is not wrapped', () => {
+  test('colours do not change the characters of code, and code is not wrapped', () => {
     const code = fc.string({ unit: fc.constantFrom(...'abc 12"\'`/*#-+(){}\\=.;'), maxLength: 200 });
     fc.assert(
       fc.property(code, fc.constantFrom('ts', 'py', 'sql', 'diff', ''), (line, language) => {
@@ -117,7 +117,7 @@ describe('markdown in a terminal', () => {
     );
   });
 
-  test('a line is broken between words where the window ends, and goes on below its own start', () => {
+  test('a line wraps at words and keeps its indent', () => {
     const plain = (source: string, columns = 21) => stripVTControlCharacters(rendered([source], columns));
     expect(plain('The quick brown fox jumps over the lazy dog')).toBe(
       'The quick brown fox\njumps over the lazy\ndog\n',
@@ -132,7 +132,7 @@ describe('markdown in a terminal', () => {
     expect(plain('a window too narrow to wrap', 5)).toBe('a window too narrow to wrap\n');
   });
 
-  test('cells of a table wrap where the window is too narrow for them, with their emphasis', () => {
+  test('table cells wrap in a narrow window and keep their emphasis', () => {
     const table = '| city | note |\n|--|--:|\n| Ghent | a **very long note** on canals |\n| Oostende | sea |\n';
     const shown = rendered([table], 25);
     expect(stripVTControlCharacters(shown)).toBe(
@@ -160,7 +160,7 @@ describe('markdown in a terminal', () => {
     ).toBe(address);
   });
 
-  test('a table has columns, also with wide letters; where it does not fit it has none', () => {
+  test('a table has aligned columns, also with wide characters, unless it does not fit', () => {
     const aligned = '| a | b | c |\n|:--|:-:|--:|\n| long | long | 100 |\n| x | y | 1 |\n';
     expect(stripVTControlCharacters(rendered([aligned]))).toBe(
       'a      b      c\n───────────────\nlong  long  100\nx      y      1\n',
@@ -170,7 +170,7 @@ describe('markdown in a terminal', () => {
     expect(stripVTControlCharacters(rendered([table], 5))).toBe('name | n\n東京 | 1\nx | 22\nafter\n');
   });
 
-  test('words appear as they come, not only when a line is over', () => {
+  test('words are shown as they stream', () => {
     const { write, take } = page();
     const stream = new MarkdownStream({ style, columns: () => 80, write });
     stream.push('The answer is **for');
@@ -179,7 +179,7 @@ describe('markdown in a terminal', () => {
     expect(take()).toBe(` ${style.bold('forty-two')}, and`);
   });
 
-  test('the pieces in which a text comes change nothing, and no letter is lost', () => {
+  test('the result does not depend on the pieces in which a text arrives', () => {
     const words = fc.array(
       fc.constantFrom(
         '**',
@@ -219,22 +219,22 @@ describe('markdown in a terminal', () => {
     );
   });
 
-  test('a line of nothing but marks takes no time', () => {
+  test('a long line of marks is rendered in linear time', () => {
     const before = performance.now();
     rendered(['*_`['.repeat(25_000)]);
     expect(performance.now() - before).toBeLessThan(20_000);
   });
 });
 
-describe('text of strangers', () => {
-  test('has no control character left, but for line breaks and tabs; joined emoji and words stay whole', () => {
+describe('untrusted text', () => {
+  test('loses control characters except line breaks and tabs; joined emoji and words are kept', () => {
     expect(printableText('a\u001b[31mb\r\nc\td\u0007\u009b1A\u202e\u2028')).toBe('a�[31mb\nc\td��1A��');
     expect(printableText('👩‍👩‍👧 👩🏽‍💻 🏳️‍🌈 می‌خواهم')).toBe('👩‍👩‍👧 👩🏽‍💻 🏳️‍🌈 می‌خواهم');
     expect(printableText('a\u200db \u200b')).toBe('a\u200db �');
     expect(printableText(' \u200d \ud800')).toBe(' � �');
   });
 
-  test('is the same in pieces as it is whole', () => {
+  test('is the same in pieces as in one', () => {
     const parts = fc.array(
       fc.constantFrom('a', 'ب', '\u001b[2J', '\u200d', '\u200c', '👩', '\ufe0f', '🏽', '\r', '\n', '\u202e', '❤'),
       { maxLength: 20 },
@@ -280,7 +280,7 @@ describe('widths', () => {
     [style.bold('x'), 1],
   ])('%j takes %i columns', (text, width) => expect(textWidth(text)).toBe(width));
 
-  test('texts are cut and filled by columns, not by characters', () => {
+  test('text is truncated and padded by columns, not by characters', () => {
     expect(fitted('東京タワー', 5)).toBe('東京…');
     expect(fitted('👩‍👩‍👧👩‍👩‍👧', 3)).toBe('👩‍👩‍👧…');
     expect(padded('東', 4)).toBe('東  ');
@@ -300,7 +300,7 @@ describe('colours', () => {
     [terminal, { TERM: 'dumb' }, false],
   ])('%j with %j: %j', (output, env, isColoured) => expect(hasColour(output, env)).toBe(isColoured));
 
-  test('in a dumb terminal nothing moves', () => {
+  test('a dumb terminal has no status lines', () => {
     expect(canMoveCursor(terminal, { TERM: 'dumb' })).toBe(false);
     expect(canMoveCursor(terminal, { NO_COLOR: '1' })).toBe(true);
   });
@@ -321,7 +321,7 @@ describe('the screen', () => {
     return { output, listeners, take };
   }
 
-  test('a line never stands behind half a line of the answer', () => {
+  test('a line never follows an unfinished line of the answer', () => {
     const { output, take } = terminal();
     const screen = new Screen(output, output);
     screen.answer('half');
@@ -331,7 +331,7 @@ describe('the screen', () => {
     expect(take()).toBe('half\nnews\nrest\n');
   });
 
-  test('a status goes before anything is written, and comes back below it', () => {
+  test('the status is erased before other output and drawn again below it', () => {
     const { output, take } = terminal();
     const screen = new Screen(output, output);
     screen.status(['one', 'two']);
@@ -342,7 +342,7 @@ describe('the screen', () => {
     expect(take()).toBe('\r\u001b[1A\u001b[J');
   });
 
-  test('a status is as wide as the window is now, also after it changed', () => {
+  test('the status fits the window after it was resized', () => {
     const { output, listeners, take } = terminal();
     const screen = new Screen(output, output);
     screen.status(['x'.repeat(100)]);
@@ -354,7 +354,7 @@ describe('the screen', () => {
     expect(listeners.size).toBe(0);
   });
 
-  test('a terminal that does not know how wide it is has room', () => {
+  test('a terminal of unknown width counts as 80 columns', () => {
     const { output, take } = terminal(0);
     const screen = new Screen(output, output);
     screen.status(['a line of a few words']);
@@ -362,7 +362,7 @@ describe('the screen', () => {
     screen.close();
   });
 
-  test('while somebody is asked nothing else is written; then it comes', async () => {
+  test('other output is held back while a question is open', async () => {
     const { output, take } = terminal();
     const screen = new Screen(output, output);
     const asked = Promise.withResolvers<string>();
@@ -377,7 +377,7 @@ describe('the screen', () => {
     screen.close();
   });
 
-  test('progress is a bar where there is a total, else a number; its words are harmless', () => {
+  test('progress is a bar with a total and a number without; its text is safe to print', () => {
     const call = { toolCallId: '1', toolName: 'copy' };
     expect(progressLine({ ...call, progress: 3, total: 4, message: 'half\u001b[2J' })).toBe(
       `  copy ${'█'.repeat(15)}${'░'.repeat(5)} 75 % half�[2J`,
@@ -414,7 +414,7 @@ describe('the activity of a run', () => {
     onTestFinished(() => void vi.useRealTimers());
   }
 
-  test('shows that the model thinks and for how long, and goes when it speaks', () => {
+  test('shows how long the model has been thinking, until text arrives', () => {
     withFakeTime();
     const { out, below, display, show } = watched();
     show({ type: 'step_started', data: { step: 1 } });
@@ -430,7 +430,7 @@ describe('the activity of a run', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('names servers that are being connected, and tools that run', () => {
+  test('names connecting servers and running tools', () => {
     withFakeTime();
     const { below, show } = watched();
     const drawn = () => {
@@ -451,11 +451,11 @@ describe('the activity of a run', () => {
     expect(drawn()).toBe('');
   });
 
-  test('a trouble of a server is shown once in a chat, and again after the server was there', () => {
-    const shownTroubles = new Map<string, string>();
+  test('a server problem is shown once per chat, and again after the server was connected', () => {
+    const shownProblems = new Map<string, string>();
     const failed = { server: 'files', status: 'failed', reason: 'no such program' } as const;
     const shownBy = (data: { server: string; status: ServerStatus; reason?: string }) => {
-      const { below, show } = watched({ shownTroubles });
+      const { below, show } = watched({ shownProblems });
       show({ type: 'server_status', data });
       return below.take();
     };
@@ -466,18 +466,18 @@ describe('the activity of a run', () => {
     expect(shownBy({ ...failed, reason: 'it exits' })).toBe('server files: it exits\n');
   });
 
-  test('a question that was stopped is not taken for one that nobody could be asked', () => {
+  test('explains --yes only if the call could not be approved', () => {
     const record = { tool: 'add', decision: 'denied', by: 'nobody', outcome: 'not run' };
     const shownFor = (reason: string) => {
       const { below, show } = watched();
       show({ type: 'audit', data: { ...record, reason } } as unknown as UnsignedEvent);
       return below.take();
     };
-    expect(shownFor(NOBODY_TO_ASK)).toContain('Without a terminal');
+    expect(shownFor(NOBODY_TO_ASK)).toContain('--yes allows every call');
     expect(shownFor('the run ended before anybody answered')).toBe('');
   });
 
-  test('a command without a run shows the servers it waits for', async () => {
+  test('a command without a run shows the connecting servers', async () => {
     withFakeTime();
     const { screen, below } = watched();
     const work = Promise.withResolvers<string>();
@@ -519,7 +519,7 @@ describe('the activity of a run', () => {
   });
 });
 
-test('notices in a terminal are broken between words, below their first one; in a file they stay as they are', () => {
+test('notices wrap at words in a terminal, not in a file', () => {
   const notice = '  server files: Could not start MCP server "files" (no-such-program): spawn ENOENT.';
   const shownIn = (output: object) => {
     const { write, take } = page();
@@ -539,8 +539,8 @@ test.each([
   ],
   ['openrouter/x', 'Unknown model "openrouter/x". Write "openai-compatible/x" and set OPENAI_COMPATIBLE_BASE_URL='],
   ['bedrock/x', 'Unknown model "bedrock/x". The command line cannot use it'],
-])('the command line says about the model %s what can be done there', async (name, text) => {
-  const shown = await resolveModel(name).catch(commandText);
+])('the error for model %s has advice for the command line', async (name, text) => {
+  const shown = await resolveModel(name).catch(commandErrorText);
   expect(shown).toContain(text);
   expect(shown).not.toContain('model object');
 });

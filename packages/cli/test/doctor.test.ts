@@ -10,7 +10,7 @@ import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './f
 const folder = new CommandFolder();
 
 describe('pocket-agent doctor', () => {
-  test('says what works, and names no secret', async () => {
+  test('lists what works and shows no secret', async () => {
     const env = { OPENAI_API_KEY: 'sk-very-secret', POCKET_AGENT_TOKEN: 'also-secret' };
     const file = await folder.servers('one.json', { one: { ...started(stdioServer), env: { TOKEN: 'hidden' } } });
     const { code, stdout, stderr } = await folder.command(['doctor', '--mcp', file, '--tools', toolsFolder], { env });
@@ -25,7 +25,7 @@ describe('pocket-agent doctor', () => {
     expect(stdout).not.toMatch(/secret|hidden|broken/);
   });
 
-  test('--default-capability holds here too', async () => {
+  test('applies --default-capability', async () => {
     const own = join(folder.path, 'seed', 'Multiplication');
     await mkdir(own, { recursive: true });
     await writeFile(join(own, 'manifest.yaml'), SEED_MANIFEST);
@@ -37,7 +37,7 @@ describe('pocket-agent doctor', () => {
     expect(stdout).not.toContain('no capability');
   });
 
-  test('says what is broken, how to mend it, and ends with 1', async () => {
+  test('lists what is broken and how to fix it, with exit code 1', async () => {
     const own = join(folder.path, 'broken-tools');
     await cp(toolsFolder, own, { recursive: true });
     await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_human_name: Counts\ntool_list: nothing\n');
@@ -58,12 +58,12 @@ describe('pocket-agent doctor', () => {
     expect(stdout).toMatch(/broken {2}.*Old\/tool\.ts:\d+:1: .*put one with { "type": "module" } beside it/);
     expect(stdout).toMatch(/broken {2}data folder .*\n {8}.*XDG_DATA_HOME/);
     expect(stdout).toMatch(
-      /note {4}no key of a model provider is set\n {8}Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY,/,
+      /note {4}no API key of a model provider is set\n {8}Set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY,/,
     );
   });
 
-  test('a Node that is too old is broken, with the way out', () => {
-    expect(checkNode('22.17.1')).toMatchObject({ state: 'broken', mend: expect.stringContaining('22.18 or newer') });
+  test('reports a Node version that is too old', () => {
+    expect(checkNode('22.17.1')).toMatchObject({ state: 'broken', fix: expect.stringContaining('22.18 or newer') });
     expect(checkNode('22.18.0').state).toBe('ok');
     expect(checkNode('24.1.0').state).toBe('ok');
     expect(checkNode('20.19.0').state).toBe('broken');
@@ -71,7 +71,7 @@ describe('pocket-agent doctor', () => {
 });
 
 describe('files of Claude Desktop, Cursor and VS Code', () => {
-  test('are found and offered by doctor, and not used by anybody who was not asked', async () => {
+  test('are listed by doctor and not used without approval', async () => {
     const home = join(folder.path, 'stranger');
     const touch = { command: process.execPath, args: ['-e', `require('fs').writeFileSync('touched', '')`] };
     await mkdir(join(home, '.cursor'), { recursive: true });
@@ -91,7 +91,7 @@ describe('files of Claude Desktop, Cursor and VS Code', () => {
     await expect(readFile(join(home, 'touched'))).rejects.toThrow();
   });
 
-  test('are looked for where each system keeps them', () => {
+  test('are found in the standard places of each system', () => {
     const files = (platform: NodeJS.Platform, env = {}) => configPlaces(env, platform).map(({ file }) => file);
     expect(files('linux', { XDG_CONFIG_HOME: '/c' })).toContain('/c/Claude/claude_desktop_config.json');
     expect(files('linux', { XDG_CONFIG_HOME: '/c' })).toContain('/c/Code/User/mcp.json');
@@ -102,7 +102,7 @@ describe('files of Claude Desktop, Cursor and VS Code', () => {
   });
 });
 
-test('the data folder is where each system keeps such', () => {
+test('the data folder is in the standard place of each system', () => {
   expect(dataFolder({ XDG_DATA_HOME: '/d' }, 'linux')).toBe('/d/pocket-agent');
   expect(dataFolder({ XDG_DATA_HOME: 'relative' }, 'linux')).toMatch(/\/\.local\/share\/pocket-agent$/);
   expect(dataFolder({}, 'darwin')).toMatch(/\/Library\/Application Support\/pocket-agent$/);
@@ -110,7 +110,7 @@ test('the data folder is where each system keeps such', () => {
 });
 
 describe('pocket-agent new-tool', () => {
-  test('writes a folder whose tool can be called at once; a second time it is refused', async () => {
+  test('creates a folder whose tool can be called; an existing folder is refused', async () => {
     const made = await folder.command(['new-tool', 'MyTool', '--dir', 'mine']);
     expect(made).toMatchObject({ code: 0, stdout: `${join(folder.path, 'mine', 'MyTool')}\n` });
     expect(made.stderr).toMatch(/pocket-agent tools --tools mine\n.*need the package.*: npm install pocket-agent\n$/);
@@ -120,16 +120,16 @@ describe('pocket-agent new-tool', () => {
     expect((await folder.command(['new-tool', 'MyTool', '--dir', 'mine'])).code).toBe(2);
   });
 
-  test('tells what to type next, as npm start was typed, and of the package only where it is not', async () => {
+  test('says what to type next, with npm start in a checkout', async () => {
     await mkdir(join(folder.path, 'project', 'node_modules', 'pocket-agent'), { recursive: true });
     const options = { cwd: join(folder.path, 'project'), env: { npm_lifecycle_event: 'start' } };
-    const { stderr } = await folder.command(['new-tool', 'MyTool'], options);
+    const { stderr } = await folder.spawned(['new-tool', 'MyTool'], options);
     expect(stderr).toBe('Try it: npm start --silent -- tools --tools tools\n');
   });
 });
 
 describe('pocket-agent dump', () => {
-  test('has documentation and source, with links that lead somewhere', async () => {
+  test('contains documentation and source with working links', async () => {
     const { code, stdout, stderr } = await folder.command(['dump']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
@@ -144,7 +144,7 @@ describe('pocket-agent dump', () => {
     expect(stdout).toContain('## README.md');
   });
 
-  test('FILE is written, and nothing goes to stdout', async () => {
+  test('writes FILE and nothing to stdout', async () => {
     const { code, stdout, stderr } = await folder.command(['dump', '--docs-only', 'out.md']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^out\.md: [\d,]+ bytes\n$/);
@@ -152,10 +152,10 @@ describe('pocket-agent dump', () => {
     const failed = await folder.command(['dump', 'no/such/folder.md']);
     expect(failed).toMatchObject({ code: 2, stdout: '' });
     expect(failed.stderr).toContain('no/such/folder.md cannot be written: ');
-    expect((await folder.command(['dump', 'a.md', 'b.md'])).stderr).toContain('dump writes one file');
+    expect((await folder.command(['dump', 'a.md', 'b.md'])).stderr).toContain('Give one file');
   });
 
-  test('--docs-only and --source-only have one of them', async () => {
+  test('--docs-only and --source-only leave out the other part', async () => {
     const [docs, source] = await Promise.all([
       folder.command(['dump', '--docs-only']),
       folder.command(['dump', '--source-only']),

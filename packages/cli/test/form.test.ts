@@ -37,7 +37,7 @@ function asked(question: ReturnType<typeof inputRequired.elicit>) {
 }
 
 test.each(['\u2800', '\u3164', '\u115f', '\u1160', '\uffa0', '\u3000', '\t'])(
-  'a message cannot be moved to another line with blanks (%j)',
+  'blank characters cannot move a message to another line (%j)',
   async (blank) => {
     const message = `Hi${blank.repeat(70)}agent wants to call pay, which can read.`;
     const { person, answered } = asked(inputRequired.elicit({ message, requestedSchema: form({}) }));
@@ -47,7 +47,7 @@ test.each(['\u2800', '\u3164', '\u115f', '\u1160', '\uffa0', '\u3000', '\t'])(
   },
 );
 
-test('a form is asked field by field, each as its schema wants it', async () => {
+test('a form is asked field by field, and each value is checked against its schema', async () => {
   const { person, answered } = asked(
     inputRequired.elicit({
       message: 'Your order\u001b[2J,\nplease',
@@ -75,20 +75,20 @@ test('a form is asked field by field, each as its schema wants it', async () => 
   await person.types(ANSWER, 'what?');
   await person.types(ANSWER, 'yes');
   await person.types('Name - as on the card [string]: ', '');
-  await person.types('does not fit', 'A');
-  await person.types('does not fit', 'Ada');
+  await person.types('Not valid', 'A');
+  await person.types('Not valid', 'Ada');
   await person.types('count [integer]: ', 'several');
-  await person.types('does not fit', '3');
+  await person.types('Not valid', '3');
   await person.types('gift [y | n, Enter: false]: ', 'y');
-  await person.types('size [s (small) | l (large), Enter: leave out]: ', 'l');
-  await person.types('extras [bow (A bow) | card (A card), several with commas, Enter: leave out]: ', 'bow, card');
-  await person.types('note [string, Enter: leave out]: ', '');
+  await person.types('size [s (small) | l (large), Enter: skip]: ', 'l');
+  await person.types('extras [bow (A bow) | card (A card), comma-separated, Enter: skip]: ', 'bow, card');
+  await person.types('note [string, Enter: skip]: ', '');
   const content = { name: 'Ada', count: 3, gift: true, size: 'l', extras: ['bow', 'card'] };
   expect(await answered()).toEqual({ action: 'accept', content });
   expect(person.seen).toContain('shop asks: Your order�[2J, please\n');
 });
 
-test('a field that is left out takes its default', async () => {
+test('an empty field takes its default', async () => {
   const requestedSchema = form({ count: { type: 'number', default: 7 } }, ['count']);
   const { person, answered } = asked(inputRequired.elicit({ message: 'How many?', requestedSchema }));
   await person.types(ANSWER, 'y');
@@ -99,26 +99,26 @@ test('a field that is left out takes its default', async () => {
 test.each([
   ['y', 'accept'],
   ['n', 'decline'],
-])('an address is shown, not opened: %s means %s', async (word, action) => {
+])('a URL is shown, not opened: %s means %s', async (word, action) => {
   const { person, answered } = asked(inputRequired.elicitUrl({ message: 'Pay', url: 'https://shop.example/pay?id=7' }));
   await person.types('if you trust it: https://shop.example/pay?id=7\ndone? y(es) / n(o) ', word);
   expect(await answered()).toEqual({ action });
 });
 
-test('who says no declines', async () => {
+test('"no" declines the form', async () => {
   const { person, answered } = asked(inputRequired.elicit(size));
   await person.types(ANSWER, 'n');
   expect(await answered()).toEqual({ action: 'decline' });
 });
 
-test('an input that ends cancels', async () => {
+test('the end of input cancels the form', async () => {
   const { person, answered } = asked(inputRequired.elicit(size));
   await person.reads(ANSWER);
   person.input.end();
   expect(await answered()).toEqual({ action: 'cancel' });
 });
 
-test('a run that is stopped leaves no question open', async () => {
+test('stopping the run closes the question', async () => {
   const { person, run, controller } = asked(inputRequired.elicit(size));
   await person.reads(ANSWER);
   controller.abort();

@@ -9,7 +9,7 @@ const golden = (name: string) => `fixtures/golden/${name}.txt`;
 
 describe('--help', () => {
   test.each(['ask', 'tools', 'call', 'serve', 'serve-tools', 'new-tool', 'sessions', 'dump', 'doctor'])(
-    'of %s is as it is documented',
+    'of %s matches the golden file',
     async (name) => {
       expect(
         helpOf(name)
@@ -24,18 +24,18 @@ describe('--help', () => {
     ['ask', '--help'],
     ['ask', '--quiet', '-h', 'prompt'],
     ['call', 'call', '-h'],
-  ])('is printed: of %s by %s', async (name, ...args) => {
-    expect(await folder.command(args)).toEqual({ code: 0, stdout: helpOf(name), stderr: '' });
+  ])('of %s is printed by %s', async (name, ...args) => {
+    expect(await folder.spawned(args)).toEqual({ code: 0, stdout: helpOf(name), stderr: '' });
   });
 
-  test('is not asked for by a prompt', async () => {
-    const { stdout } = await folder.command(['-q', '-m', 'demo', '--', '--help', 'What is 6 * 7?']);
+  test('is not printed for a prompt after --', async () => {
+    const { stdout } = await folder.spawned(['-q', '-m', 'demo', '--', '--help', 'What is 6 * 7?']);
     expect(stdout).toContain('42');
   });
 });
 
-test('--version is the version alone', async () => {
-  expect(await folder.command(['--version'])).toEqual({
+test('--version prints only the version', async () => {
+  expect(await folder.spawned(['--version'])).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: '',
@@ -67,7 +67,7 @@ describe('errors', () => {
   });
 });
 
-test('an example that does not exist is refused, and those there are are named', () => {
+test('npm run examples refuses an unknown example and lists the known ones', () => {
   const script = fileURLToPath(new URL('../../../scripts/run-examples.ts', import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, '01', '99'], { encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -110,11 +110,9 @@ describe('cold start', () => {
     const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
     const { stderr } = spawnSync(node, ['--import', preload, ...start, flag], { env: folder.env, encoding: 'utf8' });
     const files = stderr.split('\n').filter((url) => url.startsWith('file:'));
+    const own = flag === '--help' ? 'command-line/help.ts' : 'version.ts';
     expect(files.map((url) => url.slice(url.lastIndexOf('/src/') + 5)).sort()).toEqual(
-      [
-        ...(flag === '--help' ? ['command-line/help.ts', 'main.ts'] : ['main.ts', 'version.ts']),
-        'require-node.ts',
-      ].sort(),
+      [own, 'main.ts', 'require-node.ts', 'run-command.ts'].sort(),
     );
   });
 });

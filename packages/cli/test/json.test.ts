@@ -27,7 +27,7 @@ async function events(script: Script, ...args: string[]) {
   return { code, lines, stdout, stderr };
 }
 
-test('--json: every event is one line, the answer comes last, and nothing else is on stdout', async () => {
+test('--json writes one line per event and the answer last', async () => {
   const evil = '\u001b[2J\u2028';
   const { code, lines, stdout } = await events(
     [
@@ -88,13 +88,13 @@ test('--json: every event is one line, the answer comes last, and nothing else i
   });
 });
 
-test('--json: a failure is the last line, with its code, and on stderr for people', async () => {
+test('--json writes a failure as the last line; stderr has it too', async () => {
   const failed = await events([{ status: 401, message: 'Wrong key.' }], 'Go');
   expect(failed.code).toBe(2);
   expect(failed.lines.at(-1)).toMatchObject({ type: 'error', data: { code: 'MODEL_FAILED' }, exitCode: 2 });
   expect(failed.stderr).toContain('Wrong key.');
   const silent = await events([]);
-  expect(silent.lines).toMatchObject([{ type: 'error', data: { message: 'There is no question.' }, exitCode: 2 }]);
+  expect(silent.lines).toMatchObject([{ type: 'error', data: { message: 'The prompt is missing.' }, exitCode: 2 }]);
   const mistaken = await events([], '--profile', 'king', 'Go');
   expect(mistaken.lines).toEqual([
     {

@@ -1,4 +1,4 @@
-// The process around a command: what tools print, leave open or forget, and readers that go away.
+// The process of a command: output, timers and rejections of tools, and closed pipes.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -42,23 +42,23 @@ export class Tools {
   }
 }`;
 
-test('a tool that prints, forgets a promise and leaves a timer behind spoils neither the output nor the end', async () => {
+test('a tool that prints, rejects a promise and leaves a timer does not disturb the output or the exit', async () => {
   const tools = writeFiles({ 'Rude/manifest.yaml': declared('rude'), 'Rude/tool.mjs': RUDE });
-  const { code, stdout, stderr } = await folder.command(['call', '--yes', '--tools', tools, 'Rude', 'rude']);
+  const { code, stdout, stderr } = await folder.spawned(['call', '--yes', '--tools', tools, 'Rude', 'rude']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
   expect(stderr).toMatch(/^at import\nmade\nin a call\npocket-agent: uncaught error: Error: forgotten \ufffd\[2J\n/);
-  expect(await folder.command(['serve-tools', tools])).toMatchObject({ code: 0, stdout: '' });
+  expect(await folder.spawned(['serve-tools', tools])).toMatchObject({ code: 0, stdout: '' });
 });
 
-test('an error that is thrown outside of all calls is one text, harmless, and the code 1', async () => {
+test('an error thrown outside of a call is printed safely and ends with exit code 1', async () => {
   const code = `export class Tools { async late() { setTimeout(() => { throw new Error('late \u001b[2J'); }); await new Promise(() => {}); } }`;
   const tools = writeFiles({ 'Late/manifest.yaml': declared('late'), 'Late/tool.mjs': code });
-  const outcome = await folder.command(['call', '--yes', '--tools', tools, 'Late', 'late']);
+  const outcome = await folder.spawned(['call', '--yes', '--tools', tools, 'Late', 'late']);
   expect(outcome).toMatchObject({ code: 1, stdout: '' });
   expect(outcome.stderr).toMatch(/^pocket-agent: uncaught error: Error: late \ufffd\[2J\n/);
 });
 
-test('Ctrl-C ends it also while a tool folder is being loaded', async () => {
+test('Ctrl-C works while a tool folder is loading', async () => {
   const hanging = `console.error('importing'); await new Promise(() => {}); export class Tools { async hang() {} }`;
   const tools = writeFiles({ 'Hang/manifest.yaml': manifestOf('hang'), 'Hang/tool.mjs': hanging });
   const { child, ended } = start('tools', '--tools', tools);
@@ -66,7 +66,7 @@ test('Ctrl-C ends it also while a tool folder is being loaded', async () => {
   expect(await ended).toBe(130);
 });
 
-test('the answer comes also when nobody reads what is told on the way', async () => {
+test('the answer is written when stderr is closed', async () => {
   const { child, ended } = start('-m', 'demo', 'What is 6 * 7?');
   child.stderr.destroy();
   let stdout = '';
@@ -78,10 +78,10 @@ test('the answer comes also when nobody reads what is told on the way', async ()
 });
 
 test.each([
-  ['the one answer there is', ['call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada']],
+  ['the result of a call', ['call', '--tools', toolsFolder, 'Greeter', 'greet', 'who=Ada']],
   ['the help', ['--help']],
   ['the version', ['--version']],
-])('141 also when %s comes too late, and nothing else', async (_what, args) => {
+])('exit code 141 when stdout is closed before %s', async (_what, args) => {
   const { child, ended } = start(...args);
   child.stdout.destroy();
   let stderr = '';
@@ -92,11 +92,11 @@ test.each([
   expect(stderr).not.toContain('Error');
 });
 
-test.runIf(existsSync('/dev/full'))('an answer that cannot be written is told, with the code 1', async () => {
+test.runIf(existsSync('/dev/full'))('a full disk is reported with exit code 1', async () => {
   const full = openSync('/dev/full', 'w');
   const [node = '', ...args] = [...commandLine, '-m', 'demo', 'What is 6 * 7?'];
   const child = spawn(node, args, { env: folder.env, cwd: folder.path, stdio: ['ignore', full, 'pipe'] });
   closeSync(full);
   const [stderr, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'exit')]);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('pocket-agent: the output cannot be written: ENOSPC')]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('pocket-agent: cannot write the output: ENOSPC')]);
 });

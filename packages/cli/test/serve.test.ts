@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** The official client, connected to what the command serves on stdin and stdout. */
+/** The official client, connected to the command on stdin and stdout. */
 async function overStdio(...args: string[]): Promise<Client> {
   const client = new Client({ name: 'tests', version: '1' });
   ends.push(() => client.close());
@@ -35,7 +35,7 @@ async function overStdio(...args: string[]): Promise<Client> {
   return client;
 }
 
-/** The command as an HTTP server: its process, the address it tells, and how it ends. */
+/** The command as an HTTP server: its process, its URL and its exit code. */
 async function overHttp(...args: string[]) {
   const child: ChildProcess = spawn(node, [...start, ...args], {
     env: folder.env,
@@ -68,14 +68,14 @@ async function connected(url: string, token?: string, options: ClientOptions = {
 }
 
 describe('pocket-agent serve', () => {
-  test('an agent file is an MCP server on stdin and stdout', async () => {
+  test('serves an agent file over MCP on stdin and stdout', async () => {
     const client = await overStdio('serve', await agentFile());
     expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['Tester-message']);
     const { content } = await client.callTool({ name: 'Tester-message', arguments: { message: 'greet Ada' } });
     expect(JSON.stringify(content)).toContain('Hello');
   });
 
-  test('over HTTP it wants its token, and ends with 143 when it is told to', async () => {
+  test('requires the token over HTTP and ends with 143 on SIGTERM', async () => {
     const { url, child, ended } = await overHttp('serve', await agentFile(), '--http', '--token', 'secret-1');
     await expect(connected(url)).rejects.toThrow();
     const client = await connected(url, 'secret-1');
@@ -88,7 +88,7 @@ describe('pocket-agent serve', () => {
   test.each([
     ['per-client', ['message', 'conversation_id']],
     ['per-token', ['message']],
-  ])('--conversation %s: a client of 2026 is asked for %j', async (conversation, properties) => {
+  ])('--conversation %s: the tool takes %j', async (conversation, properties) => {
     const args = ['--http', '--token', 'secret-1', '--conversation', conversation];
     const { url } = await overHttp('serve', await agentFile(), ...args);
     const client = await connected(url, 'secret-1', { versionNegotiation: { mode: { pin: '2026-07-28' } } });
@@ -96,7 +96,7 @@ describe('pocket-agent serve', () => {
     expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(properties);
   });
 
-  test('--a2a makes it an A2A agent', async () => {
+  test('--a2a serves an A2A agent', async () => {
     const { url } = await overHttp('serve', await agentFile(), '--a2a');
     const other = remoteAgent(url);
     ends.push(async () => other.close?.());
@@ -111,8 +111,8 @@ describe('pocket-agent serve', () => {
       '--conversation must be per-client, per-token, shared, not "mine"',
     ],
     [['x.json', '--conversation', 'per-token'], '--conversation per-token needs --http and --token'],
-    [['x.json', '--a2a', '--conversation', 'shared'], '--conversation is for MCP'],
-  ])('what is called wrongly is explained: %j', async (args, message) => {
+    [['x.json', '--a2a', '--conversation', 'shared'], '--conversation applies to MCP only'],
+  ])('wrong usage is explained: %j', async (args, message) => {
     const { code, stdout, stderr } = await folder.command(['serve', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
@@ -120,7 +120,7 @@ describe('pocket-agent serve', () => {
 });
 
 describe('pocket-agent serve-tools', () => {
-  test('tool folders are an MCP server on stdin and stdout, several paths as one, for a profile', async () => {
+  test('serves several tool folders over MCP on stdin and stdout, limited by a profile', async () => {
     const paths = [join(toolsFolder, 'Greeter'), join(toolsFolder, 'Counter'), 'notes'];
     const client = await overStdio('serve-tools', '--profile', 'reader', ...paths);
     const names = (await client.listTools()).tools.map((tool) => tool.name).sort();
@@ -131,24 +131,22 @@ describe('pocket-agent serve-tools', () => {
     await expect(client.callTool({ name: 'absent', arguments: {} })).rejects.toThrow('absent');
   });
 
-  test('with no folder that works there is nothing to serve, which is a failure', async () => {
+  test('fails if no folder works', async () => {
     const broken = join(folder.path, 'none', 'Broken');
     await mkdir(broken, { recursive: true });
     await writeFile(join(broken, 'manifest.yaml'), 'tool_list: nothing\n');
     const { code, stdout, stderr } = await folder.command(['serve-tools', broken]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(
-      /Broken\/manifest\.yaml:1:.*\nThere is nothing to serve: fix what is named above in Broken\.\n$/s,
-    );
+    expect(stderr).toMatch(/Broken\/manifest\.yaml:1:.*\nNothing to serve: fix the problems above in Broken\.\n$/s);
   });
 
-  test('two paths with a tool of the same name are refused, both are named', async () => {
+  test('two paths with the same tool name are refused', async () => {
     const { code, stderr } = await folder.command(['serve-tools', join(toolsFolder, 'Greeter'), toolsFolder]);
     expect(code).toBe(2);
-    expect(stderr).toContain('There is a tool "greet" in ');
+    expect(stderr).toContain(' both have a tool "greet": rename one.');
   });
 
-  test('over HTTP, with --watch, beside one that is broken, a folder that was edited is another one to an agent', async () => {
+  test('--watch: an agent sees the edit of a folder, beside a broken one', async () => {
     const own = join(folder.path, 'watched');
     await cp(toolsFolder, own, { recursive: true });
     await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_list: nothing\n');
@@ -163,22 +161,22 @@ describe('pocket-agent serve-tools', () => {
     while (!(await greet()).includes('Goodbye')) await new Promise((resolve) => setTimeout(resolve, 20));
   });
 
-  test('with --watch, an edit that breaks a folder is reported with its place and reason, and its repair too', async () => {
+  test('--watch: an edit that breaks a folder is reported, and so is its fix', async () => {
     const own = join(folder.path, 'edited');
     await cp(toolsFolder, own, { recursive: true });
     const { stderr } = await overHttp('serve-tools', own, '--http', '--watch');
     const file = join(own, 'Greeter', 'tool.ts');
     const code = await readFile(file, 'utf8');
     await writeFile(file, 'throw new Error("half an edit");\n');
-    await expect.poll(stderr).toContain('Says hello is broken; it answers with the code from before that edit.\n');
+    await expect.poll(stderr).toContain('Says hello is broken; calls use the code from before that edit.\n');
     expect(stderr()).toMatch(/Greeter\/tool\.ts:1:1: found an error: half an edit; expected a module that loads\n/);
     await writeFile(file, code);
     await expect.poll(stderr).toContain('Says hello works again.\n');
   });
 
-  test('a path without a tool folder is told how to get one', async () => {
+  test('a path without a tool folder is refused with advice', async () => {
     const { code, stderr } = await folder.command(['serve-tools', folder.path]);
     expect(code).toBe(2);
-    expect(stderr).toContain('holds no tool folder: pocket-agent new-tool NAME');
+    expect(stderr).toContain('There is no tool folder in ');
   });
 });

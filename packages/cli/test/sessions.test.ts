@@ -28,29 +28,29 @@ const sentTexts = () =>
   });
 
 describe('--session', () => {
-  test('keeps a conversation and goes on with it, in a file that nobody else may read', async () => {
+  test('saves and resumes a conversation in a file that only its owner can read', async () => {
     providers.script('Hello Ada.', 'You are Ada.');
     expect((await ask('--session', 'first', 'I am Ada')).code).toBe(0);
     const second = await ask('--session', 'first', 'Who am I?');
     expect(second.stdout).toBe('You are Ada.\n');
-    expect(second.stderr).toContain('session first: 2 messages so far');
+    expect(second.stderr).toContain('session first: 2 messages');
     expect(sentTexts().slice(1)).toEqual(['I am Ada', 'Hello Ada.', 'Who am I?']);
     expect((await stat(sessionFile('first.json'))).mode & 0o777).toBe(0o600);
-    const kept = JSON.parse(await readFile(sessionFile('first.json'), 'utf8'));
-    expect(kept).toMatchObject({ format: 1, name: 'first', savedAt: expect.any(String) });
-    expect(kept.messages).toHaveLength(4);
+    const saved = JSON.parse(await readFile(sessionFile('first.json'), 'utf8'));
+    expect(saved).toMatchObject({ format: 1, name: 'first', savedAt: expect.any(String) });
+    expect(saved.messages).toHaveLength(4);
     expect(await readdir(join(sessionFile('.')))).not.toContainEqual(expect.stringMatching(/lock|tmp/));
   });
 
-  test('sessions lists those that are kept, the newest first, also one that cannot be read', async () => {
+  test('sessions are listed newest first, including one that cannot be read', async () => {
     const env = { XDG_DATA_HOME: join(folder.path, 'listed') };
     const list = () => folder.command(['sessions'], { env });
     expect(await list()).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('--session NAME') });
     providers.script('Hello.', 'Hi.');
-    const keep = (name: string, text: string) =>
+    const save = (name: string, text: string) =>
       folder.command(args('--session', name, text), { env: { ...env, ...scriptedBy(providers) } });
-    await keep('older', 'I am Ada\u001b[2J');
-    await keep('newer', 'I am Bob');
+    await save('older', 'I am Ada\u001b[2J');
+    await save('newer', 'I am Bob');
     const sessions = join(folder.path, 'listed', 'pocket-agent', 'sessions');
     await utimes(join(sessions, 'older.json'), 1_000, 1_000);
     await writeFile(join(sessions, 'broken.json'), '{');
@@ -65,7 +65,7 @@ describe('--session', () => {
     expect((await folder.command(['sessions', 'newer'], { env })).code).toBe(2);
   });
 
-  test('is kept also after a run that failed or was stopped, and can be gone on with', async () => {
+  test('is saved after a failed or stopped run and can be resumed', async () => {
     providers.script({ status: 400, message: 'no' });
     expect((await ask('--session', 'failed', 'One')).code).toBe(1);
     providers.script({ hang: 'at-once' });
@@ -80,7 +80,7 @@ describe('--session', () => {
     expect(JSON.stringify(providers.lastBody.value)).toMatch(/One.*Two.*Go on/s);
   });
 
-  test('cannot be had by two at once, and the lock of a process that was killed is taken over', async () => {
+  test('is locked for other processes; the lock of a killed process is taken over', async () => {
     providers.script({ hang: 'at-once' });
     const [node = '', ...rest] = [...commandLine, ...args('--session', 'locked', 'Wait')];
     const child = spawn(node, rest, { env: { ...folder.env, ...scriptedBy(providers) }, stdio: 'ignore' });
@@ -99,7 +99,7 @@ describe('--session', () => {
     expect(await readdir(sessionFile('.'))).not.toContain('locked.json.lock');
   });
 
-  test('the lock of a process whose number another one has by now is taken over', async () => {
+  test('a lock is taken over if another process has the same id now', async () => {
     const stranger = `${process.pid} ${hostname()} 1`;
     (await FileLock.take(await folder.file('again.lock', stranger), 'It')).release();
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' });
@@ -110,7 +110,7 @@ describe('--session', () => {
     child.kill('SIGKILL');
   });
 
-  test('a lock that is only just being written is one; an old one without a word is none', async () => {
+  test('an empty lock file counts while it is new, not when it is old', async () => {
     const file = await folder.file('empty.lock', '');
     await expect(FileLock.take(file, 'It')).rejects.toThrow('It is in use');
     await utimes(file, new Date(0), new Date(0));
@@ -120,25 +120,25 @@ describe('--session', () => {
   });
 
   test.each(['a/b', 'a\\b', '.hidden', 'con', 'x'.repeat(65)])(
-    'the name %j is refused: it is no plain file name',
+    'the name %j is refused because it is not a plain file name',
     async (name) => {
       await expect(Session.open(name)).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
-        message: expect.stringContaining('cannot be the name of a session'),
+        message: expect.stringContaining('is not a valid session name'),
       });
     },
   );
 
-  test('one that was written by a newer version, or is broken, is refused and left as it is', async () => {
+  test('a broken file or one of a newer version is refused and left unchanged', async () => {
     vi.stubEnv('XDG_DATA_HOME', folder.env.XDG_DATA_HOME);
     onTestFinished(() => void vi.unstubAllEnvs());
     const session = await Session.open('newer');
     await session.save([]);
     session.close();
     for (const [content, message] of [
-      ['{"format":2,"messages":[]}', 'was written by a newer pocket-agent (format 2; this one reads 1)'],
+      ['{"format":2,"messages":[]}', 'was written by a newer pocket-agent (format 2; this version reads 1)'],
       ['{"format":1,', 'cannot be read'],
-      ['[]', 'it has no format'],
+      ['[]', 'the field "format" is missing'],
       ['{"format":1,"messages":[{"role":"system"}]}', 'needs a role'],
     ] as const) {
       await writeFile(sessionFile('newer.json'), content);

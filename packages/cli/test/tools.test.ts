@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { PocketAgent } from 'pocket-agent';
 import { describe, expect, test } from 'vitest';
 import { SEED_MANIFEST, SEED_TOOLS } from '../../tool-folder/test/fixtures/seed-manifest.ts';
-import type { ChatState } from '../src/chat/chat.ts';
 import { chatCommands } from '../src/chat/chat-commands.ts';
+import type { ChatState } from '../src/chat/chat-state.ts';
 import { CommandFolder, oddServer, started, stdioServer, toolsFolder } from './fixtures/command.ts';
 
 const folder = new CommandFolder();
@@ -14,7 +14,7 @@ describe('pocket-agent tools', () => {
   const rowsOf = (stdout: string) =>
     new Map(stdout.split('\n').map((line) => [line.split(/ {2,}/)[0], line.split(/ {2,}/).slice(1)]));
 
-  test('lists the built-in tools in columns that stand below each other', async () => {
+  test('lists the built-in tools in aligned columns', async () => {
     const { code, stdout, stderr } = await command(['tools', '--profile', 'reader']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const rows = rowsOf(stdout);
@@ -27,7 +27,7 @@ describe('pocket-agent tools', () => {
     expect(new Set(starts).size).toBe(1);
   });
 
-  test('tells what each judgement was concluded from, and why a profile says no', async () => {
+  test('shows the origin of each capability and why a profile refuses a tool', async () => {
     const file = await folder.servers('two.json', {
       known: { ...started(stdioServer), capabilities: { meta: 'write' } },
       strange: { ...started(stdioServer), trust: false },
@@ -42,7 +42,7 @@ describe('pocket-agent tools', () => {
     expect(rows.get('strange_echo')).toEqual(['delete', 'distrust', no]);
   });
 
-  test('a file that lies in the folder is not used unless it is named: it may be a stranger’s', async () => {
+  test('a server file in the current folder is not used without being named', async () => {
     const home = await mkdtemp(join(folder.path, 'home-'));
     const touch = { command: process.execPath, args: ['-e', `require('fs').writeFileSync('touched', '')`] };
     await writeFile(join(home, 'mcp.json'), JSON.stringify({ mcpServers: { touch } }));
@@ -51,7 +51,7 @@ describe('pocket-agent tools', () => {
     await expect(access(join(home, 'touched'))).rejects.toThrow();
   });
 
-  test('names a server that takes long before giving it up', async () => {
+  test('reports a slow server before giving up on it', async () => {
     const deaf = { ...started(oddServer, 'deaf'), waitMs: 50, connectTimeoutMs: 1_000 };
     const file = await folder.servers('deaf.json', { deaf, known: started(stdioServer) });
     const { code, stdout, stderr } = await command(['tools', '--mcp', file]);
@@ -63,7 +63,7 @@ describe('pocket-agent tools', () => {
     ]);
   });
 
-  test('in a chat does not wait longer for a server than a run does', async () => {
+  test('/tools in a chat does not wait longer for a server than a run', async () => {
     const deaf = { ...started(oddServer, 'deaf'), waitMs: 50 };
     await using agent = new PocketAgent({
       agentConfig: { llmModel: 'demo' },
@@ -82,7 +82,7 @@ describe('pocket-agent tools', () => {
     expect(printed[0]).toBe('server deaf: it has not answered within 50 ms.');
   });
 
-  test('lists the tools of tool folders too', async () => {
+  test('lists the tools of tool folders', async () => {
     const { code, stdout } = await command(['tools', '--tools', 'web', '--tools', 'github']);
     expect(code).toBe(0);
     expect(rowsOf(stdout).get('web_fetch')).toEqual(['read', 'meta', 'yes']);
@@ -90,7 +90,7 @@ describe('pocket-agent tools', () => {
     expect(stdout).not.toContain('calculate');
   });
 
-  test('a tool whose manifest names no capability is listed as delete and reported; --default-capability sets one', async () => {
+  test('a tool without a capability counts as delete and is reported; --default-capability sets one', async () => {
     const own = join(folder.path, 'seed', 'Multiplication');
     await mkdir(own, { recursive: true });
     await writeFile(join(own, 'manifest.yaml'), SEED_MANIFEST);
@@ -112,7 +112,7 @@ describe('pocket-agent tools', () => {
     expect(wrong.stderr).toContain('did you mean "read"?');
   });
 
-  test('a folder that is broken is reported, and a failure, beside those that work', async () => {
+  test('a broken folder is reported with exit code 1, and the others are listed', async () => {
     const own = join(folder.path, 'own');
     await cp(toolsFolder, own, { recursive: true });
     await writeFile(join(own, 'Counter', 'manifest.yaml'), 'tool_list: nothing\n');
@@ -123,11 +123,11 @@ describe('pocket-agent tools', () => {
     expect(await command(['tools', '--tools', broken])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining(`Nothing here has a tool that works: ${broken}.`),
+      stderr: expect.stringContaining(`No working tools in ${broken}.`),
     });
   });
 
-  test('of a tool that is named, what it says of itself and the schema of its arguments', async () => {
+  test('a named tool is shown with its description and argument schema', async () => {
     const { code, stdout } = await command(['tools', 'calculate']);
     expect(code).toBe(0);
     expect(stdout).toContain('Calculate an arithmetic expression');
@@ -137,7 +137,7 @@ describe('pocket-agent tools', () => {
     expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no tool "calculat".\n']);
   });
 
-  test('--json gives one object per line', async () => {
+  test('--json writes one object per line', async () => {
     const home = await mkdtemp(join(folder.path, 'home-'));
     await writeFile(join(home, '.mcp.json'), JSON.stringify({ mcpServers: { one: started(stdioServer) } }));
     const { stdout } = await command(['tools', '--json', '--profile', 'reader', '--config', '.mcp.json'], {
@@ -157,7 +157,7 @@ describe('pocket-agent tools', () => {
     });
   });
 
-  test('a server that fails is reported; only when none answers is that a failure', async () => {
+  test('a failed server is reported; exit code 1 only if no server works', async () => {
     const broken = started(oddServer, 'exits');
     const some = await command([
       'tools',
@@ -171,11 +171,11 @@ describe('pocket-agent tools', () => {
     expect(none).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('Nothing here has a tool that works: broken'),
+      stderr: expect.stringContaining('No working tools in broken'),
     });
   });
 
-  test('a file may have comments, trailing commas and a byte order mark, as in VS Code', async () => {
+  test('a server file may have comments, trailing commas and a byte order mark', async () => {
     const says = 'http://a/*b*/ " // ,]';
     const entry = {
       command: process.execPath,
@@ -194,14 +194,14 @@ describe('pocket-agent tools', () => {
     expect(stderr).toContain(says);
   });
 
-  test('a mistake after a comment is named by file, line and column', async () => {
+  test('a JSON error after a comment is reported with file, line and column', async () => {
     const file = await folder.file('mistake.json', '{ // one\n  "mcpServers": {} /* two */ "more": 1,\n}');
     const { code, stderr } = await command(['tools', '--mcp', file]);
     expect(code).toBe(2);
     expect(stderr).toMatch(/mistake\.json is not JSON: .*\(line 2 column 30\)/);
   });
 
-  test('a file that is no JSON, or holds no servers, is named', async () => {
+  test('a file that is not JSON or has no servers is reported', async () => {
     const file = join(folder.path, 'broken.json');
     await writeFile(file, '{ nope');
     expect(await command(['tools', '--config', file])).toMatchObject({
@@ -211,7 +211,7 @@ describe('pocket-agent tools', () => {
     await writeFile(file, '{ "tests": 3 }');
     expect(await command(['tools', '--config', file])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('broken.json must hold an object "mcpServers"'),
+      stderr: expect.stringContaining('broken.json must contain an object "mcpServers"'),
     });
   });
 });
@@ -223,7 +223,7 @@ describe('pocket-agent call', () => {
       two: started(stdioServer),
     });
 
-  test('calls a tool of one server, by the name it has there, with JSON or with key=value', async () => {
+  test('calls a tool of one server by its own name, with JSON or key=value', async () => {
     const file = await servers();
     expect(await command(['call', '--mcp', file, 'one', 'echo', '{"text":"1 = one"}'])).toEqual({
       code: 0,
@@ -243,7 +243,7 @@ describe('pocket-agent call', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'Hello Ada!\n' });
   });
 
-  test('a server that cannot be reached is what is wrong, not the tool; and -q does not hide it from a run', async () => {
+  test('an unreachable server is reported, also with -q in a run', async () => {
     const file = await folder.servers('away.json', { away: { url: 'http://127.0.0.1:9/mcp' } });
     const called = await command(['call', '--mcp', file, 'away', 'anything']);
     expect([called.code, called.stdout]).toEqual([1, '']);
@@ -252,7 +252,7 @@ describe('pocket-agent call', () => {
     expect([asked.code, asked.stderr]).toEqual([0, expect.stringContaining('Could not reach MCP server "away"')]);
   });
 
-  test('names a server that is slow to answer before giving up on it', async () => {
+  test('reports a slow server before giving up on the call', async () => {
     const deaf = { ...started(oddServer, 'deaf'), waitMs: 50, connectTimeoutMs: 1_000 };
     const file = await folder.servers('deaf.json', { deaf });
     const { code, stdout, stderr } = await command(['call', '--mcp', file, 'deaf', 'anything']);
@@ -260,23 +260,23 @@ describe('pocket-agent call', () => {
     expect(stderr).toMatch(/^server deaf: it has not answered within 50 ms\.\n.*did not end within 1000 ms/s);
   });
 
-  test('a tool that says it failed: its words on stderr, and 1', async () => {
+  test('a tool error is printed on stderr with exit code 1', async () => {
     const { code, stdout, stderr } = await command(['call', 'builtin', 'calculate', 'expression=6 *']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).not.toBe('');
   });
 
-  test('a call that the profile does not allow, or that nobody says yes to, is refused with 4', async () => {
+  test('a call that the profile forbids or that is not approved ends with exit code 4', async () => {
     const file = await servers();
     const byProfile = await command(['call', '--mcp', file, '--profile', 'reader', '--yes', 'one', 'pid']);
     expect(byProfile).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('only read is allowed') });
-    const byNobody = await command(['call', '--mcp', file, 'one', 'pid']);
-    expect(byNobody).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody to ask; --yes allows it') });
+    const unapproved = await command(['call', '--mcp', file, 'one', 'pid']);
+    expect(unapproved).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody to ask; --yes allows it') });
     expect((await command(['call', '--mcp', file, '--yes', 'one', 'pid'])).stdout).toMatch(/^\d+\n$/);
     expect((await command(['call', '--mcp', file, '--confirm', 'never', 'one', 'pid'])).code).toBe(0);
   });
 
-  test('a call is judged, asked about and written down as in a run, by the name it has there', async () => {
+  test('access rules and audit apply as in a run', async () => {
     const auditFile = join(folder.path, 'calls.jsonl');
     const agent = await folder.file('judged.json', {
       mcpServers: { one: started(stdioServer), two: started(stdioServer) },
@@ -296,11 +296,11 @@ describe('pocket-agent call', () => {
   });
 
   test.each([
-    [['onee', 'echo'], '"onee". Did you mean "one"? Available: builtin, one, two. A tool folder needs --tools'],
+    [['onee', 'echo'], '"onee". Did you mean "one"? Available: builtin, one, two. For a tool folder, add --tools'],
     [['one', 'ecko'], 'There is no tool "ecko". Did you mean "echo"?'],
-    [['one', 'echo', '{"text":'], 'The arguments cannot be read'],
+    [['one', 'echo', '{"text":'], 'Invalid arguments: '],
     [['one', 'echo', 'text'], '"text" is neither a JSON object nor key=value'],
-  ])('what is called wrongly is explained: %j', async (args, message) => {
+  ])('wrong usage is explained: %j', async (args, message) => {
     const { code, stderr } = await command(['call', '--mcp', await servers(), ...args]);
     expect(stderr).toContain(message);
     expect(code).toBe(2);

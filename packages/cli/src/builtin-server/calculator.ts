@@ -3,12 +3,12 @@
 const MAX_LENGTH = 500;
 const MAX_DEPTH = 50;
 
-/** `isBarePercent` marks an operand that was written as a percentage and nothing else, such as `10%`. */
+/** `isBarePercent` marks an operand that is only a percentage, such as `10%`. */
 type Operand = { value: number; isBarePercent: boolean };
 type MathFunction = { minimum: number; maximum: number; apply: (...values: number[]) => number };
 
 const one = (apply: (value: number) => number): MathFunction => ({ minimum: 1, maximum: 1, apply });
-// sin(pi) is 1.2e-16 in floating point, which nobody wants to read
+// sin(pi) is 1.2e-16 in floating point; show 0
 const withoutNoise = (value: number) => (Math.abs(value) < 1e-15 ? 0 : value);
 
 const FUNCTIONS = new Map<string, MathFunction>([
@@ -53,7 +53,7 @@ export function formatNumber(value: number): string {
 
 function roundTo(value: number, digits = 0): number {
   const scale = 10 ** digits;
-  // 1.005 * 100 is 100.49999999999999; fifteen digits bring back what was meant
+  // 1.005 * 100 is 100.49999999999999; rounding to 15 digits restores 100.5
   const scaled = Number((Math.abs(value) * scale).toPrecision(15));
   return (Math.sign(value) * Math.round(scaled)) / scale;
 }
@@ -71,7 +71,7 @@ class Parser {
   #commaSeparates = false;
 
   constructor(text: string) {
-    // replacements keep the length, so that positions in errors stay true
+    // replacements keep the length, so that positions in errors stay correct
     this.#text = text
       .replace(/[×·]/g, '*')
       .replace(/÷/g, '/')

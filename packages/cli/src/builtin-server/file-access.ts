@@ -1,4 +1,4 @@
-// Decides which files below one folder may be read, and reads them; everything else is refused with a reason.
+// Reads files in one folder; refuses files outside it and files that may contain secrets.
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -13,35 +13,35 @@ const SECRET_NAMES = [
   /^\.(?:ssh|aws|gnupg|kube)$/i,
 ];
 
-/** True if the name of the file, or of a folder on the way, says that it holds credentials. */
+/** True if the name of the file or of a parent folder suggests that it contains credentials. */
 export function looksSecret(path: string): boolean {
   const segments = path.split(sep);
   const isGitConfig = segments.at(-2)?.toLowerCase() === '.git' && segments.at(-1)?.toLowerCase() === 'config';
   return isGitConfig || segments.some((segment) => SECRET_NAMES.some((pattern) => pattern.test(segment)));
 }
 
-/** The real path of something below `root`; throws if it is outside, also by way of a symbolic link, or not there. */
+/** The real path inside `root`; throws if it does not exist or is outside, also through a symbolic link. */
 export async function resolveInside(root: string, path: string): Promise<string> {
   if (path.includes('\0')) throw new Error('A path cannot contain a null character.');
   const realRoot = await realpath(root);
   const wanted = resolve(realRoot, path);
   if (!isInside(realRoot, wanted) && !isInside(resolve(root), wanted)) throw outside(path);
   const real = await realpath(wanted).catch(() => {
-    throw new Error(`"${path}" does not exist below the working folder.`);
+    throw new Error(`"${path}" does not exist in the working folder.`);
   });
   if (!isInside(realRoot, real)) throw outside(path);
   return real;
 }
 
-/** The text of one regular UTF-8 file below `root`. */
+/** The content of a regular UTF-8 file inside `root`. */
 export async function readText(root: string, path: string): Promise<string> {
   const real = await resolveInside(root, path);
-  // both names count: a harmless link may point at a secret, and a secret name at a harmless file
+  // check both names: a link with a harmless name may point to a secret
   if (looksSecret(join(path)) || looksSecret(relative(await realpath(root), real))) {
-    throw new Error(`"${path}" is not read: by its name it holds secrets (keys, tokens or passwords).`);
+    throw new Error(`"${path}" is refused: its name suggests secrets (keys, tokens or passwords).`);
   }
   const before = await lstat(real);
-  if (before.isDirectory()) throw new Error(`"${path}" is a folder; use list_files to see what is in it.`);
+  if (before.isDirectory()) throw new Error(`"${path}" is a folder; use list_files to list it.`);
   if (!before.isFile()) throw new Error(`"${path}" is not a regular file.`);
   return decode(path, await readBytes(root, path, real));
 }
@@ -49,7 +49,7 @@ export async function readText(root: string, path: string): Promise<string> {
 async function readBytes(root: string, path: string, real: string): Promise<Uint8Array> {
   const handle = await open(real, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
-    if (!(await isStill(handle, real, () => resolveInside(root, path))))
+    if (!(await isSameFile(handle, real, () => resolveInside(root, path))))
       throw new Error(`"${path}" changed while it was opened; try again.`);
     const { size } = await handle.stat();
     if (size > MAX_FILE_BYTES) {
@@ -69,17 +69,17 @@ async function readBytes(root: string, path: string, real: string): Promise<Uint
   }
 }
 
-/** Whether what was opened is what was checked: a folder on the way may have become a link in between. */
-async function isStill(handle: FileHandle, real: string, findAgain: () => Promise<string>): Promise<boolean> {
+/** Whether the opened file is the checked one: a parent folder may have been replaced by a link in between. */
+async function isSameFile(handle: FileHandle, real: string, findAgain: () => Promise<string>): Promise<boolean> {
   const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
   if (opened !== undefined) return opened === real;
-  // without /proc: the same file must be there when the path is checked once more
+  // without /proc: resolve the path again and compare
   const [before, after] = await Promise.all([handle.stat(), findAgain().then((path) => lstat(path))]);
   return before.dev === after.dev && before.ino === after.ino;
 }
 
 function decode(path: string, bytes: Uint8Array): string {
-  if (bytes.includes(0)) throw new Error(`"${path}" is a binary file; only text is read.`);
+  if (bytes.includes(0)) throw new Error(`"${path}" is a binary file; only text files can be read.`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -88,10 +88,10 @@ function decode(path: string, bytes: Uint8Array): string {
 }
 
 function isInside(root: string, path: string): boolean {
-  const way = relative(root, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  const inside = relative(root, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 function outside(path: string): Error {
-  return new Error(`"${path}" is outside the working folder; only files below it can be reached.`);
+  return new Error(`"${path}" is outside the working folder.`);
 }

@@ -1,4 +1,4 @@
-// Lists, reads and searches the text files below one folder, with caps that are stated when they cut something off.
+// Lists, reads and searches text files in one folder. Results are limited and say when something was cut off.
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { createContext, Script } from 'node:vm';
@@ -55,8 +55,8 @@ export async function readTextFile(
 }
 
 /**
- * Plain text is found as it is; a regular expression is tried line by line on the first 2,000 characters of each line,
- * and all matching together gets 2 seconds, after which even a pattern that backtracks forever is stopped.
+ * A plain query is matched literally. A regular expression is matched against the first 2,000 characters of each line;
+ * after 2 seconds in total the search stops, even in a pattern that backtracks forever.
  */
 export async function searchTextFiles(root: string, search: Search, signal?: AbortSignal): Promise<string> {
   const pattern = patternOf(search);
@@ -93,7 +93,7 @@ export async function searchTextFiles(root: string, search: Search, signal?: Abo
 function report({ matches, searched, skipped, stopped }: SearchOutcome): string {
   const lines = matches.map(({ path, line, text }) => `${path}:${line}: ${text}`);
   const skippedText =
-    skipped > 0 ? `, ${skipped} skipped (binary, larger than ${MAX_FILE_BYTES / 1e6} MB, or secret by name)` : '';
+    skipped > 0 ? `, ${skipped} skipped (binary, larger than ${MAX_FILE_BYTES / 1e6} MB, or may contain secrets)` : '';
   const summary = `${lines.length === 0 ? 'No' : lines.length} match(es) in ${searched} searched file(s)${skippedText}`;
   return [...lines, `[${summary}${stopped ? `; stopped ${stopped}, so there may be more` : ''}]`].join('\n');
 }
@@ -119,7 +119,7 @@ function collectMatches(matches: Match[], file: { path: string; text: string; pa
 const context = createContext({});
 const script = new Script('work()');
 
-/** False if the time ran out. The vm timeout is the one thing in Node that interrupts a running regular expression. */
+/** False if the time ran out. Only the vm timeout of Node can interrupt a running regular expression. */
 function withinTime(budgetMs: number, work: () => void): boolean {
   if (budgetMs < 1) return false;
   context.work = work;
@@ -127,7 +127,7 @@ function withinTime(budgetMs: number, work: () => void): boolean {
     script.runInContext(context, { timeout: Math.ceil(budgetMs) });
     return true;
   } catch (error) {
-    // the error comes from the other context, so it is no instance of our Error
+    // the error comes from another context, so `instanceof Error` does not work
     if ((error as { code?: unknown } | null)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return false;
     throw error;
   }
@@ -145,7 +145,7 @@ function nameFilter(glob: string | undefined): (path: string) => boolean {
   return glob.includes('/') ? (path) => fits(path.split(sep).join('/')) : (path) => fits(basename(path));
 }
 
-/** As many whole lines as fit into one answer, but at least one. */
+/** As many whole lines as fit into one result, but at least one. */
 function fitting(lines: string[]): string[] {
   let length = 0;
   const end = lines.findIndex((line, index) => {
@@ -155,7 +155,7 @@ function fitting(lines: string[]): string[] {
   return end === -1 ? lines : lines.slice(0, end);
 }
 
-/** Everything below a folder in the order of names; does not follow links, nor enter node_modules and hidden folders. */
+/** The entries of a folder, sorted by name. Does not follow links or enter node_modules and hidden folders. */
 async function* walk(folder: string, recursive: boolean, isTop = true): AsyncGenerator<Entry> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (isTop) throw error;
@@ -174,7 +174,7 @@ async function describeEntry(realRoot: string, { path, isFolder, isLink }: Entry
   const name = relative(realRoot, path);
   if (isFolder) return `${name}/`;
   if (isLink) return `${name} (link)`;
-  const secret = looksSecret(name) ? ', not readable: secret by name' : '';
+  const secret = looksSecret(name) ? ', not readable: may contain secrets' : '';
   return `${name} (${(await lstat(path)).size} bytes${secret})`;
 }
 

@@ -1,4 +1,4 @@
-// The MCP server that ships with Pocket Agent: read-only tools for numbers, time, units and the files of one folder.
+// The built-in MCP server: read-only tools for arithmetic, time, units and the text files of one folder.
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { packageVersion } from '../version.ts';
@@ -7,7 +7,7 @@ import { listFiles, readTextFile, searchTextFiles } from './files.ts';
 import { convertTime, describeConversion, describeTime, timeIn } from './time.ts';
 import { convertUnits } from './units.ts';
 
-const INSTRUCTIONS = `Exact answers without a network: arithmetic, the time anywhere, unit conversion, and the text files below the working folder. Nothing here changes anything.`;
+const INSTRUCTIONS = `Read-only tools that need no network: arithmetic, time zones, unit conversion, and text files in the working folder.`;
 
 const zonedTime = z.object({
   timeZone: z.string(),
@@ -65,8 +65,8 @@ function registerTime(server: McpServer): void {
     'current_time',
     {
       ...readOnly('Current time'),
-      description: 'What time and date is it now, here or in another city, country or time zone.',
-      inputSchema: z.object({ timeZone: timeZone('Where').optional() }),
+      description: 'Get the current date and time, here or in another city, country or time zone.',
+      inputSchema: z.object({ timeZone: timeZone('Place').optional() }),
       outputSchema: zonedTime,
     },
     (request) => {
@@ -78,14 +78,14 @@ function registerTime(server: McpServer): void {
     'convert_time',
     {
       ...readOnly('Convert time between zones'),
-      description: 'Convert a clock time in one city or time zone to another, correct across daylight saving time.',
+      description: 'Convert a time in one city or time zone to another, including daylight saving time.',
       inputSchema: z.object({
         time: z
           .string()
           .max(50)
           .describe('Wall-clock time: "15:30", "3:30 pm", or with a date "2026-03-29 15:30"; default date: today'),
-        fromTimeZone: timeZone('Where that clock is'),
-        toTimeZone: timeZone('Where to convert it to'),
+        fromTimeZone: timeZone('Time zone of that time'),
+        toTimeZone: timeZone('Time zone to convert to'),
       }),
       outputSchema: z.object({ from: zonedTime, to: zonedTime, note: z.string().optional() }),
     },
@@ -104,9 +104,9 @@ function registerUnits(server: McpServer): void {
       description:
         'Convert a value between units of length, mass, temperature, volume (US), area, speed, time spans, data (kB is 1000, KiB 1024 bytes), energy or pressure.',
       inputSchema: z.object({
-        value: z.number().describe('How many of the unit "from"'),
+        value: z.number().describe('Amount in the unit "from"'),
         from: z.string().max(100).describe('Unit of the value, such as km, pounds, °F, GiB, square feet'),
-        to: z.string().max(100).describe('Unit wanted'),
+        to: z.string().max(100).describe('Unit to convert to'),
       }),
       outputSchema: z.object({ value: z.number(), fromUnit: z.string(), toUnit: z.string() }),
     },
@@ -123,10 +123,10 @@ function registerFiles(server: McpServer, root: string): void {
     'list_files',
     {
       ...readOnly('List files'),
-      description: 'List the files and folders in a folder of the working folder, with sizes; at most 500.',
+      description: 'List files and folders with sizes, at most 500.',
       inputSchema: z.object({
         path: folderPath,
-        recursive: z.boolean().optional().describe('Also everything below, except node_modules and hidden folders'),
+        recursive: z.boolean().optional().describe('Include subfolders, except node_modules and hidden folders'),
       }),
     },
     async (request) => answer(await listFiles(root, request)),
@@ -136,11 +136,11 @@ function registerFiles(server: McpServer, root: string): void {
     {
       ...readOnly('Read a text file'),
       description:
-        'Read a UTF-8 text file below the working folder; long files come in pieces. Files that hold secrets by their name (.env, keys, .npmrc) are refused.',
+        'Read a UTF-8 text file in the working folder; long files are returned in parts. Files with secrets (.env, keys, .npmrc) are refused.',
       inputSchema: z.object({
         path: z.string().max(1000).describe('File, relative to the working folder'),
         startLine: z.number().int().min(1).optional().describe('First line, counted from 1; default 1'),
-        lineCount: z.number().int().min(1).optional().describe('How many lines; default: as many as fit'),
+        lineCount: z.number().int().min(1).optional().describe('Number of lines; default: as many as fit'),
       }),
     },
     async (request) => answer(await readTextFile(root, request)),
@@ -150,16 +150,18 @@ function registerFiles(server: McpServer, root: string): void {
     {
       ...readOnly('Search text files'),
       description:
-        'Find the lines that contain a text, or match a regular expression, in the text files below the working folder. ' +
-        'Skips node_modules, hidden folders, links, binary and secret files; stops after 100 matches or 2 seconds and says so.',
+        'Find lines that contain a string or match a regular expression in the text files of the working folder. ' +
+        'Skips node_modules, hidden folders, links, binary files and files with secrets. Stops after 100 matches or 2 seconds and says so.',
       inputSchema: z.object({
-        query: z.string().min(1).max(500).describe('Text to find'),
+        query: z.string().min(1).max(500).describe('String or pattern to find'),
         regex: z
           .boolean()
           .optional()
-          .describe('The query is a JavaScript regular expression, tried on the first 2,000 characters of each line'),
-        caseSensitive: z.boolean().optional().describe('Upper and lower case must match; default false'),
-        glob: z.string().max(200).optional().describe('Only files whose name fits, such as "*.ts" or "src/**/*.md"'),
+          .describe(
+            'Treat the query as a JavaScript regular expression; matches the first 2,000 characters of each line',
+          ),
+        caseSensitive: z.boolean().optional().describe('Match case; default false'),
+        glob: z.string().max(200).optional().describe('Search only matching files, such as "*.ts" or "src/**/*.md"'),
         path: folderPath,
       }),
     },

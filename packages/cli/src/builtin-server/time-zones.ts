@@ -1,4 +1,4 @@
-// Finds the IANA time zone that a person means by a city, a country, an abbreviation or an offset.
+// Finds the IANA time zone for a city, a country, an abbreviation or an offset.
 
 const ALIASES: Record<string, string> = {
   'America/New_York':
@@ -50,7 +50,7 @@ const plain = (name: string) =>
     .trim();
 const cityOf = (zone: string) => plain(zone.slice(zone.lastIndexOf('/') + 1));
 
-/** The IANA name (or `+05:30`) for what was written; nothing written means the zone of this machine. */
+/** The IANA name (or `+05:30`) for a name; without one, the zone of this machine. */
 export function resolveTimeZone(name: string | undefined): string {
   if (name === undefined || name.trim() === '') return new Intl.DateTimeFormat().resolvedOptions().timeZone;
   const written = name.trim().replace(/\s+time$/i, '');
@@ -62,7 +62,7 @@ export function resolveTimeZone(name: string | undefined): string {
   throw new Error(`Unknown time zone "${name}".${hint} Use an IANA name such as Asia/Tokyo, or a large city.`);
 }
 
-/** How far the zone is ahead of UTC at that instant, in minutes. */
+/** The offset from UTC at that instant, in minutes. */
 export function offsetMinutes(zone: string, at: Date): number {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(at);
   const offset = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT';
@@ -88,7 +88,7 @@ function aliasOf(aliases: Record<string, string>, wanted: string): string | unde
 function validZone(name: string): string | undefined {
   try {
     const zone = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone;
-    // "asia/kolkata" may come back as its older name; a well-written name is kept as it was given
+    // Intl may return an older name for "asia/kolkata"; a well-formed name is kept
     return /^[A-Z][A-Za-z]+\/[A-Z]/.test(name) ? name : zone;
   } catch {
     return undefined;
@@ -98,7 +98,7 @@ function validZone(name: string): string | undefined {
 function cityZone(wanted: string): string | undefined {
   const listed = Intl.supportedValuesOf('timeZone').find((zone) => cityOf(zone) === wanted);
   if (listed) return listed;
-  // the list holds one name per zone (Asia/Calcutta), but Intl also knows the others (Asia/Kolkata)
+  // the list has one name per zone (Asia/Calcutta), but Intl also accepts the others (Asia/Kolkata)
   const title = wanted.replace(
     /(^| )(\p{L})/gu,
     (_, space: string, letter: string) => (space ? '_' : '') + letter.toUpperCase(),

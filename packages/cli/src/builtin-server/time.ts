@@ -1,4 +1,4 @@
-// Tells the time in a zone and moves a wall-clock time from one zone to another, across daylight saving.
+// Tells the time in a zone and converts times between zones, including daylight saving time.
 import { offsetMinutes, resolveTimeZone } from './time-zones.ts';
 
 export type ZonedTime = {
@@ -30,8 +30,8 @@ export function describeTime({ weekday, date, time, timeZone, utcOffset }: Zoned
 }
 
 /**
- * `time` is a wall clock: `15:30`, `3:30 pm`, `noon`, or with a date `2026-03-29 15:30`; without a date, today in the
- * source zone. A time that a clock change skips moves forward by the change; a time that happens twice means the first.
+ * `time` is a local time: `15:30`, `3:30 pm`, `noon`, or with a date `2026-03-29 15:30`; without a date, today in the
+ * source zone. A time skipped by a clock change moves forward by the change; of a time that occurs twice, the first counts.
  */
 export function convertTime(
   request: { time: string; fromTimeZone: string; toTimeZone: string },
@@ -49,7 +49,7 @@ export function describeConversion({ from, to, note }: ConvertedTime): string {
   return note ? `${text} ${note}` : text;
 }
 
-/** The wall clock as if it were UTC, in milliseconds. */
+/** The local time as if it were UTC, in milliseconds. */
 function parseWallTime(text: string, today: string): number {
   const written = text.trim();
   const [, date = today, clock = ''] = /^(?:(\d{4}-\d\d-\d\d)(?:T|\s+))?(.+)$/i.exec(written) ?? [];

@@ -1,7 +1,7 @@
-// Converts a value between units of one dimension; the table below is the whole knowledge.
+// Converts values between units of the same dimension.
 import { formatNumber } from './calculator.ts';
 
-/** `factor` and `offset` lead to the base unit of the dimension: base = value * factor + offset. */
+/** base unit = value * factor + offset */
 type Unit = { name: string; dimension: string; factor: number; offset: number };
 export type ConvertedUnits = { value: number; fromUnit: string; toUnit: string };
 
@@ -135,7 +135,7 @@ const TABLE: Record<string, Row[]> = {
   ],
 };
 
-// a factor of a billion is not guessed: mPa is not MPa
+// never guess between milli and mega: mPa is not MPa
 const MILLI_OR_MEGA = /^(?:M[mgsl]|Mbar|mPa|mJ|mWh|mB)$/;
 const exact = new Map<string, Unit>();
 const lowerCase = new Map<string, Unit>();
@@ -145,7 +145,7 @@ for (const [dimension, rows] of Object.entries(TABLE)) {
     for (const spelling of [name, ...spellings.split(' ')]) {
       const written = spelling.replaceAll('_', ' ');
       exact.set(written, unit);
-      // where only the case tells two units apart (Mb, MB), the careless spelling means the one written last
+      // if only the case differs (Mb, MB), lower case means the unit listed last
       lowerCase.set(written.toLowerCase(), unit);
     }
   }
@@ -173,7 +173,7 @@ export function convertUnits({ value, from, to }: { value: number; from: string;
   return { value: converted, fromUnit: source.name, toUnit: target.name };
 }
 
-/** Temperatures subtract large offsets, which leaves noise where the answer is zero. */
+/** Temperatures subtract large offsets, which leaves rounding noise around zero. */
 function withoutNoise(result: number, base: number): number {
   return Math.abs(result) < Math.abs(base) * 1e-14 ? 0 : result;
 }

@@ -1,4 +1,4 @@
-// The commands of a chat, and how they are completed.
+// The slash commands of the chat and their completion.
 
 import { didYouMean, isPocketError, PocketError } from '@pocket-agent/kit';
 import { type ProfileName, profiles, resolveModel } from 'pocket-agent';
@@ -9,8 +9,8 @@ import { listSessions, Session } from '../files/sessions.ts';
 import { settingsFor } from '../setup/model-settings.ts';
 import { columns, toolRows, toolTable } from '../terminal/tool-table.ts';
 import { plural, usageLine } from '../terminal/usage-line.ts';
-import type { ChatState } from './chat.ts';
-import { sessionLines } from './list-sessions.ts';
+import type { ChatState } from './chat-state.ts';
+import { sessionLines } from './session-lines.ts';
 
 export interface ChatCommand {
   name: string;
@@ -20,68 +20,68 @@ export interface ChatCommand {
   /** Ends the chat. */
   leaves?: true;
   run(state: ChatState, argument: string): void | Promise<void>;
-  /** What the last word of the argument may become. */
+  /** Completions for the last word of the argument. */
   complete?(word: string, state: ChatState): readonly string[];
 }
 
-const modelStarts = ['anthropic/', 'openai/', 'google/', 'azure/', 'ollama/', 'openai-compatible/', 'demo'];
+const modelPrefixes = ['anthropic/', 'openai/', 'google/', 'azure/', 'ollama/', 'openai-compatible/', 'demo'];
 const NO_PROFILE = 'none';
 const profileNames = [...Object.keys(profiles), NO_PROFILE];
 
 export const chatCommands: readonly ChatCommand[] = [
-  { name: 'tools', about: 'every tool, what it can do, and whether it is allowed', run: listTools },
+  { name: 'tools', about: 'list the tools, their capability, and whether they are allowed', run: listTools },
   {
     name: 'model',
     takes: '[NAME]',
-    about: 'the model, or another one from here on',
+    about: 'show or switch the model',
     run: switchModel,
-    complete: () => modelStarts,
+    complete: () => modelPrefixes,
   },
   {
     name: 'profile',
     takes: '[NAME]',
-    about: 'what tools may do: reader, writer, manager, admin, none',
+    about: 'show or switch the profile: reader, writer, manager, admin, none',
     run: switchProfile,
     complete: () => profileNames,
   },
   {
     name: 'agent',
     takes: '[FOLDER...|all|none]',
-    about: 'the tool folders, or which of them to use; the conversation stays',
+    about: 'show or choose the active tool folders',
     run: switchFolders,
     complete: (_word, state) => [...folderNames(state), 'all', 'none'],
   },
   {
     name: 'image',
     takes: 'FILE',
-    about: 'a picture for the next message',
+    about: 'add an image to the next message',
     run: addImage,
     complete: completePath,
   },
-  { name: 'reset', about: 'forget the conversation', run: reset },
+  { name: 'reset', about: 'start a new conversation', run: reset },
   {
     name: 'save',
     takes: 'NAME',
-    about: 'keep the conversation under a name; --session NAME goes on with it',
+    about: 'save the conversation; --session NAME resumes it',
     run: save,
   },
-  { name: 'sessions', about: 'the conversations that are kept', run: showSessions },
-  { name: 'cost', about: 'what this chat has used so far', run: showCost },
-  { name: 'help', about: 'this list', run: showHelp },
-  { name: 'exit', also: 'quit', about: 'leave; Ctrl-D and Ctrl-C twice do the same', leaves: true, run: () => {} },
+  { name: 'sessions', about: 'list the saved conversations', run: showSessions },
+  { name: 'cost', about: 'show the usage of this chat', run: showCost },
+  { name: 'help', about: 'show this list', run: showHelp },
+  { name: 'exit', also: 'quit', about: 'leave (also Ctrl-D, or Ctrl-C twice)', leaves: true, run: () => {} },
 ];
 
-/** For the tab key: commands, then what their last word may be. */
+/** Completes commands and the last word of their argument, for the tab key. */
 export function completeCommand(line: string, state: ChatState | undefined): [string[], string] {
   const [, name, rest] = /^\/([a-z-]*)(\s.*)?$/i.exec(line) ?? [];
   if (name === undefined || !state) return [[], line];
   if (rest === undefined) {
     const names = chatCommands.map((command) => `/${command.name}${command.takes ? ' ' : ''}`);
-    return [names.filter((each) => each.startsWith(line)), line];
+    return [names.filter((candidate) => candidate.startsWith(line)), line];
   }
   const word = /\S*$/.exec(rest)?.[0] ?? '';
   const candidates = chatCommands.find((command) => command.name === name)?.complete?.(word, state) ?? [];
-  return [candidates.filter((each) => each.startsWith(word)), word];
+  return [candidates.filter((candidate) => candidate.startsWith(word)), word];
 }
 
 async function listTools({ agent, folders, profile, signal, print, connecting }: ChatState): Promise<void> {
@@ -90,19 +90,19 @@ async function listTools({ agent, folders, profile, signal, print, connecting }:
   for (const [server, { status, reason }] of agent.mcpClient.status) {
     if (status !== 'connected') print(`server ${server}: ${reason ?? status}`);
   }
-  print(...(rows.length > 0 ? toolTable(rows) : ['There are no tools.']));
+  print(...(rows.length > 0 ? toolTable(rows) : ['No tools.']));
 }
 
 async function switchModel(state: ChatState, name: string): Promise<void> {
   if (name === '') return state.print(state.modelName);
   state.model.current = await resolveModel(name, settingsFor(state.request, name)).catch((error) => {
     if (!isPocketError(error, 'MODEL_KEY_MISSING')) throw error;
-    // in a chat no key can be passed
+    // the advice to pass a key is for programs
     const message = `${error.message.replace(/, or pass .*$/, '')}, and start again.`;
     throw new PocketError(error.code, message, { cause: error });
   });
   state.modelName = name;
-  state.print(`From here on: ${name}`);
+  state.print(`Now using ${name}`);
 }
 
 function switchProfile(state: ChatState, name: string): void {
@@ -116,7 +116,7 @@ function switchProfile(state: ChatState, name: string): void {
     throw new PocketError('CONFIG_INVALID', message);
   }
   state.profile = name === NO_PROFILE ? undefined : (name as ProfileName);
-  state.print(`From here on: ${name}`);
+  state.print(`Now using ${name}`);
 }
 
 function folderNames({ folders }: ChatState): string[] {
@@ -125,7 +125,7 @@ function folderNames({ folders }: ChatState): string[] {
 
 async function switchFolders(state: ChatState, argument: string): Promise<void> {
   const { folders, print } = state;
-  if (folders.length === 0) return print('There are no tool folders: start with --tools DIR.');
+  if (folders.length === 0) return print('No tool folders: start with --tools DIR.');
   if (argument !== '') await activate(state, argument);
   const rows = folders
     .flatMap((folder) => folder.folders)
@@ -155,37 +155,37 @@ async function activate(state: ChatState, argument: string): Promise<void> {
 }
 
 async function addImage(state: ChatState, file: string): Promise<void> {
-  if (file === '') return state.print('Which picture? /image FILE');
-  if (!state.agent.allowImages) return state.print('The agent file does not allow pictures (agentConfig.allowImages).');
+  if (file === '') return state.print('Usage: /image FILE');
+  if (!state.agent.allowImages) return state.print('The agent file does not allow images (agentConfig.allowImages).');
   state.images.push(await readImage(file));
-  state.print(`${plural(state.images.length, 'picture')} will go with your next message.`);
+  state.print(`${plural(state.images.length, 'image')} will be sent with your next message.`);
 }
 
 async function reset({ agent, approver, session, print }: ChatState): Promise<void> {
   agent.resetMessages();
   approver.forget();
   await session?.save(agent.messages);
-  print('The conversation begins anew.');
+  print('New conversation.');
 }
 
 async function save(state: ChatState, name: string): Promise<void> {
-  if (name === '') return state.print('Under which name? /save NAME');
+  if (name === '') return state.print('Usage: /save NAME');
   if (state.session?.name !== name) {
     const session = await Session.open(name);
     if (session.messages.length > 0) {
       session.close();
-      throw new PocketError('CONFIG_INVALID', `There is a session "${name}" already: take another name.`);
+      throw new PocketError('CONFIG_INVALID', `Session "${name}" already exists: choose another name.`);
     }
     state.session?.close();
     state.session = session;
   }
   await state.session.save(state.agent.messages);
-  state.print(`Kept in ${state.session.file} from here on; --session ${name} goes on with it.`);
+  state.print(`Saved in ${state.session.file} after each message; --session ${name} resumes it.`);
 }
 
 async function showSessions({ print }: ChatState): Promise<void> {
   const lines = sessionLines(await listSessions());
-  print(...(lines.length > 0 ? lines : ['No conversation is kept yet: /save NAME keeps this one.']));
+  print(...(lines.length > 0 ? lines : ['No saved conversations. /save NAME saves this one.']));
 }
 
 function showCost({ agent, print }: ChatState): void {
@@ -200,5 +200,5 @@ function showCost({ agent, print }: ChatState): void {
 
 function showHelp({ print }: ChatState): void {
   const rows = chatCommands.map(({ name, takes, about }) => [`/${name}${takes ? ` ${takes}` : ''}`, about]);
-  print(...columns(rows), 'A line that ends with \\ goes on in the next. Ctrl-C stops an answer.');
+  print(...columns(rows), 'End a line with \\ to continue it on the next. Ctrl-C stops an answer.');
 }

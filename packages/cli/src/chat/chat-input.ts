@@ -1,8 +1,8 @@
-// What a person types in a chat: one message at a time, with editing, completion, history, and pastes kept whole.
+// Reads chat messages: line editing, completion, history, and pasted text as one message.
 import { createInterface } from 'node:readline';
 import { canMoveCursor } from '../terminal/style.ts';
 import type { ChatHistory } from './chat-history.ts';
-import { asOneLine, fromOneLine, leavePastes, markPastes, PasteFilter } from './paste-filter.ts';
+import { asOneLine, disablePasteMarks, enablePasteMarks, fromOneLine, PasteFilter } from './paste-filter.ts';
 
 export type Completer = (line: string) => [matches: string[], completed: string];
 
@@ -20,28 +20,28 @@ interface Line {
   text: string;
 }
 
-const nothing: Completer = (line) => [[], line];
+const noCompletion: Completer = (line) => [[], line];
 
 export class ChatInput {
   readonly #options: ChatInputOptions;
-  /** Whole lines that came before they were asked for, and the beginning of one. */
+  /** Complete lines typed ahead of the prompt, and the beginning of the next one. */
   readonly #ahead: string[] = [];
-  #begun = '';
+  #partial = '';
 
   constructor(options: ChatInputOptions) {
     this.#options = options;
   }
 
-  /** A message; a line that ends with a backslash goes on in the next. */
+  /** Reads one message. A line that ends with a backslash continues on the next line. */
   async read(prompt: string, signal: AbortSignal): Promise<Typed> {
     const parts: string[] = [];
     for (;;) {
       const { kind, text } = await this.#line(parts.length === 0 ? prompt : '… ', signal, true);
       if (kind === 'interrupt') return { kind, hadText: text !== '' || parts.length > 0 };
       if (kind === 'end') return { kind };
-      const goesOn = /(?<!\\)(?:\\\\)*\\$/.test(text);
-      parts.push(goesOn ? text.slice(0, -1) : text);
-      if (goesOn) continue;
+      const continues = /(?<!\\)(?:\\\\)*\\$/.test(text);
+      parts.push(continues ? text.slice(0, -1) : text);
+      if (continues) continue;
       const message = fromOneLine(parts.join('\n')).trim();
       if (message === '') {
         parts.length = 0;
@@ -52,7 +52,7 @@ export class ChatInput {
     }
   }
 
-  /** Undefined when there was no answer. */
+  /** Undefined if there was no answer. */
   async confirm(question: string, signal: AbortSignal): Promise<boolean | undefined> {
     for (;;) {
       const { kind, text } = await this.#line(`${question} y(es) / n(o)? `, signal, false);
@@ -78,7 +78,7 @@ export class ChatInput {
       prompt,
       history: isMessage ? history.entries.map(asOneLine).reverse() : [],
       historySize: isMessage ? history.entries.length + 1 : 0,
-      completer: isMessage ? complete : nothing,
+      completer: isMessage ? complete : noCompletion,
       removeHistoryDuplicates: true,
     });
     const typed = Promise.withResolvers<Line>();
@@ -96,13 +96,13 @@ export class ChatInput {
     try {
       if (hasKeys) {
         input.pipe(keys);
-        output.write(markPastes);
+        output.write(enablePasteMarks);
       }
       lines.prompt();
-      if (hasKeys && this.#begun) lines.write(this.#begun);
-      this.#begun = '';
+      if (hasKeys && this.#partial) lines.write(this.#partial);
+      this.#partial = '';
       const line = await typed.promise;
-      if (line.kind === 'line') this.#begun = lines.line;
+      if (line.kind === 'line') this.#partial = lines.line;
       else output.write('\n');
       return line;
     } finally {
@@ -110,7 +110,7 @@ export class ChatInput {
       lines.close();
       input.unpipe(keys);
       input.pause();
-      if (hasKeys) output.write(leavePastes);
+      if (hasKeys) output.write(disablePasteMarks);
     }
   }
 }

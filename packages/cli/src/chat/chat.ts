@@ -1,13 +1,12 @@
-// A conversation in the terminal: messages and commands, until /exit, Ctrl-D, or Ctrl-C twice.
+// The chat: messages and slash commands, until /exit, Ctrl-D, or Ctrl-C twice.
 
 import { didYouMean, errorText, printable, printableText } from '@pocket-agent/kit';
-import type { ToolFolder } from '@pocket-agent/tool-folder';
-import { type PocketAgent, type Profile, type ProfileName, resolveModel } from 'pocket-agent';
+import { resolveModel } from 'pocket-agent';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { commandText } from '../command-line/report-error.ts';
+import { commandErrorText } from '../command-line/report-error.ts';
 import { countedMessages, Session } from '../files/sessions.ts';
-import { type Approver, makeApprover } from '../questions/approver.ts';
+import { makeApprover } from '../questions/approver.ts';
 import type { AgentRequest } from '../setup/agent-options.ts';
 import { chooseModel } from '../setup/choose-model.ts';
 import { offerFoundConfigs } from '../setup/found-configs.ts';
@@ -25,9 +24,10 @@ import { packageVersion } from '../version.ts';
 import { type ChatCommand, chatCommands, completeCommand } from './chat-commands.ts';
 import { ChatHistory } from './chat-history.ts';
 import { ChatInput } from './chat-input.ts';
+import type { ChatState } from './chat-state.ts';
 
 const PROMPT = '> ';
-const HOW_TO_LEAVE = 'Ctrl-C again leaves, and so do /exit and Ctrl-D.';
+const HOW_TO_LEAVE = 'Press Ctrl-C again to leave; /exit and Ctrl-D leave too.';
 
 export interface ChatOptions {
   request: AgentRequest;
@@ -35,24 +35,6 @@ export interface ChatOptions {
   yes: boolean;
   quiet: boolean;
   session?: string;
-}
-
-/** What the commands of a chat work with. */
-export interface ChatState {
-  readonly agent: PocketAgent;
-  readonly request: AgentRequest;
-  readonly model: SwitchableModel;
-  readonly folders: readonly ToolFolder[];
-  readonly approver: Approver;
-  readonly signal: AbortSignal;
-  modelName: string;
-  profile: ProfileName | Profile | undefined;
-  session: Session | undefined;
-  images: Uint8Array[];
-  /** Lines of a command's answer. */
-  print(...lines: string[]): void;
-  /** Shows which servers `work` is waiting for. */
-  connecting<Value>(work: Promise<Value>): Promise<Value>;
 }
 
 export async function chat(options: ChatOptions, interrupts: Interrupts): Promise<number> {
@@ -90,7 +72,7 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
         logger,
       },
     );
-    const made: ChatState = {
+    const current: ChatState = {
       agent,
       request,
       model,
@@ -106,9 +88,9 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
       print: (...lines) => screen.answer(lines.map((line) => `${screen.wrapped(printableText(line))}\n`).join('')),
       connecting: (work) => whileConnecting(screen, () => agent.mcpClient.status, work),
     };
-    state = made;
-    if (!options.quiet) greet(made, chosen.because);
-    return await new Conversation(made, { screen, style, input, interrupts, quiet: options.quiet }).talk();
+    state = current;
+    if (!options.quiet) greet(current, chosen.because);
+    return await new Conversation(current, { screen, style, input, interrupts, quiet: options.quiet }).talk();
   } finally {
     screen.close();
     (state?.session ?? session)?.close();
@@ -117,8 +99,8 @@ export async function chat(options: ChatOptions, interrupts: Interrupts): Promis
 
 function greet({ print, modelName, session }: ChatState, because: string): void {
   print(`Pocket Agent ${packageVersion()} · ${modelName} (${because})`);
-  if (session) print(`session ${session.name}: ${countedMessages(session)} so far`);
-  print('/help lists the commands.');
+  if (session) print(`session ${session.name}: ${countedMessages(session)}`);
+  print('Type /help for the commands.');
 }
 
 interface ConversationParts {
@@ -132,8 +114,8 @@ interface ConversationParts {
 class Conversation {
   readonly #state: ChatState;
   readonly #parts: ConversationParts;
-  /** By server, what was last shown to be wrong with it. */
-  readonly #shownTroubles = new Map<string, string>();
+  /** The last problem shown for each server. */
+  readonly #shownProblems = new Map<string, string>();
 
   constructor(state: ChatState, parts: ConversationParts) {
     this.#state = state;
@@ -143,7 +125,7 @@ class Conversation {
   async talk(): Promise<number> {
     const { input, interrupts, style, quiet } = this.#parts;
     const { agent, print } = this.#state;
-    // Ctrl-C stops an answer or clears a line; the next one leaves
+    // the first Ctrl-C stops an answer or clears the line; the second one leaves
     let isLeaving = false;
     for (;;) {
       const typed = await input.read(style.bold(PROMPT), interrupts.signal);
@@ -172,10 +154,10 @@ class Conversation {
       await this.#run(text);
       return undefined;
     }
-    const command = chatCommands.find((each) => each.name === name || each.also === name);
+    const command = chatCommands.find((candidate) => candidate.name === name || candidate.also === name);
     if (command) return this.#command(command, text.slice(name.length + 1).trim());
-    const known = chatCommands.map((each) => `/${each.name}`);
-    this.#state.print(`There is no command /${name}.${didYouMean(`/${name}`, known)} /help lists them.`);
+    const known = chatCommands.map((candidate) => `/${candidate.name}`);
+    this.#state.print(`Unknown command /${name}.${didYouMean(`/${name}`, known)} Type /help for the commands.`);
     return undefined;
   }
 
@@ -183,7 +165,7 @@ class Conversation {
     try {
       await command.run(this.#state, argument);
     } catch (error) {
-      this.#state.print(commandText(error));
+      this.#state.print(commandErrorText(error));
     }
     return command.leaves ? 'leave' : undefined;
   }
@@ -197,7 +179,7 @@ class Conversation {
       quiet,
       isLive: true,
       hasColour: colours,
-      shownTroubles: this.#shownTroubles,
+      shownProblems: this.#shownProblems,
     });
     const images = this.#state.images.splice(0);
     const { signal } = interrupts;
@@ -208,7 +190,9 @@ class Conversation {
       }
     } catch (error) {
       display.end();
-      screen.line(signal.aborted ? 'stopped; Ctrl-C again leaves' : style.red(printable(commandText(error))));
+      screen.line(
+        signal.aborted ? 'stopped; press Ctrl-C again to leave' : style.red(printable(commandErrorText(error))),
+      );
     } finally {
       display.end();
       await session?.save(agent.messages).catch((error) => screen.line(style.red(printable(errorText(error)))));

@@ -1,17 +1,17 @@
-// Keys on their way to the line editor: what is pasted stays one message, its line breaks shown as a sign.
+// Filters terminal input so that pasted text stays one message; its line breaks are shown as ␤.
 import { Transform, type TransformCallback } from 'node:stream';
 
 const START = '\u001b[200~';
 const END = '\u001b[201~';
 
-/** Tell the terminal to mark what is pasted, or to stop that. */
-export const markPastes = '\u001b[?2004h';
-export const leavePastes = '\u001b[?2004l';
+/** Bracketed paste mode: the terminal marks pasted text. */
+export const enablePasteMarks = '\u001b[?2004h';
+export const disablePasteMarks = '\u001b[?2004l';
 
 const LINE_BREAK = '␤';
 const TAB = '␉';
 
-/** A message as one line to edit. */
+/** A message as one editable line. */
 export function asOneLine(text: string): string {
   return text
     .replace(/\r\n|\r|\n/g, LINE_BREAK)
@@ -50,7 +50,7 @@ export class PasteFilter extends Transform {
     while (text !== '') {
       const mark = this.#isPasting ? END : START;
       const found = text.indexOf(mark);
-      const open = found < 0 ? partOf(mark, text) : 0;
+      const open = found < 0 ? partialMark(mark, text) : 0;
       const piece = text.slice(0, found < 0 ? text.length - open : found);
       if (piece) this.push(this.#isPasting ? asOneLine(piece) : piece);
       if (found < 0) {
@@ -64,8 +64,8 @@ export class PasteFilter extends Transform {
   }
 }
 
-/** How many characters at the end of a text may be the beginning of a mark. A lone Escape is a key. */
-function partOf(mark: string, text: string): number {
+/** The length of the text's end that may be the beginning of a mark. A single Escape is a key press. */
+function partialMark(mark: string, text: string): number {
   for (let length = Math.min(mark.length - 1, text.length); length > 1; length--) {
     if (text.endsWith(mark.slice(0, length))) return length;
   }

@@ -1,10 +1,10 @@
-// The arguments of a command, read by Node's own parser; what is wrong with them is said in one sentence.
+// Parses the arguments of a command with Node's own parser.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** Values and positionals of a command, or an error that says how it is called. */
+/** The options and positional arguments of a command. Throws CONFIG_INVALID for unknown options. */
 export function readArguments<const Known extends Options>(args: readonly string[], options: Known) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
@@ -16,11 +16,8 @@ export function readArguments<const Known extends Options>(args: readonly string
 function explain(error: unknown, known: readonly string[]): string {
   const [unknown, name = ''] = /^Unknown option '(-[^']+)'/.exec(errorText(error)) ?? [];
   if (!unknown) return errorText(error);
-  const meant = didYouMean(
-    name,
-    known.map((each) => `--${each}`),
-  );
-  return `Unknown option '${name}'.${meant} What starts with a dash but is no option goes after --.`;
+  const options = known.map((option) => `--${option}`);
+  return `Unknown option '${name}'.${didYouMean(name, options)} Put arguments that start with a dash after --.`;
 }
 
 export function positiveNumber(name: string, value: string | undefined): number | undefined {

@@ -1,4 +1,4 @@
-// The options of the commands that serve: on stdin and stdout, or over HTTP.
+// The options of the commands that serve on stdin and stdout or over HTTP.
 import { PocketError } from '@pocket-agent/kit';
 import type { Interrupts } from './interrupts.ts';
 
@@ -22,11 +22,12 @@ export interface Address {
   token?: string;
 }
 
-/** Undefined: on stdin and stdout. */
+/** Undefined means stdin and stdout. */
 export function readAddress({ http, host, port, token }: HttpValues): Address | undefined {
   if (!http) {
-    const [lost] = Object.entries({ host, port, token }).find(([, value]) => value !== undefined) ?? [];
-    if (lost) throw new PocketError('CONFIG_INVALID', `--${lost} needs --http: on stdin and stdout nobody listens.`);
+    const [unused] = Object.entries({ host, port, token }).find(([, value]) => value !== undefined) ?? [];
+    if (unused)
+      throw new PocketError('CONFIG_INVALID', `--${unused} needs --http; on stdin and stdout there is no listener.`);
     return undefined;
   }
   const number = port === undefined ? undefined : Number(port);
@@ -41,10 +42,12 @@ export function readAddress({ http, host, port, token }: HttpValues): Address | 
   };
 }
 
-/** Somebody who starts it in a terminal would take it for hung. */
-export function tellStdio(): void {
+/** In a terminal the command would look as if it hangs. */
+export function explainStdio(): void {
   if (!process.stdin.isTTY) return;
-  process.stderr.write('Serving MCP on stdin and stdout, for a program that starts it; --http serves over HTTP.\n');
+  process.stderr.write(
+    'Serving MCP on stdin and stdout for a client that starts this command; use --http to serve over HTTP.\n',
+  );
 }
 
 interface Listening {
@@ -52,7 +55,7 @@ interface Listening {
   close(): Promise<void>;
 }
 
-/** Serves until the process is told to stop. */
+/** Serves until the process receives a signal to stop. */
 export async function listenUntilStopped(
   interrupts: Interrupts,
   address: Address,
@@ -61,7 +64,7 @@ export async function listenUntilStopped(
   const { signal } = interrupts.listen();
   const { host = '127.0.0.1', token } = address;
   if (token === undefined && !/^(?:localhost|127\.[\d.]+|::1)$/.test(host)) {
-    process.stderr.write(`Without --token whoever reaches ${host} may use it.\n`);
+    process.stderr.write(`Without --token, anyone who can reach ${host} can use it.\n`);
   }
   const server = await listen(address);
   process.stderr.write(`listening on ${server.url}\n`);

@@ -1,39 +1,43 @@
-// Ctrl-C and the other ways to be told to stop: the first ends what runs, the second the program at once.
+// Ctrl-C, SIGTERM and SIGHUP: the first one stops the run, the second one ends the program immediately.
 import { exitCodes } from './exit-codes.ts';
 
-const codeOf = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated, SIGHUP: exitCodes.hungUp } as const;
+const codeOf = {
+  SIGINT: exitCodes.interrupted,
+  SIGTERM: exitCodes.terminated,
+  SIGHUP: exitCodes.terminalClosed,
+} as const;
 type StopSignal = keyof typeof codeOf;
 
 export class Interrupts {
   #controller = new AbortController();
   #exitCode: number | undefined;
 
-  /** From now on the signals do not end the process by themselves. */
+  /** Handles the signals; until then they end the process. */
   listen(): this {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => this.#stop(name));
     return this;
   }
 
-  /** Aborted when what runs has to stop. */
+  /** Aborted when the run has to stop. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Set as soon as something was told to stop. */
+  /** Set once a signal arrived or the output was closed. */
   get exitCode(): number | undefined {
     return this.#exitCode;
   }
 
-  /** As if Ctrl-C was pressed: a terminal in raw mode sends no signal. */
+  /** Call it for Ctrl-C in a terminal in raw mode, which sends no signal. */
   readonly interrupt = (): void => this.#stop('SIGINT');
 
-  /** Whoever read the output has gone, or it cannot be written. */
+  /** Stops the run because the output cannot be written. */
   outputClosed(exitCode: number): void {
     this.#exitCode ??= exitCode;
-    this.#controller.abort(new Error('nobody reads the output any more'));
+    this.#controller.abort(new Error('the output was closed'));
   }
 
-  /** After a run that Ctrl-C ended: the next one has a signal of its own. False when the program is to end. */
+  /** Makes a new signal after a run that Ctrl-C stopped. False if the program has to end. */
   renew(): boolean {
     if (this.#exitCode !== undefined && this.#exitCode !== exitCodes.interrupted) return false;
     this.#exitCode = undefined;
@@ -42,7 +46,7 @@ export class Interrupts {
   }
 
   #stop(name: StopSignal): void {
-    // children and locks go with the process: see the listeners to 'exit' of those who made them
+    // 'exit' listeners remove child processes and locks
     if (this.signal.aborted) process.exit(codeOf[name]);
     this.#exitCode = codeOf[name];
     this.#controller.abort(new Error(name === 'SIGINT' ? 'interrupted' : 'terminated'));

@@ -1,10 +1,10 @@
-// An error as one line on stderr, with the usage where the command was called wrongly.
+// Prints an error as one line on stderr, with the usage if the arguments were wrong.
 import { errorText, isPocketError, printableText } from '@pocket-agent/kit';
 import { exitCodeOf } from './exit-codes.ts';
 import { usageOf } from './help.ts';
 
-/** The text of an error, with options of the command line for those of a program. */
-export function commandText(error: unknown): string {
+/** The error message with command-line options in place of the options of the library. */
+export function commandErrorText(error: unknown): string {
   return errorText(error)
     .replace('(limits.maxSteps)', '(--max-steps)')
     .replace('(limits.maxCostUsd)', '(--max-cost)')
@@ -15,13 +15,15 @@ export function commandText(error: unknown): string {
     )
     .replace(
       /Pass a model object of the package \S+$/,
-      'The command line cannot use it; a program can, with an AI SDK model.',
+      'The command line cannot use it; a program can pass an AI SDK model.',
     );
 }
 
 export function reportError(error: unknown, command: string): number {
   const cause = isPocketError(error, 'CONFIG_INVALID') ? error.cause : undefined;
   const isUsage = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('ERR_PARSE_ARGS');
-  process.stderr.write(`pocket-agent: ${printableText(commandText(error))}\n${isUsage ? `\n${usageOf(command)}` : ''}`);
+  process.stderr.write(
+    `pocket-agent: ${printableText(commandErrorText(error))}\n${isUsage ? `\n${usageOf(command)}` : ''}`,
+  );
   return exitCodeOf(error);
 }

@@ -1,4 +1,4 @@
-// One prompt, answered once: the answer goes to stdout, what happens on the way to stderr.
+// The command `pocket-agent "prompt"`: answers once. The answer goes to stdout, everything else to stderr.
 import { didYouMean, PocketError, printable } from '@pocket-agent/kit';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodeOf, exitCodes } from '../command-line/exit-codes.ts';
@@ -47,9 +47,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       return await chat({ ...values, request, images }, interrupts);
     }
     if (prompt === '') {
-      json?.error(new PocketError('CONFIG_INVALID', 'There is no question.'), exitCodes.mistake);
-      process.stderr.write(`There is no question.\n\n${usageOf('ask')}`);
-      return exitCodes.mistake;
+      json?.error(new PocketError('CONFIG_INVALID', 'The prompt is missing.'), exitCodes.usage);
+      process.stderr.write(`The prompt is missing.\n\n${usageOf('ask')}`);
+      return exitCodes.usage;
     }
     const word = first?.kind === 'positional' ? first.value : undefined;
     await answer({ values, request, word, prompt, images, json, interrupts });
@@ -60,13 +60,13 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   }
 }
 
-/** A command after options would be a prompt, and cost money. */
+/** A command name after options would be sent to the model as a prompt and cost money. */
 function refuseCommand(word: string, others: readonly string[]): void {
   if (!commandNames.includes(word)) return;
-  const line = [word, ...others].map((each) => (/\s/.test(each) ? JSON.stringify(each) : each)).join(' ');
+  const line = [word, ...others].map((part) => (/\s/.test(part) ? JSON.stringify(part) : part)).join(' ');
   throw new PocketError(
     'CONFIG_INVALID',
-    `"${word}" is a command, which comes before its options: ${program} ${line}\nA prompt that begins with it goes after --.`,
+    `Put the command "${word}" before the options: ${program} ${line}\nPut a prompt that begins with this word after --.`,
   );
 }
 
@@ -100,10 +100,10 @@ async function answer({ values, request, word, prompt, images, json, interrupts 
     });
     for (const line of [...problems, ...warnings]) tell(line);
     const meant = word !== undefined && /^[a-z-]+$/.test(word) && didYouMean(word, commandNames);
-    if (meant) tell(`"${word}" is no command, so the model is asked.${meant}`);
+    if (meant) tell(`"${word}" is not a command; it is sent to the model.${meant}`);
     tell(`model: ${chosen.model} (${chosen.because})`);
     if (!request.isBuiltIn && request.servers.size > 0) tell(`servers: ${[...request.servers.keys()].join(', ')}`);
-    if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)} so far`);
+    if (session && session.messages.length > 0) tell(`session ${session.name}: ${countedMessages(session)}`);
     await using agent = makeAgent(request, {
       model: chosen.model,
       folders,

@@ -1,8 +1,9 @@
-// The command `pocket-agent call`: one tool, called once, through the same gate as in a run.
+// The command `pocket-agent call`: calls one tool, with the same access rules as in a run.
 import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client';
 import {
   didYouMean,
   errorText,
+  isRecord,
   type Logger,
   PocketError,
   printable,
@@ -15,12 +16,11 @@ import { type ScriptedCall, ScriptedModel } from 'pocket-agent/testing';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
-import { isObject } from '../files/json-file.ts';
 import { type Approver, makeApprover } from '../questions/approver.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
 import { builtinServer } from '../setup/servers.ts';
 import { loadFolders } from '../setup/tool-sources.ts';
-import { tellSlowServer, whileConnecting } from '../terminal/activity.ts';
+import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { ProgressBars } from '../terminal/progress-bars.ts';
 import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
@@ -32,14 +32,14 @@ const callOptions = {
   json: { type: 'boolean', default: false },
 } as const;
 
-/** In the words of the command line. */
-const nobody: Approve = () => ({ deny: `${NOBODY_TO_ASK}; --yes allows it`, by: 'nobody' });
+/** Denies calls that need approval, with advice for the command line. */
+const denyAll: Approve = () => ({ deny: `${NOBODY_TO_ASK}; --yes allows it`, by: 'nobody' });
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, callOptions);
   const [server, toolName, ...words] = positionals;
   if (server === undefined || toolName === undefined) {
-    throw new PocketError('CONFIG_INVALID', 'Which tool? pocket-agent call SERVER TOOL [ARGS]');
+    throw new PocketError('CONFIG_INVALID', 'Name a server and a tool: pocket-agent call SERVER TOOL [ARGS]');
   }
   const { signal } = interrupts.listen();
   const request = await readAgentRequest(values);
@@ -51,7 +51,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   try {
     const states = () => (source instanceof PocketAgentClient ? source.status : new Map());
     const tools = await whileConnecting(screen, states, Promise.resolve(source.listTools(signal)));
-    assertReached(source);
+    assertConnected(source);
     const tool = tools.find((each) => ownName(source, each) === toolName);
     if (!tool)
       throw unknown(
@@ -64,7 +64,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     const result = await callOnce(called, signal, {
       tools: [source],
       access: request.access,
-      approve: approver.approve ?? nobody,
+      approve: approver.approve ?? denyAll,
       hooks: {
         onEvent(event) {
           if (event.type !== 'tool_progress') return;
@@ -83,7 +83,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   }
 }
 
-/** By an agent whose model asks for this call and no other: rules, questions and records are those of a run. */
+/** Runs an agent whose model requests exactly this call, so that access rules, approval and audit apply as in a run. */
 async function callOnce(
   call: ScriptedCall,
   signal: AbortSignal,
@@ -95,16 +95,16 @@ async function callOnce(
   const [result] = toolExecutionResults ?? [];
   const returned = result && returnedIn(result);
   if (returned) return returned;
-  throw result?.extra.error ?? new PocketError('TOOL_FAILED', `"${call.name}" has no result.`);
+  throw result?.extra.error ?? new PocketError('TOOL_FAILED', `Tool "${call.name}" returned no result.`);
 }
 
-/** The name that a tool has where it comes from, whatever it is called beside those of other servers. */
+/** The name of a tool at its server, without a prefix. */
 function ownName(source: ToolSource, tool: Tool): string {
   return source.judge?.(tool).ownName ?? tool.name;
 }
 
-/** A server that is away has no tools, which is not what is wrong. */
-function assertReached(source: ToolSource): void {
+/** A lost server lists no tools; report the connection error instead of an unknown tool. */
+function assertConnected(source: ToolSource): void {
   if (!(source instanceof PocketAgentClient)) return;
   for (const [name, { status, reason }] of source.status) {
     if (status !== 'connected') throw new PocketError('MCP_CONNECT_FAILED', reason ?? `${name} is ${status}.`);
@@ -119,7 +119,7 @@ interface Search {
   tell(line: string): void;
 }
 
-/** One server alone: the others need not be there. Its tools have the names that they have in a run. */
+/** Connects one server only. Its tools have the same names as in a run. */
 async function findSource(name: string, { request, approver, signal, logger, tell }: Search): Promise<ToolSource> {
   const servers = new Map([['builtin', builtinServer()], ...request.servers]);
   const entry = servers.get(name);
@@ -127,7 +127,7 @@ async function findSource(name: string, { request, approver, signal, logger, tel
   const toolPrefix = request.servers.size > 1 ? 'always' : 'never';
   if (entry) {
     const mcpConfig = { mcpServers: { [name]: entry } };
-    const onServerStatus = tellSlowServer(tell);
+    const onServerStatus = reportSlowServer(tell);
     return new PocketAgentClient({ mcpConfig, toolPrefix, ...elicit, logger, onServerStatus });
   }
   const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
@@ -140,7 +140,7 @@ async function findSource(name: string, { request, approver, signal, logger, tel
   const found = folders.find((_folder, index) => names[index]?.includes(name));
   await Promise.all(folders.filter((folder) => folder !== found).map((folder) => folder.close()));
   if (!found) {
-    const hint = folders.length === 0 ? ' A tool folder needs --tools DIR.' : '';
+    const hint = folders.length === 0 ? ' For a tool folder, add --tools DIR.' : '';
     throw unknown('server or tool folder', name, [...servers.keys(), ...names.flat()], hint);
   }
   await found.activate([name]);
@@ -154,11 +154,11 @@ function unknown(what: string, name: string, known: readonly string[], hint = ''
   );
 }
 
-/** A JSON object, or `key=value` pairs, read as the schema of the tool wants them. */
+/** Reads a JSON object, or `key=value` pairs with values converted by the tool's schema. */
 export function readToolArguments(words: readonly string[], tool: Pick<Tool, 'inputSchema'>): Record<string, unknown> {
   const [first = ''] = words;
   if (first.trimStart().startsWith('{')) {
-    if (words.length > 1) throw wrongArguments('the JSON object must be one argument: put it in quotes');
+    if (words.length > 1) throw wrongArguments('put the JSON object in quotes, as one argument');
     return parseObject(first);
   }
   return Object.fromEntries(
@@ -178,16 +178,16 @@ function parseObject(text: string): Record<string, unknown> {
   } catch (error) {
     throw wrongArguments(errorText(error));
   }
-  if (isObject(value)) return value;
+  if (isRecord(value)) return value;
   throw wrongArguments('they must be a JSON object');
 }
 
 function wrongArguments(reason: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `The arguments cannot be read: ${reason}.`);
+  return new PocketError('CONFIG_INVALID', `Invalid arguments: ${reason}.`);
 }
 
 function readValue(text: string, schema: unknown): unknown {
-  if (isObject(schema) && schema.type === 'string') return text;
+  if (isRecord(schema) && schema.type === 'string') return text;
   try {
     return JSON.parse(text);
   } catch {

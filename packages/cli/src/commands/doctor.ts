@@ -1,4 +1,4 @@
-// The command `pocket-agent doctor`: what works, what does not, and how to mend it. Secrets are never shown.
+// The command `pocket-agent doctor`: checks the setup and says how to fix each problem. Secrets are never shown.
 import { accessSync, constants } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { chooseModel } from '../setup/choose-model.ts';
 import { findConfigs } from '../setup/found-configs.ts';
 import { settingsFor } from '../setup/model-settings.ts';
 import { closeFolders, loadFolders, toolFolderPath } from '../setup/tool-sources.ts';
-import { tellSlowServer, whileConnecting } from '../terminal/activity.ts';
+import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 import { canMoveCursor, hasColour, makeStyle } from '../terminal/style.ts';
@@ -23,8 +23,8 @@ import { packageVersion } from '../version.ts';
 interface Finding {
   state: 'ok' | 'note' | 'broken';
   text: string;
-  /** How to mend it. */
-  mend?: string;
+  /** How to fix it. */
+  fix?: string;
 }
 
 const OLDEST_NODE = [22, 18] as const;
@@ -52,16 +52,16 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const style = makeStyle(hasColour(process.stdout));
   const marks = { ok: style.green('ok    '), note: style.yellow('note  '), broken: style.red('broken') };
   let isBroken = false;
-  const report = ({ state, text, mend }: Finding) => {
+  const report = ({ state, text, fix }: Finding) => {
     isBroken ||= state === 'broken';
-    process.stdout.write(`${marks[state]}  ${printable(text)}\n${mend ? `        ${printable(mend)}\n` : ''}`);
+    process.stdout.write(`${marks[state]}  ${printable(text)}\n${fix ? `        ${printable(fix)}\n` : ''}`);
   };
   report({ state: 'ok', text: `pocket-agent ${packageVersion()}` });
   report(checkNode(process.versions.node));
   for (const finding of checkKeys(process.env)) report(finding);
   for (const finding of checkPackages()) report(finding);
   const request = await readAgentRequest(values).catch((error) => {
-    report({ state: 'broken', text: errorText(error), mend: 'Fix the file or option it names.' });
+    report({ state: 'broken', text: errorText(error), fix: 'Fix the file or option it names.' });
     return undefined;
   });
   if (request) {
@@ -73,7 +73,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   report(await checkDataFolder());
   report(checkTerminal());
   for (const { program, file } of await findConfigs()) {
-    report({ state: 'note', text: `${file} (${program}) may have MCP servers`, mend: `Use it with --mcp ${file}` });
+    report({ state: 'note', text: `${file} (${program}) may have MCP servers`, fix: `Use it with --mcp ${file}` });
   }
   return isBroken ? exitCodes.failed : exitCodes.answered;
 }
@@ -86,34 +86,34 @@ export function checkNode(version: string): Finding {
   return {
     state: 'broken',
     text: `Node ${version} is too old`,
-    mend: `Install Node ${OLDEST_NODE.join('.')} or newer from https://nodejs.org`,
+    fix: `Install Node ${OLDEST_NODE.join('.')} or newer from https://nodejs.org`,
   };
 }
 
-/** Only whether they are there. */
+/** Reports only whether keys are set. */
 function checkKeys(env: NodeJS.ProcessEnv): Finding[] {
   const set = keys.filter((key) => env[key]);
   if (set.length > 0) return set.map((key) => ({ state: 'ok', text: `${key} is set` }));
   return [
     {
       state: 'note',
-      text: 'no key of a model provider is set',
-      mend: `Set ${keys.slice(0, 3).join(', ')}, or run Ollama; until then the demo model answers, which is no LLM.`,
+      text: 'no API key of a model provider is set',
+      fix: `Set ${keys.slice(0, 3).join(', ')}, or run Ollama. Until then the demo model answers, which is not an LLM.`,
     },
   ];
 }
 
 function checkPackages(): Finding[] {
   const missing = providerPackages.filter((name) => !isInstalled(name));
-  const there = providerPackages.filter((name) => !missing.includes(name));
+  const installed = providerPackages.filter((name) => !missing.includes(name));
   return [
-    ...(there.length > 0 ? [{ state: 'ok' as const, text: `provider packages: ${there.join(', ')}` }] : []),
+    ...(installed.length > 0 ? [{ state: 'ok' as const, text: `provider packages: ${installed.join(', ')}` }] : []),
     ...(missing.length > 0
       ? [
           {
             state: 'note' as const,
-            text: `provider packages that are not installed: ${missing.join(', ')}`,
-            mend: `For their models: npm install ${missing[0]}`,
+            text: `provider packages not installed: ${missing.join(', ')}`,
+            fix: `To use their models: npm install ${missing[0]}`,
           },
         ]
       : []),
@@ -138,7 +138,7 @@ async function checkModel(request: AgentRequest): Promise<Finding> {
     return {
       state: 'broken',
       text: `model ${chosen.model}: ${errorText(error)}`,
-      mend: 'Or name another with --model.',
+      fix: 'Or choose another model with --model.',
     };
   }
 }
@@ -146,7 +146,7 @@ async function checkModel(request: AgentRequest): Promise<Finding> {
 async function checkServers({ servers }: AgentRequest, signal: AbortSignal): Promise<Finding[]> {
   const logger = screenLogger(() => {});
   const screen = new Screen(process.stdout, process.stderr);
-  const onServerStatus = tellSlowServer((line) => screen.line(printable(line)));
+  const onServerStatus = reportSlowServer((line) => screen.line(printable(line)));
   const clients: PocketAgentClient[] = [];
   const states = () => new Map(clients.flatMap(({ status }) => [...status]));
   const checks = Promise.all(
@@ -172,7 +172,7 @@ function brokenServer(name: string, reason: string): Finding {
   return {
     state: 'broken',
     text: `server ${name}: ${reason}`,
-    mend: 'Check its "command" or "url", and the variables it needs; "disabled": true leaves it out.',
+    fix: 'Check its "command" or "url" and its environment variables. "disabled": true skips it.',
   };
 }
 
@@ -196,12 +196,10 @@ async function checkFolder(name: string, { folderOptions }: AgentRequest, signal
           }),
         ),
       ...warnings.map((text): Finding => ({ state: 'note', text })),
-      ...problems.map((text): Finding => ({ state: 'broken', text, mend: 'Fix that line, and run doctor again.' })),
+      ...problems.map((text): Finding => ({ state: 'broken', text, fix: 'Fix that line and run doctor again.' })),
     ];
   } catch (error) {
-    return [
-      { state: 'broken', text: errorText(error), mend: 'pocket-agent new-tool NAME writes a folder that works.' },
-    ];
+    return [{ state: 'broken', text: errorText(error), fix: 'pocket-agent new-tool NAME creates a working folder.' }];
   }
 }
 
@@ -218,7 +216,7 @@ async function checkDataFolder(): Promise<Finding> {
     return {
       state: 'broken',
       text: `data folder ${folder}: ${errorText(error)}`,
-      mend: 'Sessions and history cannot be kept: make it yours, or set XDG_DATA_HOME to a folder that is.',
+      fix: 'Sessions and history cannot be saved. Make the folder writable, or set XDG_DATA_HOME to a folder that is.',
     };
   }
 }
@@ -226,9 +224,9 @@ async function checkDataFolder(): Promise<Finding> {
 function checkTerminal(): Finding {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY) {
-    return { state: 'note', text: 'no terminal: nobody can be asked about calls, and there is no chat' };
+    return { state: 'note', text: 'no terminal: calls cannot be approved, and there is no chat' };
   }
   const colour = hasColour(stdout) ? 'colours' : 'no colours';
   if (canMoveCursor(stdout)) return { state: 'ok', text: `terminal: ${stdout.columns} columns, ${colour}` };
-  return { state: 'note', text: `terminal ${process.env.TERM}: no progress bars, no history`, mend: 'Set TERM.' };
+  return { state: 'note', text: `terminal ${process.env.TERM}: no progress bars, no history`, fix: 'Set TERM.' };
 }

@@ -1,4 +1,4 @@
-// The command `pocket-agent dump`: documentation and source of the library as one Markdown text, in a file or on stdout.
+// The command `pocket-agent dump`: documentation and source of the library as one Markdown document.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { plural } from '../terminal/usage-line.ts';
 import { packageVersion } from '../version.ts';
 
 interface DumpedFile {
-  /** From the root of what is dumped, with slashes. */
+  /** The path relative to the root, with slashes. */
   name: string;
   text: string;
 }
@@ -18,15 +18,15 @@ export async function command(args: readonly string[]): Promise<number> {
   const boolean = { type: 'boolean', default: false } as const;
   const { values, positionals } = readArguments(args, { 'docs-only': boolean, 'source-only': boolean });
   const [file, ...more] = positionals;
-  if (more.length > 0) throw new PocketError('CONFIG_INVALID', 'dump writes one file: pocket-agent dump FILE.');
+  if (more.length > 0) throw new PocketError('CONFIG_INVALID', 'Give one file: pocket-agent dump FILE.');
   if (values['docs-only'] && values['source-only']) {
-    throw new PocketError('CONFIG_INVALID', '--docs-only and --source-only leave nothing to dump: keep one.');
+    throw new PocketError('CONFIG_INVALID', '--docs-only and --source-only exclude each other.');
   }
   const library = dirname(fileURLToPath(import.meta.resolve('pocket-agent/package.json')));
   const docs = values['source-only'] ? [] : documentation(fileURLToPath(new URL('../..', import.meta.url)));
   const source = values['docs-only'] ? [] : sources(library);
   if (docs.length + source.length === 0) {
-    throw new PocketError('CONFIG_INVALID', `There is nothing to dump in ${library}: install pocket-agent again.`);
+    throw new PocketError('CONFIG_INVALID', `There is nothing to dump in ${library}: reinstall pocket-agent.`);
   }
   const text = dumpText(docs, source);
   if (file === undefined) await writeOut(text);
@@ -43,14 +43,14 @@ async function writeTo(file: string, text: string): Promise<void> {
   process.stderr.write(`${file}: ${plural(Buffer.byteLength(text), 'byte')}\n`);
 }
 
-/** Whole also in a pipe whose reader is slow. */
+/** Waits until a slow reader of a pipe has taken everything. */
 async function writeOut(text: string): Promise<void> {
   await new Promise<void>((resolve, reject) =>
     process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
   );
 }
 
-/** In the repository the documentation stands beside the packages; in the published package it comes along. */
+/** In the repository the documentation is beside the packages; the published package includes it. */
 function documentation(root: string): DumpedFile[] {
   const repository = dirname(dirname(root.replace(/[\\/]$/, '')));
   const isRepository =
@@ -100,7 +100,7 @@ function anchor(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '-');
 }
 
-/** A fence longer than any in the text. */
+/** Uses a fence longer than any in the text. */
 function fenced({ name, text }: DumpedFile): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([fence]) => fence.length));
   const fence = '`'.repeat(longest + 1);

@@ -1,4 +1,4 @@
-// The command `pocket-agent new-tool`: a tool folder that works, to start from.
+// The command `pocket-agent new-tool`: creates a working tool folder with a test.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export async function command(args: readonly string[]): Promise<number> {
   const { values, positionals } = readArguments(args, { dir: { type: 'string' } });
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) {
-    throw new PocketError('CONFIG_INVALID', 'Which name? pocket-agent new-tool NAME takes one.');
+    throw new PocketError('CONFIG_INVALID', 'Give one name: pocket-agent new-tool NAME');
   }
   const { writeNewTool } = await import('@pocket-agent/tool-folder');
   const directory = values.dir ?? DEFAULT_DIRECTORY;

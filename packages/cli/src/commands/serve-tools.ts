@@ -1,11 +1,11 @@
-// The command `pocket-agent serve-tools`: tool folders as an MCP server for any other host.
+// The command `pocket-agent serve-tools`: serves tool folders over MCP.
 
 import { PocketError, printable } from '@pocket-agent/kit';
 import type { ProfileName } from 'pocket-agent';
 import { readProfile } from 'pocket-agent/internal';
 import { readArguments } from '../command-line/arguments.ts';
 import { exitCodes } from '../command-line/exit-codes.ts';
-import { httpOptions, listenUntilStopped, readAddress, tellStdio } from '../command-line/http-options.ts';
+import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { accessOptions, readFolderOptions, sourceOptions } from '../setup/agent-options.ts';
 import { reportEdits } from '../setup/report-edits.ts';
@@ -22,10 +22,10 @@ const serveToolsOptions = {
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
   const { values, positionals } = readArguments(args, serveToolsOptions);
   if (positionals.length === 0) {
-    throw new PocketError('CONFIG_INVALID', 'Which tools? pocket-agent serve-tools DIR...');
+    throw new PocketError('CONFIG_INVALID', 'Give a tool folder: pocket-agent serve-tools DIR...');
   }
   const address = readAddress(values);
-  // stdout belongs to the protocol
+  // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const options = { ...readFolderOptions(values), logger: screenLogger(tell), watch: values.watch };
   const profile = values.profile === undefined ? undefined : readProfile(values.profile as ProfileName);
@@ -37,9 +37,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const states = served.folders;
   const broken = states.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
   try {
-    // a watched folder may be repaired while it is served
+    // a watched folder may be fixed while it is served
     if (broken.length === states.length && !values.watch) {
-      tell(printable(`There is nothing to serve: fix what is named above in ${broken.join(', ')}.`));
+      tell(printable(`Nothing to serve: fix the problems above in ${broken.join(', ')}.`));
       return exitCodes.failed;
     }
     if (broken.length > 0) tell(printable(`Serving without ${broken.join(', ')}.`));
@@ -47,7 +47,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
     if (values.watch) reportEdits(served, (line) => tell(printable(line)));
     const server = await served.asMcpServer(profile ? { profile } : {});
     if (address) return await listenUntilStopped(interrupts, address, (given) => server.listen(given));
-    tellStdio();
+    explainStdio();
     await server.serveStdio();
     return 0;
   } finally {

@@ -1,8 +1,8 @@
-// The command `pocket-agent serve`: the agent of an agent file, for MCP clients or A2A agents.
+// The command `pocket-agent serve`: serves the agent of an agent file over MCP or A2A.
 import { PocketError, printable } from '@pocket-agent/kit';
 import type { AgentServerOptions } from 'pocket-agent';
 import { readArguments } from '../command-line/arguments.ts';
-import { httpOptions, listenUntilStopped, readAddress, tellStdio } from '../command-line/http-options.ts';
+import { explainStdio, httpOptions, listenUntilStopped, readAddress } from '../command-line/http-options.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { accessOptions, readAgentRequest } from '../setup/agent-options.ts';
 import { chooseModel } from '../setup/choose-model.ts';
@@ -20,14 +20,14 @@ const serveOptions = {
 
 type Conversation = NonNullable<AgentServerOptions['conversation']>;
 
-const kinds: readonly Conversation[] = ['per-client', 'per-token', 'shared'];
+const conversations: readonly Conversation[] = ['per-client', 'per-token', 'shared'];
 
 function readConversation({ conversation, a2a, http }: { conversation?: string; a2a: boolean; http: boolean }) {
   if (conversation === undefined) return {};
   const wrong = (text: string) => new PocketError('CONFIG_INVALID', `--conversation ${text}`);
-  if (a2a) throw wrong('is for MCP: A2A clients name their conversations.');
-  const kind = kinds.find((known) => known === conversation);
-  if (!kind) throw wrong(`must be ${kinds.join(', ')}, not "${conversation}".`);
+  if (a2a) throw wrong('applies to MCP only: A2A clients name their conversations.');
+  const kind = conversations.find((known) => known === conversation);
+  if (!kind) throw wrong(`must be ${conversations.join(', ')}, not "${conversation}".`);
   if (kind === 'per-token' && !http) throw wrong('per-token needs --http and --token.');
   return { conversation: kind };
 }
@@ -36,12 +36,12 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { values, positionals } = readArguments(args, serveOptions);
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) {
-    throw new PocketError('CONFIG_INVALID', 'Which agent? pocket-agent serve FILE takes one agent file.');
+    throw new PocketError('CONFIG_INVALID', 'Give one agent file: pocket-agent serve FILE');
   }
   const address = readAddress({ ...values, http: values.http || values.a2a });
   const conversation = readConversation(values);
   const request = await readAgentRequest({ ...values, agent: file });
-  // stdout belongs to the protocol
+  // stdout carries the protocol
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
   const logger = screenLogger(tell);
   const { folders, problems, warnings } = await loadFolders(request.toolFolders, {
@@ -53,7 +53,7 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const { model } = await chooseModel(request.model);
   const agent = makeAgent(request, { model, folders, logger });
   if (!address) {
-    tellStdio();
+    explainStdio();
     await (await agent.asMcpServer(conversation)).serveStdio();
     return 0;
   }

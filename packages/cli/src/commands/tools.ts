@@ -1,4 +1,4 @@
-// The command `pocket-agent tools`: every tool of servers and folders, what it can do, and whether it is allowed.
+// The command `pocket-agent tools`: lists the tools of servers and folders, their capability, and whether they are allowed.
 
 import { printable, printableJson } from '@pocket-agent/kit';
 import { PocketAgentClient } from 'pocket-agent';
@@ -8,14 +8,14 @@ import { exitCodes } from '../command-line/exit-codes.ts';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import { type AgentRequest, accessOptions, readAgentRequest, sourceOptions } from '../setup/agent-options.ts';
 import { closeFolders, loadFolders } from '../setup/tool-sources.ts';
-import { tellSlowServer, whileConnecting } from '../terminal/activity.ts';
+import { reportSlowServer, whileConnecting } from '../terminal/activity.ts';
 import { Screen } from '../terminal/screen.ts';
 import { screenLogger } from '../terminal/screen-logger.ts';
 import { toolDetails, toolRows, toolTable } from '../terminal/tool-table.ts';
 
-function nobody({ servers, toolFolders }: AgentRequest): string {
-  const asked = [...servers.keys(), ...toolFolders].join(', ');
-  return asked ? `Nothing here has a tool that works: ${asked}.` : 'There are no servers and no tool folders.';
+function noToolsText({ servers, toolFolders }: AgentRequest): string {
+  const sources = [...servers.keys(), ...toolFolders].join(', ');
+  return sources ? `No working tools in ${sources}.` : 'No servers and no tool folders.';
 }
 
 export async function command(args: readonly string[], interrupts: Interrupts): Promise<number> {
@@ -39,9 +39,9 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
   const client = new PocketAgentClient({
     mcpConfig: { mcpServers: Object.fromEntries(request.servers) },
     logger,
-    onServerStatus: tellSlowServer(tell),
+    onServerStatus: reportSlowServer(tell),
     onToolRenamed: ({ source, tool, name, reason }) =>
-      tell(`tool "${tool}" of ${source} is called "${name}" here: ${reason}`),
+      tell(`tool "${tool}" of ${source} is renamed to "${name}": ${reason}`),
   });
   try {
     const allowed = request.access.profile === undefined ? undefined : readProfile(request.access.profile);
@@ -55,10 +55,10 @@ export async function command(args: readonly string[], interrupts: Interrupts): 
       if (status !== 'connected') tell(`server ${server}: ${reason ?? status}`);
     }
     const works = folders.flatMap((folder) => folder.folders).some((folder) => folder.problems.length === 0);
-    const isThere = states.some(([, { status }]) => status === 'connected') || works;
-    const hasAnswer = rows.length > 0 || (isThere && positionals.length === 0);
-    if (!hasAnswer && isThere) tell(`There is no tool ${positionals.map((name) => `"${name}"`).join(' or ')}.`);
-    else if (!hasAnswer) tell(nobody(request));
+    const isConnected = states.some(([, { status }]) => status === 'connected') || works;
+    const hasAnswer = rows.length > 0 || (isConnected && positionals.length === 0);
+    if (!hasAnswer && isConnected) tell(`There is no tool ${positionals.map((name) => `"${name}"`).join(' or ')}.`);
+    else if (!hasAnswer) tell(noToolsText(request));
     else {
       const lines = values.json ? rows.map(printableJson) : toolTable(rows);
       const details = positionals.length > 0 && !values.json ? await toolDetails(sources, positionals, signal) : [];

@@ -1,4 +1,4 @@
-// A file that only one process may write at a time: who holds it stands in a file beside it.
+// A lock file: only one process at a time can hold it. It contains the process id, host name and start time.
 import { readFileSync, rmSync } from 'node:fs';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -6,20 +6,21 @@ import { dirname } from 'node:path';
 import { PocketError } from '@pocket-agent/kit';
 import { makePrivateFolder } from '@pocket-agent/kit/private-files';
 
+/** A lock file younger than this may still be being written. */
 const YOUNG_MS = 10_000;
-/** Files that this process has locked. */
+/** Lock files that this process holds. */
 const held = new Set<string>();
 
 export class FileLock {
   readonly #file: string;
-  readonly #content = `${process.pid} ${hostname()} ${startOf(process.pid)}`;
+  readonly #content = `${process.pid} ${hostname()} ${startTimeOf(process.pid)}`;
   readonly #atExit = () => this.#remove();
 
   private constructor(file: string) {
     this.#file = file;
   }
 
-  /** Throws when another process that lives has it; the lock of one that is gone is taken over. */
+  /** Throws if a running process holds the lock; takes over the lock of a process that has ended. */
   static async take(file: string, what: string): Promise<FileLock> {
     const lock = new FileLock(file);
     await makePrivateFolder(dirname(file));
@@ -28,7 +29,7 @@ export class FileLock {
       if (holder !== undefined || !(await lock.#takeOver())) {
         throw new PocketError(
           'CONFIG_INVALID',
-          `${what} is in use by ${holder ? `process ${holder}` : 'another process'}. Close it there first; if nothing uses it, delete ${file}.`,
+          `${what} is in use by ${holder ? `process ${holder}` : 'another process'}. Close it there, or delete ${file} if nothing uses it.`,
         );
       }
     }
@@ -53,22 +54,22 @@ export class FileLock {
     }
   }
 
-  /** Of another machine nobody here can tell whether a process lives. */
+  /** The holder, if it still runs. Processes on other machines count as running, because that cannot be checked. */
   async #livingHolder(): Promise<string | undefined> {
     const content = await readFile(this.#file, 'utf8').catch(() => '');
-    if (content === '') return (await isYoung(this.#file)) ? 'that is just taking it' : undefined;
+    if (content === '') return (await isYoung(this.#file)) ? 'that is just starting' : undefined;
     const [pid = '', host = '', start = ''] = content.split(' ');
     const isAlive = host !== hostname() || this.#isHeldBy(Number(pid), start);
     return isAlive ? `${pid} on ${host}` : undefined;
   }
 
-  /** In a container that was started again, another process has the number of the one that is gone. */
+  /** Compares start times too: a restarted container reuses process ids. */
   #isHeldBy(pid: number, start: string): boolean {
     if (pid === process.pid) return held.has(this.#file);
-    return lives(pid) && (start === '' || start === startOf(pid));
+    return isRunning(pid) && (start === '' || start === startTimeOf(pid));
   }
 
-  /** Two that find the same dead lock must not both take it: the breaking of it is locked too. */
+  /** Two processes that find the same stale lock must not both take it, so taking over has a lock of its own. */
   async #takeOver(): Promise<boolean> {
     const breaking = `${this.#file}.breaking`;
     if (!(await isYoung(breaking))) await rm(breaking, { force: true });
@@ -90,29 +91,29 @@ export class FileLock {
     try {
       if (readFileSync(this.#file, 'utf8') === this.#content) rmSync(this.#file, { force: true });
     } catch {
-      // it is gone already
+      // already removed
     }
   }
 }
 
-/** There, and written a moment ago: whoever made it is still at it. */
+/** True if the file exists and was written a moment ago. */
 async function isYoung(file: string): Promise<boolean> {
   const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: 0 }));
   return Date.now() - mtimeMs < YOUNG_MS;
 }
 
-/** When a process was started, in ticks since the machine was; empty where the system does not tell. */
-function startOf(pid: number): string {
+/** The start time of a process in ticks since boot; empty where the system has no /proc. */
+function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // the name of the program comes second, in brackets, and may contain anything
+    // the second field is the program name in parentheses and may contain anything
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';
   }
 }
 
-function lives(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,8 +1,8 @@
-// Pictures for the model, read from files; what a file is shows its content, not its name.
+// Reads images for the model; the type is checked by content, not by file name.
 import { readFile, stat } from 'node:fs/promises';
 import { errorText, PocketError } from '@pocket-agent/kit';
 
-const LARGEST_BYTES = 20 * 1024 * 1024;
+const MAX_BYTES = 20 * 1024 * 1024;
 
 const signatures: readonly ((bytes: Buffer) => boolean)[] = [
   (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')),
@@ -14,15 +14,15 @@ const signatures: readonly ((bytes: Buffer) => boolean)[] = [
 export async function readImage(file: string): Promise<Uint8Array> {
   const bytes = await readBytes(file);
   if (signatures.some((matches) => matches(bytes))) return bytes;
-  throw new PocketError('CONFIG_INVALID', `${file} is no picture that models read: PNG, JPEG, GIF or WebP.`);
+  throw new PocketError('CONFIG_INVALID', `${file} is not an image that models can read: use PNG, JPEG, GIF or WebP.`);
 }
 
 async function readBytes(file: string): Promise<Buffer> {
   try {
     const { size } = await stat(file);
-    if (size <= LARGEST_BYTES) return await readFile(file);
+    if (size <= MAX_BYTES) return await readFile(file);
   } catch (error) {
     throw new PocketError('CONFIG_INVALID', `Cannot read ${file}: ${errorText(error)}`, { cause: error });
   }
-  throw new PocketError('CONFIG_INVALID', `${file} is too large for a picture: at most 20 MB.`);
+  throw new PocketError('CONFIG_INVALID', `${file} is too large: an image may have at most 20 MB.`);
 }

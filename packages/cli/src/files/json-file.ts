@@ -1,22 +1,18 @@
-// JSON files that people write: what is wrong with one is said with its name.
+// Reads JSON files that users write; errors name the file, line and column.
 import { readFile } from 'node:fs/promises';
-import { didYouMean, errorText, PocketError } from '@pocket-agent/kit';
+import { didYouMean, errorText, isRecord, PocketError } from '@pocket-agent/kit';
 import { hasCode } from './file-lock.ts';
 
-export type JsonObject = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** `wanted` is what to do when there is no such file. */
-export async function readJsonFile(file: string, wanted: string): Promise<unknown> {
+/** `advice` is added to the error if the file does not exist. */
+export async function readJsonFile(file: string, advice: string): Promise<unknown> {
   let content: string;
   try {
     content = await readFile(file, 'utf8');
   } catch (error) {
     const message = hasCode(error, 'ENOENT')
-      ? `There is no file ${file}: ${wanted}.`
+      ? `There is no file ${file}: ${advice}.`
       : `Cannot read ${file}: ${errorText(error)}`;
     throw new PocketError('CONFIG_INVALID', message, { cause: error });
   }
@@ -40,7 +36,7 @@ function parseLeniently(content: string): unknown {
   }
 }
 
-// Both keep strings as they are and put spaces in place of the rest, so that errors name the right line and column.
+// Both replace what they remove by spaces, so that errors name the right line and column.
 // An unclosed string or comment extends to the end, which keeps the search linear.
 function withoutComments(text: string): string {
   return text.replace(/"(?:[^\\]|\\.)*?(?:"|$)|\/\/[^\r\n]*|\/\*.*?(?:\*\/|$)|^\uFEFF/gs, (found) =>
@@ -53,29 +49,28 @@ function withoutTrailingCommas(text: string): string {
 }
 
 const kinds = {
-  text: (value: unknown) => typeof value === 'string',
+  'a string': (value: unknown) => typeof value === 'string',
   'true or false': (value: unknown) => typeof value === 'boolean',
-  'an object': isObject,
-  'a list of folders, each as text': (value: unknown) =>
-    Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+  'an object': isRecord,
+  'a list of strings': (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
   /** Checked where it is used. */
   anything: () => true,
 };
 
-/** What each key holds. */
+/** The allowed keys and the type of each value. */
 export type Shape = Readonly<Record<string, keyof typeof kinds>>;
 
-/** An object that may be missing, with no other keys than those. */
+/** Checks an optional object that may have no other keys. */
 export function readObject(where: string, value: unknown, shape: Shape): JsonObject {
   if (value === undefined) return {};
-  if (!isObject(value)) throw new PocketError('CONFIG_INVALID', `${where} must be an object.`);
+  if (!isRecord(value)) throw new PocketError('CONFIG_INVALID', `${where} must be an object.`);
   const keys = Object.keys(shape);
   for (const [key, item] of Object.entries(value)) {
     const kind = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (kind === undefined) {
       throw new PocketError(
         'CONFIG_INVALID',
-        `${where} has no "${key}".${didYouMean(key, keys)} It may have: ${keys.join(', ')}.`,
+        `${where} has no key "${key}".${didYouMean(key, keys)} Available: ${keys.join(', ')}.`,
       );
     }
     if (!kinds[kind](item)) throw new PocketError('CONFIG_INVALID', `${where}: "${key}" must be ${kind}.`);

@@ -1,13 +1,12 @@
-// Conversations that are kept under a name, in the user's data folder, and gone on with later.
+// Sessions: conversations saved under a name in the user's data folder.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, isRecord, PocketError } from '@pocket-agent/kit';
 import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
 import { type Message, textOf } from 'pocket-agent';
 import { readHistory } from 'pocket-agent/internal';
 import { plural } from '../terminal/usage-line.ts';
 import { FileLock, hasCode } from './file-lock.ts';
-import { isObject } from './json-file.ts';
 
 const FORMAT = 1;
 
@@ -24,7 +23,7 @@ export class Session {
     this.#lock = lock;
   }
 
-  /** The session of this name, or a new one. Until `close()` no other process can have it. */
+  /** Opens or creates a session. It is locked for other processes until `close()`. */
   static async open(name: string): Promise<Session> {
     const file = sessionFile(name);
     const lock = await FileLock.take(`${file}.lock`, `Session "${name}"`);
@@ -56,13 +55,13 @@ export interface SessionSummary {
   name: string;
   savedAt: Date;
   messages: number;
-  /** The first words of the person. */
+  /** The first user message. */
   beginning: string;
-  /** Why it cannot be read. */
+  /** Why the file cannot be read. */
   problem?: string;
 }
 
-/** All that are kept, the newest first. */
+/** All saved sessions, newest first. */
 export async function listSessions(): Promise<SessionSummary[]> {
   const folder = join(dataFolder(), 'sessions');
   const files = await readdir(folder).catch((error) => {
@@ -92,7 +91,7 @@ export function countedMessages({ messages }: Session): string {
   return plural(messages.length, 'message');
 }
 
-/** A name is a file name and nothing more: no folder, no dot at its front, nothing that a system takes for a device. */
+/** The name must be a plain file name: no path, no leading dot, no device name. */
 function sessionFile(name: string): string {
   const isName = /^[\p{L}\p{N}_][\p{L}\p{N}_. -]{0,63}$/u.test(name) && !/[. ]$/.test(name);
   if (isName && !/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name)) {
@@ -100,7 +99,7 @@ function sessionFile(name: string): string {
   }
   throw new PocketError(
     'CONFIG_INVALID',
-    `"${name}" cannot be the name of a session: letters, digits, "_", "-", "." and spaces, at most 64, and no dot at either end.`,
+    `"${name}" is not a valid session name: use at most 64 letters, digits, spaces, "_", "-" and ".", with no dot at either end.`,
   );
 }
 
@@ -112,26 +111,26 @@ async function readMessages(name: string, file: string): Promise<Message[]> {
     if (hasCode(error, 'ENOENT')) return [];
     throw broken(name, file, errorText(error));
   }
-  let kept: unknown;
+  let saved: unknown;
   try {
-    kept = JSON.parse(content);
+    saved = JSON.parse(content);
   } catch (error) {
     throw broken(name, file, errorText(error));
   }
-  if (!isObject(kept) || typeof kept.format !== 'number') throw broken(name, file, 'it has no format');
-  if (kept.format > FORMAT) {
+  if (!isRecord(saved) || typeof saved.format !== 'number') throw broken(name, file, 'the field "format" is missing');
+  if (saved.format > FORMAT) {
     throw new PocketError(
       'CONFIG_INVALID',
-      `Session "${name}" was written by a newer pocket-agent (format ${kept.format}; this one reads ${FORMAT}): update pocket-agent, or use another name.`,
+      `Session "${name}" was written by a newer pocket-agent (format ${saved.format}; this version reads ${FORMAT}): update pocket-agent, or use another name.`,
     );
   }
   try {
-    return readHistory({ llmModel: '', messages: Array.isArray(kept.messages) ? kept.messages : undefined });
+    return readHistory({ llmModel: '', messages: Array.isArray(saved.messages) ? saved.messages : undefined });
   } catch (error) {
     throw broken(name, file, errorText(error));
   }
 }
 
 function broken(name: string, file: string, reason: string): PocketError {
-  return new PocketError('CONFIG_INVALID', `Session "${name}" cannot be read: ${reason}. Mend or delete ${file}.`);
+  return new PocketError('CONFIG_INVALID', `Session "${name}" cannot be read: ${reason}. Fix or delete ${file}.`);
 }

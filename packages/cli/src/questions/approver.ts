@@ -1,4 +1,4 @@
-// Who answers for a run: the person at the terminal; --yes, to calls; or nobody.
+// Chooses how approvals and forms are answered: by --yes, at the terminal, or not at all.
 import type { Approve, ServerHandlers } from 'pocket-agent';
 import type { Interrupts } from '../command-line/interrupts.ts';
 import type { Screen } from '../terminal/screen.ts';
@@ -7,11 +7,11 @@ import { terminalForm } from './terminal-form.ts';
 import { TerminalQuestions } from './terminal-questions.ts';
 
 export interface Approver {
-  /** Undefined when there is nobody to ask. */
+  /** Undefined if calls cannot be approved. */
   approve: Approve | undefined;
-  /** Answers what MCP servers want to know. */
+  /** Answers the forms of MCP servers. */
   elicit: ServerHandlers['elicitationHandler'];
-  /** A conversation that begins anew has no yes from before. */
+  /** Forgets every "always" when a new conversation starts. */
   forget(): void;
 }
 

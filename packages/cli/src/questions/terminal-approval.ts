@@ -1,17 +1,16 @@
-// Asks the person at the terminal before a tool is called: yes, no, always or edit.
+// Asks the user at the terminal before a tool is called: yes, no, always or edit.
 
-import { errorText, printable, printableJson, truncate } from '@pocket-agent/kit';
+import { errorText, isRecord, printable, printableJson, truncate } from '@pocket-agent/kit';
 import type { ApprovalAnswer, ApprovalRequest } from 'pocket-agent';
-import { isObject } from '../files/json-file.ts';
 import type { OpenQuestion, TerminalQuestions } from './terminal-questions.ts';
 
-const LONGEST_DESCRIPTION = 500;
-const LONGEST_ARGUMENT = 300;
-const MOST_ARGUMENTS = 20;
-const LONGEST_NAME = 100;
+const MAX_DESCRIPTION = 500;
+const MAX_ARGUMENT_LENGTH = 300;
+const MAX_ARGUMENTS = 20;
+const MAX_NAME = 100;
 
 const always = { allow: true, remember: 'conversation' } as const;
-const nobody = { deny: 'nobody answered at the terminal' };
+const noAnswer = { deny: 'the user did not answer at the terminal' };
 
 export class TerminalApproval {
   readonly #questions: TerminalQuestions;
@@ -24,18 +23,18 @@ export class TerminalApproval {
   readonly approve = (request: ApprovalRequest): Promise<ApprovalAnswer> =>
     this.#questions.inTurn(() => this.#answer(request));
 
-  /** Every `always` is taken back. */
+  /** Takes back every "always". */
   forget(): void {
     this.#always.clear();
   }
 
   async #answer(request: ApprovalRequest): Promise<ApprovalAnswer> {
     request.signal.throwIfAborted();
-    // the agent remembers too, but not for calls that were already waiting here
+    // the agent remembers too, but calls that already wait here have passed it
     const key = JSON.stringify([request.path, request.tool]);
-    if (request.changed) this.#always.delete(key); // it was said of the tool as it was
+    if (request.changed) this.#always.delete(key); // "always" covered only the old definition
     if (this.#always.has(key)) return always;
-    const answer = await this.#questions.open<ApprovalAnswer>(request.signal, nobody, (question) => {
+    const answer = await this.#questions.open<ApprovalAnswer>(request.signal, noAnswer, (question) => {
       question.output.write(describe(request));
       return converse(request, question);
     });
@@ -54,7 +53,7 @@ async function converse(request: ApprovalRequest, question: OpenQuestion): Promi
         return 'allow';
       case 'n':
       case 'no':
-        return { deny: 'the person at the terminal said no' };
+        return { deny: 'the user said no at the terminal' };
       case 'a':
       case 'always':
         return always;
@@ -67,7 +66,7 @@ async function converse(request: ApprovalRequest, question: OpenQuestion): Promi
   }
 }
 
-/** Undefined when what was typed cannot be used, or nothing was typed. */
+/** Undefined if the input is empty or invalid. */
 async function edit(
   request: ApprovalRequest,
   { lines, output, isTerminal, signal }: OpenQuestion,
@@ -80,7 +79,7 @@ async function edit(
   if (typed === '') return undefined;
   try {
     const value: unknown = JSON.parse(typed);
-    if (isObject(value)) return { allow: value };
+    if (isRecord(value)) return { allow: value };
     output.write('Arguments must be a JSON object.\n');
   } catch (error) {
     output.write(`That is not JSON: ${printable(errorText(error))}\n`);
@@ -90,19 +89,21 @@ async function edit(
 
 function describe({ tool, capability, description, path, changed, arguments: args }: ApprovalRequest): string {
   const entries = Object.entries(args);
-  const who = printable(path.join(' → '), LONGEST_NAME);
-  const told = [
-    `${who} wants to call ${printable(tool, LONGEST_NAME)}, which can ${capability}.`,
-    ...(changed ? ['  ! Its definition has changed since it was first seen.'] : []),
-    `  what it does: ${description ? printable(description, LONGEST_DESCRIPTION) : 'it does not say'}`,
+  const who = printable(path.join(' → '), MAX_NAME);
+  const lines = [
+    `${who} wants to call ${printable(tool, MAX_NAME)}, which can ${capability}.`,
+    ...(changed ? ['  ! Its definition has changed since it was first used.'] : []),
+    `  description: ${description ? printable(description, MAX_DESCRIPTION) : 'none'}`,
     entries.length > 0 ? '  arguments:' : '  arguments: none',
-    ...entries.slice(0, MOST_ARGUMENTS).map(([key, value]) => `    ${argument(key, value)}`),
-    ...(entries.length > MOST_ARGUMENTS ? [`    … (${entries.length - MOST_ARGUMENTS} more; edit shows all)`] : []),
+    ...entries.slice(0, MAX_ARGUMENTS).map(([key, value]) => `    ${argument(key, value)}`),
+    ...(entries.length > MAX_ARGUMENTS
+      ? [`    … (${entries.length - MAX_ARGUMENTS} more; choose edit to see all)`]
+      : []),
   ];
-  return `\n${told.join('\n')}\n`;
+  return `\n${lines.join('\n')}\n`;
 }
 
 function argument(key: string, value: unknown): string {
   const name = /^[\w.-]+$/.test(key) ? key : printableJson(key);
-  return `${truncate(name, LONGEST_NAME)}: ${truncate(printableJson(value), LONGEST_ARGUMENT)}`;
+  return `${truncate(name, MAX_NAME)}: ${truncate(printableJson(value), MAX_ARGUMENT_LENGTH)}`;
 }

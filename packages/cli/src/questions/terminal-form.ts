@@ -1,4 +1,4 @@
-// What an MCP server wants to know, asked at the terminal: a form field by field, or an address to open.
+// Answers forms of MCP servers at the terminal: field by field, or a URL to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { PocketError, printable, printableJson } from '@pocket-agent/kit';
 import { checkForeign, type ServerHandlers } from 'pocket-agent';
@@ -8,11 +8,11 @@ type Form = Extract<ElicitRequest['params'], { requestedSchema: unknown }>;
 type Field = Form['requestedSchema']['properties'][string];
 type Value = NonNullable<ElicitResult['content']>[string];
 
-const LONGEST_MESSAGE = 1_000;
-const LONGEST_NAME = 100;
-const YES_OR_NO = 'answer? y(es) / n(o) ';
+const MAX_MESSAGE = 1_000;
+const MAX_NAME = 100;
+const ANSWER_PROMPT = 'answer? y(es) / n(o) ';
 
-/** `signal` is that of the run that is on. */
+/** `signal` returns the signal of the current run. */
 export function terminalForm(
   questions: TerminalQuestions,
   signal: () => AbortSignal,
@@ -20,21 +20,19 @@ export function terminalForm(
   return (params, { server }) =>
     questions.inTurn(() =>
       questions.open<ElicitResult>(signal(), { action: 'cancel' }, async (question) => {
-        question.output.write(
-          `\n${printable(server, LONGEST_NAME)} asks: ${printable(params.message, LONGEST_MESSAGE)}\n`,
-        );
+        question.output.write(`\n${printable(server, MAX_NAME)} asks: ${printable(params.message, MAX_MESSAGE)}\n`);
         if ('url' in params) return visit(params.url, question);
-        return (await isWanted(YES_OR_NO, question)) ? fillIn(params, question, server) : { action: 'decline' };
+        return (await confirmed(ANSWER_PROMPT, question)) ? fillIn(params, question, server) : { action: 'decline' };
       }),
     );
 }
 
 async function visit(url: string, question: OpenQuestion): Promise<ElicitResult> {
-  question.output.write(`Open this address yourself, if you trust it: ${printable(url)}\n`);
-  return { action: (await isWanted('done? y(es) / n(o) ', question)) ? 'accept' : 'decline' };
+  question.output.write(`Open this URL in a browser if you trust it: ${printable(url)}\n`);
+  return { action: (await confirmed('done? y(es) / n(o) ', question)) ? 'accept' : 'decline' };
 }
 
-async function isWanted(words: string, { lines, signal }: OpenQuestion): Promise<boolean> {
+async function confirmed(words: string, { lines, signal }: OpenQuestion): Promise<boolean> {
   for (;;) {
     const word = (await lines.question(words, { signal })).trim().toLowerCase();
     if (word === 'y' || word === 'yes') return true;
@@ -59,7 +57,7 @@ async function fillIn({ requestedSchema }: Form, question: OpenQuestion, server:
         break;
       }
       if (!('problem' in verdict)) throw unusable(server, name, verdict);
-      question.output.write(`That does not fit: ${printable(verdict.problem)}\n`);
+      question.output.write(`Not valid: ${printable(verdict.problem)}\n`);
     }
   }
   return { action: 'accept', content };
@@ -67,7 +65,7 @@ async function fillIn({ requestedSchema }: Form, question: OpenQuestion, server:
 
 function unusable(server: string, name: string, verdict: { invalid: string } | { unchecked: string }): PocketError {
   const reason = 'invalid' in verdict ? verdict.invalid : verdict.unchecked;
-  return new PocketError('MCP_REQUEST_FAILED', `The schema of "${name}" from "${server}" cannot be used: ${reason}.`);
+  return new PocketError('MCP_REQUEST_FAILED', `Server "${server}" sent an unusable schema for "${name}": ${reason}.`);
 }
 
 function prompt(name: string, field: Field, isRequired: boolean): string {
@@ -75,12 +73,12 @@ function prompt(name: string, field: Field, isRequired: boolean): string {
   const choices = choicesOf(field).map(({ value, label }) => (label === value ? value : `${value} (${label})`));
   const notes = [
     ...(choices.length > 0 ? [choices.join(' | ')] : [field.type === 'boolean' ? 'y | n' : field.type]),
-    ...(field.type === 'array' ? ['several with commas'] : []),
+    ...(field.type === 'array' ? ['comma-separated'] : []),
     ...(field.default === undefined ? [] : [`Enter: ${printableJson(field.default)}`]),
-    ...(isRequired || field.default !== undefined ? [] : ['Enter: leave out']),
+    ...(isRequired || field.default !== undefined ? [] : ['Enter: skip']),
   ];
   const about = description ? ` - ${description}` : '';
-  return `${printable(`${title ?? name}${about}`, LONGEST_MESSAGE)} [${printable(notes.join(', '), LONGEST_MESSAGE)}]: `;
+  return `${printable(`${title ?? name}${about}`, MAX_MESSAGE)} [${printable(notes.join(', '), MAX_MESSAGE)}]: `;
 }
 
 interface Choice {
@@ -88,7 +86,7 @@ interface Choice {
   label: string;
 }
 
-/** MCP has five ways to write a choice. */
+/** MCP has five ways to define choices. */
 function choicesOf(field: Field): Choice[] {
   const source = field.type === 'array' ? field.items : field;
   const titled = 'oneOf' in source ? source.oneOf : 'anyOf' in source ? source.anyOf : [];
@@ -98,7 +96,7 @@ function choicesOf(field: Field): Choice[] {
   return values.map((value, index) => ({ value, label: names[index] ?? value }));
 }
 
-/** As the field wants it; what cannot be read so is left to the check. */
+/** Converts the input to the type of the field. Input that cannot be converted stays a string and fails the check. */
 function read(typed: string, field: Field): unknown {
   switch (field.type) {
     case 'boolean':

@@ -1,4 +1,4 @@
-// Questions to the person at the terminal: one at a time, and what was typed before one is no answer to it.
+// Questions at the terminal, one at a time. Input typed before a question appears is discarded.
 import { createInterface, type Interface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -6,11 +6,10 @@ import { setImmediate } from 'node:timers/promises';
 export interface Terminal {
   input: Readable & { isTTY?: boolean };
   output: Writable;
-  /** Ctrl-C while a question is open: a terminal in raw mode sends no signal. */
+  /** Called for Ctrl-C while a question is open: a terminal in raw mode sends no signal. */
   interrupt(): void;
 }
 
-/** A question that is open. */
 export interface OpenQuestion {
   lines: Interface;
   output: Writable;
@@ -26,22 +25,22 @@ export class TerminalQuestions {
     this.#terminal = terminal;
   }
 
-  /** Runs `work` when nobody else asks. */
+  /** Runs `work` when no other question is open. */
   inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     const answer = this.#last.then(work);
     this.#last = answer.catch(() => {});
     return answer;
   }
 
-  /** `nobody` is the answer when the input has ended, or ends. */
+  /** Resolves to `noAnswer` if the input ends. */
   async open<Answer>(
     signal: AbortSignal,
-    nobody: Answer,
+    noAnswer: Answer,
     talk: (question: OpenQuestion) => Promise<Answer>,
   ): Promise<Answer> {
     const { input, output, interrupt } = this.#terminal;
     signal.throwIfAborted();
-    if (input.readableEnded || input.destroyed) return nobody;
+    if (input.readableEnded || input.destroyed) return noAnswer;
     const isTerminal = input.isTTY === true;
     const lines = createInterface({ input, output, terminal: isTerminal, historySize: 0, prompt: '' });
     const closed = new AbortController();
@@ -53,7 +52,7 @@ export class TerminalQuestions {
     } catch (error) {
       output.write('\n');
       signal.throwIfAborted();
-      if (closed.signal.aborted) return nobody;
+      if (closed.signal.aborted) return noAnswer;
       throw error;
     } finally {
       lines.close();
@@ -63,7 +62,7 @@ export class TerminalQuestions {
 
 async function dropEarlierInput(lines: Interface, isTerminal: boolean): Promise<void> {
   await setImmediate();
-  await setImmediate(); // between the two, all that waits is read
+  await setImmediate(); // pending input is read between the two
   if (isTerminal) lines.write(null, { ctrl: true, name: 'e' });
   if (isTerminal) lines.write(null, { ctrl: true, name: 'u' });
 }

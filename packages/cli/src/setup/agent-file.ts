@@ -1,9 +1,9 @@
-// An agent in one JSON file: its configuration, servers, tool folders, access and limits. Paths start at the file.
+// Reads an agent file: configuration, servers, tool folders, access and limits. Paths are relative to the file.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { errorText, PocketError } from '@pocket-agent/kit';
+import { errorText, isRecord, PocketError } from '@pocket-agent/kit';
 import { bundledFolderPath } from '@pocket-agent/tool-folder';
 import type { AccessOptions, AgentConfig, AgentLimits, McpServerEntry } from 'pocket-agent';
-import { isObject, readJsonFile, readObject, type Shape } from '../files/json-file.ts';
+import { readJsonFile, readObject, type Shape } from '../files/json-file.ts';
 import { readServers } from './servers.ts';
 import { toolFolderPath } from './tool-sources.ts';
 
@@ -16,20 +16,20 @@ export interface AgentFile {
 }
 
 const fileShape: Shape = {
-  $schema: 'text',
+  $schema: 'a string',
   agentConfig: 'an object',
   mcpServers: 'an object',
-  tools: 'a list of folders, each as text',
+  tools: 'a list of strings',
   access: 'an object',
   limits: 'an object',
 };
 const configShape: Shape = {
-  llmModel: 'text',
+  llmModel: 'a string',
   modelSettings: 'an object',
-  name: 'text',
-  roleDescription: 'text',
-  agentId: 'text',
-  systemPrompt: 'text',
+  name: 'a string',
+  roleDescription: 'a string',
+  agentId: 'a string',
+  systemPrompt: 'a string',
   messages: 'anything',
   allowImages: 'true or false',
   completionOptions: 'an object',
@@ -39,8 +39,8 @@ const accessShape: Shape = {
   confirm: 'anything',
   remember: 'anything',
   approvalTimeoutMs: 'anything',
-  fingerprintFile: 'text',
-  auditFile: 'text',
+  fingerprintFile: 'a string',
+  auditFile: 'a string',
 };
 const limitsShape: Shape = {
   maxSteps: 'anything',
@@ -53,25 +53,27 @@ const limitsShape: Shape = {
 };
 
 export async function readAgentFile(file: string): Promise<AgentFile> {
-  const content = await readJsonFile(file, 'an agent file is JSON such as { "agentConfig": { "llmModel": "demo" } }');
-  if (!isObject(content)) throw new PocketError('CONFIG_INVALID', `${file} must hold an object.`);
+  const content = await readJsonFile(file, 'write JSON such as { "agentConfig": { "llmModel": "demo" } }');
+  if (!isRecord(content)) throw new PocketError('CONFIG_INVALID', `${file} must contain a JSON object.`);
   const { agentConfig, mcpServers, tools, access, limits } = readObject(file, content, fileShape);
   const folder = dirname(resolve(file));
   const servers = mcpServers === undefined ? new Map() : readServers(file, { mcpServers });
   return {
     agentConfig: readObject(`${file}: "agentConfig"`, agentConfig, configShape),
     servers: new Map([...servers].map(([name, entry]) => [name, entryFrom(folder, entry)])),
-    tools: texts(tools).map((entry) => (bundledFolderPath(entry) ? entry : toolsFrom(file, pathFrom(folder, entry)))),
+    tools: stringsIn(tools).map((entry) =>
+      bundledFolderPath(entry) ? entry : toolsFrom(file, pathFrom(folder, entry)),
+    ),
     access: accessFrom(folder, readObject(`${file}: "access"`, access, accessShape)),
     limits: readObject(`${file}: "limits"`, limits, limitsShape),
   };
 }
 
-function texts(list: unknown): string[] {
+function stringsIn(list: unknown): string[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** A server of the file runs in the folder of the file unless it says otherwise. */
+/** A server without a `cwd` runs in the folder of the agent file. */
 function entryFrom(folder: string, entry: McpServerEntry): McpServerEntry {
   if (!('command' in entry)) return entry;
   const isPath = /^\.{1,2}[\\/]/.test(entry.command);

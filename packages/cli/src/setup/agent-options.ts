@@ -1,4 +1,4 @@
-// The options that say which agent a command works with: shared by all commands that need one.
+// The command-line options that describe an agent, shared by all commands that need one.
 
 import { didYouMean, PocketError } from '@pocket-agent/kit';
 import type { AccessOptions, AgentConfig, AgentLimits, Capability, McpServerEntry, ProfileName } from 'pocket-agent';
@@ -7,7 +7,7 @@ import { positiveNumber, wholeNumber } from '../command-line/arguments.ts';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { builtinServer, readServerFiles } from './servers.ts';
 
-/** Where servers and tools come from. */
+/** Options for servers and tools. */
 export const sourceOptions = {
   agent: { type: 'string' },
   mcp: { type: 'string', multiple: true },
@@ -16,7 +16,7 @@ export const sourceOptions = {
   'default-capability': { type: 'string' },
 } as const;
 
-/** What calls are allowed. */
+/** Options for what tools may do. */
 export const accessOptions = {
   profile: { type: 'string' },
   confirm: { type: 'string' },
@@ -45,18 +45,18 @@ export interface AgentValues {
   'max-steps'?: string;
 }
 
-/** What an agent of the command line is made from, whoever said it: the file, or an option, which goes before it. */
+/** The agent file merged with the options; options win. */
 export interface AgentRequest {
-  /** The agent file, when there is one. */
+  /** The path of the agent file, if one was given. */
   file: string | undefined;
   config: Partial<AgentConfig>;
-  /** As it was named; undefined: the command chooses. */
+  /** Undefined if the command chooses the model. */
   model: string | undefined;
   servers: ReadonlyMap<string, McpServerEntry>;
-  /** Nothing was named that brings tools, so the built-in server is used. */
+  /** True if no source of tools was given, so the built-in server is used. */
   isBuiltIn: boolean;
   toolFolders: readonly string[];
-  /** Of tools in them whose manifest names none. */
+  /** The capability of folder tools whose manifest does not declare one. */
   folderOptions: { defaultCapability?: Capability };
   access: AccessOptions;
   limits: AgentLimits;
@@ -88,7 +88,6 @@ export async function readAgentRequest(values: AgentValues): Promise<AgentReques
   };
 }
 
-/** What tools of folders can do that do not say so. */
 export function readFolderOptions(values: { 'default-capability'?: string }): { defaultCapability?: Capability } {
   const capability = values['default-capability'];
   if (capability === undefined) return {};

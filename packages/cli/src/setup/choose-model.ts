@@ -1,4 +1,4 @@
-// Which model the command line uses when nobody names one: a key that is set, a local Ollama, or the demo model.
+// Chooses the model if none was given: by the API key that is set, a local Ollama, or the demo model.
 
 export interface ChosenModel {
   model: string;
@@ -12,24 +12,24 @@ const byKey = [
   ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
 ] as const;
 
-/** Where none runs the connection is refused at once; one on a busy machine may take its time. */
-const OLLAMA_WAIT_MS = 5_000;
+/** Without Ollama the connection is refused immediately; on a busy machine Ollama may be slow. */
+const OLLAMA_TIMEOUT_MS = 5_000;
 
-export async function chooseModel(asked: string | undefined): Promise<ChosenModel> {
-  if (asked) return { model: asked, because: 'you asked for it' };
+export async function chooseModel(requested: string | undefined): Promise<ChosenModel> {
+  if (requested) return { model: requested, because: 'requested' };
   for (const [key, model] of byKey) {
     if (process.env[key]) return { model, because: `${key} is set` };
   }
   const local = await ollamaModel();
   if (local) return { model: `ollama/${local}`, because: 'Ollama runs on this machine' };
-  return { model: 'demo', because: 'no key is set and no Ollama runs here: rules, not an LLM' };
+  return { model: 'demo', because: 'no API key is set and Ollama does not run; this is a set of rules, not an LLM' };
 }
 
-/** The first model of a local Ollama; undefined when none runs, which is the ordinary case. */
+/** The first model of a local Ollama, if one runs. */
 async function ollamaModel(): Promise<string | undefined> {
   const base = process.env.OLLAMA_BASE_URL ?? 'http://127.0.0.1:11434/v1';
   try {
-    const response = await fetch(new URL('/api/tags', base), { signal: AbortSignal.timeout(OLLAMA_WAIT_MS) });
+    const response = await fetch(new URL('/api/tags', base), { signal: AbortSignal.timeout(OLLAMA_TIMEOUT_MS) });
     const body: unknown = await response.json();
     const models = typeof body === 'object' && body !== null && 'models' in body ? body.models : [];
     const [first] = Array.isArray(models) ? models : [];

@@ -1,24 +1,24 @@
-// Files in which other programs keep their MCP servers: found and offered, never parsed before a yes.
+// Finds MCP server files of other programs and offers to use them. A file is not parsed before the user agrees.
 import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { printable, sha256 } from '@pocket-agent/kit';
+import { isRecord, printable, sha256 } from '@pocket-agent/kit';
 import { dataFolder, writePrivately } from '@pocket-agent/kit/private-files';
-import { isObject, parseJson } from '../files/json-file.ts';
+import { parseJson } from '../files/json-file.ts';
 import type { AgentRequest } from './agent-options.ts';
 import { readServerFiles, readServers } from './servers.ts';
 
 export interface FoundConfig {
   program: string;
   file: string;
-  /** A yes is good for what was there when it was asked for. */
+  /** The answer covers this content only: if the file changes, the user is asked again. */
   content: string;
 }
 
-const LARGEST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 
-/** Where the programs keep them, on this system and in this folder. */
+/** Where the programs keep their server files, on this system and in this folder. */
 export function configPlaces(
   env: NodeJS.ProcessEnv = process.env,
   platform: NodeJS.Platform = process.platform,
@@ -43,26 +43,26 @@ export function configPlaces(
 export async function findConfigs(): Promise<FoundConfig[]> {
   const found = await Promise.all(
     configPlaces().map(async ({ program, file }) => {
-      // a pipe would keep us waiting, and what is large is no list of servers
-      const { size } = await stat(file).then(onlyFiles, () => ({ size: 0 }));
-      const content = size > 0 && size <= LARGEST_BYTES ? await readFile(file, 'utf8').catch(() => '') : '';
+      // reading a pipe could block, and a large file is not a list of servers
+      const { size } = await stat(file).then(sizeOfFile, () => ({ size: 0 }));
+      const content = size > 0 && size <= MAX_BYTES ? await readFile(file, 'utf8').catch(() => '') : '';
       return content === '' ? [] : [{ program, file, content }];
     }),
   );
   return found.flat();
 }
 
-function onlyFiles(stats: Stats): { size: number } {
+function sizeOfFile(stats: Stats): { size: number } {
   return stats.isFile() ? stats : { size: 0 };
 }
 
 export interface OfferOptions {
-  /** Undefined: no answer, so nothing is remembered. */
+  /** Undefined if there was no answer; then nothing is remembered. */
   ask(question: string): Promise<boolean | undefined>;
   tell(line: string): void;
 }
 
-/** Asks once about each file that was found; only when nothing else was named that brings tools. */
+/** Asks once about each file, and only if no other source of tools was given. */
 export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: OfferOptions): Promise<AgentRequest> {
   if (!request.isBuiltIn) return request;
   const answers = await readAnswers();
@@ -71,11 +71,11 @@ export async function offerFoundConfigs(request: AgentRequest, { ask, tell }: Of
     const key = sha256(`${resolve(file)}\0${sha256(content)}`);
     let answer = answers[key];
     if (answer === undefined) {
-      answer = await ask(`${printable(file)} (${program}) has MCP servers, which are programs to start. Use them?`);
+      answer = await ask(`${printable(file)} (${program}) lists MCP servers. Start and use them?`);
       if (answer === undefined) continue;
       answers[key] = answer;
       await writePrivately(answersFile(), `${JSON.stringify(answers)}\n`);
-      if (!answer) tell(`Not used, and not asked about again until it changes. --mcp ${printable(file)} uses it.`);
+      if (!answer) tell(`Not used; you are asked again if the file changes. To use it: --mcp ${printable(file)}`);
     }
     if (answer) accepted[file] = readServers(file, parseJson(file, content));
   }
@@ -91,12 +91,12 @@ function answersFile(): string {
 
 async function readAnswers(): Promise<Record<string, boolean>> {
   try {
-    const kept: unknown = JSON.parse(await readFile(answersFile(), 'utf8'));
-    if (!isObject(kept)) return {};
+    const saved: unknown = JSON.parse(await readFile(answersFile(), 'utf8'));
+    if (!isRecord(saved)) return {};
     return Object.fromEntries(
-      Object.entries(kept).filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean'),
+      Object.entries(saved).filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean'),
     );
   } catch {
-    return {}; // nobody was asked before
+    return {}; // no answers yet
   }
 }

@@ -1,4 +1,4 @@
-// Several paths of tool folders as one, for a server that has one list of tools.
+// Joins several tool folder paths into one, for a server with one list of tools.
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { PocketError } from '@pocket-agent/kit';
 import {
@@ -11,10 +11,9 @@ import type { Judgement, ListWait } from 'pocket-agent';
 
 export class JoinedFolders extends ToolFolder {
   readonly #parts: readonly ToolFolder[];
-  /** By the names of their tools, as they were last listed. */
+  /** Tool name to folder, from the last listing. */
   #owners: ReadonlyMap<string, ToolFolder> = new Map();
 
-  /** Closes the parts when it is closed. */
   constructor(parts: readonly ToolFolder[], options: ToolFolderOptions) {
     super(parts[0]?.path ?? '.', options);
     this.#parts = parts;
@@ -38,7 +37,7 @@ export class JoinedFolders extends ToolFolder {
         if (other !== undefined) {
           throw new PocketError(
             'CONFIG_INVALID',
-            `There is a tool "${name}" in ${other.path} and in ${part.path}: rename one.`,
+            `${other.path} and ${part.path} both have a tool "${name}": rename one.`,
           );
         }
         owners.set(name, part);

@@ -1,4 +1,4 @@
-// The agent of the command line, made from what the options and the agent file say.
+// Makes the agent that the options and the agent file describe.
 
 import { isPocketError, type Logger, PocketError } from '@pocket-agent/kit';
 import { type LanguageModel, type Message, PocketAgent, type PocketAgentOptions, type ToolSource } from 'pocket-agent';
@@ -17,13 +17,13 @@ export interface AgentParts {
 }
 
 const systemPrompt =
-  'You are a helpful assistant in a terminal. Use the tools you have whenever they give a more certain answer than you could. Answer briefly.';
+  'You are a helpful assistant in a terminal. Use a tool whenever it gives a more reliable answer than your own knowledge. Answer briefly.';
 
 export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent {
   const { config, servers, access, limits } = request;
   const { model, folders, messages, approver, logger } = parts;
-  const { modelSettings: _ofTheFile, allowImages: mayHaveImages, ...rest } = config;
-  const allowImages = parts.allowImages ?? mayHaveImages;
+  const { modelSettings: _fromFile, allowImages: allowedByFile, ...rest } = config;
+  const allowImages = parts.allowImages ?? allowedByFile;
   const modelSettings = typeof model === 'string' ? settingsFor(request, model) : undefined;
   const options: PocketAgentOptions = {
     agentConfig: {
@@ -47,7 +47,7 @@ export function makeAgent(request: AgentRequest, parts: AgentParts): PocketAgent
   try {
     return new PocketAgent(options);
   } catch (error) {
-    // options were checked as they were read, so it is the file that is wrong
+    // the options were checked before, so the error is in the file
     if (request.file === undefined || !isPocketError(error, 'CONFIG_INVALID')) throw error;
     throw new PocketError('CONFIG_INVALID', `${request.file}: ${error.message}`, { cause: error });
   }

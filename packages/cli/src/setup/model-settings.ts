@@ -1,12 +1,11 @@
-// Keys and addresses of an agent file are those of its own provider: no other is sent them.
+// The model settings of an agent file are used only for its own provider, so that no other one gets its key.
 import type { ModelSettings } from 'pocket-agent';
 import { providerOf } from 'pocket-agent/internal';
 import type { AgentRequest } from './agent-options.ts';
 
-/** A file that names no model has them for the one that was asked for. */
-export function settingsFor({ config, model: asked }: AgentRequest, model: string): ModelSettings | undefined {
-  const { llmModel = asked, modelSettings } = config;
+export function settingsFor({ config, model: requested }: AgentRequest, model: string): ModelSettings | undefined {
+  const { llmModel = requested, modelSettings } = config;
   const provider = providerOf(model);
-  const isTheirs = typeof llmModel === 'string' && provider !== undefined && providerOf(llmModel) === provider;
-  return isTheirs ? modelSettings : undefined;
+  const isSameProvider = typeof llmModel === 'string' && provider !== undefined && providerOf(llmModel) === provider;
+  return isSameProvider ? modelSettings : undefined;
 }

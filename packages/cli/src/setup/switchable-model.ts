@@ -1,4 +1,4 @@
-// A model that can become another one between two runs: the conversation, tools and books of the agent stay.
+// A model that can be replaced between runs while the agent keeps its conversation, tools and totals.
 import type { LanguageModel } from 'pocket-agent';
 
 export class SwitchableModel implements LanguageModel {

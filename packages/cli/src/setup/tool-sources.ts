@@ -1,23 +1,23 @@
-// The tool folders of a command: those that come with the package by name, others by path.
+// Loads the tool folders of a command: included ones by name, others by path.
 import { existsSync } from 'node:fs';
 import { abortable, PocketError } from '@pocket-agent/kit';
 import { bundledFolderPath, bundledFolders, type ToolFolder, type ToolFolderOptions } from '@pocket-agent/tool-folder';
 
-/** `web` is the folder that comes with the package; `./web` one of your own. */
+/** `web` is the included folder; `./web` is your own. */
 export function toolFolderPath(name: string): string {
   const path = bundledFolderPath(name) ?? name;
   if (existsSync(path)) return path;
   throw new PocketError(
     'CONFIG_INVALID',
-    `There is no tool folder ${name}: name a folder, or one of ${bundledFolders.join(', ')}.`,
+    `There is no tool folder ${name}: give a path, or one of ${bundledFolders.join(', ')}.`,
   );
 }
 
 export interface LoadedFolders {
   folders: ToolFolder[];
-  /** What is wrong with folders that could not be loaded, one line each. */
+  /** Problems of folders that could not be loaded, one line each. */
   problems: string[];
-  /** Of tools that do not say what they can do, one line for each folder. */
+  /** One line for each folder with tools that declare no capability. */
   warnings: string[];
 }
 
@@ -25,7 +25,7 @@ export interface LoadOptions extends ToolFolderOptions {
   signal: AbortSignal;
 }
 
-/** A folder that is broken never hides the others; only when there is none at all is that an error. */
+/** A broken folder does not hide the others. A path without any tool folder is an error. */
 export async function loadFolders(
   names: readonly string[],
   { signal, ...options }: LoadOptions,
@@ -41,7 +41,7 @@ export async function loadFolders(
       if (states.length === 0) {
         throw new PocketError(
           'CONFIG_INVALID',
-          `${names[index]} holds no tool folder: pocket-agent new-tool NAME --dir ${names[index]} writes one.`,
+          `There is no tool folder in ${names[index]}: pocket-agent new-tool NAME --dir ${names[index]} creates one.`,
         );
       }
       problems.push(...states.flatMap((state) => state.problems.map(problemText)));
@@ -49,7 +49,7 @@ export async function loadFolders(
     }
     return { folders, problems, warnings };
   } catch (error) {
-    // one that is being imported just now cannot be stopped, and is not waited for
+    // after an abort, do not wait: an import cannot be stopped
     if (!signal.aborted) await closeFolders(folders);
     throw error;
   }

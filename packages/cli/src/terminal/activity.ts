@@ -1,4 +1,4 @@
-// What a run is doing while nothing else can be seen: one line that moves, below everything.
+// The status line below everything else that shows what a run is waiting for.
 
 import { printable } from '@pocket-agent/kit';
 import type { AgentEvent, ServerStatus } from 'pocket-agent';
@@ -6,7 +6,7 @@ import type { Screen } from './screen.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME_MS = 100;
-/** From here on the seconds are shown too. */
+/** After this time the line shows the seconds. */
 const SHOW_SECONDS_MS = 2_000;
 const MAX_NAMES = 3;
 
@@ -18,12 +18,12 @@ export class Activity {
   #since = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `changed` is called whenever the line is another one. */
+  /** `changed` is called whenever the line changes. */
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
-  /** Undefined when there is nothing to wait for. */
+  /** Undefined if the run waits for nothing. */
   get line(): string | undefined {
     const doing = this.#doing();
     if (doing === undefined) return undefined;
@@ -71,11 +71,11 @@ export class Activity {
     }
   }
 
-  /** A server that takes long may still be connecting when the model is asked without it. */
+  /** A slow server may still be connecting while the model is called without its tools. */
   #doing(): string | undefined {
-    if (this.#tools.size > 0) return `running ${listed(this.#tools.values())}`;
+    if (this.#tools.size > 0) return `running ${listNames(this.#tools.values())}`;
     if (!this.#isThinking) return undefined;
-    return this.#connecting.size > 0 ? `thinking · connecting to ${listed(this.#connecting)}` : 'thinking';
+    return this.#connecting.size > 0 ? `thinking · connecting to ${listNames(this.#connecting)}` : 'thinking';
   }
 
   #stop(): void {
@@ -86,7 +86,7 @@ export class Activity {
 
 type ServerStates = ReadonlyMap<string, { status: ServerStatus }>;
 
-/** For commands without a run: shows which servers they are waiting for. */
+/** Shows which servers are connecting, for commands without a run. */
 export async function whileConnecting<Value>(
   screen: Screen,
   servers: () => ServerStates,
@@ -95,7 +95,7 @@ export async function whileConnecting<Value>(
   const since = performance.now();
   const show = () => {
     const names = [...servers()].flatMap(([name, { status }]) => (status === 'connecting' ? [name] : []));
-    screen.status(names.length > 0 ? [activityLine(`connecting to ${listed(names)}`, since)] : []);
+    screen.status(names.length > 0 ? [activityLine(`connecting to ${listNames(names)}`, since)] : []);
   };
   const timer = setInterval(show, FRAME_MS);
   try {
@@ -106,8 +106,8 @@ export async function whileConnecting<Value>(
   }
 }
 
-/** A listener that names servers which take long, before it is known whether they will answer. */
-export function tellSlowServer(tell: (line: string) => void) {
+/** A listener that reports servers that are slow to connect. */
+export function reportSlowServer(tell: (line: string) => void) {
   return (server: string, status: ServerStatus, reason?: string) => {
     if (status === 'connecting' && reason !== undefined) tell(`server ${server}: ${reason}`);
   };
@@ -119,7 +119,7 @@ function activityLine(doing: string, since: number): string {
   return `${frame} ${doing}${elapsed < SHOW_SECONDS_MS ? '' : ` · ${Math.floor(elapsed / 1_000)} s`}`;
 }
 
-function listed(names: Iterable<string>): string {
+function listNames(names: Iterable<string>): string {
   const all = [...new Set(names)].map((name) => printable(name, 40));
   const more = all.length > MAX_NAMES ? ` and ${all.length - MAX_NAMES} more` : '';
   return `${all.slice(0, MAX_NAMES).join(', ')}${more}`;

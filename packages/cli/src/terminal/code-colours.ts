@@ -1,4 +1,4 @@
-// Code in a fence with colours: comments, strings, numbers and keywords, line by line, for the languages models write most.
+// Colours fenced code line by line: comments, strings, numbers and keywords of common languages.
 import type { Style } from './style.ts';
 
 const words = (text: string) => new Set(text.split(' '));
@@ -35,13 +35,13 @@ const languages = new Map<string, Language>([
 const token =
   /(?<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`)|(?<number>\b\d[\w.]*)|(?<word>[A-Za-z_$][\w$]*)/g;
 
-/** Longer lines have one colour: strings that never end would take quadratic time. */
-const LONGEST_LINE = 2_000;
+/** Longer lines get one colour: unclosed strings would take quadratic time. */
+const MAX_LINE = 2_000;
 
-/** One line of code. The language is the word after the fence; lines of an unknown one are shown as they are. */
+/** Colours one line. `language` is the word after the fence; unknown languages get one colour. */
 export function colouredCode(line: string, language: string, style: Style): string {
   if (language === 'diff') return colouredDiff(line, style);
-  const known = line.length > LONGEST_LINE ? undefined : languages.get(language.toLowerCase());
+  const known = line.length > MAX_LINE ? undefined : languages.get(language.toLowerCase());
   if (!known) return style.cyan(line);
   const { comment, keywords, ignoresCase } = known;
   const from = commentStart(line, comment);
@@ -55,7 +55,7 @@ export function colouredCode(line: string, language: string, style: Style): stri
   return code + style.dim(line.slice(from));
 }
 
-/** A mark inside of a string, or within a word as in `http://`, begins no comment. */
+/** Ignores comment marks inside a string or a word, as in `http://`. */
 function commentStart(line: string, mark: string): number {
   const outside = line.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/g, (text) =>
     ' '.repeat(text.length),

@@ -1,14 +1,14 @@
-// A run as JSON lines on stdout, for programs. The shape is documented in docs/command-line.md and stays as it is.
+// A run as JSON lines on stdout, for programs. The format is documented in docs/command-line.md.
 
 import { errorText, isPocketError, printableJson } from '@pocket-agent/kit';
 import type { AgentEvent, RunTotals, ToolResult } from 'pocket-agent';
 import type { Display } from './run-display.ts';
 
-/** Grows when something that was there is changed or goes. */
+/** Increased when a field changes or is removed. */
 const FORMAT = 1;
 
-/** `start`, `answer` and `error` tell of the run; a message is what other events showed, as the history keeps it. */
-const repeated = new Set<string>(['new_message', 'run_started', 'run_finished', 'run_failed']);
+/** Left out: `run_started`, `answer` and `error` lines and the other events carry the same data. */
+const redundant = new Set<string>(['new_message', 'run_started', 'run_finished', 'run_failed']);
 
 export class JsonEvents implements Display {
   readonly #write: (line: string) => void;
@@ -22,7 +22,7 @@ export class JsonEvents implements Display {
   }
 
   show({ type, data, meta }: AgentEvent): void {
-    if (repeated.has(type)) return;
+    if (redundant.has(type)) return;
     const { path, time, runId } = meta;
     this.#line({
       type,
@@ -44,7 +44,7 @@ export class JsonEvents implements Display {
 
   end(): void {}
 
-  /** A program reads events; what is meant for people is not among them. */
+  /** Notes for the user are not part of the JSON output. */
   tell(): void {}
 
   #line(value: object): void {

@@ -1,24 +1,24 @@
-// Emphasis, code and links inside of a line of Markdown, as far as the line has come.
+// Renders emphasis, code and links in a line of Markdown that may still be growing.
 import type { Style } from './style.ts';
 
 export interface InlineOptions {
   style: Style;
-  /** The line is over: what looks open now stays as it is written. */
+  /** The line is complete: marks that are still open are shown literally. */
   isOver: boolean;
-  /** The character before the text, where there is one. */
+  /** The character before the text. */
   before?: string | undefined;
-  /** How the words between are shown. */
+  /** The style of plain text. */
   emphasis?: ((text: string) => string) | undefined;
 }
 
 interface Inline {
   shown: string;
-  /** Characters that were dealt with; those after them may become something with what follows. */
+  /** The number of characters rendered. The meaning of the rest depends on what follows. */
   used: number;
 }
 
-/** What stays open for longer is taken as it is written: emphasis is short, and text should appear. */
-const LONGEST_SPAN = 400;
+/** Longer spans are shown literally, so that streamed text is not held back. */
+const MAX_SPAN = 400;
 
 const special = /[\\`*_~[]/g;
 const link = /^\[([^[\]\n]*)\]\(<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+"[^"]*")?\)/;
@@ -41,7 +41,7 @@ export function inlineMarkdown(text: string, options: InlineOptions): Inline {
     words += text.slice(used, found);
     used = found;
     if (used === text.length) break;
-    const next = readSpan(text.slice(used, used + LONGEST_SPAN), used > 0 ? text[used - 1] : options.before, options);
+    const next = readSpan(text.slice(used, used + MAX_SPAN), used > 0 ? text[used - 1] : options.before, options);
     if (next === 'open') break;
     if (next.styled === undefined) words += text.slice(used, used + next.used);
     else {
@@ -57,7 +57,7 @@ type Span = 'open' | { used: number; styled?: string };
 
 function readSpan(text: string, before: string | undefined, options: InlineOptions): Span {
   const { style } = options;
-  const canWait = !options.isOver && text.length < LONGEST_SPAN;
+  const canWait = !options.isOver && text.length < MAX_SPAN;
   if (text[0] === '\\') {
     if (text.length === 1) return canWait ? 'open' : { used: 1 };
     return /[!-/:-@[-`{-~]/.test(text[1] ?? '') ? { used: 2, styled: text[1] ?? '' } : { used: 1 };
@@ -67,7 +67,7 @@ function readSpan(text: string, before: string | undefined, options: InlineOptio
   const isInWord = /[\p{L}\p{N}_]/u.test(before ?? '');
   if (text[0] === '_' && isInWord) return { used: 1 };
   if (text.length === 1) return canWait ? 'open' : { used: 1 };
-  const [mark, pattern, name] = spans.find(([each]) => text.startsWith(each)) ?? [];
+  const [mark, pattern, name] = spans.find(([start]) => text.startsWith(start)) ?? [];
   if (!mark || !pattern || !name) return { used: 1 };
   const match = pattern.exec(text);
   // `*a*` may be the beginning of `*a**b**`: the character after the end decides
@@ -88,7 +88,7 @@ function codeSpan(text: string, style: Style, canWait: boolean): Span {
   return canWait ? 'open' : { used: fence.length };
 }
 
-/** The address is always shown: where a link leads is nothing to hide. */
+/** Always shows the URL, so that the label cannot hide the target. */
 function linkSpan(text: string, { style }: InlineOptions, canWait: boolean): Span {
   const match = link.exec(text);
   if (match) {

@@ -1,11 +1,11 @@
-// The lines of a Markdown table in aligned columns. Cells wrap where the window is too narrow for them.
+// Renders a Markdown table in aligned columns. Cells wrap if the window is too narrow.
 import { inlineMarkdown } from './markdown-inline.ts';
 import type { Style } from './style.ts';
 import { padded, textWidth } from './text-width.ts';
 import { wrappedLines } from './word-wrap.ts';
 
 const GAP = '  ';
-/** Below this width a column of wrapped words cannot be read. */
+/** Narrower columns are unreadable. */
 const MIN_COLUMN = 10;
 
 export function tableLines(lines: readonly string[], style: Style, columns: number): string[] {
@@ -23,7 +23,7 @@ export function tableLines(lines: readonly string[], style: Style, columns: numb
 
 type Alignment = ReturnType<typeof alignmentOf>;
 
-/** As many lines as the cell with most words needs. */
+/** As many lines as the tallest cell needs. */
 function rowLines(row: readonly string[], widths: readonly number[], alignments: readonly Alignment[]): string[] {
   const parts = row.map((text, index) => wrappedLines(text, widths[index] ?? 0));
   const height = Math.max(...parts.map((lines) => lines.length));
@@ -35,7 +35,7 @@ function rowLines(row: readonly string[], widths: readonly number[], alignments:
   );
 }
 
-/** The widest columns shrink to one width; undefined when that would be too narrow. */
+/** Shrinks the widest columns to the same width; undefined if they would be too narrow. */
 function fittingWidths(widths: number[], columns: number): number[] | undefined {
   if (totalWidth(widths) <= columns) return widths;
   for (let widest = columns; widest >= MIN_COLUMN; widest--) {
@@ -49,7 +49,7 @@ function totalWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
 }
 
-/** How wide each column must be for its widest cell. */
+/** The width of the widest cell in each column. */
 export function columnWidths(rows: readonly (readonly string[])[]): number[] {
   const widths: number[] = [];
   for (const row of rows) {

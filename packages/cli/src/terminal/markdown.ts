@@ -1,4 +1,4 @@
-// Markdown as it streams in, shown in a terminal: words appear as they come, a fence or a table line by line.
+// Renders streamed Markdown in a terminal: text word by word, code line by line, tables as a whole.
 import { colouredCode } from './code-colours.ts';
 import { inlineMarkdown } from './markdown-inline.ts';
 import { tableLines } from './markdown-table.ts';
@@ -9,20 +9,20 @@ import { WordWrap } from './word-wrap.ts';
 export interface MarkdownOutput {
   style: Style;
   write(text: string): void;
-  /** Asked anew for every table: windows change. */
+  /** Called for every table, because the window may be resized. */
   columns(): number;
 }
 
-const MOST_TABLE_LINES = 200;
+const MAX_TABLE_LINES = 200;
 
-/** What a line is, as soon as that can be told: text flows, the rest is shown when the line is over. */
+/** The kind of a line, once known. Flowing text is shown immediately, other lines when they are complete. */
 type Line =
   | { kind: 'whole' }
   | { kind: 'flowing'; shown: string; indent: string; from: number; emphasis?: (text: string) => string };
 
 interface Fence {
   mark: string;
-  /** What stands behind the mark; its first word names the language. */
+  /** The text after the mark; its first word is the language. */
   info: string;
 }
 
@@ -31,7 +31,7 @@ export class MarkdownStream {
   readonly #wrap: WordWrap;
   #text = '';
   #line: Line | undefined;
-  /** How much of a flowing line was shown. */
+  /** How many characters of a flowing line were shown. */
   #shown = 0;
   #fence: Fence | undefined;
   #table: string[] = [];
@@ -41,7 +41,7 @@ export class MarkdownStream {
     this.#wrap = new WordWrap(output);
   }
 
-  /** The text must be harmless already. */
+  /** The text must be safe to print. */
   push(text: string): void {
     const [first = '', ...rest] = text.split('\n');
     this.#add(first);
@@ -94,7 +94,7 @@ export class MarkdownStream {
       this.#fenceLine(text, this.#fence);
     } else if (text.startsWith('|')) {
       this.#table.push(text);
-      if (this.#table.length > MOST_TABLE_LINES) this.#endTable();
+      if (this.#table.length > MAX_TABLE_LINES) this.#endTable();
     } else {
       this.#endTable();
       this.#fence = fenceOf(text);
@@ -126,18 +126,18 @@ function fenceOf(text: string): Fence | undefined {
   return mark === undefined ? undefined : { mark, info: info.trim() };
 }
 
-/** What begins with more than this is text: every new character would be looked at together with all before it. */
-const LONGEST_MARK = 1_000;
+/** A longer line is text. This bounds the work per character of the checks below. */
+const MAX_MARK = 1_000;
 
-/** Undefined while the line may still become something else. */
+/** Undefined while the kind of the line is still open. */
 function readLine(text: string, style: Style, isOver: boolean): Line | undefined {
   const isRule = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/.test(text);
   if (isOver && (isRule || text.trim() === '')) return { kind: 'whole' };
   if (/^ {0,3}(?:`{3}|~{3})/.test(text)) return { kind: 'whole' };
-  const mayGrow = !isOver && text.length <= LONGEST_MARK;
+  const mayGrow = !isOver && text.length <= MAX_MARK;
   if (mayGrow && /^\s*(?:#{1,6}|`{1,2}|~{1,2}|[-*_][-*_ ]*|\+|\d{1,9}[.)]?)?$/.test(text)) return undefined;
   const start = readStart(text, style);
-  // the space after a mark belongs to it, however much of it comes
+  // all spaces after a mark belong to the mark
   if (start.from === text.length && mayGrow) return undefined;
   return { kind: 'flowing', ...start };
 }

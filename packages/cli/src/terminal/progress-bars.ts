@@ -1,4 +1,4 @@
-// The calls that report progress, each as one line with a bar.
+// Progress bars, one line for each tool call that reports progress.
 import { printable } from '@pocket-agent/kit';
 import { fitted, padded } from './text-width.ts';
 
@@ -10,14 +10,14 @@ export interface Progress {
   message?: string;
 }
 
-const MOST_LINES = 5;
+const MAX_LINES = 5;
 const BAR_COLUMNS = 20;
 const NAME_COLUMNS = 24;
 
 export class ProgressBars {
   readonly #running = new Map<string, Progress>();
 
-  /** False when there was no such call. */
+  /** False if the call is unknown. */
   end(toolCallId: string): boolean {
     return this.#running.delete(toolCallId);
   }
@@ -32,16 +32,16 @@ export class ProgressBars {
 
   lines(): string[] {
     const all = [...this.#running.values()];
-    const more = all.length - MOST_LINES;
-    return [...all.slice(0, MOST_LINES).map(progressLine), ...(more > 0 ? [`  … and ${more} more`] : [])];
+    const more = all.length - MAX_LINES;
+    return [...all.slice(0, MAX_LINES).map(progressLine), ...(more > 0 ? [`  … and ${more} more`] : [])];
   }
 }
 
 export function progressLine({ toolName, progress, total, message }: Progress): string {
   const name = padded(fitted(printable(toolName), NAME_COLUMNS), Math.min(NAME_COLUMNS, toolName.length));
-  const said = message ? ` ${printable(message, 200)}` : '';
-  if (!total || !(total > 0) || !Number.isFinite(progress)) return `  ${name} ${printable(String(progress))}${said}`;
+  const note = message ? ` ${printable(message, 200)}` : '';
+  if (!total || !(total > 0) || !Number.isFinite(progress)) return `  ${name} ${printable(String(progress))}${note}`;
   const share = Math.min(1, Math.max(0, progress / total));
   const full = Math.round(share * BAR_COLUMNS);
-  return `  ${name} ${'█'.repeat(full)}${'░'.repeat(BAR_COLUMNS - full)} ${Math.round(share * 100)} %${said}`;
+  return `  ${name} ${'█'.repeat(full)}${'░'.repeat(BAR_COLUMNS - full)} ${Math.round(share * 100)} %${note}`;
 }

@@ -1,4 +1,4 @@
-// What a run looks like to a person: the answer on stdout as it comes, calls and troubles on stderr.
+// Shows a run to the user: the answer on stdout, tool calls and problems on stderr.
 
 import { PrintableStream, printable, printableJson, printableText, truncate } from '@pocket-agent/kit';
 import type { AgentEvent } from 'pocket-agent';
@@ -9,38 +9,38 @@ import { ProgressBars } from './progress-bars.ts';
 import type { Screen } from './screen.ts';
 import { makeStyle } from './style.ts';
 
-/** Whoever shows a run: to a person, or as JSON lines to a program. */
+/** Shows a run to the user, or writes it as JSON lines for a program. */
 export interface Display {
   show(event: AgentEvent): void;
-  /** The run is over, well or not. */
+  /** Called when the run has finished or failed. */
   end(): void;
-  /** Something to know beside the run. */
+  /** Shows a note that is not part of the run. */
   tell(line: string): void;
 }
 
 export interface RunDisplayOptions {
   screen: Screen;
   quiet: boolean;
-  /** Whether stdout is a terminal: then text shows as it comes. Else the answer alone is written, when it is there. */
+  /** True if stdout is a terminal: text is shown as it streams. Otherwise only the final answer is written. */
   isLive: boolean;
-  /** Whether stdout and stderr show colours. */
+  /** Whether stdout and stderr take colours. */
   hasColour: { out: boolean; err: boolean };
-  /** By server, what was last shown to be wrong with it. Shared by the runs of a chat: nothing is shown twice. */
-  shownTroubles?: Map<string, string>;
+  /** The last problem shown for each server; shared by the runs of a chat, so that nothing is shown twice. */
+  shownProblems?: Map<string, string>;
 }
 
-const LONGEST_CALL = 500;
-const LONGEST_RESULT = 200;
+const MAX_CALL = 500;
+const MAX_RESULT = 200;
 
 export class RunDisplay implements Display {
   readonly #options: RunDisplayOptions;
-  readonly #harmless = new PrintableStream();
+  readonly #printable = new PrintableStream();
   readonly #markdown: MarkdownStream | undefined;
   readonly #bars = new ProgressBars();
   readonly #activity: Activity | undefined;
-  /** What the model said in this step, for a pipe. */
-  #said = '';
-  #toldNobody = false;
+  /** The text of the current step, if stdout is not a terminal. */
+  #stepText = '';
+  #explainedApproval = false;
 
   constructor(options: RunDisplayOptions) {
     this.#options = options;
@@ -66,7 +66,7 @@ export class RunDisplay implements Display {
 
   end(): void {
     this.#endText();
-    this.#tellWhatWasSaid(); // of a run that failed there is no answer
+    this.#showStepText(); // a failed run has no answer
     this.#bars.clear();
     this.#activity?.end();
     this.#showStatus();
@@ -75,12 +75,12 @@ export class RunDisplay implements Display {
   #showText(event: AgentEvent): void {
     const { isLive, screen } = this.#options;
     if (event.type === 'text_delta') {
-      if (isLive) this.#write(this.#harmless.push(event.data.delta));
-      else this.#said += event.data.delta;
+      if (isLive) this.#write(this.#printable.push(event.data.delta));
+      else this.#stepText += event.data.delta;
     } else if (event.type === 'tool_call' || event.type === 'step_finished') {
       this.#endText();
     } else if (event.type === 'run_finished') {
-      this.#said = '';
+      this.#stepText = '';
       if (!isLive) screen.answer(withLineEnd(String(event.data.answer)));
     }
   }
@@ -93,20 +93,20 @@ export class RunDisplay implements Display {
   #endText(): void {
     const { screen, isLive } = this.#options;
     if (isLive) {
-      this.#write(this.#harmless.end());
+      this.#write(this.#printable.end());
       this.#markdown?.end();
       screen.endLine();
     }
   }
 
-  /** In a pipe only the answer goes to stdout. */
-  #tellWhatWasSaid(): void {
-    if (this.#said) this.tell(printableText(this.#said.trimEnd()));
-    this.#said = '';
+  /** Text before the final answer goes to stderr, because stdout is not a terminal. */
+  #showStepText(): void {
+    if (this.#stepText) this.tell(printableText(this.#stepText.trimEnd()));
+    this.#stepText = '';
   }
 
   #showLine(event: AgentEvent, indent: string): void {
-    if (event.type === 'tool_call') this.#tellWhatWasSaid();
+    if (event.type === 'tool_call') this.#showStepText();
     if (event.type === 'tool_progress') {
       this.#bars.update(event.data);
       this.#showStatus();
@@ -114,23 +114,23 @@ export class RunDisplay implements Display {
     }
     if (event.type === 'tool_result' && this.#bars.end(event.data.toolCallId)) this.#showStatus();
     const line = this.#describe(event);
-    // an answer without the tools that were asked for is another answer
+    // shown even with --quiet: without its tools the answer may be wrong
     if (line && event.type === 'server_status') this.#options.screen.line(indent + line);
     else if (line) this.tell(indent + line);
   }
 
-  /** A tool that reports progress needs no second line that says it runs. */
+  /** Progress bars replace the status line. */
   #showStatus(): void {
     const bars = this.#bars.lines();
     const { line } = this.#activity ?? {};
     if (!this.#options.quiet) this.#options.screen.status(bars.length > 0 || line === undefined ? bars : [line]);
   }
 
-  #isNewTrouble({ server, status, reason }: { server: string; status: string; reason?: string }): boolean {
-    const { shownTroubles } = this.#options;
-    if (status === 'connected') shownTroubles?.delete(server);
-    if (reason === undefined || shownTroubles?.get(server) === reason) return false;
-    shownTroubles?.set(server, reason);
+  #isNewProblem({ server, status, reason }: { server: string; status: string; reason?: string }): boolean {
+    const { shownProblems } = this.#options;
+    if (status === 'connected') shownProblems?.delete(server);
+    if (reason === undefined || shownProblems?.get(server) === reason) return false;
+    shownProblems?.set(server, reason);
     return true;
   }
 
@@ -138,20 +138,20 @@ export class RunDisplay implements Display {
     const style = makeStyle(this.#options.hasColour.err);
     switch (event.type) {
       case 'tool_call':
-        return `${style.cyan('→')} ${printable(event.data.name)} ${style.dim(truncate(printableJson(event.data.arguments), LONGEST_CALL))}`;
+        return `${style.cyan('→')} ${printable(event.data.name)} ${style.dim(truncate(printableJson(event.data.arguments), MAX_CALL))}`;
       case 'tool_result': {
         const [first] = event.data.toolResultContent;
         const content = first?.type === 'text' ? first.text : `[${first?.mediaType}]`;
         const lines = content.split('\n').map((line) => printable(line));
         const mark = event.data.isError ? style.red('✗') : style.green('←');
-        return `${mark} ${style.dim(truncate(lines.join('\n'), LONGEST_RESULT))}`;
+        return `${mark} ${style.dim(truncate(lines.join('\n'), MAX_RESULT))}`;
       }
       case 'audit':
-        if (event.data.reason !== NOBODY_TO_ASK || this.#toldNobody) return undefined;
-        this.#toldNobody = true;
-        return 'Without a terminal there is nobody to ask; --yes allows every call.';
+        if (event.data.reason !== NOBODY_TO_ASK || this.#explainedApproval) return undefined;
+        this.#explainedApproval = true;
+        return 'Calls cannot be approved without a terminal; --yes allows every call.';
       case 'server_status':
-        return this.#isNewTrouble(event.data)
+        return this.#isNewProblem(event.data)
           ? printable(`server ${event.data.server}: ${event.data.reason}`)
           : undefined;
       case 'server_log':
@@ -159,13 +159,13 @@ export class RunDisplay implements Display {
           ? undefined
           : `${printable(event.data.server)}: ${printableJson(event.data.data)}`;
       case 'tool_changed':
-        return printable(`tool ${event.data.tool} is not what it was when it was first seen`);
+        return printable(`the definition of tool ${event.data.tool} has changed since it was first used`);
       case 'tool_renamed':
         return printable(
-          `tool "${event.data.tool}" of ${event.data.source} is called "${event.data.name}" here: ${event.data.reason}`,
+          `tool "${event.data.tool}" of ${event.data.source} is renamed to "${event.data.name}": ${event.data.reason}`,
         );
       case 'model_retry':
-        return printable(`the model is asked again in ${Math.round(event.data.delayMs)} ms: ${event.data.reason}`);
+        return printable(`retrying the model in ${Math.round(event.data.delayMs)} ms: ${event.data.reason}`);
       default:
         return undefined;
     }

@@ -1,13 +1,14 @@
-// The library's log as lines on the screen, made harmless: what servers say may be in it.
+// Shows the library's log on the screen, made safe to print because it may quote servers.
 import { type Logger, printable } from '@pocket-agent/kit';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
 
-/** From `POCKET_AGENT_LOG_LEVEL` up; default `error`, because the rest shows as events. */
+/** Logs from `POCKET_AGENT_LOG_LEVEL` up; the default is `error`, because events show the rest. */
 export function screenLogger(write: (line: string) => void): Logger {
-  const asked = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
-  const threshold = asked === 'silent' ? levels.length : levels.findIndex((level) => level === (asked ?? 'error'));
+  const requested = process.env.POCKET_AGENT_LOG_LEVEL?.toLowerCase();
+  const threshold =
+    requested === 'silent' ? levels.length : levels.findIndex((level) => level === (requested ?? 'error'));
   const writer = (level: Level) => (message: string, fields?: Record<string, unknown>) => {
     if (levels.indexOf(level) < threshold) return;
     const extra = fields && Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : '';

@@ -1,4 +1,4 @@
-// The one place that writes while an agent runs: the answer on stdout, all else on stderr, a status below that goes again.
+// Writes to the terminal while an agent runs: the answer on stdout, the rest on stderr, and temporary status lines below.
 import { canMoveCursor } from './style.ts';
 import { fitted } from './text-width.ts';
 import { wrapped } from './word-wrap.ts';
@@ -32,17 +32,17 @@ export class Screen {
     if (this.hasStatus) err.on?.('resize', this.#resized);
   }
 
-  /** Whether lines can be shown that change. */
+  /** Whether status lines can be shown. */
   get hasStatus(): boolean {
     return canMoveCursor(this.#err);
   }
 
   get columns(): number {
-    // a terminal that does not know its size says 0
+    // a terminal of unknown size reports 0
     return this.#out.columns || this.#err.columns || DEFAULT_COLUMNS;
   }
 
-  /** Part of the answer. */
+  /** Writes a part of the answer. */
   answer(text: string): void {
     if (text === '') return;
     this.#write(() => {
@@ -51,12 +51,12 @@ export class Screen {
     });
   }
 
-  /** The answer so far ends here; what follows starts on a line of its own. */
+  /** Ends the current line of the answer. */
   endLine(): void {
     if (this.#isMidLine) this.answer('\n');
   }
 
-  /** Broken between words where a terminal would break it anywhere. */
+  /** Wraps at words; the terminal itself breaks lines anywhere. */
   wrapped(text: string): string {
     return this.hasStatus ? wrapped(text, this.columns) : text;
   }
@@ -69,7 +69,7 @@ export class Screen {
     });
   }
 
-  /** Lines that stand below everything until they are replaced. */
+  /** Shows lines below everything else until they are replaced. */
   status(lines: readonly string[]): void {
     if (!this.hasStatus) return;
     this.#status = lines;
@@ -78,7 +78,7 @@ export class Screen {
     else this.#timer ??= setTimeout(() => this.#redraw(), wait).unref();
   }
 
-  /** While somebody is asked, nothing else is written. */
+  /** Holds back all other output while a question is open. */
   async question<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     this.#erase();
     this.endLine();
@@ -124,7 +124,7 @@ export class Screen {
 
   #draw(): void {
     if (this.#status.length === 0 || this.#isMidLine) return;
-    // one column stays free: a full line would wrap
+    // leave one column free: a full line would wrap
     const lines = this.#status.map((line) => fitted(line, this.columns - 1));
     this.#err.write(lines.join('\n'));
     this.#drawn = lines.length;

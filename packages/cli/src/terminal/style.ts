@@ -1,4 +1,4 @@
-// Colours and emphasis, where the terminal shows them and nobody has asked for none.
+// Terminal colours and emphasis; respects NO_COLOR and FORCE_COLOR.
 
 const codes = {
   bold: [1, 22],
@@ -17,7 +17,7 @@ interface Output {
   isTTY?: boolean;
 }
 
-/** `NO_COLOR` goes before `FORCE_COLOR`, which goes before what the output is. */
+/** `NO_COLOR` overrides `FORCE_COLOR`, which overrides the type of the output. */
 export function hasColour(output: Output, env: NodeJS.ProcessEnv = process.env): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';

@@ -1,4 +1,4 @@
-// How many columns a text takes in a terminal, and texts cut or filled to a number of them.
+// Measures the width of text in terminal columns; truncates and pads to a width.
 import { stripVTControlCharacters } from 'node:util';
 
 let segmenter: Intl.Segmenter | undefined;
@@ -7,7 +7,7 @@ const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 const plain = /^[\u0020-\u007e]*$/;
 
-/** The segmenter takes 20 ms to make; most texts never need it. */
+/** Created on first use: it takes 20 ms, and most texts do not need it. */
 export function graphemesOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return segmenter.segment(text);
@@ -27,7 +27,7 @@ export function padded(text: string, columns: number, align: 'left' | 'right' | 
   return ' '.repeat(before) + text + ' '.repeat(free - before);
 }
 
-/** No wider than `columns`; what is cut off shows as `…`. For text without escape sequences. */
+/** Truncates to `columns`, ending in `…`. For text without escape sequences. */
 export function fitted(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   let fitting = '';

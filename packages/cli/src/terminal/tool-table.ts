@@ -1,4 +1,4 @@
-// Tools as rows: what each can do, who says so, and whether a profile allows it.
+// Tables of tools: capability, its origin, and whether a profile allows the tool.
 
 import { printable, printableText } from '@pocket-agent/kit';
 import { type Judgement, judge, type ListWait, type Profile, type ToolSource } from 'pocket-agent';
@@ -42,7 +42,7 @@ export function toolTable(rows: readonly ToolRow[]): string[] {
   ]);
 }
 
-/** What each of the named tools says of itself: its text, and the schema of its arguments. */
+/** The description and argument schema of each named tool. */
 export async function toolDetails(
   sources: readonly ToolSource[],
   names: readonly string[],
@@ -52,7 +52,7 @@ export async function toolDetails(
   return lists
     .flat()
     .filter(({ name }) => names.includes(name))
-    .flatMap(({ name, description = 'It does not say what it does.', inputSchema }) => [
+    .flatMap(({ name, description = 'No description.', inputSchema }) => [
       '',
       printable(name),
       printableText(description),
@@ -60,7 +60,7 @@ export async function toolDetails(
     ]);
 }
 
-/** Rows of cells as lines in which columns stand below each other. */
+/** Rows of cells as lines with aligned columns. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = columnWidths(rows.map((row) => row.slice(0, -1)));
   return rows.map((row) => row.map((cell, index) => padded(cell, widths[index] ?? 0)).join('  '));

@@ -1,4 +1,4 @@
-// What a run or a chat has used, in one line.
+// Formats the usage of a run or a chat as one line.
 import type { Usage } from 'pocket-agent';
 
 /** `2 model calls, 1 tool call · 1,234 tokens in, 56 out · $0.0012` */
@@ -8,8 +8,8 @@ export function usageLine({ modelCalls, toolCalls, inputTokens, outputTokens, co
   return `${calls.join(', ')} · ${plural(inputTokens, 'token')} in, ${thousands(outputTokens)} out · ${cost}`;
 }
 
-export function plural(count: number, thing: string): string {
-  return `${thousands(count)} ${thing}${count === 1 ? '' : 's'}`;
+export function plural(count: number, noun: string): string {
+  return `${thousands(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 export function difference(now: Usage, before: Usage): Usage {

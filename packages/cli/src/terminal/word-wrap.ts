@@ -1,20 +1,20 @@
-// Text that streams in, broken between words where the window ends. Colours in it take no room.
+// Wraps streamed text at words. Colour codes take no width.
 import { graphemesOf, graphemeWidth, textWidth } from './text-width.ts';
 
 export interface WrapOutput {
   write(text: string): void;
-  /** Asked anew for every word: windows change. */
+  /** Called for every word, because the window may be resized. */
   columns(): number;
 }
 
-/** Below this nothing is wrapped: the indent alone could fill the line. */
+/** Narrower windows are not wrapped: the indent alone could fill the line. */
 const MIN_COLUMNS = 20;
 const ESC = '\u001b';
 const token = new RegExp(`(${ESC}\\[[\\d;]*m)|(\\s+)|([^\\s${ESC}]+|${ESC})`, 'g');
 const colourCode = new RegExp(`${ESC}\\[(\\d+)m`, 'g');
 const ascii = /^[!-~]*$/;
 
-/** Whole lines; what a line is broken into stands below its first word. */
+/** Wraps whole lines; continuation lines keep the indent. */
 export function wrapped(text: string, columns: number): string {
   const shown: string[] = [];
   const wrap = new WordWrap({ write: (piece) => void shown.push(piece), columns: () => columns });
@@ -28,12 +28,12 @@ export function wrapped(text: string, columns: number): string {
   return shown.join('');
 }
 
-/** Lines of at most `width` columns, each with its own colours; a longer word is cut. */
+/** Lines of at most `width` columns, each with its own colour codes. Longer words are broken. */
 export function wrappedLines(text: string, width: number): string[] {
   const lines = [''];
   let used = 0;
   let space = '';
-  /** Those after the space. */
+  /** Colour codes after the pending space. */
   let colours = '';
   const add = (piece: string) => {
     lines[lines.length - 1] += piece;
@@ -65,7 +65,7 @@ export function wrappedLines(text: string, width: number): string[] {
 
 const colourEnds: Readonly<Record<string, RegExp>> = { 22: /^[12]$/, 23: /^3$/, 24: /^4$/, 39: /^3[0-7]$/ };
 
-/** Colours that go on in the next line end with each line and begin again in the next. */
+/** Colours that span lines are closed at the end of a line and reopened on the next. */
 function eachColoured(lines: readonly string[]): string[] {
   let open: { code: string; end: string }[] = [];
   return lines.map((line) => {
@@ -91,14 +91,14 @@ export class WordWrap {
     this.#output = output;
   }
 
-  /** A line begins with `start`; the lines it is broken into begin with `indent`. */
+  /** Begins a line with `start`; its continuation lines begin with `indent`. */
   begin(start: string, indent: string): void {
     this.#output.write(start);
     this.#column = textWidth(start);
     this.#indent = indent;
   }
 
-  /** A word is written when it is over. */
+  /** A word is written when it is complete. */
   push(text: string): void {
     for (const [, colour, space, letters = ''] of text.matchAll(token)) {
       if (colour !== undefined) this.#word += colour;
@@ -117,7 +117,7 @@ export class WordWrap {
     this.#indent = '';
   }
 
-  /** Between wide letters, as of Chinese, a line may be broken too. */
+  /** Lines can also break between wide characters, such as Chinese ones. */
   #addLetters(letters: string): void {
     if (ascii.test(letters)) {
       this.#word += letters;
@@ -145,7 +145,7 @@ export class WordWrap {
       this.#output.write(this.#space + this.#word);
       this.#column += this.#space.length + this.#wordWidth;
     }
-    // a word longer than the window is broken by the terminal
+    // the terminal breaks a word that is longer than the window
     this.#column %= Math.max(room + 1, 1);
     this.#space = '';
     this.#word = '';

@@ -103,7 +103,7 @@ describe('the protocol', () => {
     }
   });
 
-  test('the process writes nothing unasked and ends when its standard input closes', async () => {
+  test('the process writes nothing by itself and ends when its standard input closes', async () => {
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -114,7 +114,7 @@ describe('the protocol', () => {
     expect({ code, output }).toEqual({ code: 0, output: '' });
   }, 30_000);
 
-  test('wrong arguments are answered with an error the model can read', async () => {
+  test('wrong arguments give an error that the model can read', async () => {
     const { isError, text } = await call('calculate', { formula: '1 + 1' });
     expect(isError).toBe(true);
     expect(text).toContain('expression');
@@ -165,7 +165,7 @@ describe('calculate', () => {
     ['sqrt(-1)', 'sqrt(-1) is not a real number'],
     ['10^999', 'not a finite number'],
     ['1,23', 'expected an operator but found ","'],
-  ])('%s is refused with the reason', async (expression, reason) => {
+  ])('%s is refused with a reason', async (expression, reason) => {
     const { isError, text } = await call('calculate', { expression });
     expect(isError).toBe(true);
     expect(text).toContain(reason);
@@ -192,7 +192,7 @@ describe('time', () => {
     expect(structured.weekday).toBe(weekday);
   });
 
-  test('without a zone it is the zone of the machine', async () => {
+  test('the default is the zone of the machine', async () => {
     const { structured } = await call('current_time', {});
     expect(structured.timeZone).toBe(Intl.DateTimeFormat().resolvedOptions().timeZone);
   });
@@ -217,7 +217,7 @@ describe('time', () => {
     ['Los Angelos', 'Did you mean America/Los_Angeles?'],
     ['Atlantis', 'Unknown time zone "Atlantis"'],
     ['Australia', 'several time zones, such as'],
-  ])('%s is refused with a way out', async (timeZone, reason) => {
+  ])('%s is refused with advice', async (timeZone, reason) => {
     const { isError, text } = await call('current_time', { timeZone });
     expect(isError).toBe(true);
     expect(text).toContain(reason);
@@ -235,7 +235,7 @@ describe('time', () => {
     expect(structured.to).toMatchObject({ iso });
   });
 
-  test('a time that a clock change skips, or repeats, is resolved and the answer says so', async () => {
+  test('a time that a clock change skips or repeats is resolved with a note', async () => {
     const zones = { fromTimeZone: 'Europe/Berlin', toTimeZone: 'UTC' };
     const skipped = await call('convert_time', { time: '2026-03-29 02:30', ...zones });
     expect(skipped.structured.to).toMatchObject({ iso: '2026-03-29T01:30:00+00:00' });
@@ -287,12 +287,12 @@ describe('convert_units', () => {
 });
 
 describe('files', () => {
-  test('a listing shows names, sizes and what will not be read', async () => {
+  test('a listing shows names, sizes and unreadable files', async () => {
     const { text } = await call('list_files', {});
     expect(text).toContain('readme.md (46 bytes)');
     expect(text).toContain('notes/');
     expect(text).toContain('way-out.txt (link)');
-    expect(text).toContain('.env (12 bytes, not readable: secret by name)');
+    expect(text).toContain('.env (12 bytes, not readable: may contain secrets)');
     expect(text).not.toContain('deep');
   });
 
@@ -306,7 +306,7 @@ describe('files', () => {
     );
   });
 
-  test('a file can be read whole, by an absolute path, through an inner link, and in pieces', async () => {
+  test('a file can be read whole, by an absolute path, through an inner link, and in parts', async () => {
     const whole = 'first line\nsecond line with Needle\nthird line';
     for (const path of ['readme.md', './notes/../readme.md', join(folder, 'readme.md'), 'inside.md']) {
       expect((await call('read_text_file', { path })).text).toBe(whole);
@@ -317,7 +317,7 @@ describe('files', () => {
     expect(beyond).toMatchObject({ isError: true, text: expect.stringContaining('has 3 line(s), no line 9') });
   });
 
-  test('a long file is cut at a whole line, and the answer says where to go on', async () => {
+  test('a long file is cut at a whole line, with a note where to continue', async () => {
     const { text } = await call('read_text_file', { path: 'notes/numbers.csv' });
     const next = Number(/continue with startLine (\d+)\]$/.exec(text)?.[1]);
     expect(text.length).toBeLessThan(41_000);
@@ -333,19 +333,19 @@ describe('files', () => {
     ['/etc/passwd', 'outside the working folder'],
     ['way-out.txt', 'outside the working folder'],
     ['way-up/outside.txt', 'outside the working folder'],
-    ['.env', 'holds secrets'],
-    ['.env.local', 'holds secrets'],
-    ['server.pem', 'holds secrets'],
-    ['id_rsa.backup', 'holds secrets'],
-    ['.npmrc', 'holds secrets'],
-    ['harmless.txt', 'holds secrets'],
-    ['way-up/inside/.env', 'holds secrets'],
+    ['.env', 'its name suggests secrets'],
+    ['.env.local', 'its name suggests secrets'],
+    ['server.pem', 'its name suggests secrets'],
+    ['id_rsa.backup', 'its name suggests secrets'],
+    ['.npmrc', 'its name suggests secrets'],
+    ['harmless.txt', 'its name suggests secrets'],
+    ['way-up/inside/.env', 'its name suggests secrets'],
     ['picture.bin', 'binary file'],
     ['latin1.txt', 'not UTF-8'],
     ['huge.log', 'too large'],
     ['notes', 'is a folder'],
     ['missing.txt', 'does not exist'],
-  ])('reading %s is refused with the reason', async (path, reason) => {
+  ])('reading %s is refused with a reason', async (path, reason) => {
     const { isError, text } = await call('read_text_file', { path });
     expect(isError).toBe(true);
     expect(text).toContain(reason);
@@ -358,7 +358,7 @@ describe('files', () => {
     expect(text).toContain('null character');
   });
 
-  test('listing and searching do not leave the folder either', async () => {
+  test('listing and searching stay inside the folder', async () => {
     for (const path of ['..', 'way-up', '/']) {
       expect(await call('list_files', { path })).toMatchObject({ isError: true });
       expect(await call('search_text_files', { query: 'needle', path })).toMatchObject({ isError: true });
@@ -374,7 +374,7 @@ describe('files', () => {
     expect(text).toContain('2 match(es) in 4 searched file(s), 8 skipped');
   });
 
-  test('plain text is not a pattern, a pattern is one, and a glob chooses the files', async () => {
+  test('a query is literal unless regex is set, and a glob chooses the files', async () => {
     expect((await call('search_text_files', { query: '(again)' })).text).toContain('todo.txt:2');
     expect((await call('search_text_files', { query: 'n.edle' })).text).toContain('No match(es)');
     const upper = await call('search_text_files', { query: 'N[e]+dle', regex: true, caseSensitive: true });
@@ -397,7 +397,7 @@ describe('files', () => {
     ['many wildcards', `${'*?'.repeat(8)}Z`],
     ['many folders', `${'**/*'.repeat(40)}Z`],
     ['many alternatives', '{a,b}'.repeat(40)],
-  ])('a glob with %s takes no time', async (_what, glob) => {
+  ])('a glob with %s is matched in linear time', async (_what, glob) => {
     const name = join(folder, 'a-name-that-is-long-enough-to-keep-a-pattern-busy-for-ever.txt');
     await writeFile(name, 'needle');
     const started = performance.now();
@@ -440,7 +440,7 @@ describe('files', () => {
     expect(globMatcher(glob)(name)).toBe(fits);
   });
 
-  test('a broken pattern is refused, and one that backtracks forever is stopped', async () => {
+  test('an invalid pattern is refused, and one that backtracks forever is stopped', async () => {
     const broken = await call('search_text_files', { query: '(', regex: true });
     expect(broken).toMatchObject({ isError: true, text: expect.stringContaining('not a valid regular expression') });
     const endless = await call('search_text_files', { query: '^(a+)+$', regex: true, glob: 'evil.txt' });

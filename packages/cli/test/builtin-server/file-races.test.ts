@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { folder } from '../../../pocket-agent/test/fixtures/world.ts';
 import { readText } from '../../src/builtin-server/file-access.ts';
 
-test('a folder that becomes a link while a file is opened leads nowhere else', async () => {
+test('a folder replaced by a link while a file is opened does not lead outside', async () => {
   const outer = folder();
   const [root, inside, outside] = [join(outer, 'root'), join(outer, 'root', 'sub'), join(outer, 'outside')];
   for (const path of [root, inside, outside]) mkdirSync(path);

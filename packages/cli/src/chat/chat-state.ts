@@ -1,0 +1,24 @@
+// The state of a chat that its slash commands read and change.
+import type { ToolFolder } from '@pocket-agent/tool-folder';
+import type { PocketAgent, Profile, ProfileName } from 'pocket-agent';
+import type { Session } from '../files/sessions.ts';
+import type { Approver } from '../questions/approver.ts';
+import type { AgentRequest } from '../setup/agent-options.ts';
+import type { SwitchableModel } from '../setup/switchable-model.ts';
+
+export interface ChatState {
+  readonly agent: PocketAgent;
+  readonly request: AgentRequest;
+  readonly model: SwitchableModel;
+  readonly folders: readonly ToolFolder[];
+  readonly approver: Approver;
+  readonly signal: AbortSignal;
+  modelName: string;
+  profile: ProfileName | Profile | undefined;
+  session: Session | undefined;
+  images: Uint8Array[];
+  /** Prints the output of a command. */
+  print(...lines: string[]): void;
+  /** Shows which servers `work` is waiting for. */
+  connecting<Value>(work: Promise<Value>): Promise<Value>;
+}

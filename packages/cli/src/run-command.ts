@@ -1,0 +1,41 @@
+// Finds, loads and runs one command. Errors become one line on stderr and an exit code.
+import type { Interrupts } from './command-line/interrupts.ts';
+
+interface Command {
+  command(args: readonly string[], interrupts: Interrupts): Promise<number>;
+}
+
+const DEFAULT_COMMAND = 'ask';
+
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  [DEFAULT_COMMAND]: () => import('./commands/ask.ts'),
+  tools: () => import('./commands/tools.ts'),
+  call: () => import('./commands/call.ts'),
+  serve: () => import('./commands/serve.ts'),
+  'serve-tools': () => import('./commands/serve-tools.ts'),
+  'new-tool': () => import('./commands/new-tool.ts'),
+  sessions: () => import('./commands/sessions.ts'),
+  dump: () => import('./commands/dump.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+};
+
+/** The name of the command and its own arguments. */
+export function splitCommand(args: readonly string[]): { name: string; args: readonly string[] } {
+  const [first = '', ...rest] = args;
+  const isNamed = first !== DEFAULT_COMMAND && Object.hasOwn(commands, first);
+  return isNamed ? { name: first, args: rest } : { name: DEFAULT_COMMAND, args };
+}
+
+/** Returns the exit code. */
+export async function runCommand(given: readonly string[], interrupts: Interrupts): Promise<number> {
+  const { name, args } = splitCommand(given);
+  try {
+    const load = commands[name];
+    if (!load) throw new Error(`The command "${name}" is not registered.`);
+    const { command } = await load();
+    return await command(args, interrupts);
+  } catch (error) {
+    const { reportError } = await import('./command-line/report-error.ts');
+    return interrupts.exitCode ?? reportError(error, name);
+  }
+}
