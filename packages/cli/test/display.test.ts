@@ -473,7 +473,7 @@ describe('the activity of a run', () => {
       show({ type: 'audit', data: { ...record, reason } } as unknown as UnsignedEvent);
       return below.take();
     };
-    expect(shownFor(NOBODY_TO_ASK)).toContain('--yes allows every call');
+    expect(shownFor(NOBODY_TO_ASK)).toContain('Calls cannot be approved');
     expect(shownFor('the run ended before anybody answered')).toBe('');
   });
 

@@ -48,7 +48,7 @@ describe('pocket-agent doctor', () => {
       absent: { command: 'no-such-program' },
     });
     const args = ['doctor', '--mcp', file, '--tools', own, '--model', 'anthropic/x'];
-    const { code, stdout } = await folder.command(args, { env: { XDG_DATA_HOME: file } });
+    const { code, stdout } = await folder.spawned(args, { env: { XDG_DATA_HOME: file } });
     expect(code).toBe(1);
     expect(stdout).toMatch(/broken {2}model anthropic\/x: .*set ANTHROPIC_API_KEY/);
     expect(stdout).toMatch(/broken {2}server exits: .*API_TOKEN is wrong.*\n {8}Check its "command"/);

@@ -41,7 +41,7 @@ const sent = (role: string) =>
     .list.flatMap((message) => (message.at('role').text === role ? [message.at('content').text] : []));
 
 describe('one prompt in a terminal', () => {
-  test('a person says no, edits and says yes; what was typed too early counts for nothing', async () => {
+  test('approval: no, edit and yes; input typed too early is discarded', async () => {
     providers.script({ toolCalls: [call('first'), call('second'), call('third')] }, 'All done.');
     const { code, screen } = await scripted(
       [
@@ -50,7 +50,7 @@ describe('one prompt in a terminal', () => {
         [QUESTION, 'n\r'],
         ['text: "second"', ''],
         [QUESTION, 'e\r'],
-        ['{"text":"second"}', `${keys.left}${keys.left}${keys.backspace.repeat(6)}mended\r`],
+        ['{"text":"second"}', `${keys.left}${keys.left}${keys.backspace.repeat(6)}fixed\r`],
         ['text: "third"', ''],
         [QUESTION, 'y\r'],
       ],
@@ -60,11 +60,11 @@ describe('one prompt in a terminal', () => {
     expect(screen).toContain('All done.');
     const results = sent('tool');
     expect(results[0]).toContain('said no');
-    expect(results[1]).toMatch(/changed its arguments.*mended/s);
+    expect(results[1]).toMatch(/changed its arguments.*fixed/s);
     expect(results[2]).toBe('third');
   });
 
-  test('Ctrl-C while a question is open ends everything with 130', async () => {
+  test('Ctrl-C at a question ends the command with 130', async () => {
     providers.script({ toolCalls: [call('first'), call('second')] });
     const { code, screen } = await scripted([[QUESTION, keys.ctrlC]], 'Echo');
     expect(code).toBe(130);
@@ -77,7 +77,7 @@ describe('one prompt in a terminal', () => {
     await providers.left;
   });
 
-  test('a second Ctrl-C ends the program at once, and a server that would stay with it', async () => {
+  test('a second Ctrl-C ends the program and a server that ignores signals', async () => {
     const file = await folder.servers('stubborn.json', { stubborn: started(stubbornServer) });
     providers.script({ toolCalls: [{ name: 'pid', arguments: {} }] }, { text: 'Once upon', hang: 'midway' });
     const steps: Step[] = [
@@ -93,7 +93,7 @@ describe('one prompt in a terminal', () => {
     await expect.poll(() => isAlive(Number(pid))).toBe(false);
   });
 
-  test('Markdown is rendered, and nothing that a model says can draw on the screen', async () => {
+  test('Markdown is rendered, and control characters of a model are made visible', async () => {
     const evil = '\u001b[2J\u001b]0;owned\u0007\u009b2K\u202e';
     providers.script(`# Title\n**bold** and ${evil} 東京 👩‍👩‍👧\n`);
     const { screen } = await scripted([], 'Go');
@@ -115,7 +115,7 @@ describe('one prompt in a terminal', () => {
     },
   );
 
-  test('progress is a bar that fits the window, also after the window changed', async () => {
+  test('the progress bar fits the window after it was resized', async () => {
     providers.script({ toolCalls: [{ name: 'progress', arguments: { everyMs: 60, count: 200 } }] });
     const steps: Step[] = [
       ['part 2', { columns: 30 }],
@@ -132,25 +132,25 @@ describe('one prompt in a terminal', () => {
 test.each([
   ['serve-tools', () => toolsFolder],
   ['serve', () => folder.file('served.json', { agentConfig: { llmModel: 'demo' } })],
-])('%s says in a terminal what it waits for', async (command, what) => {
+])('%s explains in a terminal that it waits for a client', async (command, what) => {
   const steps: Step[] = [['Serving MCP on stdin and stdout', keys.ctrlC]];
   const { screen } = await typing(folder, steps, { args: [command, await what()] });
-  expect(screen).toContain('--http serves over HTTP.');
+  expect(screen).toContain('use --http to serve over HTTP.');
 });
 
-test('call asks before it calls, and sends what was edited', async () => {
+test('call asks for approval and sends the edited arguments', async () => {
   const args = ['call', '--mcp', servers, 'one', 'echo', 'text=first'];
   const steps: Step[] = [
     [QUESTION, 'e\r'],
-    ['{"text":"first"}', `${keys.left}${keys.left}${keys.backspace.repeat(5)}mended\r`],
+    ['{"text":"first"}', `${keys.left}${keys.left}${keys.backspace.repeat(5)}fixed\r`],
   ];
   const { code, screen } = await typing(folder, steps, { args });
   expect(code).toBe(0);
-  expect(screen).toMatch(/\r\nmended\r\n$/);
+  expect(screen).toMatch(/\r\nfixed\r\n$/);
   expect((await typing(folder, [[QUESTION, 'n\r']], { args })).code).toBe(4);
 });
 
-test('what a server wants to know is asked in the terminal, in a call and in a chat', async () => {
+test('the form of a server is asked in a call and in a chat', async () => {
   const answers: Step[] = [
     ['one asks: Your name?', ''],
     ['answer? y(es) / n(o) ', 'y\r'],
@@ -167,7 +167,7 @@ test('what a server wants to know is asked in the terminal, in a call and in a c
 describe('a chat', () => {
   const chat = (steps: readonly Step[], ...args: string[]) => scripted(steps, ...args);
 
-  test('goes on with what was said, shows what it cost, and ends with Ctrl-D', async () => {
+  test('keeps the conversation, shows its usage, and ends with Ctrl-D', async () => {
     providers.script('Hello Ada.', 'You are Ada.');
     const { code, screen } = await chat([
       [PROMPT, 'I am Ada\r'],
@@ -184,7 +184,7 @@ describe('a chat', () => {
     expect(screen).toContain('2 model calls · 24 tokens in, 14 out · cost unknown');
   });
 
-  test('Ctrl-C stops an answer and leads back to the prompt, with a history that every model accepts', async () => {
+  test('Ctrl-C stops an answer; the prompt returns and the history stays valid', async () => {
     providers.script({ toolCalls: [{ name: 'wait', arguments: {} }] }, { text: 'Once upon', hang: 'midway' }, 'Yes?');
     const { code, screen } = await chat(
       [
@@ -208,19 +208,19 @@ describe('a chat', () => {
     expect(screen).toContain('stopped');
   });
 
-  test('Ctrl-C at the prompt clears the line; twice on an empty line it leaves with 130', async () => {
+  test('Ctrl-C at the prompt clears the line; twice on an empty line leaves with 130', async () => {
     const { code } = await chat([
       [PROMPT, 'half a thought'],
       ['thought', keys.ctrlC],
       [PROMPT, keys.ctrlC],
-      ['again leaves', ''],
+      ['again to leave', ''],
       [PROMPT, keys.ctrlC],
     ]);
     expect(code).toBe(130);
     expect(providers.requests).toEqual([]);
   });
 
-  test('Ctrl-C stops an answer, a second one the chat', async () => {
+  test('the first Ctrl-C stops an answer, the second one leaves', async () => {
     providers.script({ text: 'Once upon', hang: 'midway' });
     const { code } = await chat([
       [PROMPT, 'Tell\r'],
@@ -231,7 +231,7 @@ describe('a chat', () => {
     expect(code).toBe(130);
   });
 
-  test('the tab key completes commands and what belongs to them; an unknown one is guessed', async () => {
+  test('the tab key completes commands and their arguments; a misspelt command gets a suggestion', async () => {
     const { screen } = await chat(
       [
         [PROMPT, '/pro'],
@@ -239,7 +239,7 @@ describe('a chat', () => {
         ['file ', 're'],
         ['re', keys.tab],
         ['ader', keys.enter],
-        ['From here on: reader', ''],
+        ['Now using reader', ''],
         [PROMPT, '/agent Gr'],
         ['Gr', keys.tab],
         ['eeter', keys.enter],
@@ -254,7 +254,7 @@ describe('a chat', () => {
     expect(stripVTControlCharacters(screen)).toMatch(/○ {2}Counter +1 tool {2}Counts\r\n● {2}Greeter/);
   });
 
-  test('what was typed in one chat is there in the next, in a file that nobody else may read', async () => {
+  test('the input history is kept for the next chat in a file that only its owner can read', async () => {
     providers.script('One.', 'Two.');
     await chat([
       [PROMPT, paste('first line\n\tsecond line')],
@@ -276,7 +276,7 @@ describe('a chat', () => {
     expect((await readFile(file, 'utf8')).split('\n')).toContain('"first line\\n\\tsecond line"');
   });
 
-  test('a line that ends with a backslash goes on in the next', async () => {
+  test('a line that ends with a backslash continues on the next', async () => {
     providers.script('Both.');
     await chat([
       [PROMPT, 'one \\\r'],
@@ -287,7 +287,7 @@ describe('a chat', () => {
     expect(sent('user')).toEqual(['one \ntwo']);
   });
 
-  test('/tools, /profile and /agent: what is not allowed or not active is not shown to the model', async () => {
+  test('/tools, /profile and /agent: the model sees only allowed and active tools', async () => {
     providers.script('One.', 'Two.', 'Three.');
     const { screen } = await chat(
       [
@@ -327,7 +327,7 @@ describe('a chat', () => {
     expect(screen).toMatch(/"boss"\. Available: reader, writer, manager, admin, none\./);
   });
 
-  test('/model takes another model for the same conversation; one that cannot work is not taken', async () => {
+  test('/model switches the model of the conversation; an unusable one is refused', async () => {
     providers.script('One.', 'Two.');
     const { screen } = await chat([
       [PROMPT, 'Hi\r'],
@@ -337,7 +337,7 @@ describe('a chat', () => {
       [PROMPT, '/model openai/gpt-5.1\r'],
       ['set OPENAI_API_KEY, and start again.', ''],
       [PROMPT, '/model openai-compatible/y\r'],
-      ['From here on', ''],
+      ['Now using', ''],
       [PROMPT, 'Hi again\r'],
       ['Two.', ''],
       [PROMPT, '/model\r'],
@@ -350,24 +350,24 @@ describe('a chat', () => {
     expect(screen).not.toMatch(/AI SDK|router/);
   });
 
-  test('/image, /reset and /save: a picture goes with the next message, and what is kept can be gone on with', async () => {
+  test('/image, /reset and /save: an image is sent with the next message, and a saved conversation can be resumed', async () => {
     await folder.file('cat.png', Buffer.from(PIXEL, 'base64'));
     providers.script('A cat.', 'Who?', 'Bob.');
     await chat([
       [PROMPT, '/image cat'],
       ['cat', keys.tab],
       ['.png', keys.enter],
-      ['1 picture will go', ''],
+      ['1 image will be sent', ''],
       [PROMPT, 'What is this?\r'],
       ['A cat.', ''],
       [PROMPT, '/reset\r'],
-      ['begins anew', ''],
+      ['New conversation.', ''],
       [PROMPT, '/save kept\r'],
       ['--session kept', ''],
       [PROMPT, 'I am Bob\r'],
       ['Who?', ''],
       [PROMPT, '/save ../up\r'],
-      ['cannot be the name', ''],
+      ['is not a valid session name', ''],
       [PROMPT, '/exit\r'],
     ]);
     expect(JSON.stringify(providers.requests[0]?.body.value)).toContain('data:image/png;base64,');
@@ -378,7 +378,7 @@ describe('a chat', () => {
     expect(sent('user')).toEqual(['I am Bob', 'Who am I?']);
   });
 
-  test('an mcp.json of another program is offered once, and used only after a yes', async () => {
+  test('an mcp.json of another program is offered once and used only after "yes"', async () => {
     const home = await mkdtemp(join(folder.path, 'home-'));
     await mkdir(join(home, '.cursor'));
     const relative = home.slice(folder.path.length + 1);
@@ -414,7 +414,7 @@ describe('a chat', () => {
     expect(third.code).toBe(0);
   });
 
-  test('approval works as in one prompt, and Ctrl-C at a question leads back to the prompt', async () => {
+  test('approval works as in a single prompt, and Ctrl-C at a question returns to the prompt', async () => {
     providers.script({ toolCalls: [call('first')] }, 'Done.', { toolCalls: [call('second')] });
     const { code } = await chat([
       [PROMPT, 'Go\r'],
@@ -428,7 +428,7 @@ describe('a chat', () => {
     expect(code).toBe(0);
   });
 
-  test('SIGTERM at the prompt ends it with 143, and the session can be had by others', async () => {
+  test('SIGTERM at the prompt ends with 143 and releases the session', async () => {
     const { code } = await chat([[PROMPT, { signal: 'SIGTERM' }]], '--session', 'terminated');
     expect(code).toBe(143);
     const kept = await readdir(join(folder.path, 'data', 'pocket-agent', 'sessions')).catch(() => []);
