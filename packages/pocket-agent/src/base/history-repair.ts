@@ -5,14 +5,15 @@ import { type AssistantMessage, type Message, type ToolMessage, toolMessage } fr
 type ToolPart = ToolMessage['content'][number];
 
 interface Call {
-  /** As the history has it, where several calls may share it. */
-  givenId: string;
   id: string;
   name: string;
   answer: ToolMessage | undefined;
 }
 
-/** An assistant message with calls, and what answers them. */
+/** Calls without an answer by their id in the history, which several calls may share; one list per message. */
+type OpenCalls = Map<string, Call[][]>;
+
+/** An assistant message with its calls. */
 interface Turn {
   message: AssistantMessage;
   calls: Call[];
@@ -25,15 +26,13 @@ interface Turn {
 export function withEveryCallAnswered(messages: readonly Message[]): Message[] {
   if (isWhole(messages)) return [...messages];
   const ids = new Set<string>();
-  const turns: Turn[] = [];
+  const open: OpenCalls = new Map();
   const items: (Message | Turn)[] = [];
   for (const message of messages) {
     if (message.role === 'assistant' && callsIn(message).length > 0) {
-      const turn = turnOf(message, ids);
-      turns.push(turn);
-      items.push(turn);
+      items.push(turnOf(message, ids, open));
     } else if (message.role === 'tool') {
-      const others = message.content.filter((part) => !takesAnswer(turns, message, part));
+      const others = message.content.filter((part) => !takeAnswer(open, message, part));
       if (others.length > 0) items.push({ ...message, content: others });
     } else items.push(message);
   }
@@ -62,28 +61,40 @@ function callsIn({ content }: AssistantMessage) {
   return content.flatMap((part) => (part.type === 'tool-call' && !part.providerExecuted ? [part] : []));
 }
 
-function turnOf(message: AssistantMessage, ids: Set<string>): Turn {
+function turnOf(message: AssistantMessage, ids: Set<string>, open: OpenCalls): Turn {
   const calls: Call[] = [];
+  const byGivenId = new Map<string, Call[]>();
   const content = message.content.map((part) => {
     if (part.type !== 'tool-call' || part.providerExecuted) return part;
     const { toolCallId: givenId, toolName: name } = part;
     const id = ids.has(givenId) ? crypto.randomUUID() : givenId;
     ids.add(id);
-    calls.push({ givenId, id, name, answer: undefined });
+    const call: Call = { id, name, answer: undefined };
+    calls.push(call);
+    pushTo(byGivenId, givenId, call);
     return id === givenId ? part : { ...part, toolCallId: id };
   });
+  for (const [givenId, same] of byGivenId) pushTo(open, givenId, same);
   return { message: { ...message, content }, calls };
 }
 
-/** Whether the part is a result: kept for the last call of that id that has none yet, or left out. */
-function takesAnswer(turns: readonly Turn[], message: ToolMessage, part: ToolPart): boolean {
+/** True if the part is a result. It answers the first open call of its id in the last message that has one. */
+function takeAnswer(open: OpenCalls, message: ToolMessage, part: ToolPart): boolean {
   if (part.type !== 'tool-result') return false;
-  const isOpen = ({ givenId, answer }: Call) => givenId === part.toolCallId && !answer;
-  const call = turns.findLast(({ calls }) => calls.some(isOpen))?.calls.find(isOpen);
+  const messages = open.get(part.toolCallId);
+  const calls = messages?.at(-1);
+  const call = calls?.shift();
+  if (calls?.length === 0) messages?.pop();
   if (call) call.answer = { ...message, content: [{ ...part, toolCallId: call.id }] };
   return true;
 }
 
 function answerTo({ id, name, answer }: Call): ToolMessage {
   return answer ?? toolMessage(id, name, { type: 'error-text', value: 'No result of this call was recorded.' });
+}
+
+function pushTo<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }

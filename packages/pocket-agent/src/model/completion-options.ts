@@ -1,4 +1,4 @@
-// Options of a model call, checked before the first one: a provider would refuse every call with a wrong value.
+// The options of model calls, and their checks: a provider would refuse every call with a wrong value.
 import type { LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from '@ai-sdk/provider';
 import { isRecord, isString, type OptionRule, type OptionRules } from '@pocket-agent/kit';
 
@@ -7,9 +7,9 @@ type ModelOptions = Omit<
   'prompt' | 'tools' | 'toolChoice' | 'abortSignal' | 'includeRawChunks'
 >;
 
-/** What goes to the model with every call, beside messages and tools. */
+/** Options that go to the model with every call. */
 export interface CompletionOptions extends ModelOptions {
-  /** Default `auto`. Left out when there are no tools. */
+  /** Default `auto`. Not sent when there are no tools. */
   toolChoice?: 'auto' | 'none' | 'required' | LanguageModelV4ToolChoice;
 }
 

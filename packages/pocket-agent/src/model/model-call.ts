@@ -1,10 +1,10 @@
-// One call of a model, whole or streamed, with the same answer either way; retries what is worth retrying.
+// One call of a model, whole or streamed, with retries. The answer is the same either way.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from '@ai-sdk/provider';
 import { abortable, delay, errorText, PocketError, redactError } from '@pocket-agent/kit';
-import { nameOf, wayOutOf } from './model.ts';
-import { learnFrom, requestFor } from './model-request.ts';
+import { tagPart, untagPart } from './account-parts.ts';
+import { adviceAfterRefusal, modelName } from './model.ts';
+import { learnFromRefusal, requestFor } from './model-request.ts';
 import { StreamCollector } from './model-stream.ts';
-import { markPart, unmarkPart } from './part-origin.ts';
 import { hasUrls } from './prompt.ts';
 import {
   isHtml,
@@ -16,7 +16,7 @@ import {
   wasSilent,
 } from './provider-errors.ts';
 
-/** What a model answered, before it becomes a message. */
+/** The answer of a model, before it becomes a message. */
 export type ModelResponse = Pick<
   LanguageModelV4GenerateResult,
   'content' | 'finishReason' | 'usage' | 'warnings' | 'providerMetadata' | 'response'
@@ -32,21 +32,23 @@ export interface ModelCall {
   model: LanguageModelV4;
   options: LanguageModelV4CallOptions;
   signal: AbortSignal;
-  /** How often a failed call is repeated. */
+  /** How often a failed call is retried. */
   maxRetries: number;
   onRetry(retry: ModelRetry): void;
-  /** The provider refused something, and is asked again without it. */
+  /** The provider refused a part of the request and is asked again without it. */
   onRefusal?(leftOut: string, reason: string): void;
-  /** An attempt that failed and was paid for all the same. */
+  /** A failed attempt that is billed all the same. */
   onFailedAnswer?(answer: ModelResponse): Promise<unknown>;
-  /** Given: the model streams, and text and reasoning are shown here as they come. */
+  /** If set, the model streams, and every piece of text and reasoning is passed on as it arrives. */
   onDelta?: ((type: 'text_delta' | 'reasoning_delta', delta: string) => void) | undefined;
 }
 
-const LONGEST_WAIT_MS = 60_000;
-/** How long a stream that failed may take to tell its usage. */
+const MAX_RETRY_DELAY_MS = 60_000;
+const MIN_RETRY_DELAY_MS = 500;
+/** How long to wait for the usage of a stream that has failed. */
 const USAGE_WAIT_MS = 1_000;
-const ENDED_EARLY = 'The stream of the model ended before its answer did.';
+const ENDED_EARLY = 'The stream of the model ended before the answer was complete.';
+const MALFORMED_CALL = 'The model wrote a tool call that its provider could not read.';
 
 export async function callModel(call: ModelCall): Promise<ModelResponse> {
   const options = { ...call.options, abortSignal: call.signal };
@@ -57,26 +59,26 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   }
   for (let attempt = 1; ; attempt++) {
     const shown = { text: '', any: false };
-    const request = ownOptions(requestFor(call.model, options));
+    const request = copyLists(requestFor(call.model, options));
     try {
       const response = call.onDelta
         ? await streamed(call, request, shown)
         : await abortable(call.model.doGenerate(request), call.signal);
-      if (!isWorthRepeating(response, shown.any) || attempt > call.maxRetries) return marked(response, call.model);
+      if (!isMalformed(response, shown.any) || attempt > call.maxRetries) return withTaggedParts(response, call.model);
       await call.onFailedAnswer?.(response);
       throw Object.assign(new Error(MALFORMED_CALL), { isRetryable: true });
     } catch (error) {
       call.signal.throwIfAborted();
-      const leftOut = shown.any ? undefined : learnFrom(call.model, error, request);
+      const leftOut = shown.any ? undefined : learnFromRefusal({ model: call.model, error, request });
       if (leftOut !== undefined) {
         call.onRefusal?.(leftOut, providerErrorText(error));
         attempt--;
         continue;
       }
       const delayMs = retryDelay(error, attempt);
-      // what has been shown cannot be taken back, so a stream is repeated only before its first delta
+      // text that was shown cannot be taken back, so a stream is retried only before its first delta
       if (delayMs === undefined || attempt > call.maxRetries || shown.any) {
-        throw modelError(call.model, error, attempt, shown.text);
+        throw modelError(error, { model: call.model, attempts: attempt, text: shown.text });
       }
       call.onRetry({ attempt, delayMs, reason: providerErrorText(error) });
       await delay(delayMs, call.signal);
@@ -84,25 +86,23 @@ export async function callModel(call: ModelCall): Promise<ModelResponse> {
   }
 }
 
-const MALFORMED_CALL = 'The model wrote a tool call that its provider could not read.';
-
-/** Gemini ends an answer with nothing in it when the model wrote a call that cannot be parsed. */
-function isWorthRepeating({ finishReason, content }: ModelResponse, wasShown: boolean): boolean {
+/** Gemini returns an empty answer when the model wrote a tool call that cannot be parsed. */
+function isMalformed({ finishReason, content }: ModelResponse, wasShown: boolean): boolean {
   if (wasShown || content.some((part) => part.type === 'text' || part.type === 'tool-call')) return false;
   return finishReason.raw === 'MALFORMED_FUNCTION_CALL';
 }
 
-/** With marks on what only this model understands; without any when the provider may not have stored the answer. */
-function marked(response: ModelResponse, model: LanguageModelV4): ModelResponse {
+/** Tags the parts that only this account can read back. A provider may not have stored an unfinished answer. */
+function withTaggedParts(response: ModelResponse, model: LanguageModelV4): ModelResponse {
   const { unified } = response.finishReason;
   const isStored = unified === 'stop' || unified === 'tool-calls';
-  if (isStored && model.provider === 'router') return response; // marked by deployment
-  const content = response.content.map((part) => (isStored ? markPart(part, model) : unmarkPart(part)));
+  if (isStored && model.provider === 'router') return response; // tagged by its deployment
+  const content = response.content.map((part) => (isStored ? tagPart(part, model) : untagPart(part)));
   return { ...response, content };
 }
 
-/** For one attempt: a model may do with its lists what it wants. */
-function ownOptions({ prompt, tools, ...options }: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
+/** Models may change the lists that they get. */
+function copyLists({ prompt, tools, ...options }: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
   return { ...options, prompt: [...prompt], ...(tools ? { tools: [...tools] } : {}) };
 }
 
@@ -115,11 +115,11 @@ async function streamed(
   refuseHtml(response?.headers);
   const reader = stream.getReader();
   const collected = new StreamCollector();
-  // one listener for the whole stream: a model that ignores the signal is left behind when its reader is cancelled
+  // cancelling the reader also ends a stream whose model ignores the signal
   const stop = () => void reader.cancel(call.signal.reason).catch(() => {});
   call.signal.addEventListener('abort', stop, { once: true });
   let failure: unknown;
-  let patience: NodeJS.Timeout | undefined;
+  let usageTimer: NodeJS.Timeout | undefined;
   try {
     for (;;) {
       const { value: part, done } = await reader.read();
@@ -128,11 +128,11 @@ async function streamed(
       try {
         collected.add(part);
       } catch (error) {
-        // what it cost comes last, if it comes
+        // the usage is the last part, if it arrives at all
         failure ??= error;
-        patience ??= setTimeout(stop, USAGE_WAIT_MS);
+        usageTimer ??= setTimeout(stop, USAGE_WAIT_MS);
       }
-      // providers send deltas without text to carry metadata
+      // some deltas have no text, only metadata
       if ((part.type === 'text-delta' || part.type === 'reasoning-delta') && part.delta !== '') {
         shown.any = true;
         if (part.type === 'text-delta') shown.text += part.delta;
@@ -142,7 +142,7 @@ async function streamed(
   } catch (error) {
     throw failure ?? error;
   } finally {
-    clearTimeout(patience);
+    clearTimeout(usageTimer);
     call.signal.removeEventListener('abort', stop);
     stop();
   }
@@ -152,42 +152,49 @@ async function streamed(
   throw failure ?? Object.assign(new Error(ENDED_EARLY), { isRetryable: true });
 }
 
-/** How long to wait before another try, or undefined when another try is no use. */
+/** How long to wait before the next attempt; undefined if the call must not be retried. */
 function retryDelay(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof Error) || error instanceof PocketError) return undefined;
   if (!isRetryable(error, attempt)) return undefined;
-  const asked = retryAfterMs(error);
-  if (asked !== undefined) return asked <= LONGEST_WAIT_MS ? asked : undefined;
-  const exponential = 500 * 2 ** (attempt - 1);
-  return Math.min(exponential, LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
+  const requested = retryAfterMs(error);
+  if (requested !== undefined) return requested <= MAX_RETRY_DELAY_MS ? requested : undefined;
+  const exponential = MIN_RETRY_DELAY_MS * 2 ** (attempt - 1);
+  return Math.min(exponential, MAX_RETRY_DELAY_MS) * (0.75 + Math.random() / 2);
 }
 
-/** A server that restarts is back soon. */
-const ONCE_AGAIN = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
+/** Retried only once: a server that restarts is back soon. */
+const NOT_CONNECTED = /ECONNREFUSED|ConnectTimeoutError|Connect Timeout/;
 
 function isRetryable(error: Error, attempt: number): boolean {
   const text = errorText(error);
-  if (/ENOTFOUND|bad port/.test(text) || wasSilent(error) || (ONCE_AGAIN.test(text) && attempt > 1)) return false;
-  // a gateway that is down also sends a page, but a web server without this address (4xx, 501) always will
+  if (/ENOTFOUND|bad port/.test(text) || wasSilent(error) || (NOT_CONNECTED.test(text) && attempt > 1)) return false;
+  // a gateway that is down sends a web page for a while; a wrong address (4xx, 501) sends one every time
   const status = statusOf(error);
   if (isHtml(error) && ((status ?? 0) < 500 || status === 501)) return false;
-  const facts = errorFact(error, 'responseBody', 'code', 'type');
-  // the same status for "slow down" and for what no waiting changes: no credit left, a request above the limit
-  if (/insufficient_quota/.test(facts) || /request too large|requested more tokens/i.test(`${text} ${facts}`))
+  const fields = errorFields(error, 'responseBody', 'code', 'type');
+  // 429 also stands for failures that waiting does not fix: no credit left, a request above the limit
+  if (/insufficient_quota/.test(fields) || /request too large|requested more tokens/i.test(`${text} ${fields}`))
     return false;
-  // a provider knows best: an answer that broke off has status 200 and is worth another try
+  // the provider package decides first: an answer that broke off has status 200 and is retryable
   if ('isRetryable' in error && typeof error.isRetryable === 'boolean') return error.isRetryable;
   if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
   return /fetch failed|network|socket|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|terminated|overloaded|rate.?limit|server_error/i.test(
-    `${text} ${errorFact(error, 'type', 'code')}`,
+    `${text} ${errorFields(error, 'type', 'code')}`,
   );
 }
 
-function errorFact(error: object, ...names: string[]): string {
+function errorFields(error: object, ...names: string[]): string {
   return names.map((name) => String(Reflect.get(error, name) ?? '')).join(' ');
 }
 
-function modelError(model: LanguageModelV4, error: unknown, attempts: number, text: string): unknown {
+interface FailedCall {
+  model: LanguageModelV4;
+  attempts: number;
+  /** What was shown of the answer. */
+  text: string;
+}
+
+function modelError(error: unknown, { model, attempts, text }: FailedCall): unknown {
   if (error instanceof PocketError) {
     redactError(error.cause);
     return error;
@@ -196,9 +203,9 @@ function modelError(model: LanguageModelV4, error: unknown, attempts: number, te
   const status = statusOf(error);
   const refused = refusalOf(error);
   const said = `${providerErrorText(error)}${billedNote(error)}`;
-  const reason = refused ? `${said.replace(/\.?$/, '.')} ${wayOutOf(refused, model)}` : said;
+  const reason = refused ? `${said.replace(/\.?$/, '.')} ${adviceAfterRefusal(refused, model)}` : said;
   redactError(error);
-  return new PocketError('MODEL_FAILED', `Model ${nameOf(model)} failed${tries}: ${reason}`, {
+  return new PocketError('MODEL_FAILED', `Model ${modelName(model)} failed${tries}: ${reason}`, {
     cause: error,
     details: {
       attempts,
@@ -211,5 +218,5 @@ function modelError(model: LanguageModelV4, error: unknown, attempts: number, te
 
 function billedNote(error: unknown): string {
   if (!wasSilent(error)) return '';
-  return '. The server was silent for five minutes and may have been working; use streaming for answers that take that long';
+  return '. The server sent nothing for five minutes and may bill the call; use streaming for answers that take this long';
 }

@@ -1,8 +1,8 @@
-// fetch for models that are named by a string. An address that accepts no connection is named within 5 s: Node itself
-// waits at least 10 s, and its fetch has no option for that, but it reports what it does in diagnostics channels.
+// fetch for models that are given by name. It fails within 5 s if no connection can be made: Node itself waits at least
+// 10 s, and its fetch has no option for that, but it reports connections in diagnostics channels.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import { boundedAnswer } from './bounded-answer.ts';
+import { limitResponse } from './response-limits.ts';
 
 const CONNECT_MS = 4_500;
 
@@ -31,7 +31,7 @@ export const modelFetch: typeof fetch = async (input, init) => {
   attempts.add(attempt);
   try {
     const signal = init?.signal ? AbortSignal.any([init.signal, giveUp.signal]) : giveUp.signal;
-    return boundedAnswer(await current.run(attempt, () => fetch(input, { ...init, signal })));
+    return limitResponse(await current.run(attempt, () => fetch(input, { ...init, signal })));
   } finally {
     clearTimeout(timer);
     attempts.delete(attempt);

@@ -1,4 +1,4 @@
-// A request as the provider of a model takes it, and what its refusal teaches for the next one.
+// Adapts requests to the provider of a model, and learns from refusals what to leave out of the next one.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { errorText } from '@pocket-agent/kit';
 import { promptFor } from './prompt.ts';
@@ -6,11 +6,14 @@ import { imagesIn } from './prompt-repair.ts';
 import { providerText, statusOf } from './provider-errors.ts';
 import { learnImages, learnRule } from './provider-rules.ts';
 
+/** The patterns for refusals are not made for more. */
+const MAX_REFUSAL = 20_000;
+
 type Tool = NonNullable<LanguageModelV4CallOptions['tools']>[number];
 
-/** Tools that a model refused, by their definitions: a changed tool is offered again. */
+/** Tool definitions that a model refused. A tool that changes is offered again. */
 const refusedTools = new WeakMap<LanguageModelV4, WeakSet<Tool>>();
-/** Top-level fields of the request that are left out for a model. */
+/** Top-level fields that are left out of the requests of a model. */
 const omittedFields = new WeakMap<LanguageModelV4, Set<string>>();
 
 export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallOptions): LanguageModelV4CallOptions {
@@ -26,33 +29,32 @@ export function requestFor(model: LanguageModelV4, options: LanguageModelV4CallO
     }
   }
   const { toolChoice: choice } = request;
-  // providers refuse a choice of a tool that they are not given
+  // providers refuse a choice of a tool that is not in the request
   if (choice?.type === 'tool' && !tools?.some(({ name }) => name === choice.toolName))
     request.toolChoice = { type: 'auto' };
   return mustNotThink(model, request) ? withoutThinking(request) : request;
 }
 
-/**
- * What is left out of later requests because the model refused this one, in words. Undefined when the refusal says
- * nothing that another request could do better.
- */
-export function learnFrom(
-  model: LanguageModelV4,
-  error: unknown,
-  request: LanguageModelV4CallOptions,
-): string | undefined {
+interface Refusal {
+  model: LanguageModelV4;
+  error: unknown;
+  request: LanguageModelV4CallOptions;
+}
+
+/** Returns in words what later requests leave out, or undefined if leaving something out would not help. */
+export function learnFromRefusal({ model, error, request }: Refusal): string | undefined {
   const status = statusOf(error);
   if (status !== 400 && status !== 404 && status !== 422) return undefined;
-  const refusal = `${errorText(error)} ${providerText(error) ?? ''} ${codeOf(error)}`;
+  const refusal = `${errorText(error).slice(0, MAX_REFUSAL)} ${providerText(error) ?? ''} ${codeOf(error)}`;
   return (
     learnTools(model, refusal, request.tools ?? []) ??
     learnField(model, refusal) ??
     learnRule(model, refusal) ??
-    learnImages(model, refusal, imagesIn(request.prompt))
+    learnImages({ model, refusal, images: imagesIn(request.prompt) })
   );
 }
 
-/** Lets the request of `model` go without fields that its server refuses. */
+/** `fields` will hold the fields to leave out of the requests of the model. */
 export function omitFields(model: LanguageModelV4, fields: Set<string>): void {
   omittedFields.set(model, fields);
 }
@@ -67,7 +69,7 @@ function learnField(model: LanguageModelV4, refusal: string): string | undefined
   return 'stream_options';
 }
 
-/** How OpenAI, Anthropic and Gemini name a tool they refuse. */
+/** How OpenAI, Anthropic and Gemini name a tool that they refuse. */
 const namedTool = /schema for function '([^']+)'/g;
 const numberedTool = /\btools(?:\.|\[)(\d+)(?:\.|\])(?!function_declarations|.?functionDeclarations)/g;
 const numberedDeclaration = /function_?declarations\[(\d+)\]/gi;
@@ -92,10 +94,7 @@ function codeOf(error: unknown): string {
   return typeof inner === 'object' && inner !== null ? String(Reflect.get(inner, 'code') ?? '') : '';
 }
 
-/**
- * Claude up to 4.5 cannot begin to think in the middle of a turn: a loop that another model began goes on without
- * thinking until the turn is over.
- */
+/** Claude up to 4.5 cannot start thinking within a turn: a turn that another model began continues without thinking. */
 function mustNotThink({ provider, modelId }: LanguageModelV4, options: LanguageModelV4CallOptions): boolean {
   if (!/anthropic/.test(provider) || /claude-[a-z]+-(4-[6-9]|[5-9]|\d\d)(\D|$)/.test(modelId)) return false;
   const asked = options.reasoning !== undefined && !['none', 'provider-default'].includes(options.reasoning);

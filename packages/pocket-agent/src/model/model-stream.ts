@@ -1,4 +1,4 @@
-// The parts of a model's stream, put together to what the same model would have answered in one piece.
+// Assembles the parts of a stream into the answer that doGenerate would have returned.
 import type {
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
@@ -15,7 +15,6 @@ const noUsage: LanguageModelV4GenerateResult['usage'] = {
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },
 };
 
-/** Puts the parts of a stream together to what `doGenerate` would have answered. */
 export class StreamCollector {
   readonly #content: LanguageModelV4Content[] = [];
   // ids are unique among texts and among reasonings, not among both
@@ -67,7 +66,7 @@ export class StreamCollector {
         break;
       case 'error': {
         const error = streamError(part.error);
-        // what some providers say in place of the finish reason `interrupted`
+        // some packages report this in place of the finish reason `interrupted`
         if (!/ended without a finish reason/.test(error.message)) throw error;
         this.#endedEarly = true;
         break;

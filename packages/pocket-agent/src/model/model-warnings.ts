@@ -1,6 +1,7 @@
-// Logs what a provider's package leaves out of a request, once per model.
+// Logs each option that a provider package leaves out of requests, once per model.
 import type { LanguageModelV4, SharedV4Warning } from '@ai-sdk/provider';
 import type { Logger } from '@pocket-agent/kit';
+import { modelName } from './model.ts';
 
 const logged = new WeakMap<LanguageModelV4, Set<string>>();
 
@@ -12,8 +13,6 @@ export function logWarnings(model: LanguageModelV4, warnings: readonly SharedV4W
     if (warning.type !== 'unsupported' || known.has(warning.feature)) continue;
     known.add(warning.feature);
     const details = warning.details ? `: ${warning.details}` : '';
-    logger.warn(
-      `Model ${model.provider}/${model.modelId} does not support ${warning.feature}, which is left out${details}`,
-    );
+    logger.warn(`Model ${modelName(model)} does not support ${warning.feature}, which is left out${details}`);
   }
 }

@@ -1,4 +1,4 @@
-// What a model is: an AI SDK LanguageModelV4 object, or a string that names one and is resolved at first use.
+// Models: AI SDK LanguageModelV4 objects, and the names that stand for them.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import {
   closest,
@@ -15,7 +15,7 @@ import { omitFields } from './model-request.ts';
 
 export type LanguageModel = LanguageModelV4;
 
-/** For models named by a string; an object brings its own settings. */
+/** For models given by name; a model object has its own settings. */
 export interface ModelSettings {
   apiKey?: string;
   baseUrl?: string;
@@ -34,17 +34,17 @@ interface Factory {
 
 interface Provider {
   packageName: string;
-  /** One of these must be set unless `apiKey` is given. None: works without a key. */
+  /** Variables with the key: one must be set unless `apiKey` is given. Empty: no key is needed. */
   keys: readonly string[];
-  /** Variables of a key that is not always needed. */
+  /** Variables with a key that only some servers need. */
   optionalKeys?: readonly string[];
-  /** The variable that its package takes a base URL from, or we do. */
+  /** The variable with the base URL. */
   baseUrl?: string;
-  /** `where` is what the settings are called in an error. */
+  /** `where` names the settings in errors. */
   load(settings: ModelSettings, where: string): Promise<Factory>;
 }
 
-/** The stand-in that needs no key: rules, not an LLM. */
+/** The demo model, which needs no key. */
 const DEMO = 'demo';
 const OLLAMA_URL = 'http://127.0.0.1:11434/v1';
 
@@ -76,7 +76,7 @@ const providers: Readonly<Record<string, Provider>> = {
       if (!settings.baseUrl && !process.env.AZURE_RESOURCE_NAME) {
         throw new PocketError(
           'CONFIG_INVALID',
-          `Models under "azure/" need to know where they are: set AZURE_RESOURCE_NAME or ${where}.baseUrl.`,
+          `Models under "azure/" need an address: set AZURE_RESOURCE_NAME or ${where}.baseUrl.`,
         );
       }
       const baseUrl = settings.baseUrl && withAzurePath(settings.baseUrl);
@@ -89,7 +89,7 @@ const providers: Readonly<Record<string, Provider>> = {
     baseUrl: 'OLLAMA_BASE_URL',
     load: (settings, where) => {
       const baseUrl = settings.baseUrl ?? process.env.OLLAMA_BASE_URL ?? OLLAMA_URL;
-      const wayOut = settings.baseUrl ? `mend ${where}.baseUrl` : 'set OLLAMA_BASE_URL';
+      const wayOut = settings.baseUrl ? `correct ${where}.baseUrl` : 'set OLLAMA_BASE_URL';
       return compatible('ollama', withPath(baseUrl, '/v1'), settings, fetchFromOllama(wayOut));
     },
   },
@@ -112,7 +112,7 @@ const providers: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** Prefixes that other programs use: the one we use instead, or where their API that copies OpenAI's is. */
+/** Prefixes of other programs: the prefix to use here, or the OpenAI-compatible API of the provider. */
 const otherPrefixes: Readonly<Record<string, { prefix: string } | { baseUrl: string; packageName?: string }>> = {
   gemini: { prefix: 'google' },
   vertex_ai: { prefix: 'google' },
@@ -135,7 +135,7 @@ const bareNames: readonly (readonly [RegExp, string])[] = [
   [/^(gemini|gemma)-/, 'google'],
 ];
 
-/** `where` is what the settings are called in an error. */
+/** Resolves a model name. `where` names the settings in errors. */
 export async function resolveModel(
   model: string | LanguageModel,
   settings: ModelSettings = {},
@@ -166,34 +166,39 @@ export async function resolveModel(
   }
 }
 
-/** As people write it: `anthropic/claude-sonnet-5` for a model of `anthropic.messages`. */
-export function nameOf({ provider, modelId }: LanguageModel): string {
+/** The name as users write it: `anthropic/claude-sonnet-5` for a model of `anthropic.messages`. */
+export function modelName({ provider, modelId }: LanguageModel): string {
   return `${prefixOf(provider)}/${modelId}`;
 }
 
-/** The way out after a provider refused the key or the name of a model. */
-export function wayOutOf(refused: 'key' | 'model', { provider, modelId }: LanguageModel): string {
+/** What to do after a provider refused the key or the name of a model. `where` names the settings. */
+export function adviceAfterRefusal(
+  refused: 'key' | 'model',
+  { provider, modelId }: LanguageModel,
+  where = 'modelSettings',
+): string {
   if (refused === 'model') {
-    const model = provider === 'router' ? 'the model of the deployment' : `"${modelId}"`;
-    return `The provider does not know ${model}: check the name, and the base URL if you set one.`;
+    return `The provider does not know "${modelId}": check the name, and the base URL if you set one.`;
   }
   const prefix = prefixOf(provider);
   const known = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
-  const places = [...(known?.keys ?? []), ...(known?.optionalKeys ?? []), 'modelSettings.apiKey'];
+  const places = [...(known?.keys ?? []), ...(known?.optionalKeys ?? []), `${where}.apiKey`];
   return known ? `Check the key: ${places.join(' or ')}.` : 'Check the key.';
 }
 
-function prefixOf(provider: string): string {
-  return provider.replace(/\..*$/s, '');
+/** `anthropic` for `anthropic.messages`. */
+export function prefixOf(provider: string): string {
+  const end = provider.indexOf('.');
+  return end < 0 ? provider : provider.slice(0, end);
 }
 
-/** Throws for a name that can never work, without loading anything. */
+/** Throws for an unknown name, without loading anything. */
 export function checkModelName(model: string): void {
   if (model === DEMO) return;
   findProvider(model);
 }
 
-/** Undefined for what names none, as "demo". */
+/** The provider in a model name; undefined if there is none, as in "demo". */
 export function providerOf(model: string): string | undefined {
   const slash = model.indexOf('/');
   return slash > 0 ? model.slice(0, slash) : bareNames.find(([pattern]) => pattern.test(model))?.[1];
@@ -216,14 +221,14 @@ function unknownModel(model: string): PocketError {
   if (instead) return new PocketError('MODEL_UNKNOWN', `Unknown model "${model}". ${instead}`);
   const near = slash < 0 ? closest(model, [DEMO]) : closest(prefix, names);
   const meant = near && near !== prefix ? ` Did you mean "${near}${slash < 0 ? '' : model.slice(slash)}"?` : '';
-  const ofRouter = slash < 0 ? ' A name of a router needs the option "router" of the agent.' : '';
+  const ofRouter = slash < 0 ? ' The name of a routed model needs the option "router" of the agent.' : '';
   return new PocketError(
     'MODEL_UNKNOWN',
     `Unknown model "${model}".${meant} Write one of ${prefixes}, a bare gpt-…, claude-… or gemini-… name, "${DEMO}", or pass an AI SDK model object.${ofRouter}`,
   );
 }
 
-/** How to write a model whose prefix other programs know. */
+/** How to write a model name with the prefix of another program. */
 function insteadOf(prefix: string, modelId: string): string | undefined {
   const known = Object.hasOwn(otherPrefixes, prefix) ? otherPrefixes[prefix] : undefined;
   if (!known || !modelId) return undefined;
@@ -264,7 +269,7 @@ async function compatible(
   };
 }
 
-/** Ollama and Azure show their addresses without the path of their API. */
+/** Ollama and Azure give their addresses without the path of the API. */
 function withPath(baseUrl: string, path: string): string {
   const url = new URL(baseUrl);
   return url.pathname === '/' ? new URL(path, url).href : baseUrl;
@@ -274,7 +279,7 @@ function withAzurePath(baseUrl: string): string {
   return /\.azure\.com$/.test(new URL(baseUrl).hostname) ? withPath(baseUrl, '/openai') : baseUrl;
 }
 
-/** Says what to do when nothing listens; the AI SDK knows a network error by its text and shows the cause of it. */
+/** Adds what to do when Ollama is not running. The AI SDK recognises a network error by its message and shows its cause. */
 function fetchFromOllama(wayOut: string): typeof globalThis.fetch {
   return async (input, init) => {
     try {

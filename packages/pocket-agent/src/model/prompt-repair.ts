@@ -1,4 +1,4 @@
-// One message as a provider takes it. What it would refuse is changed or left out here; the history is not touched.
+// Adapts one message to a provider: what the provider would refuse is changed or left out. The history stays as it is.
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Prompt,
@@ -9,24 +9,24 @@ import { sha256 } from '@pocket-agent/kit';
 import { imageTypeOf, isBase64, standardBase64 } from '../base/image-data.ts';
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from '../base/messages.ts';
 import { validToolName } from '../base/tool-names.ts';
-import { isOwn, isOwnProvider, withoutItems } from './part-origin.ts';
+import { isFromAccount, isFromProvider, withoutAccountData } from './account-parts.ts';
 import type { ProviderRules } from './provider-rules.ts';
 
-/** Who a message is built for. */
+/** The provider and account that a message is built for. */
 export interface PromptTarget {
   rules: ProviderRules;
-  /** Undefined for a prompt that another layer will adapt to its model. */
-  owner: { origin: string; provider: string } | undefined;
+  /** Undefined for the neutral prompt, which is adapted to a model later. */
+  account: { id: string; provider: string } | undefined;
 }
 
-/** What stands for a user message that says nothing. */
+/** Replaces a user message without content. */
 const NO_TEXT = '(no text)';
 
 type AssistantPart = AssistantMessage['content'][number];
 type UserPart = UserMessage['content'][number];
 type ToolPart = ToolMessage['content'][number];
 
-/** Undefined when nothing is left of it. The same object when nothing has to change. */
+/** Undefined when nothing is left. The same object when nothing had to change. */
 export function repairMessage(message: Message, target: PromptTarget): Message | undefined {
   switch (message.role) {
     case 'user':
@@ -51,34 +51,33 @@ function repairUser(message: UserMessage, { rules }: PromptTarget): UserMessage 
 function repairAssistant(message: AssistantMessage, target: PromptTarget): AssistantMessage | undefined {
   const { rules } = target;
   const parts = message.content.flatMap((part) => repairAssistantPart(part, target));
-  // a provider refuses an answer that ends in reasoning, and one that consists of it
-  const last = parts.findLastIndex((part) => isSaid(part, rules));
+  // providers refuse an answer that ends with reasoning or consists only of it
+  const last = parts.findLastIndex((part) => isAnswer(part, rules));
   if (last < 0) return undefined;
   const content = parts.filter((part, index) => part.type !== 'reasoning' || index < last);
   return withContent(message, content);
 }
 
 function repairAssistantPart(part: AssistantPart, target: PromptTarget): AssistantPart[] {
-  const { rules, owner } = target;
+  const { rules } = target;
   switch (part.type) {
     case 'text':
-      if (isBlank(part) && !keepsSignature(part, rules)) return [];
-      return [withoutForeignItems(part, target)];
+      if (isBlank(part) && !mustKeepSignature(part, rules)) return [];
+      return [withoutForeignData(part, target)];
     case 'reasoning':
       if (!rules.sendsReasoning) return [];
-      if (owner && hasForeignItems(part, target)) return [];
-      return [part];
+      return hasForeignData(part, target) ? [] : [part];
     case 'custom':
-      return owner && hasForeignItems(part, target) ? [] : [part];
+      return hasForeignData(part, target) ? [] : [part];
     case 'file':
     case 'reasoning-file':
       if (rules.keepsGenerated) return [part.type === 'file' ? withUrl(part) : part];
       return part.type === 'file' ? [{ type: 'text', text: `[file of type ${part.mediaType}]` }] : [];
     case 'tool-call':
-      if (part.providerExecuted && !keepsServerCall(part, target)) return [];
-      return [withoutForeignItems(withoutSignature(renamed(part, rules), rules), target)];
+      if (part.providerExecuted && !acceptsServerCall(part, target)) return [];
+      return [withoutForeignData(withoutSignature(renamed(part, rules), rules), target)];
     case 'tool-result':
-      return keepsServerCall(part, target) ? [withoutForeignItems(part, target)] : [];
+      return acceptsServerCall(part, target) ? [withoutForeignData(part, target)] : [];
   }
 }
 
@@ -96,9 +95,9 @@ function repairToolPart(part: ToolPart, { rules }: PromptTarget): ToolPart {
   return sameItems(value, output.value) ? named : { ...named, output: { ...output, value } };
 }
 
-/** Whether a part is an answer by itself, unlike reasoning and what a provider notes beside it. */
-function isSaid(part: AssistantPart, rules: ProviderRules): boolean {
-  if (part.type === 'text') return !isBlank(part) || keepsSignature(part, rules);
+/** True for parts that are an answer by themselves, unlike reasoning and provider metadata. */
+function isAnswer(part: AssistantPart, rules: ProviderRules): boolean {
+  if (part.type === 'text') return !isBlank(part) || mustKeepSignature(part, rules);
   return part.type !== 'reasoning' && part.type !== 'reasoning-file' && part.type !== 'custom';
 }
 
@@ -106,13 +105,13 @@ function isBlank(part: { type: string; text?: string }): boolean {
   return part.type === 'text' && (part.text ?? '').trim() === '';
 }
 
-/** Gemini signs empty text and wants the signature back. */
-function keepsSignature({ providerOptions: options }: LanguageModelV4TextPart, rules: ProviderRules): boolean {
+/** Gemini signs empty text and requires the signature in later requests. */
+function mustKeepSignature({ providerOptions: options }: LanguageModelV4TextPart, rules: ProviderRules): boolean {
   const isSigned = [options?.google, options?.googleVertex, options?.vertex].some((each) => each?.thoughtSignature);
   return rules.keepsGenerated && isSigned;
 }
 
-/** Signatures on calls are sent in a separate field, which strict servers refuse like reasoning. */
+/** Signatures of tool calls are sent in a field of their own, which strict servers refuse like reasoning. */
 function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoning }: ProviderRules): Part {
   const options = Object.entries(part.providerOptions ?? {});
   if (sendsReasoning || !options.some(([, fields]) => 'thoughtSignature' in fields)) return part;
@@ -120,23 +119,25 @@ function withoutSignature<Part extends AssistantPart>(part: Part, { sendsReasoni
   return { ...part, providerOptions: Object.fromEntries(kept) };
 }
 
-function hasForeignItems(part: { providerOptions?: SharedV4ProviderOptions }, { rules, owner }: PromptTarget): boolean {
-  if (withoutItems(part) === part) return false;
-  return !rules.keepsItems || !owner || !isOwn(part, owner.origin);
+type WithOptions = { providerOptions?: SharedV4ProviderOptions };
+
+/** Data of another account, or data that the provider refuses. */
+function hasForeignData(part: WithOptions, { rules, account }: PromptTarget): boolean {
+  if (!account || withoutAccountData(part) === part) return false;
+  return !rules.keepsItems || !isFromAccount(part, account.id);
 }
 
-/** Ids of stored items are known to the account that made them only. */
-function withoutForeignItems<Part extends AssistantPart>(part: Part, target: PromptTarget): Part {
-  return target.owner && hasForeignItems(part, target) ? withoutItems(part) : part;
+function withoutForeignData<Part extends AssistantPart>(part: Part, target: PromptTarget): Part {
+  return hasForeignData(part, target) ? withoutAccountData(part) : part;
 }
 
-function keepsServerCall(part: { providerOptions?: SharedV4ProviderOptions }, { rules, owner }: PromptTarget): boolean {
-  if (rules.serverCalls === 'all' || !owner) return true;
+function acceptsServerCall(part: WithOptions, { rules, account }: PromptTarget): boolean {
+  if (rules.serverCalls === 'all' || !account) return true;
   if (rules.serverCalls === 'none') return false;
-  return rules.serverCalls === 'account' ? isOwn(part, owner.origin) : isOwnProvider(part, owner.provider);
+  return rules.serverCalls === 'account' ? isFromAccount(part, account.id) : isFromProvider(part, account.provider);
 }
 
-/** Models invent names that no provider takes back, and each has its own idea of an id. */
+/** Models invent tool names that no provider accepts, and providers differ in the ids they accept. */
 function renamed<Part extends { toolName: string; toolCallId: string }>(part: Part, rules: ProviderRules): Part {
   const toolName = validToolName(part.toolName);
   const toolCallId = rules.shortCallIds ? shortId(part.toolCallId) : part.toolCallId;
@@ -147,14 +148,14 @@ function shortId(id: string): string {
   return /^[a-zA-Z0-9]{9}$/.test(id) ? id : sha256(id).slice(0, 9);
 }
 
-/** The file as the provider takes it, or a note in its place. */
+/** The file in a form that the provider accepts, or a note in its place. */
 function repairFile(
   part: LanguageModelV4FilePart,
   rules: ProviderRules,
 ): LanguageModelV4FilePart | LanguageModelV4TextPart {
   if (!part.mediaType.startsWith('image/')) {
     const isTaken = rules.fileTypes?.test(part.mediaType) ?? true;
-    return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not take such files');
+    return isTaken ? withUrl(part) : leftOut(part.mediaType, 'this model does not accept this type');
   }
   const key = rules.refusedImages.size > 0 ? imageKey(part) : undefined;
   if (key !== undefined && rules.refusedImages.has(key)) return leftOut(part.mediaType, 'the provider refused it');
@@ -165,21 +166,21 @@ function repairFile(
   if (!isBase64(data)) return leftOut(mediaType, 'it is not valid base64');
   if (rules.imageTypes && !found) return leftOut(mediaType, 'its bytes are not those of an image');
   if (rules.imageTypes && !rules.imageTypes.includes(mediaType)) {
-    return leftOut(mediaType, `this model takes ${rules.imageTypes.map((type) => type.slice(6)).join(', ')}`);
+    return leftOut(mediaType, `this model accepts ${rules.imageTypes.map((type) => type.slice(6)).join(', ')}`);
   }
-  if (data.length > rules.maxImageLength) return leftOut(mediaType, 'it is larger than this model takes');
+  if (data.length > rules.maxImageLength) return leftOut(mediaType, 'it is larger than this model accepts');
   if (data === part.data.data && mediaType === part.mediaType) return part;
   return { ...part, mediaType, data: { type: 'data', data } };
 }
 
-/** What an image is known by when it was refused. */
+/** Identifies an image that was refused. */
 function imageKey({ mediaType, data }: LanguageModelV4FilePart): string | undefined {
   if (!mediaType.startsWith('image/')) return undefined;
   if (data.type === 'url') return sha256(String(data.url));
   return data.type === 'data' && typeof data.data === 'string' ? sha256(standardBase64(data.data)) : undefined;
 }
 
-/** The images of a prompt, by what they are known by. */
+/** The keys of all images in a prompt. */
 export function imagesIn(prompt: LanguageModelV4Prompt): string[] {
   const files = prompt.flatMap((message) => {
     if (message.role === 'user') return message.content.filter((part) => part.type === 'file');
@@ -195,7 +196,7 @@ function leftOut(mediaType: string, why: string): LanguageModelV4TextPart {
   return { type: 'text', text: `[file of type ${mediaType} left out: ${why}]` };
 }
 
-/** A history that went through JSON holds URLs as text; models expect URL objects. */
+/** A history from JSON has URLs as strings; models expect URL objects. */
 function withUrl(part: LanguageModelV4FilePart): LanguageModelV4FilePart {
   if (part.data.type !== 'url' || typeof part.data.url !== 'string') return part;
   return { ...part, data: { type: 'url', url: new URL(part.data.url) } };

@@ -1,4 +1,4 @@
-// The history as a model wants it: a neutral prompt that grows with the history, and the same as one provider takes it.
+// Builds prompts: a provider-neutral prompt that grows with the history, and its adaption to one provider.
 import type {
   LanguageModelV4,
   LanguageModelV4FilePart,
@@ -7,14 +7,14 @@ import type {
 } from '@ai-sdk/provider';
 import { snapshot } from '@pocket-agent/kit';
 import type { Message, ToolMessage } from '../base/messages.ts';
-import { originOf } from './part-origin.ts';
+import { accountOf } from './account-parts.ts';
 import { type PromptTarget, repairMessage } from './prompt-repair.ts';
 import { neutralRules, type ProviderRules, rulesOf } from './provider-rules.ts';
 
 const promptsWithUrls = new WeakSet<LanguageModelV4Prompt>();
-const anyModel: PromptTarget = { rules: neutralRules, owner: undefined };
+const anyModel: PromptTarget = { rules: neutralRules, account: undefined };
 
-/** Converts each message once, not once per step. */
+/** Converts each message of the history once, not once per step. */
 export class PromptBuilder {
   #prompt: LanguageModelV4Prompt = [];
   #converted = 0;
@@ -51,7 +51,7 @@ function hasUrl({ role, content }: Message): boolean {
   return role === 'user' && content.some((part) => part.type === 'file' && part.data.type === 'url');
 }
 
-/** Gemini wants the answers to all calls of a turn in one message, the others do not mind. */
+/** Gemini requires the results of all calls of a turn in one message; other providers accept that. */
 function withJoinedResults(messages: readonly Message[]): Message[] {
   const joined: Message[] = [];
   let results: ToolMessage | undefined;
@@ -65,18 +65,18 @@ function withJoinedResults(messages: readonly Message[]): Message[] {
   return joined;
 }
 
-/** Whether a prompt made here holds images by URL, which some providers do not fetch. */
+/** True if the prompt contains images by URL, which some providers do not fetch. */
 export function hasUrls(prompt: LanguageModelV4Prompt): boolean {
   return promptsWithUrls.has(prompt);
 }
 
 const repaired = new WeakMap<ProviderRules, WeakMap<Message, Message | 'nothing'>>();
 
-/** The prompt as the provider of `model` takes it; the same one for a provider nothing is known of. */
+/** Adapts the prompt to the provider of the model. For an unknown provider it stays the same. */
 export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const rules = rulesOf(model);
   if (rules === neutralRules) return prompt;
-  const target = { rules, owner: { origin: originOf(model), provider: model.provider } };
+  const target = { rules, account: { id: accountOf(model), provider: model.provider } };
   const known = repaired.get(rules) ?? new WeakMap<Message, Message | 'nothing'>();
   repaired.set(rules, known);
   const messages = prompt.flatMap((message): LanguageModelV4Message[] => {
@@ -89,7 +89,7 @@ export function promptFor(model: LanguageModelV4, prompt: LanguageModelV4Prompt)
   return rules.answersTools ? withAnsweredTools(lifted) : lifted;
 }
 
-/** Files of tool results in a user message behind them, as every call must be answered before a user may speak. */
+/** Moves files of tool results into a user message behind all results: every call must be answered before it. */
 function withLiftedFiles(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   return prompt.flatMap((message): LanguageModelV4Message[] => {
     if (message.role !== 'tool') return [message];
@@ -110,7 +110,7 @@ function liftFiles(message: ToolMessage, lifted: LanguageModelV4FilePart[]): Too
       lifted.push(item);
       return `[${item.mediaType}: see file ${lifted.length} in the next user message]`;
     });
-    // as plain text: these providers would show the model a list of parts as JSON
+    // as plain text: these providers would pass a list of parts to the model as JSON
     return { ...part, output: { type: 'text' as const, value: texts.join('\n') } };
   });
   return { ...message, content };

@@ -1,30 +1,30 @@
-// What the errors of providers tell beside their text: headers, the body, how long to wait, a status inside a stream.
+// Reads the errors of providers: status, headers, body, how long to wait, errors inside a stream.
 import { errorText, redactSecrets, retryAfterHeader } from '@pocket-agent/kit';
 
-/** The response headers that an error carries, with names in small letters. */
+/** The response headers of an error, with lower-case names. */
 export function headersOf(error: unknown): Record<string, string> {
   const headers = fieldOf(error, 'responseHeaders');
   if (typeof headers !== 'object' || headers === null) return {};
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
-/** The HTTP status that an error carries. */
+/** The HTTP status of an error. */
 export function statusOf(error: unknown): number | undefined {
   const status = fieldOf(error, 'statusCode');
   return typeof status === 'number' ? status : undefined;
 }
 
-/** The server took the request and sent nothing until Node gave up: it may have been working, and bill the call. */
+/** The server accepted the request and sent nothing until Node gave up. It may have worked on it and bill the call. */
 export function wasSilent(error: unknown): boolean {
   return /Headers ?Timeout|UND_ERR_HEADERS_TIMEOUT/.test(errorText(error));
 }
 
-/** How long the provider asks to wait: in its headers, or as Google does in its body. */
+/** How long the provider asks to wait, in its headers or, as Google does, in the body. */
 export function retryAfterMs(error: unknown): number | undefined {
   return retryAfterHeader(headersOf(error)) ?? retryInfo(bodyOf(error));
 }
 
-/** `google.rpc.RetryInfo` among the details of an error. */
+/** From the `google.rpc.RetryInfo` in the details of an error. */
 function retryInfo(body: unknown): number | undefined {
   const details = fieldOf(fieldOf(body, 'error'), 'details');
   if (!Array.isArray(details)) return undefined;
@@ -33,10 +33,10 @@ function retryInfo(body: unknown): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-/** What to tell of a failed call: never empty, never just the name of a status where the provider said more. */
+/** Why a call failed: never empty, and never just a status name if the provider said more. */
 export function providerErrorText(error: unknown): string {
   if (isHtml(error)) return htmlText(statusOf(error), String(fieldOf(error, 'url') ?? ''));
-  const text = errorText(error).trim();
+  const text = errorText(error).slice(0, MAX_ERROR_TEXT).trim();
   const said = providerText(error);
   if (said && !text.includes(said)) return STATUS_TEXT.test(text) ? said : `${text}: ${said}`;
   if (text) return text;
@@ -44,7 +44,7 @@ export function providerErrorText(error: unknown): string {
   return status === undefined ? 'the provider gave no reason' : `HTTP ${status} without a reason`;
 }
 
-/** What a provider refused, if it was the key or the name of the model. Google answers 400 to a wrong key. */
+/** Whether the provider refused the key or the name of the model. Google answers 400 to a wrong key. */
 export function refusalOf(error: unknown): 'key' | 'model' | undefined {
   const status = statusOf(error);
   if (isHtml(error)) return undefined;
@@ -54,17 +54,19 @@ export function refusalOf(error: unknown): 'key' | 'model' | undefined {
   return status === 404 && /\bmodels?\b|deployment/i.test(text) ? 'model' : undefined;
 }
 
-/** What stands in place of a text when a package cannot read the body of an error. */
+/** The text of an error whose body the provider package could not read. */
 const STATUS_TEXT =
   /^(|bad request|unauthorized|forbidden|not found|unprocessable \w+|payload too large|request entity too large|too many requests|internal server error|bad gateway|service unavailable|invalid json response)$/i;
 
-/** The text in the body of an error, whatever its shape; secrets redacted. */
+/** The text in the body of an error, in any of the known shapes, without secrets. */
 export function providerText(error: unknown): string | undefined {
   const text = textIn(bodyOf(error));
-  return text && redactSecrets(text.slice(0, LONGEST_TEXT));
+  return text && redactSecrets(text.slice(0, MAX_BODY_TEXT));
 }
 
-const LONGEST_TEXT = 1_000;
+const MAX_BODY_TEXT = 1_000;
+/** The patterns for error texts are not made for more. */
+const MAX_ERROR_TEXT = 20_000;
 
 function textIn(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() || undefined;
@@ -77,7 +79,7 @@ function textIn(value: unknown): string | undefined {
   return undefined;
 }
 
-/** One of a list of problems, as FastAPI servers write them. */
+/** One entry of the list of problems in an error of FastAPI. */
 function issueText(issue: unknown): string | undefined {
   const place = fieldOf(issue, 'loc');
   const text = textIn(issue);
@@ -94,14 +96,14 @@ function bodyOf(error: unknown): unknown {
   }
 }
 
-/** Whether a web page came in place of an answer. */
+/** True if the server sent a web page in place of an answer. */
 export function isHtml(error: unknown): boolean {
   if (/^text\/html/i.test(headersOf(error)['content-type'] ?? '')) return true;
   const body = fieldOf(error, 'responseBody');
-  return typeof body === 'string' && /^\s*<(!doctype html|html)/i.test(body);
+  return typeof body === 'string' && /^\s*<(!doctype html|html)/i.test(body.slice(0, MAX_BODY_TEXT));
 }
 
-/** Throws when a stream has begun with a web page. */
+/** Throws if a stream begins with a web page. */
 export function refuseHtml(headers: Record<string, string> | undefined): void {
   const type = Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   if (!/^text\/html/i.test(type ?? '')) return;
@@ -111,10 +113,10 @@ export function refuseHtml(headers: Record<string, string> | undefined): void {
 function htmlText(status: number | undefined, url: string): string {
   const where = URL.canParse(url) ? ` at ${new URL(url).origin}${new URL(url).pathname}` : '';
   const code = status === undefined || status < 400 ? '' : ` (HTTP ${status})`;
-  return `the server${where} answered with a web page${code}, not as a model API does. Check the base URL`;
+  return `the server${where} sent a web page${code} in place of an answer. Check the base URL`;
 }
 
-/** Providers put plain objects into their streams in place of errors. */
+/** Errors in streams are often plain objects. */
 export function streamError(error: unknown): Error {
   if (error instanceof Error) return error;
   if (typeof error !== 'object' || error === null) return new Error(String(error));

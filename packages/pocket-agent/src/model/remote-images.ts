@@ -1,4 +1,4 @@
-// Images given by URL, fetched for models whose provider does not fetch them itself.
+// Downloads images given by URL for models whose provider does not fetch them.
 import type {
   LanguageModelV4,
   LanguageModelV4FilePart,
@@ -10,7 +10,7 @@ import { errorText } from '@pocket-agent/kit';
 
 interface InlineOptions {
   signal: AbortSignal;
-  /** Also from this machine and its network, which strangers who give an agent URLs must not reach through it. */
+  /** Allows addresses of this machine and its network. Users who may pass URLs to an agent could read from there. */
   allowPrivate: boolean;
 }
 
@@ -26,11 +26,11 @@ type UserMessage = Extract<LanguageModelV4Prompt[number], { role: 'user' }>;
 type RemotePart = LanguageModelV4FilePart & { data: { type: 'url' } };
 type InlinedPart = LanguageModelV4FilePart | LanguageModelV4TextPart;
 
-// by part, so that an image is asked for once, whatever came of it, however many steps and models look at it
+// by part, so that an image is downloaded once, even if that fails, for all steps and models
 const fetched = new WeakMap<RemotePart, InlinedPart>();
 const inlined = new WeakMap<LanguageModelV4, WeakMap<UserMessage, UserMessage>>();
 
-/** The prompt with the images that this model cannot fetch put in as bytes, or as word of why they are missing. */
+/** Replaces the images that the model cannot fetch by their bytes, or by a note that says why they are missing. */
 export async function inlineImages(
   prompt: LanguageModelV4Prompt,
   model: LanguageModelV4,
@@ -74,7 +74,7 @@ async function inline(part: RemotePart, options: InlineOptions): Promise<Inlined
     result = { ...part, mediaType, data: { type: 'data', data: bytes.toString('base64') } };
   } catch (error) {
     options.signal.throwIfAborted();
-    // a dead link must not end the conversation; a query often holds a signature, which is a secret
+    // a dead link does not end the conversation; the query may contain a signature, so it is left out
     const reason = reasonOf(error).replaceAll(url.href, url.host);
     result = { type: 'text', text: `[The image ${url.host}${url.pathname} could not be fetched: ${reason}]` };
   }
@@ -94,7 +94,7 @@ async function fetchImage(url: URL, { signal, allowPrivate }: InlineOptions): Pr
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (!mediaType.startsWith('image/')) {
     await response.body?.cancel();
-    throw new Error(`it is no image but "${mediaType}"`);
+    throw new Error(`its type is "${mediaType}", not an image`);
   }
   return { mediaType, bytes: Buffer.from(await response.arrayBuffer()) };
 }

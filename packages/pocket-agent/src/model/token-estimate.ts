@@ -1,9 +1,9 @@
-// How many tokens a request will have, roughly and cheaply: each message is measured once in its life.
+// A cheap estimate of the input tokens of a request. Each message is measured once.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 
-/** Bytes, not characters: most scripts but the Latin one take a token for each character or two. */
+/** Bytes, not characters: non-Latin scripts take about one token per character. */
 const BYTES_PER_TOKEN = 3.5;
-/** What providers count for a picture, more or less. */
+/** About what providers count for an image. */
 const FILE_TOKENS = 1_000;
 
 const measured = new WeakMap<object, number>();
@@ -25,7 +25,7 @@ function measure(value: object): number {
   return tokens;
 }
 
-/** As JSON, without its files: these are counted, not spelled out. */
+/** The JSON text without the data of files, which are counted instead. */
 function textOf(value: object, files: unknown[]): string {
   try {
     const text: string | undefined = JSON.stringify(value, (_key, item: unknown) => {
@@ -36,14 +36,14 @@ function textOf(value: object, files: unknown[]): string {
     });
     return text ?? '';
   } catch {
-    return ''; // whatever has no JSON cannot be sent: the model will say so
+    return ''; // a value without JSON cannot be sent; the model call reports that
   }
 }
 
-/** A file in a prompt, of a user or of a tool; other things may be called `data`, too. */
+/** A file of a user or a tool. Other objects may also have a property `data`. */
 function isFile(item: unknown): item is { data: unknown } {
   if (typeof item !== 'object' || item === null || !('data' in item) || !('type' in item)) return false;
   const { data } = item;
-  if (typeof data === 'object' && data !== null && 'text' in data) return false; // a text like any other
-  return typeof item.type === 'string' && /^((reasoning-)?file|(file|image)-.*)$/.test(item.type);
+  if (typeof data === 'object' && data !== null && 'text' in data) return false; // a text file, counted as text
+  return typeof item.type === 'string' && /^((reasoning-)?file$|(file|image)-)/.test(item.type);
 }

@@ -7,9 +7,10 @@ import type {
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
 import { abortable, delay, isPocketError, type Logger, PocketError, startDeadline } from '@pocket-agent/kit';
-import { learnFrom, requestFor } from '../model/model-request.ts';
-import { markPart } from '../model/part-origin.ts';
-import { providerErrorText, wasSilent } from '../model/provider-errors.ts';
+import { tagPart } from '../model/account-parts.ts';
+import { adviceAfterRefusal } from '../model/model.ts';
+import { learnFromRefusal, requestFor } from '../model/model-request.ts';
+import { providerErrorText, refusalOf, statusOf, wasSilent } from '../model/provider-errors.ts';
 import { estimateInputTokens } from '../model/token-estimate.ts';
 import type { Deployment } from './deployment.ts';
 import { DeploymentCall } from './deployment-call.ts';
@@ -52,6 +53,8 @@ export class RoutedCall<Result> {
   readonly #call: RoutedCallOptions<Result>;
   readonly #signal: AbortSignal | undefined;
   readonly #attempts: Attempt[] = [];
+  /** The error of the last attempt. */
+  #lastError: unknown;
   readonly #inputEstimate: number;
   /** How long the call may still wait for room. */
   #waitLeftMs: number;
@@ -101,8 +104,9 @@ export class RoutedCall<Result> {
         return await this.#tryDeployment(queue, lease);
       } catch (error) {
         this.#signal?.throwIfAborted();
-        const { kind, reason } = failureOf(error);
-        this.#attempts.push({ deployment: deployment.id, reason });
+        const { kind } = failureOf(error);
+        this.#lastError = error;
+        this.#attempts.push({ deployment: deployment.id, reason: await reasonWithAdvice(error, deployment) });
         if (!isWorthAnotherTry(kind) || retry >= this.#call.router.retries) throw error;
         failed.add(deployment);
         if (isLasting(kind) || wasSilent(error)) hopeless.add(deployment);
@@ -162,7 +166,7 @@ export class RoutedCall<Result> {
       try {
         return await invoke(model, request, call);
       } catch (error) {
-        const leftOut = learnFrom(model, error, request);
+        const leftOut = learnFromRefusal({ model, error, request });
         if (leftOut === undefined) throw error;
         const { id } = call.lease.deployment;
         logger.warn(`Router: ${id} refused ${leftOut}, which is left out from now on: ${providerErrorText(error)}`);
@@ -179,25 +183,33 @@ export class RoutedCall<Result> {
     }
   }
 
-  /** The last error itself if it says everything, else one that lists every attempt. */
+  /** The provider's error itself after a single attempt, else an error that lists every attempt. */
   #allFailed(modelName: string, cause: unknown): unknown {
     const attempts = this.#attempts;
-    const reason = providerErrorText(cause);
-    const isAttempt = attempts.at(-1)?.reason === reason;
-    if (attempts.length === 0 || (attempts.length === 1 && isAttempt)) return cause;
+    const isAttempt = cause === this.#lastError;
+    const refused = isAttempt && attempts.length === 1 ? refusalOf(cause) : undefined;
+    if (attempts.length === 0 || (attempts.length === 1 && isAttempt && !refused)) return cause;
     const reasons = attempts.map((attempt) => `${attempt.deployment}: ${attempt.reason}`);
-    if (!isAttempt) reasons.push(reason); // no deployment was available
+    if (!isAttempt) reasons.push(providerErrorText(cause)); // no deployment was available
     return new PocketError('MODEL_FAILED', `Every deployment for "${modelName}" failed. ${reasons.join('; ')}`, {
       cause,
-      details: { attempts },
+      details: { attempts, ...(refused ? { refused, statusCode: statusOf(cause) } : {}) },
     });
   }
+}
+
+/** Says what to check when the provider refused the key or the model of a deployment. */
+async function reasonWithAdvice(error: unknown, deployment: Deployment): Promise<string> {
+  const reason = providerErrorText(error);
+  const refused = refusalOf(error);
+  if (!refused) return reason;
+  return `${reason.replace(/\.?$/, '.')} ${adviceAfterRefusal(refused, await deployment.model(), 'params')}`;
 }
 
 export const generate: Invoke<LanguageModelV4GenerateResult> = async (model, options, call) => {
   const result = await abortable(model.doGenerate(options), call.deadline.signal);
   call.succeed(result);
-  const content = result.content.map((part) => markPart(part, model));
+  const content = result.content.map((part) => tagPart(part, model));
   return { ...result, content, providerMetadata: withRoute(result.providerMetadata, model, call) };
 };
 
@@ -221,7 +233,7 @@ export const stream: Invoke<LanguageModelV4StreamResult> = async (model, options
 
 function transformPart(part: LanguageModelV4StreamPart, model: LanguageModelV4, call: DeploymentCall) {
   if (part.type === 'finish') return { ...part, providerMetadata: withRoute(part.providerMetadata, model, call) };
-  return 'providerMetadata' in part ? markPart(part, model) : part;
+  return 'providerMetadata' in part ? tagPart(part, model) : part;
 }
 
 /** Adds which deployment answered, for logs, and its own price, for budgets. */

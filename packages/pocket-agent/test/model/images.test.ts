@@ -155,7 +155,7 @@ describe('a picture that cannot be fetched', () => {
 
   test.each([
     ['a server that is gone', '/a.png', 'http://127.0.0.1:1', 'ECONNREFUSED'],
-    ['something else', '/page.png', undefined, 'it is no image but "text/html"'],
+    ['something else', '/page.png', undefined, 'its type is "text/html", not an image'],
     ['endless redirects', '/loop.png', undefined, 'redirects more than 5 times'],
     ['a file', '/moved.png?to=file:///etc/passwd', undefined, 'Only http and https are fetched'],
   ])('because of %s', async (_what, path, origin, reason) => {

@@ -56,7 +56,7 @@ test.each(['127.0.0.1', 'localhost'])('Ollama that does not run at %s is to be s
     /connect ECONNREFUSED .*:\d+\. Is Ollama running\? Start Ollama or set OLLAMA_BASE_URL\.$/,
   );
   expect((await routed({ model: 'ollama/llama', baseUrl })).message).toMatch(
-    /connect ECONNREFUSED .*:\d+\. Is Ollama running\? Start Ollama or mend params\.baseUrl\.$/,
+    /connect ECONNREFUSED .*:\d+\. Is Ollama running\? Start Ollama or correct params\.baseUrl\.$/,
   );
 });
 

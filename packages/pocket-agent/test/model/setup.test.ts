@@ -1,12 +1,9 @@
-// What people meet before the first answer: a missing package, key, address, or a name that is no model's.
+// Errors before the first answer: a missing package, key or address, or an unknown model name.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isPocketError, type LanguageModel, PocketAgent, Router, resolveModel } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { API_KEY } from '../fixtures/providers/fake-dialect.ts';
 import { FakeProviders, models } from '../fixtures/providers/fake-providers.ts';
 import { silent } from '../helpers.ts';
@@ -149,45 +146,26 @@ test.each([
   ['groq/llama-4', 'a model object of the package @ai-sdk/groq.'],
   ['openrouter/a/b', 'Write "openai-compatible/a/b" with the base URL https://openrouter.ai/api/v1.'],
   ['bedrock/claude', 'Pass a model object of the package @ai-sdk/amazon-bedrock.'],
-  ['main', 'A name of a router needs the option "router" of the agent.'],
+  ['main', 'The name of a routed model needs the option "router" of the agent.'],
 ])('"%s" is refused with what was probably meant', (llmModel, text) => {
   expect(() => new PocketAgent({ agentConfig: { llmModel } })).toThrow(text);
 });
 
-describe('where no provider package is installed', () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'pocket-agent-'));
-    cpSync(fileURLToPath(new URL('../src', import.meta.url)), join(folder, 'src'), { recursive: true });
-    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
-    writeFileSync(
-      join(folder, 'ask.ts'),
-      `import { PocketAgent } from './src/index.ts';
-      const found = [];
-      for (const llmModel of process.argv.slice(2)) {
-        const modelSettings = { apiKey: '${API_KEY}', baseUrl: 'http://127.0.0.1:9/v1' };
-        const agent = new PocketAgent({ agentConfig: { llmModel, modelSettings } });
-        await agent.run('Hello').catch(({ code, message }) => found.push({ code, message }));
-      }
-      console.log(JSON.stringify(found));`,
-    );
-  });
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  test('each model says which one to install', () => {
-    const names = models.map(({ model }) => model);
-    const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'ask.ts'), ...names], { encoding: 'utf8' });
-    expect(stderr).toBe('');
-    expect(JSON.parse(stdout)).toEqual(
-      models.map(({ model, provider }) => ({
-        code: 'MODEL_PACKAGE_MISSING',
-        message: expect.stringMatching(
-          `"${model}".*npm install @ai-sdk/${provider === 'ollama' ? 'openai-compatible' : provider}$`,
-        ),
-      })),
-    );
-    expect(stdout).not.toContain(API_KEY);
-  });
+test('without the package of a provider, the error says what to install', () => {
+  const names = models.map(({ model }) => model);
+  const program = fileURLToPath(new URL('../fixtures/programs/without-providers.ts', import.meta.url));
+  const args = ['-C', 'pocket-agent/source', program, API_KEY, ...names];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toEqual(
+    models.map(({ model, provider }) => ({
+      code: 'MODEL_PACKAGE_MISSING',
+      message: expect.stringMatching(
+        `"${model}".*npm install @ai-sdk/${provider === 'ollama' ? 'openai-compatible' : provider}$`,
+      ),
+    })),
+  );
+  expect(stdout).not.toContain(API_KEY);
 });
 
 test('an agent resolves its model once, and a model object is used as it is', async () => {
@@ -238,11 +216,15 @@ test.each([
   expect(text.includes('The provider does not know "claude-sonett": check the name')).toBe(isUnknown);
 });
 
-test('of a router, the model of the deployment is unknown to the provider, not the name in the router', async () => {
-  fake.script({ status: 404, message: 'The model does not exist.' });
+test.each([
+  [{ status: 404, message: 'The model does not exist.' }, 'The provider does not know "claude-sonett": check the name'],
+  [{ status: 401, message: 'Wrong key.' }, 'main#1: Wrong key. Check the key: ANTHROPIC_API_KEY or params.apiKey.'],
+])('a router says what to check in the deployment that was refused: %j', async (answer, advice) => {
+  fake.script(answer);
   const params = { model: 'anthropic/claude-sonett', baseUrl: fake.baseUrl('anthropic'), apiKey: API_KEY };
   const router = new Router({ models: [{ modelName: 'main', params }], retries: 0, logger: silent });
   const agent = new PocketAgent({ agentConfig: { llmModel: 'main' }, router, logger: silent });
-  const text = String(await failure(() => agent.run('Hello')));
-  expect(text).toContain('The provider does not know the model of the deployment: check the name');
+  const error = await failure(() => agent.run('Hello'));
+  expect(String(error)).toContain(advice);
+  expect(error).toMatchObject({ code: 'MODEL_FAILED', details: { statusCode: answer.status } });
 });

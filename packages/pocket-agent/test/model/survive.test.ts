@@ -135,7 +135,7 @@ test.each(everyModel)('$model goes on after a picture that is larger than it tak
   const agent = fake.agent(model, { tools, config: { allowImages: true }, maxToolResultBytes: 1_000_000 });
   await survives(agent, 'run', [takePhoto, { text: 'Done.' }]);
   const isLeftOut = provider === 'anthropic' || provider === 'groq';
-  expect(`${fake.lastBody}`.includes('larger than this model takes')).toBe(isLeftOut);
+  expect(`${fake.lastBody}`.includes('larger than this model accepts')).toBe(isLeftOut);
 });
 
 test.each(everyModel)('$model is shown a picture whose base64 comes in lines', async ({ model }) => {
@@ -150,7 +150,7 @@ test('what was left out of a prompt stays in the history', async () => {
   await survives(agent, 'run', [{ ...takePhoto, text: '\n\n' }, { text: 'Done.' }]);
   expect(JSON.stringify(agent.messages)).toContain(SVG);
   expect(agent.messages[1]?.content[0]).toEqual({ type: 'text', text: '\n\n' });
-  expect(`${fake.lastBody}`).toContain('image/svg+xml left out: this model takes png, jpeg, gif, webp');
+  expect(`${fake.lastBody}`).toContain('image/svg+xml left out: this model accepts png, jpeg, gif, webp');
 });
 
 describe.each(everyModel)('$model', ({ model }) => {

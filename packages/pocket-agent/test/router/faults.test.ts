@@ -340,7 +340,7 @@ describe('a failing deployment', () => {
     const { router, model } = single({}, { apiKey: 'sk-secret-but-wrong' });
     const started = performance.now();
     const first = await failureOf(generated(model, ask('Hello')));
-    expect(first).toMatchObject({ statusCode: 401 });
+    expect(first).toMatchObject({ code: 'MODEL_FAILED', details: { statusCode: 401 } });
     const second = await failureOf(generated(model, ask('Hello')));
     expect(second).toMatchObject({ code: 'MODEL_FAILED', message: expect.stringContaining('a: Incorrect API key') });
     expect(performance.now() - started).toBeLessThan(4_000);
