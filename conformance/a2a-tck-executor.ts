@@ -1,4 +1,4 @@
-// What an agent does for each scenario of the official A2A compatibility kit.
+// An executor for the official A2A compatibility kit: what the agent does in each scenario.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as passed } from 'node:timers/promises';
 import { StreamResponse } from '@a2a-js/sdk';
@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
 const FILE = { raw: Buffer.from('tck').toString('base64'), mediaType: 'text/plain', filename: 'output.txt' };
 const FILE_URL = { url: 'https://example.com/output.txt', mediaType: 'text/plain', filename: 'output.txt' };
 
-/** What a turn can do; the task is there when it begins. */
+/** Actions of one turn; the task exists when the turn starts. */
 interface Turn {
   work(): void;
   artifact(part: Json, chunk?: { append: boolean; lastChunk: boolean }): void;
@@ -46,7 +46,7 @@ function delayed(times: number, words?: string) {
   };
 }
 
-/** By the beginning of the message id; of two that fit the longer one counts. */
+/** By prefix of the message id; the longest matching prefix counts. */
 const scenarios: Record<string, (turn: Turn) => void | Promise<void>> = {
   'tck-complete-task': ({ end }) => end('COMPLETED', 'Hello from TCK'),
   'tck-delayed-complete': delayed(1, 'Done after delay'),

@@ -1,5 +1,5 @@
-// The server to point the official A2A compatibility kit at. The kit says by the beginning of a message id what the
-// agent is to do; the HTTP layer (card, JSON-RPC, REST) is the one that serves our agents.
+// A server for the official A2A compatibility kit. The prefix of a message id tells the agent what to do; the HTTP layer
+// (card, JSON-RPC, REST) is the one that serves our agents.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -19,9 +19,9 @@ import type { AgentCard as CardJson } from '../packages/a2a/src/wire/wire.ts';
 import { tckExecutor } from './a2a-tck-executor.ts';
 
 export interface TckServerOptions {
-  /** Default 0: any free port. */
+  /** Default 0, any free port. */
   port?: number;
-  /** What the kit calls one streaming timeout. Default 2,000. */
+  /** The streaming timeout of the kit. Default 2,000. */
   waitMs?: number;
 }
 
@@ -65,7 +65,7 @@ export async function startTckServer({ port = 0, waitMs = 2_000 }: TckServerOpti
   };
   const fetch = makeHandler({
     host: HOST,
-    // the class has private parts, and only `handle` is used
+    // the class has private members, but only `handle` is used
     protocol: protocol as unknown as A2aProtocol,
     maxBodyBytes: MOST_BYTES,
     card: async () => card,

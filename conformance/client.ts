@@ -1,4 +1,4 @@
-// The client under test: a PocketAgentClient that does what each scenario of the conformance suite wants to see.
+// The client under test: a PocketAgentClient that does what each scenario of the conformance suite expects.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ interface Context {
 type Auth = ReturnType<typeof fileOAuth> | OAuthClientProvider;
 
 const SERVER = 'suite';
-/** The suite starts forty of us at once. */
+/** The suite starts forty clients at the same time. */
 const PATIENCE_MS = 90_000;
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? '';
 const context: Context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
@@ -41,7 +41,7 @@ function makeClient(options: PocketAgentClientOptions = {}, auth?: Auth): Pocket
   });
 }
 
-/** An object with something for everything the schema requires. */
+/** An object with a value for each required property. */
 function argumentsFor({ properties = {}, required = [] }: Tool['inputSchema']): Record<string, unknown> {
   const examples: Record<string, unknown> = { number: 5, integer: 5, boolean: true, array: [], object: {} };
   const typeOf = (name: string) => {
@@ -74,11 +74,11 @@ async function sendSchemaBack(client: PocketAgentClient): Promise<void> {
   await client.callTool('json_schema_echo', { schema });
 }
 
-/** What a person does at the login page of the suite: agree at once and be sent back. */
+/** Acts as the person at the login page of the suite: consents and follows the redirect. */
 async function agree(authorizationUrl: URL): Promise<URL> {
   const response = await fetch(authorizationUrl, { redirect: 'manual' });
   const location = response.headers.get('location');
-  if (!location) throw new Error(`The login page answered ${response.status} and sends nobody back.`);
+  if (!location) throw new Error(`The login page answered ${response.status} without a redirect.`);
   return new URL(location, authorizationUrl);
 }
 

@@ -1,4 +1,4 @@
-// Fixtures of the conformance suite: tools that ask the user, the model or the roots of the client, in both eras.
+// Fixtures of the conformance suite: tools that ask the client for user input, sampling or roots, in both eras.
 import {
   acceptedContent,
   createRequestStateCodec,
@@ -30,7 +30,7 @@ const askModel = (question: string, maxTokens: number) =>
     maxTokens,
   });
 
-/** Tools that ask the user or the model of the client; in the 2025 era the SDK sends what they return as requests. */
+/** Tools that ask the client's user or model. In the 2025 era the SDK sends the questions that they return as requests. */
 export function addQuestionTools(server: McpServer): void {
   const addForm = (name: string, form: Form) => {
     server.registerTool(name, { description: 'Asks the user' }, (context) => {
@@ -64,7 +64,7 @@ export function addQuestionTools(server: McpServer): void {
       return inputRequired({ inputRequests: { answer: askModel(prompt, 100) } });
     },
   );
-  // the suite calls it as a client that has no model; what is returned here must never reach the wire then
+  // the suite calls it as a client without sampling; then the question must not be sent
   server.registerTool('test_missing_capability', { description: 'Asks the model of the client' }, () =>
     inputRequired({ inputRequests: { answer: askModel('Are you there?', 10) } }),
   );
@@ -124,7 +124,7 @@ const enumsForm: Form = {
   },
 };
 
-/** Tools of the 2026 era that answer with questions until they know enough. */
+/** Tools of the 2026 era that return questions until they have all answers. */
 export function addInputRequiredTools(server: McpServer): void {
   const description = 'Asks before it answers';
   server.registerTool('test_input_required_result_elicitation', { description }, (context) => {

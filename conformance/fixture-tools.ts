@@ -1,4 +1,4 @@
-// Fixtures of the conformance suite: tools that return every kind of content, log, tell progress and change lists.
+// Fixtures of the conformance suite: tools that return every kind of content, log, report progress and change lists.
 import { fromJsonSchema, type JsonSchemaType, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { delay } from '../packages/kit/src/abort.ts';
 import type { HttpServer } from '../packages/pocket-agent/src/serve/http-server.ts';

@@ -1,5 +1,5 @@
-// mcp-server-mattermost as a process over HTTP, before a fake Mattermost; behind a door that shows its token, because
-// the suite has none to show.
+// Starts mcp-server-mattermost over HTTP with a fake Mattermost, behind a proxy that adds the token, because the suite
+// sends none.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
@@ -44,7 +44,7 @@ export async function startMattermostServer(): Promise<ServerUnderTest> {
   };
 }
 
-/** The first line that names an address; the rest of the log is read on, so that the process never waits for us. */
+/** Returns the address from the log. Keeps reading the log afterwards, so that the process never blocks on its output. */
 async function addressOf(child: ChildProcess): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let log = '';
@@ -57,7 +57,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   return promise;
 }
 
-/** Passes everything on as it came, and adds the token. */
+/** Forwards requests unchanged and adds the token. */
 function openDoor(address: string): Server {
   const { hostname, port } = new URL(address);
   return createServer((incoming, outgoing) => {

@@ -20,14 +20,14 @@ const suite = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conforman
 const client = fileURLToPath(import.meta.resolve('./client.ts'));
 const results = fileURLToPath(import.meta.resolve('../results/conformance'));
 
-/** One run of the suite in a process group of its own, so that the clients it starts end with it. */
+/** Runs the suite in its own process group, so that the clients it starts end with it. */
 async function runSuite(args: string[]): Promise<Outcome> {
   const child = spawn(process.execPath, [suite, ...args], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const endGroup = () => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch (error) {
-      // ESRCH: nobody of the group is left, which is what was wanted
+      // ESRCH: the group has ended already
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
     }
   };
@@ -51,7 +51,7 @@ async function runSuite(args: string[]): Promise<Outcome> {
   }
 }
 
-/** Tells in a line or a few how a run went; returns whether it is what we promise. */
+/** Prints a summary of a run; returns whether everything that we require passed. */
 async function report(role: string, revision: string, { exitCode, output }: Outcome): Promise<boolean> {
   const [scenarios = '', extras = ''] = output.split(/^Not scored for .*$/m);
   const optional = new Set([...extras.matchAll(/^ +[✓✗] (\S+) \(/gm)].map(([, name]) => name));
@@ -72,17 +72,17 @@ async function report(role: string, revision: string, { exitCode, output }: Outc
   return false;
 }
 
-/** As `report`, for a server that has no fixtures: the suite's own count says nothing of it. */
+/** Like `report`, for a server without fixtures, for which the suite's own count means nothing. */
 async function reportWithoutFixtures(role: string, revision: string, { output }: Outcome): Promise<boolean> {
   await writeFile(join(results, `${role}-${revision}.txt`), output);
   const { scenarios, passed, failures } = await judgeWithoutFixtures(join(results, `${role}-${revision}`));
-  const isWell = scenarios > 0 && failures.length === 0;
+  const isOk = scenarios > 0 && failures.length === 0;
   console.log(
-    `${isWell ? '✓' : '✗'} ${role} ${revision}: ${scenarios} scenarios that need no fixtures, ${passed} checks, ${failures.length} failed`,
+    `${isOk ? '✓' : '✗'} ${role} ${revision}: ${scenarios} scenarios that need no fixtures, ${passed} checks, ${failures.length} failed`,
   );
   for (const failure of failures) console.log(`    ${failure}`);
   if (scenarios === 0) console.log(output.split('\n').slice(-KEPT_LINES).join('\n'));
-  return isWell;
+  return isOk;
 }
 
 async function main(): Promise<boolean> {
@@ -97,7 +97,7 @@ async function main(): Promise<boolean> {
     { name: 'server', args: ['server', '--url', server.url], tell: report },
     { name: 'mattermost', args: ['server', '--url', mattermost.url], tell: reportWithoutFixtures },
   ];
-  let allWell = true;
+  let allOk = true;
   for (const { name, args, tell } of targets) {
     for (const revision of revisions) {
       const timeout = String(SCENARIO_TIMEOUT_MS);
@@ -106,13 +106,13 @@ async function main(): Promise<boolean> {
         const outcome = await runSuite([...args, '--requirements', revision, '--timeout', timeout, '-o', folder]);
         return await tell(target, revision, outcome);
       };
-      // the suite has limits of its own that a machine short of time misses: what fails must fail twice
-      const isWell = (await once(name)) || (await once(`${name}-again`));
-      allWell &&= isWell;
+      // the suite has timeouts that a busy machine misses, so a failure counts only if it happens twice
+      const isOk = (await once(name)) || (await once(`${name}-again`));
+      allOk &&= isOk;
     }
   }
-  if (!allWell) console.log(`Details are in ${results}`);
-  return allWell;
+  if (!allOk) console.log(`Details are in ${results}`);
+  return allOk;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

@@ -5,7 +5,7 @@ import { addPrompts, addResources } from './fixture-documents.ts';
 import { addInputRequiredTools, addQuestionTools, states } from './fixture-questions.ts';
 import { addContentTools, addTalkingTools } from './fixture-tools.ts';
 
-/** Makes one McpServer with all fixtures; `listening` is where it is served, for the tools that change lists. */
+/** Makes one McpServer with all fixtures. `listening` returns the HTTP server, for the tools that change lists. */
 function makeServer(listening: () => HttpServer): McpServer {
   const server = new McpServer(
     { name: 'pocket-agent-conformance', version: '1.0.0' },

@@ -1,4 +1,4 @@
-// What counts for a server with tools of its own: the checks of the suite that need none of the suite's fixtures.
+// Selects the checks that apply to a server with its own tools: those that do not need the fixtures of the suite.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -14,10 +14,10 @@ export interface Verdict {
   failures: string[];
 }
 
-/** Scenarios about tools, prompts and documents the suite brings along, or an extension; their messages count all the same. */
+/** Scenarios about the fixtures of the suite, or about an extension. Only their message checks count. */
 const ABOUT_FIXTURES =
   /^(tools-call|prompts|completion|logging|elicitation|resources-(read|templates|subscribe|unsubscribe)|json-schema|http-custom-header|input-required-result|tasks)/;
-/** Checks of the other scenarios that ask for a fixture: a tool test_…, or prompts. */
+/** Checks of the other scenarios that need a fixture: a tool test_…, or prompts. */
 const ASKING_FOR_ONE = [
   'sep-2575-server-rejects-undeclared-capability',
   'sep-2575-missing-capability-http-400',
@@ -28,7 +28,7 @@ const ASKING_FOR_ONE = [
 /** Every message on the wire follows the schema of the revision. */
 const MESSAGES = 'wire-schema-valid';
 
-/** Reads what a run of the suite left in `folder`. */
+/** Reads the results that the suite wrote to `folder`. */
 export async function judgeWithoutFixtures(folder: string): Promise<Verdict> {
   const verdict: Verdict = { scenarios: 0, passed: 0, failures: [] };
   for (const name of await readdir(folder)) {

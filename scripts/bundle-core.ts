@@ -1,6 +1,6 @@
-// After the compiler: `dist` of kit and pocket-agent, made from `build`, where the compiler writes. All that `index.js`
-// loads becomes one file, core.js, because finding and reading eighty files takes longer than everything else in an
-// import. Each of them stays as a file that re-exports its names, so that a class is the same from every entry point.
+// Runs after the compiler: makes `dist` of kit and pocket-agent from `build`. All modules that `index.js` loads become one
+// file, core.js, because finding and reading eighty files takes most of the time of an import. Each module stays as a file
+// that re-exports its names, so that a class is the same from every entry point.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ for (const name of ['kit', 'pocket-agent'])
 async function bundle(folder: string): Promise<void> {
   const build = join(folder, 'build');
   const dist = join(folder, 'dist');
-  if (existsSync(join(build, 'core.js'))) throw new Error('core.js is the name of the bundle: rename that module.');
+  if (existsSync(join(build, 'core.js'))) throw new Error('core.js is the name of the bundle. Rename that module.');
   rmSync(dist, { recursive: true, force: true });
   cpSync(build, dist, { recursive: true });
   const bundled = await rolldown({
@@ -28,26 +28,26 @@ async function bundle(folder: string): Promise<void> {
 }
 
 function separateFiles(build: string): Plugin {
-  /** As an import would name it. */
+  /** The path as an import specifier. */
   const inBuild = (file: string) => relative(build, file).replaceAll(sep, '/');
   return {
     name: 'separate-files',
-    /** Modules that are loaded late stay out of the bundle, which names them as seen from the root of `dist`. */
+    /** Dynamically imported modules stay out of the bundle, which imports them relative to the root of `dist`. */
     resolveId(source, importer, { kind }) {
       if (kind !== 'dynamic-import' || !importer || !source.startsWith('.')) return null;
       return { id: `./${inBuild(resolve(dirname(importer), source))}`, external: true };
     },
-    /** With the map of the compiler, so that the map of the bundle leads to the TypeScript. */
+    /** Includes the compiler's source map, so that the map of the bundle points to the TypeScript. */
     load(id) {
-      if (inBuild(id).startsWith('..')) return null; // the bundler's own
+      if (inBuild(id).startsWith('..')) return null; // a module of the bundler
       const map: string = readFileSync(`${id}.map`, 'utf8');
       return { code: readFileSync(id, 'utf8'), map };
     },
     transform(code, id) {
       const path = inBuild(id);
-      if (path.startsWith('..')) return; // the bundler's own
+      if (path.startsWith('..')) return; // a module of the bundler
       if (path !== 'index.js') this.emitFile({ type: 'chunk', id, fileName: path });
-      // the code moves to dist/core.js, but import.meta.url must name its own place
+      // the code moves to dist/core.js, but import.meta.url must still name its own file
       return { code: code.replaceAll('import.meta.url', `new URL('./${path}', import.meta.url).href`), map: null };
     },
   };

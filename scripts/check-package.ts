@@ -1,4 +1,4 @@
-// Packs what is published, installs each package in an empty folder, and tries there what its documentation promises.
+// Packs the published packages, installs each in an empty folder, and tries there what its documentation promises.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ function pack(name: string): string {
 interface Installation {
   name: string;
   packages: string[];
-  /** More on disk than this is a dependency that nobody wanted. */
+  /** The maximum number of installed packages, to notice unwanted dependencies. */
   mostPackages: number;
 }
 
@@ -44,7 +44,7 @@ function add(folder: string, ...packages: string[]): void {
   run('npm', ['install', '--silent', '--no-audit', '--no-fund', ...packages], folder);
 }
 
-/** One file in place of sixty, and errors that are the same class from every door and from what is loaded late. */
+/** The import loads few files, and errors are the same class from every entry point and from late imports. */
 const bundled = `
   import assert from 'node:assert/strict';
   import { registerHooks } from 'node:module';
@@ -59,12 +59,12 @@ const bundled = `
   await client.close();
   console.log('import loads ' + own.length + ' files');`;
 
-/** Where an error was thrown, as a developer with source maps sees it. */
+/** Prints a stack trace, which source maps resolve. */
 const traced = `
   import { PocketAgent } from 'pocket-agent';
   try { new PocketAgent({ agentConfig: {} }); } catch (error) { console.log(error.stack); }`;
 
-/** The first example of the README, compiled and run. */
+/** Compiles and runs the first example of the README. */
 function checkPocketAgent(packages: string[]): void {
   const folder = install({ name: 'pocket-agent', packages, mostPackages: 25 });
   add(folder, 'typescript@7.0.2', '@types/node@24');
@@ -91,7 +91,7 @@ const shared = `
   await assert.rejects(async () => loadToolFolder('./nowhere').listTools(), PocketError);
   assert.throws(() => remoteAgent('nowhere'), PocketError);`;
 
-/** The command, with its documentation and included tool folders. */
+/** Runs the command, with its documentation and included tool folders. */
 function checkCommand(packages: string[]): void {
   const folder = install({ name: 'cli', packages, mostPackages: 36 });
   run(process.execPath, ['--input-type=module', '-e', shared], folder);
@@ -104,7 +104,7 @@ function checkCommand(packages: string[]): void {
   assert.match(run('npx', [...npx, 'dump', '--docs-only'], folder), /# Tools as folders/);
 }
 
-/** The command, with nothing set and with a Mattermost that a real client asks through it. */
+/** Runs the command without settings, and then with a fake Mattermost and a real MCP client. */
 async function checkMattermost(packages: string[]): Promise<void> {
   const folder = install({ name: 'mattermost', packages, mostPackages: 10 });
   const npx = ['--no-install', 'mcp-server-mattermost'];
@@ -136,7 +136,7 @@ async function checkMattermost(packages: string[]): Promise<void> {
   }
 }
 
-/** The command as an MCP server with a registry of its own. */
+/** Runs the command as an MCP server with a new registry. */
 async function checkAgent3(packages: string[]): Promise<void> {
   const folder = install({ name: 'agent3', packages, mostPackages: 40 });
   const { PATH = '' } = process.env;
@@ -153,14 +153,14 @@ async function checkAgent3(packages: string[]): Promise<void> {
   }
 }
 
-/** The command, which without a token says how to get one. */
+/** Runs the command without a token; it says how to get one. */
 function checkDiscord(packages: string[]): void {
   const folder = install({ name: 'discord', packages, mostPackages: 60 });
   const { PATH = '' } = process.env;
   const untold = spawnSync('npx', ['--no-install', 'pocket-discord'], { cwd: folder, encoding: 'utf8', env: { PATH } });
   assert.match(untold.stderr, /DISCORD_TOKEN/);
   assert.notEqual(untold.status, 0);
-  console.log('pocket-discord: told what to do without a token');
+  console.log('pocket-discord: explains how to get a token');
 }
 
 try {

@@ -1,6 +1,6 @@
-// After the compiler: what packages need beside their code. Files of `src` that are no TypeScript (manifests, their
-// schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them;
-// commands can be run, also by whoever has linked them before.
+// Runs after the compiler: adds what packages need beside their code. Files of `src` other than TypeScript (manifests,
+// their schema, styles) go to `dist`; the license goes everywhere; README and docs go where `pocket-agent dump` finds them;
+// commands become executable, also for users who linked them before.
 import { chmodSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

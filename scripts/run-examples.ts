@@ -1,4 +1,4 @@
-// Runs every numbered example, or those that are named, as programs of their own; each checks its own result.
+// Runs all numbered examples, or the given ones, each in its own process. Each checks its own result.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// Runs every TypeScript block of the README and the docs as a program of its own, type-checked first.
+// Type-checks every TypeScript block of the README and the docs, and runs each as a program.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ let failed = 0;
 try {
   execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { stdio: 'inherit' });
 } catch {
-  failed++; // tsc has said why
+  failed++; // tsc has printed the errors
 }
 for (const file of files) {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['-C', 'pocket-agent/source', file], {

@@ -1,4 +1,4 @@
-// `npm test`: the unit tests, or a part of them. Options it does not know go on to Vitest.
+// `npm test`: runs the unit tests, or a part of them. Unknown options are passed on to Vitest.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { vitestArguments } from './test-arguments.ts';
@@ -18,5 +18,5 @@ else {
   const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
   const given = ['run', '--project', 'unit', ...vitestArguments(args)];
   const { status } = spawnSync(process.execPath, [vitest, ...given], { stdio: 'inherit', cwd });
-  process.exitCode = status ?? 1; // no status: it was ended by a signal
+  process.exitCode = status ?? 1; // no status: ended by a signal
 }
