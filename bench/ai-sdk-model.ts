@@ -1,4 +1,4 @@
-// A script as a model of the AI SDK.
+// A scripted model for the AI SDK.
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,

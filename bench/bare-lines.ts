@@ -1,4 +1,4 @@
-// The least that calls over stdio can be: lines written to a pipe, and nothing looked at but the answers.
+// The floor for calls over stdio: writes lines to a pipe and reads only the answers.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { modernMeta } from './bare-posts.ts';

@@ -1,8 +1,8 @@
-// The least that calls over HTTP can be: bytes written to kept connections, and nothing looked at but the answer.
+// The floor for calls over HTTP: writes bytes to keep-alive connections and reads only the answers.
 import { connect, type Socket } from 'node:net';
 import type { Connection } from './contender.ts';
 
-/** The path of the address tells the era. */
+/** The path of the URL selects the era. */
 export async function barePosts(url: string): Promise<Connection> {
   const isModern = url.endsWith('/2026');
   const posts = new Posts(new URL(url));
@@ -24,7 +24,7 @@ const modernHeaders = headerLines({
   'mcp-method': 'tools/call',
   'mcp-name': 'add',
 });
-/** Of every request of the 2026 era. */
+/** In every request of the 2026 era. */
 export const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
@@ -58,7 +58,7 @@ class Posts {
     this.#head = `POST ${url.pathname} HTTP/1.1\r\n${headerLines({ host: url.host, ...types })}`;
   }
 
-  /** Resolves with head and body of the answer. */
+  /** Resolves with the head and body of the response. */
   async send(headers: string, message: object): Promise<string> {
     const line = this.#line();
     const body = JSON.stringify({ jsonrpc: '2.0', ...message });
@@ -71,7 +71,7 @@ class Posts {
     for (const line of this.#free.splice(0)) line.close();
   }
 
-  /** One that is still open. */
+  /** Returns a connection that is still open. */
   #line(): Line {
     let line = this.#free.pop();
     while (line?.isClosed) line = this.#free.pop();
@@ -79,7 +79,7 @@ class Posts {
   }
 }
 
-/** One connection, for one exchange at a time. */
+/** One connection; one request at a time. */
 class Line {
   readonly #socket: Socket;
   #received = '';

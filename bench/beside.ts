@@ -1,16 +1,16 @@
-// A program in a process beside the one that measures, so that what it does is not counted.
+// Starts a program in a separate process, so that its work is not measured.
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 interface Beside<Start, Order> {
-  /** What it said when it was ready. */
+  /** The message it sent when it was ready. */
   start: Start;
-  /** One order at a time. */
+  /** One command at a time. */
   ask(order: Order): Promise<unknown>;
 }
 
-/** `file` is one of bench/servers. It ends with this process, and this process fails with it. */
+/** `file` is one of bench/servers. It ends with this process; if it fails, this process fails as well. */
 export async function startBeside<Start, Order extends Serializable = never>(
   file: string,
 ): Promise<Beside<Start, Order>> {
@@ -26,7 +26,7 @@ export async function startBeside<Start, Order extends Serializable = never>(
   return { start: await heard(), ask };
 }
 
-/** In such a program: tells that it is ready, and then does as it is told. */
+/** Used in such a program: reports that it is ready, then executes commands. */
 export function serveBeside<Order>(start: object, obey?: (order: Order) => Promise<unknown>): void {
   process.once('disconnect', () => process.exit());
   process.on('message', async (order: Order) => process.send?.((await obey?.(order)) ?? 'done'));

@@ -1,6 +1,6 @@
-// The ratios as a picture: one line per figure, one mark per contender; right of the base is what costs more, left what
-// costs less.
-import { everybody, isInstalled, peers, sdk, us } from './contenders.ts';
+// Draws the ratios as SVG: one line per figure, one mark per contender. Marks right of the base cost more, marks left of it
+// less.
+import { allContenders, isInstalled, peers, sdk, us } from './contenders.ts';
 import { figures } from './figures.ts';
 import { versionsOf } from './reach.ts';
 import { machine, percent, short } from './report.ts';
@@ -8,15 +8,15 @@ import type { Results } from './results.ts';
 
 const WIDTH = 1_040;
 const LEFT = 440;
-/** Room for our number. */
+/** Space for our value. */
 const RIGHT = 70;
 const TOP = 100;
 const LINE = 20;
 const LEGEND = 114;
-/** A line of the small print below. */
+/** Height of a line of the footer. */
 const SMALL = 15;
 
-/** Told apart by form too, for those who see few colours. */
+/** Marks differ in shape as well, for colour-blind readers. */
 const marks: Record<string, string> = {
   floor: '<rect class="floor" x="-1.5" y="-7" width="3" height="14"/>',
   'mcp-sdk': '<rect class="floor" x="-5" y="-1.5" width="10" height="3"/>',
@@ -44,7 +44,7 @@ const style = `
 
 export function chart(results: Results): string {
   const lines = figures.flatMap(({ id, title, base, unit, moreIsBetter = false }) => {
-    const ratios = everybody.flatMap((name) => {
+    const ratios = allContenders.flatMap((name) => {
       const ratio = name === base ? undefined : results.ratio(name, id);
       return ratio ? [{ name, ratio: moreIsBetter ? 1 / ratio : ratio }] : [];
     });
@@ -62,14 +62,14 @@ export function chart(results: Results): string {
     `<line class="${power === 1 ? 'base' : 'grid'}" x1="${x(power).toFixed(1)}" x2="${x(power).toFixed(1)}" y1="${TOP - 8}" y2="${bottom}"/>`,
     `<text class="faint" x="${x(power).toFixed(1)}" y="${TOP - 14}" text-anchor="middle">${power.toLocaleString('en')} ×</text>`,
   ]);
-  const legend = everybody.flatMap((name, index) => [
+  const legend = allContenders.flatMap((name, index) => [
     mark({ name, x: 20 + index * LEGEND, y: 56 }),
     `<text x="${30 + index * LEGEND}" y="60"${name === us ? ' font-weight="600"' : ''}>${name}</text>`,
   ]);
   const rows = lines.flatMap(({ title, base, ratios }, index) => {
     const y = TOP + 6 + index * LINE;
     const ours = ratios.find(({ name }) => name === us)?.ratio;
-    // ours is drawn last, over the others
+    // ours is drawn last, on top of the others
     const drawn = ratios.toSorted((one, other) => Number(one.name === us) - Number(other.name === us));
     return [
       `<text x="12" y="${y + 4}">${title}<tspan class="faint">${base}</tspan></text>`,
@@ -90,7 +90,7 @@ ${small.map((text, index) => `<text class="faint" x="12" y="${bottom + 16 + inde
 `;
 }
 
-/** Of what, on what, and how steady. */
+/** Commit, machine and noise. */
 function smallPrint(results: Results): string[] {
   const who = [us, sdk, ...peers].filter(isInstalled);
   const versions = who.map(versionsOf);

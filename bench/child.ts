@@ -1,4 +1,4 @@
-// One measurement in a process of its own: `child.ts <work> <contender> <effort> [url]`, told over the channel to the parent.
+// Makes one measurement and sends it to the parent process: `child.ts <work> <contender> <effort> [url]`.
 import { spoken } from './contender.ts';
 import { pause, tell } from './turn.ts';
 import { works } from './works.ts';
@@ -6,7 +6,7 @@ import { works } from './works.ts';
 const [name = '', contender = '', effort = '', serverUrl] = process.argv.slice(2);
 const work = works[name];
 if (!work) throw new Error(`There is no work "${name}": ${Object.keys(works).join(', ')}.`);
-process.once('disconnect', () => process.exit()); // whoever measures has ended
+process.once('disconnect', () => process.exit()); // the parent has ended
 await pause();
 const figures = await work.measure(contender, JSON.parse(effort), serverUrl);
 if (process.send) tell({ figures, revision: spoken.revision }, () => process.exit());

@@ -1,7 +1,7 @@
-// What every contender offers, so that all of them do the same work.
+// The interface of every contender, so that all do the same work.
 import type { Asked } from './script.ts';
 
-/** What the model of a run does: so many steps with so many tool calls each, then an answer in so many deltas. */
+/** What the model does in a run: a number of steps, tool calls per step, and deltas of the answer. */
 export interface Turns {
   steps: number;
   calls: number;
@@ -18,14 +18,14 @@ export interface BenchTool {
 export interface Job {
   turns: Turns;
   tools: readonly BenchTool[];
-  /** Called whenever the model is asked. */
+  /** Called for every model call. */
   onTurn?: ((asked: Asked) => void) | undefined;
 }
 
-/** One agent, ready for runs that begin with an empty history. */
+/** One agent. Each run starts with an empty history. */
 export interface Running {
   run(): Promise<string>;
-  /** Resolves with the number of deltas that were seen. */
+  /** Resolves with the number of received deltas. */
   stream(): Promise<number>;
   close?(): Promise<void>;
 }
@@ -39,29 +39,29 @@ export interface Connection {
 }
 
 /**
- * Who lacks one of these is left out of the works that need it. What is for MCP is imported when it is asked for: an
- * import with a first answer is measured too.
+ * A contender that lacks a method takes no part in the work that needs it. MCP code is imported on first use, because the
+ * import and the first answer are measured as well.
  */
 export interface Contender {
-  /** An agent with tools of this process. */
+  /** An agent with tools in this process. */
   inProcess(job: Job): Running | Promise<Running>;
-  /** The same with the tools behind an MCP server of this process. */
+  /** The same with tools of an MCP server in this process. */
   throughMcp(job: Job): Promise<Running>;
-  /** The tool `add` of an MCP server elsewhere. */
+  /** The tool `add` of an MCP server in another process. */
   connect(endpoint: Endpoint): Promise<Connection>;
 }
 
-/** How long a child measures, and how much of what takes memory it makes. */
+/** How long a child process measures, and how many objects it creates. */
 export interface Effort {
   warmMs: number;
-  /** At least so many runs before anything is measured, in up to four times that time. */
+  /** Minimum number of warm-up runs, in up to four times `warmMs`. */
   warmRuns?: number;
   measureMs: number;
-  /** Parts of that time, whose median counts: what comes between hits one of them. */
+  /** Number of parts of that time; their median counts, so that a disturbance affects only one. */
   moments: number;
   /** Idle agents to make. */
   agents: number;
-  /** Agents in the registry that is searched. */
+  /** Agents in the registry. */
   registered: number;
   /** Cold starts. */
   starts: number;
@@ -70,15 +70,15 @@ export interface Effort {
 /** A server that all contenders of a round call. */
 export interface SharedServer {
   url: string;
-  /** Resolves with how it ended. */
+  /** Resolves with the reason when it has ended. */
   ended: Promise<string>;
   end(): void;
 }
 
-/** One number per figure of a work. */
+/** One number for each figure of a work. */
 export type Figures = Record<string, number>;
 
-/** How often `add` was called: a contender that calls nothing would be quick. */
+/** Counts the calls of `add`, to notice a contender that makes none. */
 export const adding = { calls: 0 };
 
 export const add: BenchTool = {
@@ -90,10 +90,10 @@ export const add: BenchTool = {
   },
 };
 
-/** The revision of MCP that was spoken with a server of this process. */
+/** The MCP revision used with a server in this process. */
 export const spoken: { revision?: string } = {};
 
-/** What is made of a tool, once: agents with the same tools share it. */
+/** Creates each tool once: agents with the same tools share it. */
 export function keptFor<Made extends object>(make: (entry: BenchTool) => Made): (entry: BenchTool) => Made {
   const kept = new WeakMap<BenchTool, Made>();
   return (entry) => {
@@ -108,7 +108,7 @@ export function textOfResult(result: unknown): string {
   return content.map((block) => block.text ?? '').join('');
 }
 
-/** `add`, and as many others that nobody calls; those of one server may be described otherwise than those of the next. */
+/** `add` and unused tools; the descriptions may differ from server to server. */
 export function toolsOf(count: number, server = ''): BenchTool[] {
   const others = Array.from({ length: count - 1 }, (_, index) => ({
     name: `other_${index}`,

@@ -1,41 +1,41 @@
-// Who is measured, and where their modules are.
+// The contenders and their modules.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const us = 'pocket-agent';
-/** The work by hand, and the same over the bare client of the MCP SDK. */
+/** The hand-written floor, and the floor for MCP, which uses the bare client of the MCP SDK. */
 export const floor = 'floor';
 export const sdk = 'mcp-sdk';
 export const peers = ['ai', 'openai-agents', 'mastra', 'langchain', 'voltagent'];
-/** The AI SDK by its function instead of its class, where steps and deltas are measured. */
+/** The function of the AI SDK instead of its agent class, for steps and deltas. */
 const generateText = 'generateText';
 export const loopPeers = peers.toSpliced(1, 0, generateText);
-export const everybody = [floor, sdk, us, ...loopPeers];
+export const allContenders = [floor, sdk, us, ...loopPeers];
 
 export function peerFolder(peer: string): string {
   return fileURLToPath(new URL(`peers/${peer === generateText ? 'ai' : peer}/`, import.meta.url));
 }
 
-/** In the versions that it is measured in. Those that are no peers come with this repository. */
+/** Whether the wanted versions are installed. Contenders that are not peers are part of this repository. */
 export function isInstalled(name: string): boolean {
   if (!loopPeers.includes(name)) return true;
   const nameOf = (wanted: string) => wanted.slice(0, wanted.lastIndexOf('@'));
   return packagesOf(name).every((wanted) => wanted === installedIn(peerFolder(name), nameOf(wanted)));
 }
 
-/** `name@version`; the name alone where it is not installed. */
+/** `name@version`, or only the name if it is not installed. */
 export function installedIn(folder: string, name: string): string {
   const file = `${folder}node_modules/${name}/package.json`;
   return existsSync(file) ? `${name}@${JSON.parse(readFileSync(file, 'utf8')).version}` : name;
 }
 
 export function contenderModule(name: string): string {
-  if (!everybody.includes(name)) throw new Error(`There is no contender "${name}": ${everybody.join(', ')}.`);
+  if (!allContenders.includes(name)) throw new Error(`There is no contender "${name}": ${allContenders.join(', ')}.`);
   const ofPeer = name === generateText ? 'peers/ai/generate-text.ts' : `peers/${name}/contender.ts`;
   return new URL(loopPeers.includes(name) ? ofPeer : `contenders/${name}.ts`, import.meta.url).href;
 }
 
-/** `name@version`, the packages a peer is made of. */
+/** The packages of a peer, as `name@version`. */
 export function packagesOf(peer: string): string[] {
   const { dependencies } = JSON.parse(readFileSync(`${peerFolder(peer)}package.json`, 'utf8'));
   return Object.entries(dependencies)

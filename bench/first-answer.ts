@@ -1,5 +1,5 @@
-// From nothing to an answer: `first-answer.ts <contender>` loads it and makes one run with a tool, `first-answer.ts`
-// without a name is the start of the process alone. Writes how much memory it has then.
+// Measures a cold start: `first-answer.ts <contender>` loads a contender and makes one run with a tool; without a name it
+// only starts the process. Prints the memory that is used afterwards.
 import { type Contender, toolsOf } from './contender.ts';
 import { contenderModule } from './contenders.ts';
 import { checked } from './tasks/loop.ts';

@@ -1,4 +1,4 @@
-// The least that an agent can be: ask, call, append, ask again.
+// The smallest possible agent: a hand-written loop over model and tools.
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { aiSdkModel } from './ai-sdk-model.ts';
 import type { Job, Running } from './contender.ts';

@@ -1,20 +1,20 @@
-// Contenders measure side by side, one at a time: each in a process of its own that goes on when it is told to and
-// stops after a moment. So a busy minute of the machine hits all of them.
+// Lets contenders measure in turns. Each has its own process, which continues when it is told to and pauses after a short
+// time, so that a busy minute of the machine affects all of them.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from './contender.ts';
 import type { Told } from './turn.ts';
 import { works } from './works.ts';
 
-/** For one turn; before its first a contender may fill a large registry. */
+/** For one turn; the first turn may include filling a large registry. */
 const LIMIT_MS = 900_000;
 
 export interface Measured {
   name: string;
   figures?: Figures;
-  /** Of MCP, where it was spoken with a server of its process. */
+  /** The MCP revision used with a server in its process. */
   revision?: string | undefined;
-  /** Why there are no figures. */
+  /** Why it has no figures. */
   failure?: string;
 }
 
@@ -29,7 +29,7 @@ export async function measureInTurns({ work, names, effort }: Measuring): Promis
   const server = await works[work]?.startServer?.().catch((error: Error) => error);
   if (server instanceof Error) return names.map((name) => ({ name, failure: server.message }));
   const contenders = names.map((name) => new InTurn({ work, name, effort, serverUrl: server?.url }));
-  // those who have not measured by then have no figures
+  // a contender that has not measured by then has no figures
   server?.ended.then((failure) => {
     for (const contender of contenders) contender.fail(failure);
   });
@@ -53,7 +53,7 @@ interface Turn {
   serverUrl: string | undefined;
 }
 
-/** One contender in a process whose output is shown only when it fails. */
+/** One contender in its own process, whose output is shown only if it fails. */
 class InTurn {
   readonly name: string;
   outcome: Omit<Measured, 'name'> | undefined;
@@ -85,18 +85,18 @@ class InTurn {
     });
   }
 
-  /** Or until it is there and waits for its first. */
+  /** Waits until the process is ready for its first turn. */
   async turnEnded(): Promise<void> {
     const late = setTimeout(() => this.fail(`no turn of it ended within ${LIMIT_MS / 1_000} s`), LIMIT_MS);
     await this.#turnOver.promise;
     clearTimeout(late);
   }
 
-  /** Until it pauses or is through. */
+  /** Lets it work until it pauses or finishes. */
   async takeTurn(areAllWarm: boolean): Promise<void> {
-    if (this.outcome) return; // it ended while others had theirs
+    if (this.outcome) return; // it ended during the turn of another
     this.#turnOver = Promise.withResolvers();
-    this.#child.send(areAllWarm, () => {}); // what ends meanwhile tells by closing
+    this.#child.send(areAllWarm, () => {}); // a process that ends now is noticed by its close event
     await this.turnEnded();
   }
 

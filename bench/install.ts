@@ -1,4 +1,4 @@
-// Installs the peers, each in its folder and exactly as its lock file says.
+// Installs the peers, each in its own folder from its lock file.
 import { spawnSync } from 'node:child_process';
 import { peerFolder, peers } from './contenders.ts';
 

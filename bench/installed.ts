@@ -1,4 +1,4 @@
-// How many packages and megabytes a contender brings along.
+// Counts the packages and megabytes that a contender installs.
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,12 +33,12 @@ function manifest(folder: string): Manifest {
 interface Wanted {
   name: string;
   from: string;
-  /** Nobody looks above it: what lies there is another's. */
+  /** The search for packages stops here. */
   top: string;
   found: Set<string>;
 }
 
-/** As Node looks for packages: from where they are wanted, upwards. Optional ones that nobody has do not count. */
+/** Finds packages as Node does, from a folder upwards. Optional packages that are not installed do not count. */
 function collect({ name, from, top, found }: Wanted): void {
   for (let folder = from; folder.length >= top.length - 1; folder = join(folder, '..')) {
     const path = join(folder, 'node_modules', name);
@@ -54,7 +54,7 @@ function collect({ name, from, top, found }: Wanted): void {
   }
 }
 
-/** Without the packages inside it, and of a package of this workspace what is published. */
+/** Without nested packages; for a package of this workspace, only the published files. */
 function sizeOf(folder: string): number {
   if (!folder.startsWith(join(root, 'packages'))) return bytesIn(folder);
   const published = [...(manifest(folder).files ?? []), 'package.json', 'README.md', 'LICENSE'];

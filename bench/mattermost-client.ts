@@ -1,4 +1,4 @@
-// A client of the Mattermost server, for the process that measures and the one beside it.
+// A client of the Mattermost server, for the measuring process and its helper process.
 import { Client, type Transport } from '@modelcontextprotocol/client';
 
 export async function connect(transport: Transport): Promise<Client> {

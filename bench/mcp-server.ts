@@ -1,4 +1,4 @@
-// The tools of a job as an MCP server on SDK v2, and a client of the same process before it.
+// Serves the tools of a job with the MCP SDK v2, and connects a client in the same process.
 import { Client, InMemoryTransport, type Transport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -22,13 +22,13 @@ export function mcpServer(tools: readonly BenchTool[]): McpServer {
 export function mcpHandler(tools: readonly BenchTool[]): (request: Request) => Promise<Response> {
   const handler = createMcpHandler(() => mcpServer(tools));
   return (request) => {
-    // a server that lasts a request has negotiated nothing
+    // a server that lives for one request has negotiated nothing
     spoken.revision ??= request.headers.get('mcp-protocol-version') ?? undefined;
     return handler.fetch(request);
   };
 }
 
-/** The near end of a connection to a server in this process. */
+/** The client end of a connection to a server in this process. */
 export async function linked(tools: readonly BenchTool[]): Promise<Transport> {
   const [near, far] = InMemoryTransport.createLinkedPair();
   await mcpServer(tools).connect(far);

@@ -1,16 +1,16 @@
-// What is on the command line of a benchmark; whoever types something else is told what there is.
+// Parses the command line of a benchmark; prints the usage for anything unknown.
 import { parseArgs } from 'node:util';
 
 interface Options {
   usage: string;
   switches: readonly string[];
-  /** Options that choose some of these names, by commas; all of them where they are not given. */
+  /** Options that choose some of these names, separated by commas. Default: all. */
   choices: Record<string, readonly string[]>;
 }
 
 interface Chosen {
   isOn(name: string): boolean;
-  /** In the order they were typed. */
+  /** In the order given. */
   names(choice: string): string[];
 }
 
@@ -36,7 +36,7 @@ function namesIn(given: string, choice: string, known: readonly string[]): strin
   const names = given.split(',').filter((name) => name !== '');
   const strangers = names.filter((name) => !known.includes(name));
   if (strangers.length > 0)
-    throw new Error(`--${choice}: there is no ${strangers.join(', ')}; there are ${known.join(', ')}.`);
+    throw new Error(`--${choice}: unknown ${strangers.join(', ')}. Choose from ${known.join(', ')}.`);
   return names;
 }
 

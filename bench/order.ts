@@ -1,8 +1,8 @@
-// Who comes after whom in a round.
+// The order of contenders in a round.
 
 /**
- * Another one is first in every round, and everybody is after someone else than in the round before: each goes through
- * the names by another stride.
+ * Each round starts with a different contender, and each contender has a different predecessor in every round, because each
+ * round uses a different stride through the names.
  */
 export function orderOf(names: readonly string[], round: number): string[] {
   const count = names.length;

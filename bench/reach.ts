@@ -1,6 +1,6 @@
-// Who the contenders are: their versions, and how each reaches an MCP server of its own process.
+// A table of the contenders: their versions, and how each connects to an MCP server in its own process.
 import { fileURLToPath } from 'node:url';
-import { everybody, installedIn, isInstalled, loopPeers, packagesOf, peerFolder, sdk, us } from './contenders.ts';
+import { allContenders, installedIn, isInstalled, loopPeers, packagesOf, peerFolder, sdk, us } from './contenders.ts';
 
 interface Reach {
   transport: string;
@@ -33,9 +33,9 @@ const reaches: Record<string, () => Reach> = {
   }),
 };
 
-/** With the revision of MCP that each was heard to speak. */
+/** With the MCP revision that each used. */
 export function contendersTable(revisions: ReadonlyMap<string, string>): string {
-  const rows = everybody.filter(isInstalled).map((name) => {
+  const rows = allContenders.filter(isInstalled).map((name) => {
     const { transport, client } = reaches[name]?.() ?? { transport: '—', client: '—' };
     return [name, versionsOf(name), transport, revisions.get(name) ?? '—', client];
   });

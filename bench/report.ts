@@ -1,8 +1,8 @@
-// The results as a table in Markdown.
+// Writes RESULTS.md.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import type { Effort } from './contender.ts';
-import { everybody, floor, isInstalled, loopPeers, us } from './contenders.ts';
+import { allContenders, floor, isInstalled, loopPeers, us } from './contenders.ts';
 import { type Figure, figures, meets, more, targetText, titleOf } from './figures.ts';
 import { contendersTable } from './reach.ts';
 import { type Results, spreadOf } from './results.ts';
@@ -13,14 +13,14 @@ import { ROUNDS, works } from './works.ts';
 interface ReportParts {
   effort: Effort;
   minutes: number;
-  /** Of the time of its processors, given to other machines; undefined where that cannot be known. */
+  /** Share of CPU time taken by other virtual machines; undefined if unknown. */
   stolen: number | undefined;
 }
 
 const decision = '../docs/decisions/011-where-the-benchmark-is-missed.md';
 
 export function report(results: Results, { effort, minutes, stolen }: ReportParts): string {
-  const shown = everybody.filter(isInstalled);
+  const shown = allContenders.filter(isInstalled);
   const rows = figures.map((figure) => [
     `${figure.item}`,
     titleOf(figure),
@@ -33,13 +33,13 @@ export function report(results: Results, { effort, minutes, stolen }: ReportPart
   const verdicts = figures.map((figure) => verdictOf(results, figure)).filter((verdict) => verdict !== '');
   const met = verdicts.filter((verdict) => verdict.startsWith('met'));
   const always = met.filter((verdict) => verdict === 'met');
-  const whyMissed = `; why the others are missed is in [decision 011](${decision})`;
+  const whyMissed = `. [Decision 011](${decision}) explains the others`;
   const notes = results.notes.map((note) => `- ${note}`).join('\n');
-  return `# Side by side
+  return `# Benchmark results
 
-Of ${verdicts.length} targets ${met.length} are met in the median, ${always.length} of them whenever they were measured${met.length < verdicts.length ? whyMissed : ''}.
-A cell is the median of the ratios to the base of the row, and in brackets that of the values; the base has values alone.
-${more} marks the rows where more is better. [What is measured, and beside what floor](README.md).
+${met.length} of ${verdicts.length} targets are met in the median, ${always.length} of them in every round${met.length < verdicts.length ? whyMissed : ''}.
+A cell has the median of the ratios to the base of the row and, in brackets, the median of the values; the base has only
+values. ${more} marks rows where more is better. [README.md](README.md) explains what is measured.
 
 ![ratios](results.svg)
 
@@ -49,24 +49,24 @@ ${table}
 
 | | |
 |---|---|
-| made by | \`npm run bench\`, in ${minutes.toFixed(0)} minutes |
-| of | commit ${commit()} |
+| command | \`npm run bench\`, in ${minutes.toFixed(0)} minutes |
+| commit | ${commit()} |
 | machine | ${machine()} |
 | Node | ${process.version} |
-| taken by others | ${stolen === undefined ? 'unknown' : `${percent(stolen)} of the processors' time in this run`} |
-| repeats | ${ROUNDS} (${otherRounds()}), each in a process of its own; of each the median of ${effort.moments} moments, ${effort.measureMs} ms in all; ${effort.starts} cold starts in each |
-| warming up | ${effort.warmMs} ms, up to four times that for ${WARM_RUNS.toLocaleString('en')} runs (runs of 200 steps: at least one), up to ten times that for ${WARM_CALLS.toLocaleString('en')} calls of a server; whoever is done goes on until everybody is |
-| spread | half of the distance from the lowest to the highest repeat, as a part of the median, shown as ±. Typical: ±${percent(results.noise)} |
+| CPU time taken by other virtual machines | ${stolen === undefined ? 'unknown' : percent(stolen)} |
+| repeats | ${ROUNDS} (${otherRounds()}), each in its own process; each is the median of ${effort.moments} parts, ${effort.measureMs} ms in total; ${effort.starts} cold starts each |
+| warm-up | ${effort.warmMs} ms, up to four times that for ${WARM_RUNS.toLocaleString('en')} runs (runs of 200 steps: at least one), up to ten times that for ${WARM_CALLS.toLocaleString('en')} server calls; a contender that is warm continues until all are |
+| spread | half the distance between the lowest and the highest repeat, relative to the median, shown as ±. Typical: ±${percent(results.noise)} |
 
-## Who is measured
+## Contenders
 
 ${contendersTable(results.revisions)}
 
-The revision is the one that the server in process was spoken to in: linked in memory it speaks 2025 alone, over HTTP both.
-${notes ? `\nLeft out:\n\n${notes}\n` : ''}`;
+The revision is the one used with the server in process: linked in memory that server speaks only 2025, over HTTP both eras.
+${notes ? `\nNot measured:\n\n${notes}\n` : ''}`;
 }
 
-/** With -dirty after it where something was not committed. */
+/** Ends in -dirty if there are uncommitted changes. */
 function commit(): string {
   return execFileSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).trim();
 }
@@ -76,7 +76,7 @@ export function machine(): string {
   return `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores, ${memory}, ${process.platform} ${process.arch}`;
 }
 
-/** Of works that are not measured as often as most. */
+/** Names the works with a different number of rounds. */
 function otherRounds(): string {
   const by = Map.groupBy(Object.entries(works), ([, { rounds = ROUNDS }]) => rounds);
   by.delete(ROUNDS);
@@ -87,7 +87,7 @@ function otherRounds(): string {
 
 type Verdict = '' | 'met' | 'met, not in every round' | '**missed**' | '**missed**, not measured' | 'not judged';
 
-/** The median decides; who fails has not met it, and where a peer fails nobody can tell. Empty without a target. */
+/** The median decides. A failure of ours misses the target; if a peer fails, the target is not judged. Empty without a target. */
 export function verdictOf(results: Results, figure: Figure): Verdict {
   const { id, target, work } = figure;
   if (!target) return '';
@@ -103,7 +103,7 @@ export function verdictOf(results: Results, figure: Figure): Verdict {
   return isAlways ? 'met' : 'met, not in every round';
 }
 
-/** The same, and for what is missed whether anybody could have met it. */
+/** Adds to a missed target whether the floor misses it as well. */
 export function verdictText(results: Results, figure: Figure): string {
   const verdict = verdictOf(results, figure);
   const best = results.ratio(floor, figure.id);
@@ -111,7 +111,7 @@ export function verdictText(results: Results, figure: Figure): string {
   return verdict === '**missed**' && isBeyondFloor ? `${verdict}, as by the floor` : verdict;
 }
 
-/** The ratio, and beside it the value; that alone for the base, and where there is none. */
+/** The ratio and the value; only the value for the base, or if there is no base. */
 export function cell(results: Results, name: string, { id, base, unit }: Figure): string {
   const values = results.values(name, id);
   if (values.length === 0) return '';

@@ -1,14 +1,14 @@
-// The numbers of a whole benchmark: every repeat of every figure of every contender.
+// The measured values: every repeat of every figure of every contender.
 import { figures } from './figures.ts';
 import { median } from './timing.ts';
 
 export class Results {
-  /** By round; one in which a contender failed is left out. */
+  /** By round; rounds in which the contender failed are missing. */
   readonly #values = new Map<string, Map<number, number>>();
   readonly #failed = new Set<string>();
-  /** Of MCP, by the contender that spoke it with a server of its own process. */
+  /** The MCP revision that each contender used with a server in its process. */
   readonly revisions = new Map<string, string>();
-  /** Who could not be measured, and why. */
+  /** Which contenders could not be measured, and why. */
   readonly notes: string[] = [];
 
   add({ name, round, measured }: { name: string; round: number; measured: Record<string, number> }): void {
@@ -37,7 +37,7 @@ export class Results {
     return values.length > 0 ? median(values) : undefined;
   }
 
-  /** Of all that was measured more than once. */
+  /** Over everything that was measured more than once. */
   get noise(): number {
     const repeated = [...this.#values].filter(([, values]) => values.size > 1);
     return median(repeated.map(([, values]) => spreadOf([...values.values()])));
@@ -48,10 +48,10 @@ export class Results {
     return ratios.length > 0 ? median(ratios) : undefined;
   }
 
-  /** Each repeat to that of the base in the same round, minutes apart at most: a machine is not always equally fast. */
+  /** Each repeat relative to the base in the same round, because the speed of a machine varies over time. */
   ratios(contender: string, id: string): readonly number[] {
     const { base = '', unit } = figures.find((figure) => figure.id === id) ?? {};
-    if (unit === '×') return this.values(contender, id); // of two figures of its own
+    if (unit === '×') return this.values(contender, id); // a ratio of two values of the same contender
     const others = this.#values.get(`${base}\0${id}`);
     return [...(this.#values.get(`${contender}\0${id}`) ?? [])].flatMap(([round, value]) => {
       const other = others?.get(round);
@@ -64,7 +64,7 @@ export class Results {
   }
 }
 
-/** Half of the distance between the highest and the lowest, as a part of the median. */
+/** Half the distance between the highest and the lowest value, relative to the median. */
 export function spreadOf(values: readonly number[]): number {
   return (Math.max(...values) - Math.min(...values)) / 2 / median(values);
 }

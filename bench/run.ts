@@ -1,9 +1,9 @@
-// Measures everybody at every work, prints it, and keeps what a whole run has found.
+// Measures all contenders, prints the results, and writes RESULTS.md after a full run.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chart } from './chart.ts';
 import type { Effort } from './contender.ts';
-import { everybody, isInstalled, loopPeers, us } from './contenders.ts';
+import { allContenders, isInstalled, loopPeers, us } from './contenders.ts';
 import { type Figure, figures } from './figures.ts';
 import { measureInTurns } from './in-turns.ts';
 import { installPeers } from './install.ts';
@@ -18,20 +18,20 @@ import { ROUNDS, works } from './works.ts';
 const allWorks = Object.keys(works);
 const chosen = readOptions({
   usage: `npm run bench -- [--quick] [--install] [--work NAMES] [--only NAMES]
-  --quick    two minutes, to look at, of code that is hardly warm; where no work is named, of peers only loop, cold
-             and installed; a whole run takes an hour, judges the targets and writes bench/RESULTS.md
-  --install  installs the peers first, in folders of their own; a whole run does so by itself
+  --quick    a first impression in two minutes, with little warm-up; without --work, peers are measured only in loop,
+             cold and installed. A full run takes an hour, checks the targets and writes bench/RESULTS.md
+  --install  first installs the peers, each in its own folder; a full run does so by itself
   --work     some of ${allWorks.join(', ')}
-  --only     some of ${everybody.join(', ')}`,
+  --only     some of ${allContenders.join(', ')}`,
   switches: ['quick', 'install'],
-  choices: { work: allWorks, only: everybody },
+  choices: { work: allWorks, only: allContenders },
 });
 const isQuick = chosen.isOn('quick');
-const isOfAll = chosen.names('only').length === everybody.length && chosen.names('work').length === allWorks.length;
+const isOfAll = chosen.names('only').length === allContenders.length && chosen.names('work').length === allWorks.length;
 const lacksPeers = !chosen.names('only').every(isInstalled);
 if (chosen.isOn('install') || (isOfAll && !isQuick && lacksPeers)) installPeers();
 
-// a quick run of everything leaves most of what takes long to whole ones
+// a quick run leaves most slow measurements to full runs
 const isQuickWhole = isQuick && chosen.names('work').length === allWorks.length;
 const quickWithPeers = ['loop', 'cold', 'installed'];
 const effort: Effort = isQuick
@@ -43,12 +43,12 @@ const rounds = Math.max(...chosen.names('work').map(roundsOf));
 const results = new Results();
 const names = chosen.names('only').filter((name) => {
   if (isInstalled(name)) return true;
-  console.log(`${name} is not installed, and left out; with --install it is installed first`);
+  console.log(`${name} is not installed and is left out; use --install`);
   return false;
 });
 const isAnyMeasured = chosen.names('work').some((work) => names.some((name) => works[work]?.contenders.includes(name)));
 if (!isAnyMeasured) {
-  console.error('Nobody of those does any of these works.');
+  console.error('None of these contenders takes part in the chosen work.');
   process.exit(2);
 }
 const begun = performance.now();
@@ -57,7 +57,7 @@ for (let round = 0; round < rounds; round++) {
   for (const work of chosen.names('work')) {
     if (round >= roundsOf(work)) continue;
     const isTooLong = isQuickWhole && !quickWithPeers.includes(work);
-    // rounds beyond those of most are for what is judged
+    // additional rounds are only for contenders that are judged
     const withPeers = !isTooLong && round < ROUNDS;
     const doing = names.filter(
       (name) => works[work]?.contenders.includes(name) && (withPeers || !loopPeers.includes(name)),
@@ -87,12 +87,12 @@ for (const note of results.notes) console.log(note);
 const minutes = (performance.now() - begun) / 60_000;
 console.log(`\n${minutes.toFixed(1)} minutes`);
 const here = fileURLToPath(new URL('.', import.meta.url));
-// quick figures are to look at; those of a whole run are kept
+// only the figures of a full run are written
 if (isOfAll && !isQuick) {
   writeFileSync(`${here}RESULTS.md`, report(results, { effort, minutes, stolen: stolen() }));
   writeFileSync(`${here}results.svg`, chart(results));
   console.log('\nwritten: bench/RESULTS.md, bench/results.svg');
 }
 if (isQuick)
-  console.log('\nA quick run judges no target: `npm run bench` judges all, `npm run bench -- --work NAMES` some.');
+  console.log('\nA quick run checks no targets. `npm run bench` checks all, `npm run bench -- --work NAMES` some.');
 if (results.hasFailures) process.exitCode = 1;

@@ -1,4 +1,4 @@
-// What the models of all contenders say: turns that are repeated for ever, or a list of them that is said once.
+// What the models of all contenders answer: turns that repeat forever, or a list that is used once.
 import type { Job } from './contender.ts';
 
 export interface ScriptedCall {
@@ -14,10 +14,10 @@ export interface Turn {
   deltas: string[];
 }
 
-/** What a model is shown when it is asked, read only by those who want to know. */
+/** What a model receives; computed only on access. */
 export interface Asked {
   offered(): string[];
-  /** What the tools answered so far, by the ids of the calls. */
+  /** The results of the tools so far, by call id. */
   results(): [id: string, text: string][];
 }
 
@@ -25,7 +25,7 @@ export interface Script {
   next(asked: Asked): Turn;
 }
 
-/** The turns of a job, begun again whenever they are through. Some put the name of the server before that of a tool. */
+/** The turns of a job, repeated forever. Some frameworks prefix tool names with the name of the server. */
 export function endlessScript({ turns, onTurn }: Job, prefix = ''): Script {
   const deltas = Array.from({ length: turns.deltas }, () => 'word ');
   let turn = 0;

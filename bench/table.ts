@@ -1,5 +1,4 @@
-// The results as a table on the console: ratios, and the values of the base and of ourselves; a whole run writes the
-// others to RESULTS.md.
+// Prints the results on the console: ratios, and values for the base and for Pocket Agent. RESULTS.md has all values.
 import { us } from './contenders.ts';
 import { type Figure, targetText, titleOf } from './figures.ts';
 import { percent, short, verdictText } from './report.ts';
@@ -8,7 +7,7 @@ import { type Results, spreadOf } from './results.ts';
 interface Shown {
   names: readonly string[];
   figures: readonly Figure[];
-  /** Whether the targets of a figure can be told to be met or missed. */
+  /** Whether the target of a figure can be judged. */
   isJudged(figure: Figure): boolean;
 }
 
@@ -30,7 +29,7 @@ export function table(results: Results, { names: asked, figures, isJudged }: Sho
     figure.target ? (isJudged(figure) ? verdictText(results, figure) : 'not judged') : '',
   ]);
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((cells) => cells[column]?.length ?? 0)));
-  // numbers stand to the right, words to the left
+  // numbers are aligned right, words left
   const isNumber = (column: number) => column === 0 || (column > 1 && column < head.length - 2);
   const line = (cells: readonly string[]) =>
     cells

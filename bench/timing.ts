@@ -1,11 +1,11 @@
-// How long something takes, once it has been done often enough to be fast.
+// Measures time and CPU after a warm-up.
 import type { Effort } from './contender.ts';
 import { pause } from './turn.ts';
 
 export interface Timing {
-  /** Microseconds of CPU of this process for one run, its garbage collection included. */
+  /** CPU time of this process per run in microseconds, including garbage collection. */
   cpu: number;
-  /** Microseconds on the clock for one run. */
+  /** Elapsed time per run in microseconds. */
   wall: number;
 }
 
@@ -16,7 +16,7 @@ export async function timed(run: Run, effort: Effort): Promise<Timing> {
   return timing as Timing;
 }
 
-/** Several by turns, to be compared with each other; other contenders have theirs in between. */
+/** Measures several functions in turns, so that they can be compared; other contenders measure in between. */
 export async function timedTogether(runs: readonly Run[], effort: Effort): Promise<Timing[]> {
   await warmUp(runs, effort);
   const moments = runs.map((): Timing[] => []);
@@ -29,19 +29,20 @@ export async function timedTogether(runs: readonly Run[], effort: Effort): Promi
   }));
 }
 
-/** Code is compiled after a number of runs, not after a time: the quick get as many, the slow at least some. */
+/** V8 compiles code after a number of runs, not after a time. Fast code gets this many, slow code at least some. */
 export const WARM_RUNS = 1_200;
-/** Of warming up, before the others have theirs. */
+/** The length of one warm-up turn. */
 const TURN_MS = 100;
 
 /**
- * In turns, like what is measured, and short ones: with pauses of more than four seconds quick clients got fewer answers
- * of servers of their own, with two they did not. So whoever is warm goes on with a moment in every turn until everybody is.
+ * Warms up in short turns, like the measurement. After pauses of more than four seconds, fast clients with their own servers
+ * became slower; after two seconds they did not. So a warm contender continues for a short time in every turn until all are
+ * warm.
  */
 export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void> {
   const { warmMs, warmRuns = WARM_RUNS, measureMs, moments } = effort;
   const counts = runs.map(() => 0);
-  let spentMs = 0; // on each of them
+  let spentMs = 0; // on each function
   for (;;) {
     const isWarm = spentMs >= warmMs && (Math.min(...counts) >= warmRuns || spentMs >= 4 * warmMs);
     if (await pause(isWarm)) return;
@@ -53,7 +54,7 @@ export async function warmUp(runs: readonly Run[], effort: Effort): Promise<void
   }
 }
 
-/** Measures for that long, with other contenders in between. */
+/** Measures for that long, with turns of other contenders in between. */
 export async function inMoments(
   { measureMs, moments }: Effort,
   measure: (milliseconds: number) => Promise<void>,
@@ -73,7 +74,7 @@ async function moment(run: Run, milliseconds: number): Promise<Timing> {
   return { cpu: (user + system) / runs, wall: wall / runs };
 }
 
-/** At least once; the clock is not looked at more often than every hundredth of the time. */
+/** Runs at least once, and reads the clock at most a hundred times. */
 export async function repeatFor(milliseconds: number, run: Run): Promise<number> {
   const begun = performance.now();
   let runs = 0;

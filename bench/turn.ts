@@ -1,10 +1,10 @@
-// The turns of a process that measures, as its parent gives them.
+// The turns of a measuring process, which its parent assigns.
 import { once } from 'node:events';
 import type { Figures } from './contender.ts';
 
 export type Told = { isWarm: boolean } | { figures: Figures; revision?: string | undefined };
 
-/** Lets the others have their turn, and resolves with whether all of them are warm. */
+/** Waits for the next turn; resolves with whether all contenders are warm. */
 export async function pause(isWarm = true): Promise<boolean> {
   if (!process.send) return isWarm;
   tell({ isWarm });

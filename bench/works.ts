@@ -1,19 +1,19 @@
-// Every work, and who does it.
+// All works, and the contenders that take part.
 import type { Contender, Effort, Figures, SharedServer } from './contender.ts';
 import { contenderModule, floor, loopPeers, peers, sdk, us } from './contenders.ts';
 
 export interface Work {
   contenders: readonly string[];
-  /** Of a whole run, where they are not as many as for most. */
+  /** In a full run, if different from `ROUNDS`. */
   rounds?: number;
-  /** Starts the one that all of a round call. */
+  /** Starts the server that all contenders of a round call. */
   startServer?(): Promise<SharedServer>;
   measure(contender: string, effort: Effort, serverUrl?: string): Promise<Figures>;
 }
 
 type Measure = (contender: Contender, effort: Effort, serverUrl?: string) => Promise<Figures>;
 
-/** Modules are loaded in the child that measures, and none that it does not need. */
+/** Loaded only in the measuring process that needs it. */
 function by(load: () => Promise<Measure>): Work['measure'] {
   return async (name, effort, serverUrl) => {
     const { contender }: { contender: Contender } = await import(contenderModule(name));
@@ -21,9 +21,9 @@ function by(load: () => Promise<Measure>): Work['measure'] {
   };
 }
 
-/** Of most works, in a whole run. */
+/** Rounds of a full run. */
 export const ROUNDS = 3;
-/** Two servers of one program, warmed up alike, differ by up to a quarter, and here everybody starts their own. */
+/** More rounds, because each contender starts its own server, and these differ by up to a quarter after the same warm-up. */
 const STDIO_ROUNDS = 5;
 
 export const works: Record<string, Work> = {

@@ -1,4 +1,4 @@
-// Ourselves.
+// Pocket Agent.
 import { PocketAgent, PocketAgentClient } from 'pocket-agent';
 import { aiSdkModel } from '../ai-sdk-model.ts';
 import type { Subject } from './subject.ts';

@@ -1,8 +1,8 @@
-// Whether processes are there, and waiting until something is so.
+// Checks whether processes are alive, and waits for conditions.
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Not ended, and not merely waiting for its parent to notice that it has. */
+/** Neither ended nor a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -12,7 +12,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether it came to be so in time. */
+/** Waits until the condition is true; returns false after a timeout. */
 export async function until(isSo: () => boolean, timeoutMs = 10_000): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   while (!isSo()) {

@@ -11,13 +11,13 @@ import { type Outcome, page } from './page.ts';
 /** Long, because a busy machine may give the process a tenth of a core. */
 const LIMIT_MS = 120_000;
 const AT_ONCE = 2;
-const everybody = [us, ...peers];
+const allSubjects = [us, ...peers];
 const chosen = readOptions({
   usage: `npm run behaviour -- [--install] [--only NAMES]
   --install  first installs the other frameworks, each in its own folder
-  --only     some of ${everybody.join(', ')}; docs/behaviour.md is written only if all run`,
+  --only     some of ${allSubjects.join(', ')}; docs/behaviour.md is written only if all run`,
   switches: ['install'],
-  choices: { only: everybody },
+  choices: { only: allSubjects },
 });
 if (chosen.isOn('install')) installPeers();
 
@@ -36,13 +36,13 @@ await Promise.all(
 );
 // an incomplete page must not replace a complete one
 const isWhole =
-  subjects.length === everybody.length && [...outcomes.values()].every(({ verdict }) => verdict !== 'not run');
+  subjects.length === allSubjects.length && [...outcomes.values()].every(({ verdict }) => verdict !== 'not run');
 if (isWhole) {
   const versions = subjects.filter((name) => peers.includes(name)).flatMap(packagesOf);
   const file = fileURLToPath(new URL('../../docs/behaviour.md', import.meta.url));
   writeFileSync(file, page({ subjects, versions, outcome: (subject, id) => outcomes.get(`${subject} ${id}`) }));
   console.log('\nwritten: docs/behaviour.md');
-} else if (subjects.length === everybody.length)
+} else if (subjects.length === allSubjects.length)
   console.log('\nnot written: docs/behaviour.md, because some did not run');
 if ([...outcomes.values()].every(({ verdict }) => verdict === 'not run')) process.exitCode = 2;
 const ours = subjects.includes(us) ? Object.keys(behaviours) : [];

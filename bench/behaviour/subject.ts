@@ -1,17 +1,17 @@
-// What is put to the test: an agent with MCP servers, whoever made it.
+// The interface of a framework under test: an agent with MCP servers.
 import type { Endpoint } from '../contender.ts';
 import type { Asked, Script, Turn } from '../script.ts';
 
 export interface SubjectOptions {
   servers: Record<string, Endpoint>;
-  /** The name that is given when a server asks for one. */
+  /** The answer when a server asks for a name. */
   name: string;
   /** W3C trace context for the calls. */
   traceparent: string;
 }
 
 export interface Session {
-  /** A run from an empty history; tools are listed again before it where that is the way to see new ones. */
+  /** A run with an empty history; lists the tools first if the framework sees new tools only that way. */
   run(script: Script, signal?: AbortSignal): Promise<unknown>;
   close(): Promise<unknown>;
 }
@@ -25,7 +25,7 @@ export interface WantedCall {
   args?: Record<string, unknown>;
 }
 
-/** Calls in turns and then an answer; it keeps what the model was shown. */
+/** A scripted conversation: calls, then an answer. Records what the model receives. */
 export class Conversation implements Script {
   offered: string[] = [];
   results: [id: string, text: string][] = [];
@@ -36,7 +36,7 @@ export class Conversation implements Script {
     this.#turns = turns;
   }
 
-  /** Names may be longer than the tool's: some put that of the server before it. */
+  /** Some frameworks prefix tool names with the name of the server. */
   next(asked: Asked): Turn {
     this.offered = asked.offered();
     this.results = asked.results();
@@ -44,13 +44,13 @@ export class Conversation implements Script {
     if (!turn) return { calls: [], deltas: ['done'] };
     const calls = turn.map(({ tool, args = {} }) => {
       const name = this.offered.find((offered) => offered === tool || new RegExp(`[^a-z]${tool}$`).test(offered));
-      if (!name) throw new Error(`There is no tool ${tool} among ${this.offered.join(', ') || 'none'}.`);
+      if (!name) throw new Error(`There is no tool ${tool}. Offered: ${this.offered.join(', ') || 'none'}.`);
       return { id: `call-${++this.#ids}`, name, arguments: JSON.stringify(args) };
     });
     return { calls, deltas: [] };
   }
 
-  /** All that the tools answered. */
+  /** All tool results. */
   get text(): string {
     return this.results.map(([, text]) => text).join('\n');
   }

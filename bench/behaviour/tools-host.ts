@@ -1,11 +1,11 @@
-// A server over HTTP whose tools are too large, too weak, or just right.
+// An HTTP server with tools that return large results, fail, or succeed.
 import { setTimeout as pause } from 'node:timers/promises';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { type Host, listen, startSessionHost } from '../../packages/pocket-agent/test/fixtures/servers/http-hosts.ts';
 import { serverOf2025, serverOf2026, type Tools } from './tools-server.ts';
 
-/** So long one waits for the others. */
+/** How long a call waits for the others. */
 const ALONE_MS = 10_000;
 
 export function startToolsHost(era: 2025 | 2026): Promise<Host> {
@@ -15,7 +15,7 @@ export function startToolsHost(era: 2025 | 2026): Promise<Host> {
   return listen(undefined, (request, response, body) => node(request, response, body));
 }
 
-/** `good` and `weak` answer when three of them are there. */
+/** `good` and `weak` answer as soon as three calls have arrived. */
 function someTools(): Tools {
   const { promise: areThree, resolve } = Promise.withResolvers<boolean>();
   let begun = 0;

@@ -1,13 +1,13 @@
-// A server of either era with a few tools that take no arguments: of 2025 on SDK v1, of 2026 on SDK v2.
+// A server with a few tools without arguments: 2025 on SDK v1, 2026 on SDK v2.
 import { McpServer as McpServerOf2025 } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { McpServer } from '@modelcontextprotocol/server';
 
-/** What each tool answers. */
+/** The answer of each tool. */
 export type Tools = Record<string, () => string | Promise<string>>;
 
 const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
 
-/** What the servers of both SDKs have. */
+/** The methods that the servers of both SDKs have in common. */
 interface Offering {
   registerTool(name: string, config: object, run: () => Promise<ReturnType<typeof text>>): unknown;
 }

@@ -1,4 +1,4 @@
-// The floor: a loop that a person writes in ten minutes, over tools of this process.
+// The floor: a hand-written loop over tools in this process.
 import { bareLines } from '../bare-lines.ts';
 import { barePosts } from '../bare-posts.ts';
 import type { BenchTool, Contender } from '../contender.ts';

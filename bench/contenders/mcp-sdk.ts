@@ -1,4 +1,4 @@
-// The floor for MCP: the hand-written loop over the bare client of the official SDK.
+// The floor for MCP: the hand-written loop with the bare client of the official SDK.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type Contender, textOfResult } from '../contender.ts';

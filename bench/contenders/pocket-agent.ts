@@ -1,4 +1,4 @@
-// Ourselves.
+// Pocket Agent.
 import { PocketAgent, PocketAgentClient, type PocketAgentOptions, tool } from 'pocket-agent';
 import { z } from 'zod';
 import { aiSdkModel } from '../ai-sdk-model.ts';

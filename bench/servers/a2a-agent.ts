@@ -1,4 +1,4 @@
-// The agent behind the bridge.
+// The A2A agent that the bridge calls.
 import { startSdkAgent } from '../../packages/agent3/test/fixtures/sdk-agent.ts';
 import { serveBeside } from '../beside.ts';
 

@@ -1,5 +1,5 @@
-// The MCP server of the measurements, on SDK v2: `bench-server.ts <stdio|2025|2026>`. The one named 2026 speaks both
-// eras, as servers of today do; the one named 2025 keeps sessions and answers with streams, as most servers there are.
+// The MCP server of the benchmark, on SDK v2: `bench-server.ts <stdio|2025|2026>`. 2026 speaks both eras, as current servers
+// do; 2025 keeps sessions and answers with streams, as most existing servers do.
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,11 +26,11 @@ async function withSession(request: IncomingMessage, response: ServerResponse): 
 const [how = 'stdio'] = process.argv.slice(2);
 if (how === 'stdio') serveStdio(() => mcpServer([add]));
 else {
-  // it ends with whoever started it
+  // ends with its parent
   process.stdin.resume().once('end', () => process.exit());
   const inBothEras = toNodeHandler(createMcpHandler(() => mcpServer([add])));
   const server = createServer(how === '2025' ? (...exchange) => void withSession(...exchange) : inBothEras);
-  server.keepAliveTimeout = 600_000; // that connections end while others have their turn is not measured
+  server.keepAliveTimeout = 600_000; // connections must not end during the turns of other contenders
   server.listen(0, '127.0.0.1', () => {
     console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}/${how}`);
   });

@@ -1,4 +1,4 @@
-// The fake Mattermost, and a client that calls the MCP server before it over HTTP.
+// A fake Mattermost, and a client that calls its MCP server over HTTP.
 import { type Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { makeFetch } from '@pocket-agent/http/fetch';
 import { startFakeMattermost } from '../../packages/mattermost/test/fake/fake-mattermost.ts';
@@ -8,7 +8,7 @@ import { connect, getChannel } from '../mattermost-client.ts';
 export interface Backend {
   url: string;
   token: string;
-  /** What the tool is asked for. */
+  /** The argument of the tool. */
   channel: { channel_id: string };
 }
 
@@ -20,7 +20,7 @@ let client: Client | undefined;
 
 const start: Backend = { url: fake.url, token: fake.token('alice'), channel };
 serveBeside(start, async (order: Order) => {
-  // how many came since this was asked before
+  // the number of requests since the last question
   if (order === 'requests') return fake.requests.splice(0).length;
   if ('connect' in order) {
     const { url, token } = order.connect;
@@ -30,7 +30,7 @@ serveBeside(start, async (order: Order) => {
     return undefined;
   }
   const calling = client;
-  if (!calling) throw new Error('Nobody said whom to call.');
+  if (!calling) throw new Error('No server to call was given.');
   const line = async () => {
     for (let count = 0; count < order.callsEach; count++) await getChannel(calling, channel);
   };

@@ -1,5 +1,5 @@
-// Agent3: search in a large registry, and calls through the bridge to an agent in another process. Floors: looking through
-// all texts, and the client of the A2A SDK with the `fetch` that the bridge has.
+// Agent3: search in a large registry, and calls through the bridge to an agent in another process. The floors are a scan of
+// all texts, and the client of the A2A SDK with the same `fetch` as the bridge.
 import { randomUUID } from 'node:crypto';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ import { timed } from '../timing.ts';
 const me = { id: 'bench' };
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Milliseconds for words that many agents have, few have, and nobody spelt like that. */
+/** Milliseconds for a common word, a sentence, and misspelt words. */
 export async function search(contender: string, effort: Effort): Promise<Figures> {
   return contender === us ? inRegistry(effort) : asked(byHand(effort.registered), effort);
 }
@@ -37,7 +37,7 @@ async function inRegistry(effort: Effort): Promise<Figures> {
   }
 }
 
-/** What is written in ten minutes: every text is looked through, and who has the most of the words comes first. */
+/** The floor: scans every text and ranks agents by the number of matching words. */
 function byHand(registered: number): (query: string) => Promise<unknown> {
   const texts = [...manyCards(registered)].flat().map((card) => JSON.stringify(card).toLowerCase());
   return async (query) => {
@@ -69,7 +69,7 @@ export async function bridge(contender: string, effort: Effort): Promise<Figures
   return { agentCall: cpu / 16 };
 }
 
-/** With its registry in a file: every call is written down there. */
+/** With a registry on disk, which records every call. */
 async function bridged(card: CardJson, file: string): Promise<() => Promise<string>> {
   const agent3 = await openAgent3({
     file,

@@ -1,4 +1,4 @@
-// Starting from nothing: import, first answer, memory after each, and the command line.
+// Cold starts: import, first answer, memory after each, and the command line.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Effort, Figures } from '../contender.ts';
@@ -21,8 +21,8 @@ const built = new URL('../../packages/pocket-agent/dist/', import.meta.url);
 const command = fileURLToPath(new URL('cli/main.js', built));
 
 /**
- * The same with the bare client and no model: it starts the built-in server, lists its tools and calls one. It speaks
- * 2025, for to ask a server what it speaks the SDK starts a second one.
+ * The floor: the bare client without a model starts the included server, lists its tools and calls one. It speaks 2025,
+ * because the SDK starts a second server to detect the era.
  */
 const bareQuestion = `
   import { Client } from '@modelcontextprotocol/client';
@@ -32,7 +32,7 @@ const bareQuestion = `
   await client.connect(new StdioClientTransport({ command: process.execPath, args }));
   await client.listTools();
   const { isError } = await client.callTool({ name: 'calculate', arguments: { expression: '17% of 2380' } });
-  if (isError) throw new Error('It could not calculate.');
+  if (isError) throw new Error('The calculation failed.');
   await client.close();`;
 
 const questions: Record<string, string[]> = {
@@ -40,7 +40,7 @@ const questions: Record<string, string[]> = {
   [us]: [command, '--model', 'demo', 'What is 17% of 2380?'],
 };
 
-/** All are started in turn, so that a busy moment of the machine hits all of them. */
+/** Starts the programs in turns, so that a busy moment affects all of them. */
 export async function cold(contender: string, { starts }: Effort): Promise<Figures> {
   const rounds: Figures[] = [];
   for (let count = 0; count < starts; count++) {
@@ -52,7 +52,7 @@ export async function cold(contender: string, { starts }: Effort): Promise<Figur
   return Object.fromEntries(ids.map((id) => [id, median(rounds.map((round) => round[id] ?? Number.NaN))]));
 }
 
-/** What is loaded is the difference to the start of node just before; the floor is node itself. */
+/** The difference to a start of bare node just before; the floor is node itself. */
 function imported(contender: string, bare: Started): Figures {
   const name = imports[contender];
   const program = `${name ? `await import('${name}');` : ''}process.stdout.write(String(process.memoryUsage().rss))`;
@@ -61,7 +61,7 @@ function imported(contender: string, bare: Started): Figures {
   return name ? { importMs: full.milliseconds - bare.milliseconds, importMb } : { importMb };
 }
 
-/** The same from TypeScript, as what is started is: its start is what is subtracted. */
+/** The same for a TypeScript program; the start of an empty TypeScript program is subtracted. */
 function firstAnswered(contender: string): Figures {
   if (contender === sdk) return {}; // it has no loop
   const bare = started([firstAnswer]);

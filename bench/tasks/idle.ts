@@ -1,4 +1,4 @@
-// What an agent keeps in memory while nobody talks to it.
+// Memory of idle agents.
 import { type BenchTool, type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
 
 const TOOLS = 10;
@@ -6,8 +6,8 @@ const turns = { steps: 0, calls: 0, deltas: 1 };
 const shared = toolsOf(TOOLS);
 
 /**
- * As made, after an answer, for which some do most of their work, and with tools that are made for it alone. What those
- * are described by is the same for everybody, kept and not counted.
+ * Measures new agents, agents after one run (some frameworks do most of their work then), and agents with tools of their
+ * own. The descriptions of those tools are the same for all contenders and are not counted.
  */
 export async function idle({ inProcess }: Contender, effort: Effort): Promise<Figures> {
   const make = async (tools = shared) => inProcess({ turns, tools });
@@ -28,20 +28,20 @@ export async function idle({ inProcess }: Contender, effort: Effort): Promise<Fi
   };
 }
 
-/** Each with a connection of its own to a server that lists the same as all others. */
+/** Each with its own connection to a server; all servers list the same tools. */
 export async function idleMcp(contender: Contender, effort: Effort): Promise<Figures> {
   const connect = connecting(contender, () => shared);
   return { idleMcp: await kilobytesEach(connect, effort.agents) };
 }
 
-/** Each with a connection of its own to a server that has its own words for what it lists. */
+/** Each with its own connection to a server; every server describes its tools differently. */
 export async function idleMcpOwn(contender: Contender, effort: Effort): Promise<Figures> {
   let servers = 0;
   const connect = connecting(contender, () => toolsOf(TOOLS, ` of server ${++servers}`));
   return { idleMcpOwn: await kilobytesEach(connect, effort.agents) };
 }
 
-/** How an agent is made whose model has been shown the tools. */
+/** Returns a function that makes an agent whose model has received the tools. */
 function connecting({ throughMcp }: Contender, nextTools: () => BenchTool[]) {
   let offered = 0;
   const onTurn = (asked: { offered(): string[] }) => {
@@ -51,7 +51,7 @@ function connecting({ throughMcp }: Contender, nextTools: () => BenchTool[]) {
     offered = 0;
     const running = await throughMcp({ turns, tools: nextTools(), onTurn });
     await running.run();
-    if (offered !== TOOLS) throw new Error(`Of ${TOOLS} tools of a server ${offered} were offered.`);
+    if (offered !== TOOLS) throw new Error(`The model received ${offered} of ${TOOLS} tools.`);
     return running;
   };
 }
@@ -67,7 +67,7 @@ async function kilobytesEach(make: () => Promise<object>, count: number): Promis
 }
 
 function heapUsed(): number {
-  if (!globalThis.gc) throw new Error('Memory is measured with --expose-gc.');
+  if (!globalThis.gc) throw new Error('Measuring memory needs --expose-gc.');
   for (let round = 0; round < 4; round++) globalThis.gc();
   return process.memoryUsage().heapUsed;
 }

@@ -1,4 +1,4 @@
-// The loop itself, tools in process: short runs, many tools, calls at once, long runs, streams.
+// The loop with tools in process: short runs, many tools, parallel calls, long runs, streams.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   add,
@@ -40,7 +40,7 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
   const twenty = { steps: 20, calls: 1, deltas: 1 };
   const [one, some, many] = await perRun(...[1, 20, 40].map((count) => ({ turns: twenty, tools: toolsOf(count) })));
   const [atOnce] = await perRun({ turns: { steps: 1, calls: 16, deltas: 1 }, tools: [slowAdd] });
-  if (!one || !some || !many || !atOnce) throw new Error('Not everything was timed.');
+  if (!one || !some || !many || !atOnce) throw new Error('A measurement is missing.');
   return {
     step: one.cpu / 20,
     stepOf40Tools: many.cpu / 20,
@@ -52,15 +52,15 @@ export async function loop({ inProcess }: Contender, effort: Effort): Promise<Fi
   };
 }
 
-/** One run, that must make every call it is told to. */
+/** One run; checks that it makes every call. */
 export async function checked(running: Running, { steps, calls }: Job['turns']): Promise<void> {
   adding.calls = 0;
   const answer = await running.run();
   if (!answer.startsWith('word') || adding.calls !== steps * calls)
-    throw new Error(`A run called ${adding.calls} tools and answered "${answer.slice(0, 80)}".`);
+    throw new Error(`A run made ${adding.calls} tool calls and answered "${answer.slice(0, 80)}".`);
 }
 
-/** The cost of a step is the time from one call of the model to the next. */
+/** The cost of a step is the time between two model calls. */
 async function longRuns(inProcess: Contender['inProcess'], effort: Effort): Promise<Figures> {
   let asked: number[] = [];
   const onTurn = () => void asked.push(performance.now());
@@ -72,7 +72,7 @@ async function longRuns(inProcess: Contender['inProcess'], effort: Effort): Prom
   const run = async () => {
     asked = [];
     await running.run();
-    if (asked.length !== LONG + 1) throw new Error(`A run of ${LONG} steps asked the model ${asked.length} times.`);
+    if (asked.length !== LONG + 1) throw new Error(`A run of ${LONG} steps called the model ${asked.length} times.`);
     const steps = asked.slice(1).map((at, index) => at - (asked[index] as number));
     early.push(...steps.slice(5, 15));
     late.push(...steps.slice(-10));
@@ -88,7 +88,7 @@ async function longRuns(inProcess: Contender['inProcess'], effort: Effort): Prom
 async function streams(inProcess: Contender['inProcess'], effort: Effort): Promise<Figures> {
   const { stream, close } = await inProcess({ turns: { steps: 0, calls: 0, deltas: DELTAS }, tools: toolsOf(1) });
   const seen = await stream();
-  if (seen !== DELTAS) throw new Error(`Of ${DELTAS} deltas ${seen} were seen.`);
+  if (seen !== DELTAS) throw new Error(`Received ${seen} of ${DELTAS} deltas.`);
   const { cpu } = await timed(stream, effort);
   await close?.();
   return { delta: cpu / DELTAS };

@@ -1,5 +1,5 @@
-// Tool calls of the Mattermost server before a fake in another process, in process and over HTTP; the floor is a bare MCP
-// server that does one fetch, with our `fetch`.
+// Tool calls of the Mattermost server in process and over HTTP, with a fake Mattermost in another process. The floor is a bare
+// MCP server that makes one fetch with our `fetch`.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InMemoryTransport } from '@modelcontextprotocol/client';
@@ -18,7 +18,7 @@ import { timed } from '../timing.ts';
 
 const TOKEN = 'the-token-of-the-client';
 const AT_ONCE = 8;
-/** Over HTTP each of those at once is the first of so many: the client is told by a message, which costs something too. */
+/** Over HTTP each parallel call starts a chain of this many, because the message that starts the client has a cost, too. */
 const CALLS_EACH = 8;
 
 interface Served {
@@ -26,7 +26,7 @@ interface Served {
   url: string;
 }
 
-/** Both servers and both clients end with the process that measures. */
+/** Both servers and both clients end with this process. */
 export async function mattermost(contender: string, effort: Effort): Promise<Figures> {
   const { start: backend, ask } = await startBeside<Backend, Order>('mattermost.ts');
   const { factory, url } = contender === us ? await ours(backend) : await bare(backend);

@@ -1,4 +1,4 @@
-// Twenty steps whose tool is behind an MCP server of the same process, alone and among twenty.
+// Twenty steps with a tool of an MCP server in the same process, as the only tool and as one of twenty.
 import { type Contender, type Effort, type Figures, toolsOf } from '../contender.ts';
 import { timedTogether } from '../timing.ts';
 import { checked } from './loop.ts';
@@ -11,7 +11,7 @@ export async function mcpSteps({ throughMcp }: Contender, effort: Effort): Promi
   ];
   for (const running of [alone, among]) await checked(running, turns);
   const [one, some] = await timedTogether([alone.run, among.run], effort);
-  if (!one || !some) throw new Error('Not everything was timed.');
+  if (!one || !some) throw new Error('A measurement is missing.');
   for (const { close } of [alone, among]) await close?.();
   return { mcpStep: one.cpu / 20, mcpGrowthOf20Tools: some.cpu / one.cpu };
 }

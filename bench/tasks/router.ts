@@ -1,4 +1,4 @@
-// What a call of a model costs through an idle router with limits; the floor calls the model itself.
+// The cost of a model call through an idle router with limits; the floor calls the model directly.
 import { Router } from 'pocket-agent';
 import { aiSdkModel } from '../ai-sdk-model.ts';
 import { type Effort, type Figures, toolsOf } from '../contender.ts';

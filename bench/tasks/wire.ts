@@ -1,4 +1,4 @@
-// Calls of a tool on an MCP server in another process, over stdio and HTTP.
+// Tool calls to an MCP server in another process, over stdio and HTTP.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -9,9 +9,9 @@ type Era = '2025' | '2026';
 
 const serverFile = fileURLToPath(new URL('../servers/bench-server.ts', import.meta.url));
 const IN_FLIGHT = 32;
-/** Each of those in flight is the first of so many, one after the other. */
+/** Each call in flight starts a chain of this many consecutive calls. */
 const CALLS_EACH = 8;
-/** Client and server go through so much code that both are still getting faster after ten thousand calls. */
+/** Client and server run so much code that they still get faster after ten thousand calls. */
 export const WARM_CALLS = 12_000;
 
 export async function stdio({ connect }: Contender, effort: Effort): Promise<Figures> {
@@ -20,7 +20,7 @@ export async function stdio({ connect }: Contender, effort: Effort): Promise<Fig
   return { stdioCalls: oneByOne.rate, stdioCalls32: together.rate };
 }
 
-/** All contenders of a round call one server: two of one program, warmed up alike, differ by up to a quarter. */
+/** All contenders of a round call one server, because two servers of the same program differ by up to a quarter. */
 export function http(era: Era) {
   return async ({ connect }: Contender, effort: Effort, url = ''): Promise<Figures> => {
     const { oneByOne, together } = await ratesOf(await connect({ url }), effort);
@@ -33,7 +33,7 @@ export function http(era: Era) {
   };
 }
 
-/** The server of 2026 makes itself anew for every request, that of 2025 keeps sessions. */
+/** The 2026 server creates a new instance for every request; the 2025 server keeps sessions. */
 export async function startHttp(era: Era): Promise<SharedServer> {
   const server = spawn(process.execPath, [serverFile, era], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(server, 'exit').then(([code, signal]) => `the server ended with ${signal ?? code}`);
@@ -48,7 +48,7 @@ function fail(reason: string): never {
 async function ratesOf(connection: Connection, effort: Effort) {
   const longer = { ...effort, warmMs: 2.5 * effort.warmMs, warmRuns: WARM_CALLS / (IN_FLIGHT * CALLS_EACH) };
   const together = await callsPerSecond({ connection, effort: longer, atOnce: IN_FLIGHT });
-  // what is warm with many in flight is so with one
+  // code that is warm with many calls in flight is also warm with one
   const hardly = { ...effort, warmMs: effort.warmMs / 10, warmRuns: 1 };
   const oneByOne = await callsPerSecond({ connection, effort: hardly, atOnce: 1 });
   await connection.close();

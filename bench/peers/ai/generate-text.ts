@@ -1,4 +1,4 @@
-// The AI SDK by its functions: generateText and streamText.
+// The functions of the AI SDK: generateText and streamText.
 import { generateText, isStepCount, streamText, type ToolSet } from 'ai';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
 import type { Contender, Job, Running } from '../../contender.ts';

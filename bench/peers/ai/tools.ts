@@ -1,4 +1,4 @@
-// The tools of a job for the AI SDK, of this process and by its MCP client.
+// The tools of a job for the AI SDK, in process and through its MCP client.
 import type { MCPTransport } from '@ai-sdk/mcp';
 import { type ToolSet, tool } from 'ai';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ const own = keptFor<ToolSet[string]>((entry) =>
   tool({ description: entry.description, inputSchema, execute: ({ a, b }) => entry.run(a, b) }),
 );
 
-/** The same work with either kind of tools. */
+/** Does the work with either kind of tools. */
 export function withTools(
   running: (job: Job, tools: ToolSet) => Running,
 ): Required<Pick<Contender, 'inProcess' | 'throughMcp'>> {

@@ -44,7 +44,7 @@ export const contender: Contender = {
     const bench = 'url' in endpoint ? endpoint : { transport: 'stdio' as const, ...endpoint };
     const servers = new MultiServerMCPClient({ bench });
     const client = await servers.getClient('bench');
-    if (!client) throw new Error('LangChain has not connected.');
+    if (!client) throw new Error('LangChain is not connected.');
     await client.listTools();
     return {
       call: async (a, b) => textOfResult(await client.callTool({ name: 'add', arguments: { a, b } })),

@@ -1,5 +1,5 @@
-// LangChain with its MCP adapters, told to go on without servers that fail, to come back to those that were lost, to
-// send the trace context with calls over HTTP (it refuses headers for child processes), and to load tools again at a notice.
+// LangChain with its MCP adapters, configured to ignore failing servers, to reconnect to lost ones, to send the trace context
+// with HTTP calls (it rejects headers for child processes), and to load tools again after a notification.
 import { loadMcpTools, MultiServerMCPClient } from '@langchain/mcp-adapters';
 import { createAgent } from 'langchain';
 import type { Subject } from '../../behaviour/subject.ts';
@@ -13,7 +13,7 @@ export const subject: Subject = {
       beforeToolCall: ({ serverName }: { serverName: string }) =>
         'url' in (servers[serverName] ?? {}) ? { headers: { traceparent } } : {},
     };
-    /** By server; the client itself keeps the first list of a connection. */
+    /** By server, because the client keeps the first list of a connection. */
     const changed: Record<string, Awaited<ReturnType<typeof loadMcpTools>>> = {};
     const client = new MultiServerMCPClient({
       ...hooks,

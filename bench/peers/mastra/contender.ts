@@ -18,7 +18,7 @@ const own = keptFor<ToolsInput[string]>((entry) =>
 );
 let clients = 0;
 
-/** It would take ten calls at once and the rest after them. */
+/** By default Mastra runs only ten calls in parallel. */
 const settings = { maxSteps: 1_000, toolCallConcurrency: 16 };
 
 function running(script: Script, tools: ToolsInput): Running {
@@ -42,7 +42,7 @@ function running(script: Script, tools: ToolsInput): Running {
 export const contender: Contender = {
   inProcess: (job) =>
     running(endlessScript(job), Object.fromEntries(job.tools.map((entry) => [entry.name, own(entry)]))),
-  /** It has no transport for this process; HTTP whose `fetch` is the handler of the server is the nearest. */
+  /** Mastra has no in-process transport; HTTP with a `fetch` that calls the handler of the server comes closest. */
   async throughMcp(job) {
     const [{ MCPClient }, { mcpHandler }] = await Promise.all([import('@mastra/mcp'), import('../../mcp-server.ts')]);
     const handle = mcpHandler(job.tools);

@@ -1,5 +1,5 @@
-// Mastra with its MCPClient, with progress, trace context and input requests turned on, and a list of tools that is read
-// again at a notice.
+// Mastra with its MCPClient, with progress, trace context and input requests turned on, and a tool list that is read again
+// after a notification.
 import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { MCPClient } from '@mastra/mcp';
@@ -28,7 +28,7 @@ export const subject: Subject = {
     const told = await Promise.allSettled(
       Object.keys(servers).map((server) => client.tools.onListChanged(server, refresh)),
     );
-    // refused for a server of 2025, or a dead one: tools are then listed before every run
+    // rejected for a 2025 server or a dead one: then tools are listed before every run
     const isTold = told.every(({ status }) => status === 'fulfilled');
     let tools = await client.listTools();
     return {

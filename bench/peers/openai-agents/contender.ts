@@ -44,7 +44,7 @@ let servers = 0;
 
 export const contender: Contender = {
   inProcess: (job) => running(job, { tools: job.tools.map(own) }),
-  /** It has no transport for this process; its interface MCPServer over the bare client is the nearest. */
+  /** It has no in-process transport; its interface MCPServer over the bare client comes closest. */
   async throughMcp(job) {
     const { linkedClient } = await import('../../mcp-server.ts');
     const client = await linkedClient(job.tools);
@@ -53,7 +53,7 @@ export const contender: Contender = {
       return content as Awaited<ReturnType<MCPServer['callTool']>>;
     };
     const server: MCPServer = {
-      name: `bench-${++servers}`, // its cache of tools is shared by all of one name
+      name: `bench-${++servers}`, // servers with the same name share a tool cache
       cacheToolsList: true,
       connect: async () => {},
       close: () => client.close(),

@@ -1,4 +1,4 @@
-// A script as a model of the OpenAI Agents SDK.
+// A scripted model for the OpenAI Agents SDK.
 import {
   type AgentOutputItem,
   type Model,

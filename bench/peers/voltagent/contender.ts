@@ -6,7 +6,7 @@ import { endlessScript, type Script } from '../../script.ts';
 import { keepingNothing, olderModel } from './model.ts';
 
 const parameters = z.object({ a: z.number(), b: z.number() });
-/** Servers of this process, by their addresses. */
+/** Servers in this process, by URL. */
 const handlers = new Map<string, (request: Request) => Promise<Response>>();
 const own = keptFor<Tool<typeof parameters>>((entry) =>
   createTool({
@@ -38,7 +38,7 @@ function running(script: Script, tools: Tool[]): Running {
 
 export const contender: Contender = {
   inProcess: (job) => running(endlessScript(job), job.tools.map(own)),
-  /** It has no transport for this process, and its HTTP takes the global `fetch`. */
+  /** It has no in-process transport, and its HTTP client uses the global `fetch`. */
   async throughMcp(job) {
     const { mcpHandler } = await import('../../mcp-server.ts');
     const url = `http://bench-${handlers.size}.invalid/mcp`;

@@ -1,9 +1,9 @@
-// A script as a model of VoltAgent, and an agent that keeps nothing beside its work.
+// A scripted model for VoltAgent, and an agent without memory.
 import { type AgentOptions, createVoltAgentObservability } from '@voltagent/core';
 import { aiSdkModel } from '../../ai-sdk-model.ts';
 import type { Script } from '../../script.ts';
 
-/** Version 3 of the interface is the same as far as it is used here. */
+/** Version 3 of the interface is the same for the parts used here. */
 export function olderModel(script: Script): AgentOptions['model'] {
   return { ...aiSdkModel(script), specificationVersion: 'v3' } as unknown as AgentOptions['model'];
 }
@@ -12,7 +12,7 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal
 const nothing = async () => [];
 const none = async () => {};
 
-/** No memory, no lines, and of what it records of runs for its console nothing is stored. */
+/** No memory and no logs; the records for its console are not stored. */
 export const keepingNothing = {
   memory: false as const,
   logger: silent,
