@@ -183,6 +183,8 @@ export function addInputRequiredTools(server: McpServer): void {
       ...(sampling ? { greeting: askModel('Generate a greeting', 50) } : {}),
       ...(elicitation ? { user_name: askName } : {}),
     };
-    return Object.keys(inputRequests).length > 0 ? inputRequired({ inputRequests }) : text('The client cannot be asked.');
+    return Object.keys(inputRequests).length > 0
+      ? inputRequired({ inputRequests })
+      : text('The client cannot be asked.');
   });
 }
