@@ -74,6 +74,17 @@ test.each(['pocket-agent', 'kit', 'a2a', 'cli', 'tool-folder', 'store', 'agent3'
   },
 );
 
+test('docs/architecture.md shows the packages, what they may import, and the folders of the library in order', () => {
+  const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| `(?:@pocket-agent\/)?([a-z0-9-]+)` \|.*\| ([^|]*) \|$/gm)];
+  const shown = rows.map(([, name = '', imports = '']) => [
+    name,
+    imports.match(/[a-z0-9-]+/g)?.filter(isPackage) ?? [],
+  ]);
+  expect(Object.fromEntries(shown)).toEqual(packages);
+  expect([...text.matchAll(/^\| `([a-z]+)\/` \|/gm)].map(([, folder]) => folder)).toEqual(layers);
+});
+
 test('AGENTS.md lists the packages and their folders, and fits in 6 kB', () => {
   const text = readFileSync(join(root, 'AGENTS.md'), 'utf8');
   const [, list = ''] = text.split('```');
@@ -91,6 +102,10 @@ test('AGENTS.md lists the packages and their folders, and fits in 6 kB', () => {
   expect(listed.map((name) => name.replace(/\/$/, '')).sort()).toEqual(folders.sort());
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(6_000);
 });
+
+function isPackage(name: string): boolean {
+  return Object.hasOwn(packages, name);
+}
 
 function sourceFiles(name: string): string[] {
   const src = join(root, 'packages', name, 'src');
