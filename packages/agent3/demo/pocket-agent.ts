@@ -1,4 +1,4 @@
-// A PocketAgent that finds, calls and rates an agent. Its model follows a script, so that no key is needed.
+// A PocketAgent that finds, calls and rates an agent. Its model is scripted, so it needs no key.
 import { PocketAgent } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
 
@@ -16,7 +16,7 @@ interface Result {
   reputation?: number;
 }
 
-/** What it did, line by line. */
+/** Returns a log of what it did. */
 export async function runPocketAgent(agent3: Server): Promise<string[]> {
   const lines: string[] = [];
   const step = (name: string, args: Record<string, unknown>) => {
@@ -36,7 +36,7 @@ export async function runPocketAgent(agent3: Server): Promise<string[]> {
       lines.push(`  → ${lastResult(prompt).result?.text}`);
       return step('agent3_feedback', { agentId, rating: 4, feedback: 'Quick and short' });
     },
-    ({ prompt }) => `I asked it and rated it; its reputation is ${lastResult(prompt).reputation} now.`,
+    ({ prompt }) => `I called it and rated it; its reputation is ${lastResult(prompt).reputation} now.`,
   ]);
   await using agent = new PocketAgent({
     agentConfig: { llmModel, name: 'Traveller' },
@@ -48,7 +48,7 @@ export async function runPocketAgent(agent3: Server): Promise<string[]> {
 
 function lastResult(prompt: Prompt): Result {
   const part = prompt.findLast((message) => message.role === 'tool')?.content[0];
-  if (part?.type !== 'tool-result') throw new Error('The model was asked without a result');
+  if (part?.type !== 'tool-result') throw new Error('The prompt has no tool result');
   const { output } = part;
   if (output.type !== 'text') throw new Error(`The call failed: ${JSON.stringify(output)}`);
   return JSON.parse(output.value);

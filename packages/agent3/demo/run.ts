@@ -1,4 +1,4 @@
-// The whole of Agent3 in one go: three real agents, found, called and rated by an MCP client and by a PocketAgent.
+// The demo: three real agents are found, called and rated by an MCP client and by a PocketAgent.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ const agent3 = {
     AGENT3_DB: join(folder, 'agent3.db'),
     AGENT3_ALLOW_HOSTS: '127.0.0.1',
     AGENT3_SECRET_KEY: randomBytes(32).toString('base64'),
-    // what the person who runs the demo agrees to: no model can
+    // the consent of the person who runs the demo; a model cannot give it
     AGENT3_DOLLARS_PER_CALL: '0.05',
     AGENT3_DOLLARS_PER_DAY: '1',
   },
@@ -28,11 +28,11 @@ const agent3 = {
 const children: ChildProcess[] = [];
 
 try {
-  heading('Three A2A agents start, each in a process of its own');
+  heading('Three A2A agents start, each in its own process');
   const [weather, translator, calculator] = await Promise.all(['weather', 'translator', 'calculator'].map(startAgent));
   print(`A2A 1.0, official SDK      ${weather}`);
   print(`A2A 0.3, written by hand   ${translator}`);
-  print(`a PocketAgent              ${calculator} (wants a token)`);
+  print(`a PocketAgent              ${calculator} (requires a token)`);
 
   heading('The official MCP client starts agent3, registers them, and searches, calls and rates');
   const client = new Client({ name: 'demo', version: '1' }, { versionNegotiation: { mode: 'auto' } });
@@ -56,9 +56,13 @@ try {
   ];
   for (const { query, message } of questions) {
     const [found] = (await call('agent3_search', { query })).agents ?? [];
-    if (!found) throw new Error(`Nothing was found for "${query}"`);
+    if (!found) throw new Error(`No agent was found for "${query}"`);
     const answer = await call('agent3_call', { agentId: found.id, message });
-    const { reputation } = await call('agent3_feedback', { agentId: found.id, rating: 5, feedback: 'As it should be' });
+    const { reputation } = await call('agent3_feedback', {
+      agentId: found.id,
+      rating: 5,
+      feedback: 'Correct and fast',
+    });
     print(`search "${query}" → ${found.name}`);
     print(`  call     "${message}"`);
     print(`  answer   ${answer.result?.text.trim().replaceAll('\n', '\n           ')}`);
@@ -69,7 +73,7 @@ try {
   }
   await client.close();
 
-  heading('A PocketAgent has agent3 as an MCP server and does the same by itself');
+  heading('A PocketAgent uses agent3 as an MCP server and does the same on its own');
   for (const line of await runPocketAgent(agent3)) print(line);
   heading('Done');
 } finally {
@@ -97,7 +101,7 @@ function startAgent(name: string): Promise<string> {
   });
 }
 
-/** An agent ends when nobody holds its stdin any more. */
+/** An agent exits when its stdin is closed. */
 async function stopped(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.stdin?.end();

@@ -1,4 +1,4 @@
-// A PocketAgent with a tool, served over A2A in one line; whoever calls it must show a token.
+// A PocketAgent with a tool, served over A2A; callers need a token.
 import '@pocket-agent/a2a';
 import { PocketAgent, tool } from 'pocket-agent';
 import { untilStopped } from './until-stopped.ts';

@@ -1,4 +1,4 @@
-// An agent of A2A 0.3, written by hand as such agents are on the wire: `message/send`, and a card with `url`.
+// An agent of A2A 0.3 without an SDK: `message/send`, and a card with `url`.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

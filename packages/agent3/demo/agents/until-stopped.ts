@@ -1,4 +1,4 @@
-// A demo agent tells its address and lives until its parent is gone.
+// Prints the URL of a demo agent and keeps it running until its stdin is closed.
 
 export function untilStopped(url: string, close: () => unknown): void {
   process.stdout.write(`${url}\n`);

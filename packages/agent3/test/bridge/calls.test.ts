@@ -3,7 +3,7 @@ import type { CallProgress } from '../../src/base/types.ts';
 import { me, setUp } from '../fixtures/bridge-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
-test('an agent that answers with a message is called in one exchange', async () => {
+test('an agent that answers with a message is called with one request', async () => {
   const agent = await startSdkAgent();
   const { say, directory } = setUp(agent);
   const response = await say('hello');
@@ -17,7 +17,7 @@ test('an agent that answers with a message is called in one exchange', async () 
   expect(response.receipt).toBe(`receipt-${directory.records[0]?.callId}`);
 });
 
-test('a task is followed by its stream, told as progress, and put together from its chunks', async () => {
+test('a task is followed by its stream, reported as progress, and assembled from chunks', async () => {
   const agent = await startSdkAgent();
   const { bridge } = setUp(agent);
   const progress: CallProgress[] = [];
@@ -36,14 +36,14 @@ test('a task is followed by its stream, told as progress, and put together from 
 test.each([
   ['an agent without streams', {}, undefined],
   ['a caller who wants no stream', { streaming: true }, false],
-])('with %s the task is asked for until it is over', async (_case, capabilities, streaming) => {
+])('with %s, the task is polled until it ends', async (_case, capabilities, streaming) => {
   const agent = await startSdkAgent(capabilities);
   const { say } = setUp(agent);
   const response = await say('task', { metadata: { streaming } });
   expect(response).toMatchObject({ success: true, result: { text: 'one two three' } });
 });
 
-test('a question of the agent is an answer to go on from', async () => {
+test('a question of the agent is a response that can be replied to', async () => {
   const agent = await startSdkAgent();
   const { bridge, say, directory } = setUp(agent);
   const asked = await say('ask for a pizza');

@@ -20,7 +20,7 @@ const key = (location: string, name = 'X-Key') => ({ k: { apiKeySecurityScheme: 
 const http = (scheme: string) => ({ k: { httpAuthSecurityScheme: { scheme } } });
 const requires = [{ schemes: { k: {} } }];
 
-/** Says back everything it was sent, which is the worst an agent can do with a secret. */
+/** Echoes everything it was sent. */
 async function startEcho(security: Json) {
   const seen: { headers: IncomingHttpHeaders; url: string }[] = [];
   const url = await rpcServer((_rpc, response, request) => {
@@ -90,20 +90,23 @@ test.each<[string, Json, Credential, (request: { headers: IncomingHttpHeaders; u
     ({ headers }) => headers.authorization,
     `Bearer ${SECRET}`,
   ],
-])('%s goes where the card wants it, and comes back to nobody', async (_case, security, credential, read, expected) => {
-  const { card, seen } = await startEcho({ ...security, securityRequirements: requires });
-  const { say, directory, logged } = setUp({ card, credentials: [credential] });
-  const response = await say('hello');
-  expect(response.success).toBe(true);
-  expect(seen.map(read)).toEqual([expected]);
-  expect(response.result?.text).toContain('[secret removed]');
-  const everything = JSON.stringify([response, directory.records]) + logged();
-  for (const form of [SECRET, basic, encodeURIComponent(SECRET), Buffer.from(SECRET).toString('base64')])
-    expect(everything).not.toContain(form);
-  expect(response.result?.files?.[0]).toEqual({ mediaType: 'application/octet-stream' });
-});
+])(
+  '%s is sent where the card requires it, and is not returned',
+  async (_case, security, credential, read, expected) => {
+    const { card, seen } = await startEcho({ ...security, securityRequirements: requires });
+    const { say, directory, logged } = setUp({ card, credentials: [credential] });
+    const response = await say('hello');
+    expect(response.success).toBe(true);
+    expect(seen.map(read)).toEqual([expected]);
+    expect(response.result?.text).toContain('[secret removed]');
+    const everything = JSON.stringify([response, directory.records]) + logged();
+    for (const form of [SECRET, basic, encodeURIComponent(SECRET), Buffer.from(SECRET).toString('base64')])
+      expect(everything).not.toContain(form);
+    expect(response.result?.files?.[0]).toEqual({ mediaType: 'application/octet-stream' });
+  },
+);
 
-test('of several ways the first that can be gone is gone, and all its parts', async () => {
+test('the first satisfiable alternative is used, with all its schemes', async () => {
   const securitySchemes = {
     ...http('bearer'),
     key: { apiKeySecurityScheme: { location: 'header', name: 'x-key' } },
@@ -120,7 +123,7 @@ test('of several ways the first that can be gone is gone, and all its parts', as
   expect(seen[0]?.headers).toMatchObject({ authorization: 'Bearer token-1', 'x-key': 'key-1' });
 });
 
-test('without the credentials it wants, an agent is not called', async () => {
+test('without the required credentials an agent is not called', async () => {
   const { card, seen } = await startEcho({ securitySchemes: http('bearer'), securityRequirements: requires });
   const { say } = setUp({ card, credentials: [{ type: 'basic', username: 'u', password: SECRET }] });
   const response = await say('hello');
@@ -131,7 +134,7 @@ test('without the credentials it wants, an agent is not called', async () => {
 test.each<[string, Credential, string]>([
   ['a bearer token', { type: 'bearer', token: SECRET }, `Bearer ${SECRET}`],
   ['a password', { type: 'basic', username: 'user', password: SECRET }, `Basic ${basic}`],
-])('%s that is registered for a card without schemes is sent', async (_case, credential, header) => {
+])('%s is sent for a card without schemes', async (_case, credential, header) => {
   const { card, seen } = await startEcho({});
   const { say } = setUp({ card, credentials: [credential] });
   const response = await say('hello');
@@ -180,7 +183,7 @@ test.each<[string, Json, Credential[], string]>([
 test.each([
   ['the host they name', { host: 'other.example.com' }, undefined],
   ['the host of the card', {}, 'https://cards.example.com/agent-card.json'],
-])('credentials go to %s and nowhere else, whatever the card says', async (_case, more, cardUrl) => {
+])('credentials go only to %s, whatever the card says', async (_case, more, cardUrl) => {
   const { card, seen } = await startEcho({ securitySchemes: http('bearer'), securityRequirements: requires });
   const { say } = setUp({ card, cardUrl, credentials: [{ type: 'bearer', token: SECRET, ...more }] });
   expect(await say('hello')).toMatchObject({
@@ -190,13 +193,13 @@ test.each([
   expect(seen).toEqual([]);
 });
 
-test('credentials are not sent over plain http, but to hosts that are ours', async () => {
+test('credentials are not sent over plain http, except to allowed hosts', async () => {
   const card = cardOf('http://agent.example.com', { securitySchemes: http('bearer'), securityRequirements: requires });
   const { say } = setUp({ card, credentials: [{ type: 'bearer', token: SECRET }] });
   expect(await say('hello')).toMatchObject({ errorCode: 'ADDRESS_REFUSED' });
 });
 
-test('credentials that cannot be in a header are told of, and not shown', async () => {
+test('credentials with invalid header characters are reported without showing them', async () => {
   const { card } = await startEcho({ securitySchemes: http('bearer'), securityRequirements: requires });
   const { say, logged } = setUp({ card, credentials: [{ type: 'bearer', token: `${SECRET}\n` }] });
   const response = await say('hello');
@@ -207,7 +210,7 @@ test('credentials that cannot be in a header are told of, and not shown', async 
   expect(JSON.stringify(response) + logged()).not.toContain(SECRET);
 });
 
-test('a card cannot name a header of the protocol for its key', async () => {
+test('a card cannot name a reserved header for its API key', async () => {
   const { card, seen } = await startEcho({
     securitySchemes: key('header', 'Content-Length'),
     securityRequirements: requires,
@@ -240,7 +243,7 @@ function oauth(tokenUrl: string): Json {
 
 const client = { type: 'oauth2', clientId: 'me', clientSecret: SECRET } as const;
 
-test('a token is fetched once for all calls, and again when it is refused', async () => {
+test('a token is fetched once for all calls, and again after it was refused', async () => {
   const tokens = await startTokens((count) => [200, { access_token: `token-${count}`, expires_in: 3600 }]);
   let refused = '';
   const url = await rpcServer((_rpc, response, request) => {
@@ -270,7 +273,7 @@ test('a token is fetched once for all calls, and again when it is refused', asyn
   expect(tokens.requests).toHaveLength(2);
 });
 
-test('a token is renewed before it ends', async () => {
+test('a token is renewed before it expires', async () => {
   const tokens = await startTokens((count) => [
     200,
     { access_token: `token-${count}`, expires_in: count === 1 ? 0.05 : 3600 },
@@ -283,7 +286,7 @@ test('a token is renewed before it ends', async () => {
   expect(tokens.requests).toHaveLength(2);
 });
 
-test('the secret is not taken where only the card says', async () => {
+test('the client secret is not sent to a token URL that only the card names', async () => {
   const tokens = await startTokens(() => [200, { access_token: 'token' }]);
   const url = await rpcServer(() => messageOf('hi'));
   const { say } = setUp({ card: cardOf(url, oauth(tokens.url)), credentials: [client] });
@@ -295,7 +298,7 @@ test.each([
   ['a refusal', [400, { error: 'invalid_client', error_description: SECRET }], /invalid_client/],
   ['nonsense', [200, { hello: SECRET }], /no token in the answer/],
 ] as const)(
-  '%s of the token server is told without a secret, and the next call asks again',
+  '%s of the token server is reported without a secret, and the next call tries again',
   async (_case, answer, text) => {
     const tokens = await startTokens(() => [...answer]);
     const url = await rpcServer(() => messageOf('hi'));
@@ -308,7 +311,7 @@ test.each([
   },
 );
 
-test('credentials that are refused are an error of their own', async () => {
+test('refused credentials have their own error code', async () => {
   const url = await rpcServer((_rpc, response) => void response.writeHead(403).end(SECRET));
   const card = cardOf(url, { securitySchemes: http('bearer'), securityRequirements: requires });
   const { say } = setUp({ card, credentials: [{ type: 'bearer', token: SECRET }] });
@@ -317,7 +320,7 @@ test('credentials that are refused are an error of their own', async () => {
   expect(JSON.stringify(response)).not.toContain(SECRET);
 });
 
-/** An agent with a credential that streams the texts as the pieces of artifacts, then ends its task. */
+/** An agent with credentials that streams the texts as chunks of artifacts, then ends its task. */
 async function startStreaming(pieces: readonly { artifactId?: string; texts: string[]; append?: boolean }[]) {
   const url = await rpcServer(({ id }, response) => {
     const send = startStream(response, id);
@@ -344,7 +347,7 @@ async function piecesOf(listing: Awaited<ReturnType<typeof startStreaming>>): Pr
   return progress.filter(({ continues }) => continues !== undefined);
 }
 
-test('a secret that comes back in pieces is told in none of them', async () => {
+test('a secret echoed in pieces is removed from progress', async () => {
   const pieces = await piecesOf(
     await startStreaming([
       { texts: ['You sent planted/se'], append: false },
@@ -362,7 +365,7 @@ test('a secret that comes back in pieces is told in none of them', async () => {
   expect(pieces.map(({ continues }) => continues)).toEqual([false, true, true, true]);
 });
 
-test('a secret that comes back in pieces of two artifacts by turns is told in none of them', async () => {
+test('a secret echoed in alternating pieces of two artifacts is removed from progress', async () => {
   const pieces = await piecesOf(
     await startStreaming([
       { texts: ['one planted/'], append: false },
@@ -381,7 +384,7 @@ test('a secret that comes back in pieces of two artifacts by turns is told in no
   ]);
 });
 
-test('what is too long is cut where no half of a secret is left', async () => {
+test('truncation leaves no part of a secret', async () => {
   const filename = `${'x'.repeat(195)}${SECRET}`;
   const url = await rpcServer(({ id, params }, response) => {
     const error = { code: -32_000, message: `${'x'.repeat(290)}${SECRET}` };

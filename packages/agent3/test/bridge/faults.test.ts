@@ -81,7 +81,7 @@ const faults: [string, Fault, CallErrorCode][] = [
     'TOO_LARGE',
   ],
   [
-    'compression that is none',
+    'invalid compression',
     (_rpc, response) => void response.writeHead(200, { ...json, 'content-encoding': 'gzip' }).end('hello'),
     'PROTOCOL',
   ],
@@ -93,7 +93,7 @@ const faults: [string, Fault, CallErrorCode][] = [
   ['a refusal of a caller without credentials', (_rpc, response) => void response.writeHead(401).end(), 'AUTH_MISSING'],
 ];
 
-test.each(faults)('%s is the right error, in time, and nothing stays open', async (_case, fault, code) => {
+test.each(faults)('%s gives the right error in time and leaves no connection open', async (_case, fault, code) => {
   const url = await rpcServer(fault);
   const network = { allowHosts: ['127.0.0.1'], maxBytes: 1_000_000 };
   const { say, directory, bridge } = setUp({ card: cardOf(url) }, { network });
@@ -172,7 +172,7 @@ test.each(streamFaults)(
   },
 );
 
-test('a task that is over is not told to be at work because its answer is too large', async () => {
+test('a completed task with a too large answer is not reported as working', async () => {
   const artifact = { artifactId: 'a', parts: [{ text: 'a'.repeat(2_000_000) }] };
   const url = await rpcServer((rpc, response) => {
     const done = { ...taskOf('t1', 'COMPLETED'), artifacts: [artifact] };
@@ -194,7 +194,7 @@ test('a task that is over is not told to be at work because its answer is too la
   await expect.poll(openConnections).toBe(0);
 });
 
-test('an agent that is not there is tried again, and told so', async () => {
+test('an unreachable agent is retried and reported', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -218,7 +218,7 @@ test.each([
   expect(response).toMatchObject({ errorCode: 'ADDRESS_REFUSED' });
 });
 
-test('429 is tried again after the time it names, with the same message id', async () => {
+test('429 is retried after Retry-After, with the same message id', async () => {
   const ids: string[] = [];
   const times: number[] = [];
   const url = await rpcServer(({ params }, response) => {
@@ -236,7 +236,7 @@ test('429 is tried again after the time it names, with the same message id', asy
   expect(directory.records).toHaveLength(1);
 });
 
-test('a wait beyond the deadline is not begun, but told', async () => {
+test('a retry beyond the deadline is not attempted, but reported', async () => {
   const url = await rpcServer((_rpc, response) => void response.writeHead(429, { 'retry-after': '60' }).end());
   const { say } = setUp({ card: cardOf(url) });
   const response = await say('hello', { metadata: { timeout: 10_000 } });
@@ -249,7 +249,7 @@ test('a wait beyond the deadline is not begun, but told', async () => {
 test.each([
   [429, 'RATE_LIMITED'],
   [503, 'AGENT_ERROR'],
-])('%i without a time is tried again as often as allowed', async (status, errorCode) => {
+])('%i without Retry-After is retried as often as allowed', async (status, errorCode) => {
   let count = 0;
   const url = await rpcServer((_rpc, response) => {
     count++;
@@ -264,7 +264,7 @@ test.each([
 test.each([
   ['is not sent again', false, 1],
   ['is sent again to an agent that is idempotent, under the same id', true, 2],
-])('a message whose fate is unknown %s', async (_case, idempotent, tries) => {
+])('a message with an unknown outcome %s', async (_case, idempotent, tries) => {
   const ids: string[] = [];
   const url = await rpcServer(({ params }, response) => {
     ids.push(params.message?.messageId ?? '');
@@ -280,7 +280,7 @@ test.each([
   expect(new Set(ids).size).toBe(1);
 });
 
-test('a card that promises streams where there are none costs one more exchange, not the call', async () => {
+test('an agent that does not support declared streaming is called without it', async () => {
   const methods: string[] = [];
   const url = await rpcServer(({ id, method }, response) => {
     methods.push(method);
@@ -293,7 +293,7 @@ test('a card that promises streams where there are none costs one more exchange,
   expect(methods).toEqual(['SendStreamingMessage', 'SendMessage']);
 });
 
-test('events in any pieces and with any line breaks are read, and a line without an end in linear time', async () => {
+test('events are read in any chunks and with any line breaks, and an endless line in linear time', async () => {
   const url = await rpcServer(async ({ id }, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const result = JSON.stringify({ jsonrpc: '2.0', id, result: messageOf(`ü${'a'.repeat(8_000_000)}`) });
@@ -310,7 +310,7 @@ test('events in any pieces and with any line breaks are read, and a line without
   expect(result?.truncated).toBe(true);
 });
 
-test('a card that changed is used as it is now', async () => {
+test('a changed card is used', async () => {
   const old = await rpcServer(() => messageOf('old'));
   const current = await rpcServer(() => messageOf('new'));
   const { say, directory } = setUp({ card: cardOf(old) });
@@ -319,7 +319,7 @@ test('a card that changed is used as it is now', async () => {
   expect((await say('hello')).result?.text).toBe('new');
 });
 
-test('a server that takes connections and says nothing ends with the deadline', async () => {
+test('a server that never answers ends with the deadline', async () => {
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => void sockets.add(socket)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -331,7 +331,7 @@ test('a server that takes connections and says nothing ends with the deadline', 
   server.close();
 });
 
-test('an error page of any size does not become the error text', async () => {
+test('a large error page does not become the error text', async () => {
   const url = await serve((_request, response) => void response.writeHead(500).end(`secret-page ${huge}`));
   const { say } = setUp({ card: cardOf(`${url}/?key=planted-key`) });
   const response = await say('hello');

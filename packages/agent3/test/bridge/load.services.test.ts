@@ -6,7 +6,7 @@ import { cardOf, messageOf, openConnections, rpcServer, startStream, taskOf } fr
 const CALLS = 2000;
 const AT_ONCE = 64;
 
-test('2,000 calls, 64 at a time, of all kinds: every message once, connections kept, memory flat', async () => {
+test('2,000 mixed calls, 64 at a time: every message once, connections reused, memory constant', async () => {
   const ids: string[] = [];
   const refused = new Set<string>();
   const url = await rpcServer(({ id, method, params }, response) => {

@@ -6,7 +6,7 @@ import { alice, open } from '../fixtures/mcp-setup.ts';
 
 const GONE = 'http://127.0.0.1:1';
 
-/** A card at an address of its own, which tells how often it was asked for. */
+/** A card at its own URL that counts requests. */
 async function startCard(card: Json) {
   const served = { card, requests: 0 };
   const cardUrl = await serve((_request, response) => {
@@ -49,7 +49,7 @@ test.each(refusals)(
   },
 );
 
-test('a card that has not changed is asked for once, however many calls fail', async () => {
+test('an unchanged card is fetched once, however many calls fail', async () => {
   const { served, cardUrl } = await startCard(cardOf(GONE));
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ cardUrl }, alice);
@@ -58,7 +58,7 @@ test('a card that has not changed is asked for once, however many calls fail', a
   expect(served.requests).toBe(2);
 });
 
-test('a message that may have arrived is not sent to a new address', async () => {
+test('a message that may have arrived is not repeated at a new address', async () => {
   const url = await rpcServer((_rpc, response) => void response.destroy());
   const { served, cardUrl } = await startCard(cardOf(url));
   const agent3 = await open();
@@ -70,7 +70,7 @@ test('a message that may have arrived is not sent to a new address', async () =>
   expect(served.requests).toBe(1);
 });
 
-test('a task is looked for where its agent has moved to', async () => {
+test('a task is read at the new address of its agent', async () => {
   const before = await rpcServer(({ method }) =>
     method === 'SendMessage' ? { task: taskOf('t1', 'WORKING') } : undefined,
   );
@@ -105,7 +105,7 @@ test('a person who approved one host is asked again about another', async () => 
   expect(messages).toEqual([]);
 });
 
-test('an agent that raises its price while it is called is not called again at the new price', async () => {
+test('an agent that raises its price during a call is not called again', async () => {
   const { url, messages } = await startAgent();
   const { directory, say } = setUp({ card: cardOf(GONE), price: { perCall: 0.1, currency: 'USD' } });
   directory.renewed = async (agentId) => {
@@ -117,7 +117,7 @@ test('an agent that raises its price while it is called is not called again at t
   expect(messages).toEqual([]);
 });
 
-test('waiting for a card ends with the time of the call', async () => {
+test('waiting for a card ends with the timeout of the call', async () => {
   const { directory, say } = setUp({ card: cardOf(GONE) });
   directory.renewed = () => pause(60_000, undefined, { ref: false });
   expect(await say('hello', { metadata: { retries: 0, timeout: 200 } })).toMatchObject({ errorCode: 'TIMEOUT' });

@@ -7,7 +7,7 @@ import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
 const capabilities = { pushNotifications: true };
 
-/** A server that gives what it gets to a bridge that is made later. */
+/** A server that passes requests to a bridge created later. */
 async function startReceiver(): Promise<{ url: string; statuses: number[]; use(bridge: Bridge): void }> {
   const statuses: number[] = [];
   let bridge: Bridge | undefined;
@@ -21,8 +21,8 @@ async function startReceiver(): Promise<{ url: string; statuses: number[]; use(b
   return { url: `${url}/push`, statuses, use: (made) => (bridge = made) };
 }
 
-test('an agent on the SDK tells the end of its task, and whoever waits hears it', async () => {
-  vi.spyOn(console, 'info').mockImplementation(() => {}); // the SDK tells of every notification
+test('a push notification of an SDK agent ends the wait for its task', async () => {
+  vi.spyOn(console, 'info').mockImplementation(() => {}); // the SDK logs every notification
   const receiver = await startReceiver();
   const agent = await startSdkAgent(capabilities);
   const { bridge, say, directory } = setUp(agent, { pushUrl: receiver.url });
@@ -38,7 +38,7 @@ test('an agent on the SDK tells the end of its task, and whoever waits hears it'
   expect(new Set(receiver.statuses)).toEqual(new Set([204]));
 });
 
-/** An agent that works until it is told; what it was told is kept. */
+/** An agent that works until the test ends its task, and records its requests. */
 async function startQuiet() {
   const state = { now: 'WORKING', looks: 0, push: { url: '', token: '' } };
   const url = await rpcServer(({ method, params }) => {
@@ -57,12 +57,12 @@ function notification(push: { url: string; token: string }, body: Json, headers:
   return new Request(push.url, { method: 'POST', headers: all, body: JSON.stringify(body) });
 }
 
-test('a notification wakes whoever waits, long before the next look', async () => {
+test('a notification ends the wait before the next poll', async () => {
   const { state, card } = await startQuiet();
   const { bridge, say } = setUp({ card }, { pushUrl: 'https://hub.example.com/push' });
   const taskHandle = (await say('hello', { mode: 'start' })).task?.taskHandle ?? '';
   const waiting = bridge.task({ action: 'wait', taskHandle }, me);
-  await expect.poll(() => state.looks).toBeGreaterThan(8); // the next look is some 400 ms away
+  await expect.poll(() => state.looks).toBeGreaterThan(8); // the next poll is about 400 ms away
   state.now = 'COMPLETED';
   const looks = state.looks;
   const status = { state: 'TASK_STATE_COMPLETED' };
@@ -74,7 +74,7 @@ test('a notification wakes whoever waits, long before the next look', async () =
   expect(state.looks).toBe(looks + 1);
 });
 
-test('a whole task in a notification is delivered without asking the agent', async () => {
+test('a complete task in a notification is returned without asking the agent', async () => {
   const { state, card } = await startQuiet();
   const { bridge, say } = setUp({ card }, { pushUrl: 'https://hub.example.com/push/' });
   const taskHandle = (await say('hello', { mode: 'start' })).task?.taskHandle ?? '';
@@ -88,7 +88,7 @@ test('a whole task in a notification is delivered without asking the agent', asy
   expect(state.looks).toBe(0);
 });
 
-test('what an agent was sent and echoes in a notification is neither kept nor told', async () => {
+test('secrets echoed in a notification are neither stored nor returned', async () => {
   const { state, card } = await startQuiet();
   const credentials = [{ type: 'bearer', token: 'planted-token' } as const];
   const { bridge, say, directory } = setUp({ card, credentials }, { pushUrl: 'https://hub.example.com/push' });
@@ -100,7 +100,7 @@ test('what an agent was sent and echoes in a notification is neither kept nor to
   expect(result?.text).toBe('I was sent [secret removed]');
 });
 
-test('what is not from the agent is not taken in', async () => {
+test('notifications without the right token are refused', async () => {
   const { state, card } = await startQuiet();
   const { bridge, say, directory } = setUp({ card }, { pushUrl: 'https://hub.example.com/push' });
   const taskHandle = (await say('hello', { mode: 'start' })).task?.taskHandle ?? '';
@@ -126,7 +126,7 @@ test('what is not from the agent is not taken in', async () => {
   expect(directory.tasks.get(taskHandle)?.state).toBe('completed');
 });
 
-test('every message to a task names the same address for notifications, by the same id', async () => {
+test('all messages of a task offer the same push address with the same id', async () => {
   const offered: unknown[] = [];
   const url = await rpcServer(({ params }) => {
     offered.push(params.configuration?.taskPushNotificationConfig);
@@ -139,7 +139,7 @@ test('every message to a task names the same address for notifications, by the s
   expect(offered).toEqual([address, address, address]);
 });
 
-test('an address without https is not offered, since agents refuse it, and that is told', async () => {
+test('a push address without https is not offered, and a warning is logged', async () => {
   const { state, card } = await startQuiet();
   const strange = setUp({ card }, { pushUrl: 'http://hub.example.com/push' });
   expect((await strange.say('hello', { mode: 'start' })).success).toBe(true);

@@ -30,7 +30,7 @@ test('a deadline leaves the task running, with a handle to wait for it', async (
 
 const byTheMinute = { perMinute: 60, currency: 'USD' };
 
-/** An agent whose task has no end but to be canceled. */
+/** An agent whose task ends only when it is canceled. */
 async function startEndless() {
   const canceled: unknown[] = [];
   const url = await rpcServer(({ method, params }) => {
@@ -45,7 +45,7 @@ test.each<[string, Partial<BridgeOptions>, { maxCost?: number }]>([
   ['maxCost', {}, { maxCost: 1 }],
   ['a budget', { budget: { perDay: 1 } }, {}],
   ['a budget for each caller', { budget: { perCallerPerDay: 1 } }, {}],
-])('with %s the task of an agent that charges by the minute ends with the call', async (_limit, options, limit) => {
+])('with %s, the task of an agent that charges by the minute ends with the call', async (_limit, options, limit) => {
   const agent = await startEndless();
   const { say, directory } = setUp(agent, options);
   const late = await say('hello', { metadata: { timeout: 500, ...limit } });
@@ -56,7 +56,7 @@ test.each<[string, Partial<BridgeOptions>, { maxCost?: number }]>([
   for (const spent of directory.spent.values()) expect(spent).toBe(0.5);
 });
 
-test('without a limit the task of an agent that charges by the minute goes on', async () => {
+test('without a limit, the task of an agent that charges by the minute continues', async () => {
   const agent = await startEndless();
   const { say } = setUp(agent);
   const late = await say('hello', { metadata: { timeout: 500 } });
@@ -64,7 +64,7 @@ test('without a limit the task of an agent that charges by the minute goes on', 
   expect(agent.canceled).toEqual([]);
 });
 
-test('an answer that streams in is stopped, and its task canceled, when its tokens reach maxCost', async () => {
+test('a streamed answer is stopped, and its task canceled, when its tokens reach maxCost', async () => {
   const canceled: unknown[] = [];
   const url = await rpcServer(({ id, method, params }, response) => {
     if (method === 'CancelTask') {
@@ -90,7 +90,7 @@ test('an answer that streams in is stopped, and its task canceled, when its toke
   expect(await say('hello', { mode: 'start', metadata: { maxCost: 2.5 } })).toMatchObject({ errorCode: 'BUDGET' });
 });
 
-test('a reply that is not answered in time ends the task it was for, where its minutes are limited', async () => {
+test('a reply that times out ends its task if its cost is limited', async () => {
   const canceled: unknown[] = [];
   const url = await rpcServer(({ method, params }) => {
     if (method !== 'CancelTask') return params.message?.taskId ? undefined : { task: taskOf('t1', 'INPUT_REQUIRED') };
@@ -107,7 +107,7 @@ test('a reply that is not answered in time ends the task it was for, where its m
   expect(directory.tasks.get(taskHandle)?.state).toBe('canceled');
 });
 
-test('a reply is logged with the userAgentId it names', async () => {
+test('a reply is logged with its userAgentId', async () => {
   const url = await rpcServer(({ params }) =>
     params.message?.taskId ? messageOf('thank you') : { task: taskOf('t1', 'INPUT_REQUIRED') },
   );
@@ -118,7 +118,7 @@ test('a reply is logged with the userAgentId it names', async () => {
   expect(directory.records.map(({ userAgentId }) => userAgentId)).toEqual([undefined, 'my-bot-456']);
 });
 
-test('a task that is started is looked at, waited for in vain, and canceled', async () => {
+test('a started task is read, waited for until the timeout, and canceled', async () => {
   const agent = await startSdkAgent();
   const { bridge, say } = setUp(agent);
   const started = await say('wait', { mode: 'start' });
@@ -132,7 +132,7 @@ test('a task that is started is looked at, waited for in vain, and canceled', as
   expect(agent.canceled).toHaveLength(1);
 });
 
-test('an abort of the caller cancels the task at the agent, and waits for that a moment only', async () => {
+test('an abort cancels the task at the agent and waits only briefly for it', async () => {
   const agent = await startSdkAgent();
   const { bridge, directory } = setUp(agent);
   const controller = new AbortController();
@@ -154,7 +154,7 @@ test('an abort before the call sends nothing', async () => {
   expect(agent.messageIds).toEqual([]);
 });
 
-test('closing the bridge ends the calls that are under way', async () => {
+test('closing the bridge ends running calls', async () => {
   const agent = await startSdkAgent();
   const { bridge } = setUp(agent);
   const onProgress = () => bridge.close();
@@ -162,7 +162,7 @@ test('closing the bridge ends the calls that are under way', async () => {
   expect(response).toMatchObject({ errorCode: 'CANCELED', error: expect.stringContaining('closed') });
 });
 
-test('a task that failed is a failure in the words of the agent', async () => {
+test("a failed task is a failure with the agent's message", async () => {
   const agent = await startSdkAgent();
   const { say } = setUp(agent);
   const response = await say('fail');
@@ -172,7 +172,7 @@ test('a task that failed is a failure in the words of the agent', async () => {
   expect(response.result).toBeUndefined();
 });
 
-test('a task waits for a login as it waits for an answer', async () => {
+test('a task that requires a login waits like one with a question', async () => {
   const status = {
     state: 'TASK_STATE_AUTH_REQUIRED',
     message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'Log in at https://example.com/login' }] },
@@ -185,7 +185,7 @@ test('a task waits for a login as it waits for an answer', async () => {
   });
 });
 
-test('handles and contexts are good for their caller and agent only', async () => {
+test('task handles and context ids are valid for their caller and agent only', async () => {
   const seen: unknown[] = [];
   const url = await rpcServer(({ params }) => {
     seen.push(params.message?.contextId);
@@ -219,7 +219,7 @@ test('handles and contexts are good for their caller and agent only', async () =
   expect(seen).toEqual(['context-1', 'context-1']);
 });
 
-test('contexts are good in every hub with the same key', async () => {
+test('context ids are valid in every hub with the same key', async () => {
   const url = await rpcServer(() => messageOf('hi'));
   const one = setUp({ card: cardOf(url) }, { key: 'shared' });
   const other = setUp({ card: cardOf(url) }, { key: 'shared' });
@@ -227,7 +227,7 @@ test('contexts are good in every hub with the same key', async () => {
   expect(await other.say('hello', { contextId })).toMatchObject({ success: true });
 });
 
-test('an agent that does not know its task any more says so', async () => {
+test('a task the agent no longer knows is reported', async () => {
   let isGone = false;
   const url = await rpcServer(({ id }, response) => {
     if (!isGone) return { task: taskOf('t1', 'WORKING') };

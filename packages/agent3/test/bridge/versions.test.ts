@@ -3,7 +3,7 @@ import { me, setUp } from '../fixtures/bridge-setup.ts';
 import { cardOf } from '../fixtures/local-server.ts';
 import { startOldAgent, startRestAgent } from '../fixtures/old-agent.ts';
 
-test('an agent of 0.3 whose stream is cut off is taken up again where it was', async () => {
+test('a broken stream of a 0.3 agent is resumed', async () => {
   const { card, asked, bodies, versions } = await startOldAgent();
   const { say } = setUp({ card });
   const response = await say('hello');
@@ -26,7 +26,7 @@ test('an agent of 0.3 whose stream is cut off is taken up again where it was', a
 test.each([
   ['1.0', '/base/acme', { message: { role: 'ROLE_USER', parts: [{ text: 'hello' }] }, tenant: 'acme' }],
   ['0.3', '/base/v1', { message: { role: 'ROLE_USER', content: [{ text: 'hello' }] } }],
-] as const)('REST in %s: the exact address, tenant and form', async (version, base, body) => {
+] as const)('REST in %s: address, tenant and JSON form', async (version, base, body) => {
   const { card, asked, bodies, versions } = await startRestAgent(version);
   const { say } = setUp({ card });
   const response = await say('hello');
@@ -57,7 +57,7 @@ test.each([
     [{ url: 'http://a:b@127.0.0.1:1', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
   ],
   ['an address that is none', [{ url: 'here', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]],
-])('a card with %s is told apart before anything is sent', async (_case, supportedInterfaces) => {
+])('a card with %s is refused before anything is sent', async (_case, supportedInterfaces) => {
   const { say } = setUp({ card: cardOf('', { supportedInterfaces }) });
   const response = await say('hello');
   expect(response).toMatchObject({ success: false, errorCode: 'PROTOCOL', metadata: { retryCount: 0 } });
@@ -65,7 +65,7 @@ test.each([
   expect(response.receipt).toBeUndefined();
 });
 
-test('an extension that must be used and is not known ends the call before it begins', async () => {
+test('a required unknown extension ends the call before anything is sent', async () => {
   const capabilities = { extensions: [{ uri: 'urn:somebody:else', required: true }] };
   const { say } = setUp({ card: cardOf('http://127.0.0.1:1', { capabilities }) });
   expect(await say('hello')).toMatchObject({ errorCode: 'PROTOCOL', error: expect.stringContaining('extension') });

@@ -25,7 +25,7 @@ async function register(hub: Hub, more: object = {}): Promise<string> {
   return body.id;
 }
 
-test('what is registered at one is found, called and shown at the other', async () => {
+test('an agent registered at one hub is found, called and shown at the other', async () => {
   const [one, other] = await twoHubs();
   const id = await register(one, { tags: ['shared'] });
   expect((await ask(other, '/api/agents?query=again&tags=shared')).body.agents).toMatchObject([{ id }]);
@@ -39,7 +39,7 @@ test('what is registered at one is found, called and shown at the other', async 
   expect((await ask(one, `/api/agents/${id}`)).status).toBe(404);
 });
 
-test('a call is rated once, whichever hub is told', async () => {
+test('a call is rated once, at whichever hub', async () => {
   const [one, other] = await twoHubs();
   const agentId = await register(one);
   const { body: called } = await ask(one, '/api/calls', { owner: 'bob', body: { agentId, message: 'hello' } });
@@ -51,7 +51,7 @@ test('a call is rated once, whichever hub is told', async () => {
   expect((await ask(other, `/api/agents/${agentId}`)).body).toMatchObject({ totalReviews: 1, reputation: 5 });
 });
 
-test('a task begun at one is gone on with at the other, by its caller only', async () => {
+test('a task started at one hub is continued at the other, by its caller only', async () => {
   const [one, other] = await twoHubs();
   const agentId = await register(one);
   const { body: asked } = await ask(one, '/api/calls', { owner: 'bob', body: { agentId, message: 'ask' } });
@@ -66,7 +66,7 @@ test('a task begun at one is gone on with at the other, by its caller only', asy
   });
 });
 
-test('a rate limit holds over both hubs together, to the call', async () => {
+test('a rate limit is exact across both hubs', async () => {
   const [one, other] = await twoHubs();
   const agentId = await register(one, { rateLimit: { calls: 10, perSeconds: 3_600 } });
   const hubs = Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? one : other));

@@ -6,7 +6,7 @@ import { cardOf, rpcServer, taskOf } from '../fixtures/local-server.ts';
 import { alice, altered, ask, connectTo, eras, keptLog, open, startHub, tokens } from '../fixtures/mcp-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
-test('an agent is registered, found, looked at, called, rated and removed', async () => {
+test('an agent is registered, found, shown, called, rated and removed', async () => {
   const { card } = await startSdkAgent();
   const hub = await startHub({ agent3: await open() });
   const registration = { card, tags: ['parrot'], price: { perCall: 0.01 } };
@@ -51,14 +51,14 @@ test('no token makes its owner the operator of the hub', async () => {
   const agent3 = await open();
   const { id } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, localOwner);
   for (const name of ['local', 'visitor']) expect(() => tokens.issue(name)).toThrow('reserved');
-  // one that was issued before the name was reserved
+  // a token that was issued before the name was reserved
   const proof = createHmac('sha256', 'a key for the tests').update('owner token\0local').digest('base64url');
   const hub = await startHub({ agent3 });
   const removing = { method: 'DELETE', token: `a3_local_${proof}` };
   expect((await ask(hub, `/api/agents/${id}`, removing)).status).toBe(401);
 });
 
-test('callers read the log of their own calls, page by page, and admins that of all', async () => {
+test('callers read their own calls page by page, and admins read all calls', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: { perToken: 0.01, currency: 'USD' } }, alice);
@@ -88,7 +88,7 @@ test('callers read the log of their own calls, page by page, and admins that of 
   expect((await ask(hub, '/api/calls?cursor=nonsense', { owner: 'bob' })).status).toBe(400);
 });
 
-test('a call and a reply are refused when the price is higher than the one that was agreed to', async () => {
+test('a call and a reply are refused if the price is higher than agreed', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
@@ -107,7 +107,7 @@ test('a call and a reply are refused when the price is higher than the one that 
   expect(await reply(1)).toMatchObject({ success: true });
 });
 
-test('files as large as described fit into a request, together with a message', async () => {
+test('files of the documented maximum size fit into a request together with a message', async () => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card: { ...card, defaultInputModes: ['*/*'] } }, alice);
@@ -121,7 +121,7 @@ test('files as large as described fit into a request, together with a message', 
   expect(messageIds).toHaveLength(1);
 });
 
-test('whatever changes or calls something needs the token of an owner', async () => {
+test('requests that change or call something need an owner token', async () => {
   const hub = await startHub({ agent3: await open() });
   const writes: [string, string, unknown][] = [
     ['POST', '/api/agents', { card: cardOf('http://127.0.0.1:1') }],
@@ -152,7 +152,7 @@ test('whatever changes or calls something needs the token of an owner', async ()
   expect((await ask(hub, '/api/calls', byPassword)).status).toBe(401);
 });
 
-test('a private hub is read with a token, or with a token as the password of a browser', async () => {
+test('a private hub needs a token for reading, as bearer token or as password of a browser', async () => {
   const hub = await startHub({ agent3: await open(), isPrivate: true });
   const basic = Buffer.from(`alice:${tokens.issue('alice')}`).toString('base64');
   for (const path of ['/api/agents', '/api/agents/x', '/api/statistics', '/api/health', '/openapi.json', '/']) {
@@ -164,7 +164,7 @@ test('a private hub is read with a token, or with a token as the password of a b
   }
 });
 
-test('what is asked wrongly is told so, with the right status', async () => {
+test('invalid requests are refused with the right status', async () => {
   const agent3 = await open();
   const hub = await startHub({ agent3 });
   const owner = 'alice';
@@ -208,7 +208,7 @@ test('what is asked wrongly is told so, with the right status', async () => {
   }
 });
 
-test('what nobody foresaw is logged and not told', async () => {
+test('unexpected errors are logged, and their details are not returned', async () => {
   const { lines, logger } = keptLog();
   const agent3 = altered(await open(), {
     search: () => Promise.reject(new Error('row 7 of table secrets')),
@@ -218,7 +218,7 @@ test('what nobody foresaw is logged and not told', async () => {
   expect(lines.join()).toContain('row 7 of table secrets');
 });
 
-test('a call is told line by line when asked for', async () => {
+test('a call is streamed line by line on request', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id } = await agent3.register({ card }, alice);
@@ -238,7 +238,7 @@ test('a call is told line by line when asked for', async () => {
 });
 
 test.each(['application/json', 'application/x-ndjson'])(
-  '%s: who goes away ends the call at the agent',
+  '%s: closing the connection cancels the call at the agent',
   async (accept) => {
     const { card, canceled, messageIds } = await startSdkAgent();
     const agent3 = await open();
@@ -259,7 +259,7 @@ test.each(['application/json', 'application/x-ndjson'])(
   },
 );
 
-test('an agent tells the end of a task to the hub, with the token it was given', async () => {
+test('an agent reports the end of a task to the hub with its push token', async () => {
   let push = { url: '', token: '' };
   const url = await rpcServer(({ params }) => {
     push = (params.configuration?.taskPushNotificationConfig as typeof push | undefined) ?? push;
@@ -283,13 +283,13 @@ test('an agent tells the end of a task to the hub, with the token it was given',
   expect((await ask(hub, '/api/tasks', look)).body).toMatchObject({ success: true, result: { text: 'at last' } });
 });
 
-test('other web pages and other host names are refused', async () => {
+test('requests from other origins and to other host names are refused', async () => {
   const hub = await startHub({ agent3: await open(), allowedHosts: ['hub.example'] });
   expect((await ask(hub, '/api/agents', { headers: { origin: 'https://evil.example' } })).status).toBe(403);
   expect((await ask(hub, '/api/agents', { headers: { origin: 'https://hub.example' } })).status).toBe(200);
 });
 
-test('the description is whole: every reference leads somewhere, every schema compiles, every path answers', async () => {
+test('the OpenAPI description is complete: references resolve, schemas compile, paths answer', async () => {
   const hub = await startHub({ agent3: await open() });
   const { body: description, text } = await ask(hub, '/openapi.json');
   expect(description.openapi).toBe('3.1.0');
@@ -326,7 +326,7 @@ interface OperationJson {
   requestBody?: object;
 }
 
-test.each(eras)('%s: MCP at the same address, for owners, each as whom they are', async (era) => {
+test.each(eras)('%s: MCP at the same address, for each owner under their own name', async (era) => {
   const { card } = await startSdkAgent();
   const hub = await startHub({ agent3: await open() });
   expect((await fetch(new URL('/mcp', hub.url), { method: 'POST', body: '{}' })).status).toBe(401);
@@ -341,7 +341,7 @@ test.each(eras)('%s: MCP at the same address, for owners, each as whom they are'
   expect((await bobs.call('agent3_feedback', rating)).data.success).toBe(true);
 });
 
-test('answers and pages are compressed for those who take that; a call told line by line is not', async () => {
+test('responses and pages are compressed for clients that accept it; streamed calls are not', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card }, alice);

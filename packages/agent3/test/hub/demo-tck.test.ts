@@ -55,7 +55,7 @@ const outcomes: Record<string, object> = {
   'test-resubscribe-message-id': { task: { status: { state: 'TASK_STATE_COMPLETED' } } },
 };
 
-test('every scenario of the kit has its outcome, over JSON-RPC and over REST', async () => {
+test('every scenario of the kit has the expected outcome over JSON-RPC and REST', async () => {
   expect(Object.keys(outcomes).sort()).toEqual([...scenarioPrefixes].sort());
   for (const [prefix, outcome] of Object.entries(outcomes)) {
     expect(await send(`${prefix}-1`), prefix).toMatchObject(outcome);
@@ -64,7 +64,7 @@ test('every scenario of the kit has its outcome, over JSON-RPC and over REST', a
   }
 });
 
-test('a stream tells of the task, its work, the chunks and its end, in this order', async () => {
+test('a stream has the task, its work, the chunks and its end, in this order', async () => {
   const events = await stream('/a2a/rest/message:stream', { message: messageOf('tck-stream-artifact-chunked-1') });
   expect(events).toMatchObject([
     { task: { status: { state: 'TASK_STATE_SUBMITTED' } } },
@@ -75,7 +75,7 @@ test('a stream tells of the task, its work, the chunks and its end, in this orde
   ]);
 });
 
-test('a task at work is answered at once when asked for, subscribed to, and told of to its end', async () => {
+test('a working task returns immediately on request and can be subscribed to until its end', async () => {
   const { task } = await send('test-resubscribe-message-id-1', { configuration: { returnImmediately: true } });
   expect(task.status.state).not.toBe('TASK_STATE_COMPLETED');
   const events = await stream(`/a2a/rest/tasks/${task.id}:subscribe`, {});
@@ -83,7 +83,7 @@ test('a task at work is answered at once when asked for, subscribed to, and told
   expect(events.at(-1)).toMatchObject({ statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } } });
 });
 
-test('a task that waits for input is gone on with, or canceled', async () => {
+test('a task that waits for input is continued or canceled', async () => {
   const { task } = await send('tck-input-required-1');
   const { id, contextId } = task;
   const message = messageOf('tck-complete-task-9', { taskId: id, contextId });

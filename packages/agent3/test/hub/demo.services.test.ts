@@ -4,11 +4,11 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-test('the demo finds, calls and rates three real agents, twice over, and ends by itself', async () => {
+test('the demo finds, calls and rates three real agents in two ways, and exits', async () => {
   const file = fileURLToPath(new URL('../../demo/run.ts', import.meta.url));
   const child = spawn(process.execPath, ['-C', 'pocket-agent/source', file], { stdio: ['ignore', 'pipe', 'pipe'] });
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  // on a busy machine a server may take seconds to start, which is said
+  // on a busy machine a warning about a slow server is allowed
   const faults = errors.replace(/^\[pocket-agent\] warn: MCP server "agent3" has not answered within .*\n/m, '');
   expect({ code, faults }).toEqual({ code: 0, faults: '' });
   expect(output).toContain('Tomorrow in Oslo: sunny, 24 °C.');

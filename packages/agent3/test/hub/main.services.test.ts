@@ -1,4 +1,4 @@
-// The command itself: processes, their output, and their end.
+// The command `agent3` as a process: output, exit codes, signals.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -51,13 +51,13 @@ async function home(): Promise<Record<string, string>> {
   return { XDG_DATA_HOME: await temporaryFolder(), AGENT3_ALLOW_HOSTS: '127.0.0.1' };
 }
 
-/** An agent with a card at the well-known place. */
+/** An agent that serves its card at the well-known path. */
 async function servedAgent(): Promise<string> {
   const { card } = await startSdkAgent();
   return `${await serve((_, response) => void response.end(JSON.stringify(card)))}/`;
 }
 
-test('an agent is registered, found and called by three commands, in the data folder of the user', async () => {
+test("three commands register, find and call an agent, with a database in the user's data folder", async () => {
   const environment = await home();
   const url = await servedAgent();
   const options = ['--tag', 'parrot', '--price', '0.01', '--rate-limit', '3/3600'];
@@ -92,7 +92,7 @@ test('an agent is registered, found and called by three commands, in the data fo
   expect((await stat(join(environment.XDG_DATA_HOME ?? '', 'agent3', 'agent3.db'))).mode & 0o077).toBe(0);
 });
 
-test('a client starts it on stdio, and it ends with its client', async () => {
+test('an MCP client starts it on stdio, and it exits with the client', async () => {
   const environment = await home();
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -118,7 +118,7 @@ test('a client starts it on stdio, and it ends with its client', async () => {
   expect(() => process.kill(pid ?? 0, 0)).toThrow();
 });
 
-test('a hub serves API, page and MCP, knows the tokens that were made beside it, and ends on SIGTERM', async () => {
+test('a hub serves API, pages and MCP, accepts tokens of the token command, and exits on SIGTERM', async () => {
   const environment = await home();
   const token = (await run(['token', 'alice'], environment)).output.trim();
   const hub = start(['hub', '--port', '0'], environment);
@@ -139,7 +139,7 @@ test('a hub serves API, page and MCP, knows the tokens that were made beside it,
   expect(hub.errors()).toBe('');
 });
 
-test('on stdio nothing but the protocol is written, also when it is told to stop', async () => {
+test('only protocol messages are written to stdout, even when it is stopped', async () => {
   const { child, output, ended } = start([], await home());
   const request = { jsonrpc: '2.0', id: 1, method: 'ping' };
   child.stdin.write(`${JSON.stringify(request)}\n`);
@@ -154,14 +154,14 @@ test('on stdio nothing but the protocol is written, also when it is told to stop
   ).toEqual(['2.0']);
 });
 
-test('a second hub cannot have the port of the first, and says so', async () => {
+test('a second hub on the same port exits with an error', async () => {
   const environment = await home();
   const port = new URL(await serve(() => {})).port;
   const { code, errors } = await run(['hub', '--port', port], environment);
   expect([code, errors]).toEqual([2, expect.stringContaining(`Cannot listen on 127.0.0.1 port ${port}`)]);
 });
 
-test('credentials need a key, are read from stdin, and are seen nowhere after', async () => {
+test('credentials need a key, are read from stdin, and appear nowhere afterwards', async () => {
   const environment = await home();
   const url = await servedAgent();
   const without = await run(['register', url, '--token', '-'], environment, 'very-secret-token\n');
@@ -175,7 +175,7 @@ test('credentials need a key, are read from stdin, and are seen nowhere after', 
   expect((await readFile(file)).includes('very-secret-token')).toBe(false);
 });
 
-test('help and version are answered, and what is asked wrongly is said in a line', async () => {
+test('help and version are printed, and invalid arguments give a one-line error', async () => {
   const environment = await home();
   expect((await run(['--help'], environment)).output).toContain('agent3 hub');
   expect((await run(['--version'], environment)).output).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -201,7 +201,7 @@ test('help and version are answered, and what is asked wrongly is said in a line
   }
 });
 
-test('a Node that is too old is told so before anything else is loaded', async () => {
+test('a Node that is too old gets an error before anything else is loaded', async () => {
   const asIfOld = `
     import { registerHooks } from 'node:module';
     Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } });
@@ -213,7 +213,7 @@ test('a Node that is too old is told so before anything else is loaded', async (
   expect(errors()).toMatch(/^agent3 needs Node 22\.18 or newer; this is v[\d.]+\.\n$/);
 });
 
-test('every fault of the settings is told at once, and no value of them', () => {
+test('all invalid settings are reported together, without their values', () => {
   const faulty = {
     AGENT3_PORT: 'eighty',
     AGENT3_PRIVATE: 'maybe',
@@ -234,7 +234,7 @@ test('every fault of the settings is told at once, and no value of them', () => 
   expect(complaint).not.toMatch(/eighty|maybe|sometimes|short|a3_secret|hunter2/);
 });
 
-test('settings are read with what is usual for the rest', async () => {
+test('settings have defaults', async () => {
   const keys = join(await temporaryFolder(), 'keys.json');
   await writeFile(keys, JSON.stringify({ keys: [{ kid: 'one', kty: 'OKP' }] }));
   expect(readSettings({ XDG_DATA_HOME: '/data' })).toMatchObject({
@@ -275,7 +275,7 @@ test('settings are read with what is usual for the rest', async () => {
   });
 });
 
-test('a spending limit for each call needs one for the day', () => {
+test('a spending limit per call needs one per day', () => {
   const settings = (perCall: string, perDay: string) =>
     readSettings({ AGENT3_DOLLARS_PER_CALL: perCall, AGENT3_DOLLARS_PER_DAY: perDay });
   const refused = /AGENT3_DOLLARS_PER_CALL needs AGENT3_DOLLARS_PER_DAY/;

@@ -15,7 +15,7 @@ import {
 } from '../fixtures/mcp-setup.ts';
 import { startSdkAgent } from '../fixtures/sdk-agent.ts';
 
-test.each(eras)('%s: an agent is registered, found, looked at, called and rated', async (era) => {
+test.each(eras)('%s: an agent is registered, found, shown, called and rated', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const { call } = await connect({ agent3: await open(), era });
 
@@ -44,7 +44,7 @@ test.each(eras)('%s: an agent is registered, found, looked at, called and rated'
   expect((await call('agent3_guide')).text).toContain('agent3_search');
 });
 
-test('what somebody says of their own agent counts no more once others came by a hub to the same registry', async () => {
+test("ratings of one's own agent no longer count once others use the registry through a hub", async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { call } = await connect({ agent3 });
@@ -57,7 +57,7 @@ test('what somebody says of their own agent counts no more once others came by a
   expect((await call('agent3_select', { agentId: agent.id })).data).toMatchObject({ totalReviews: 0 });
 });
 
-test('every tool says what it can do and takes', async () => {
+test('every tool declares its capability and its schema', async () => {
   const { client } = await connect({ agent3: await open() });
   const { tools } = await client.listTools();
   expect(Object.fromEntries(tools.map(({ name, _meta }) => [name, _meta?.capability]))).toEqual({
@@ -79,7 +79,7 @@ test('every tool says what it can do and takes', async () => {
   }
 });
 
-test.each(eras)('%s: what streams in is told as progress, and an abort ends the call at the agent', async (era) => {
+test.each(eras)('%s: streamed text becomes progress, and an abort cancels the call at the agent', async (era) => {
   const { card, canceled } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card }, alice);
@@ -102,7 +102,7 @@ test.each(eras)('%s: what streams in is told as progress, and an abort ends the 
   expect(updates.join()).toContain('still at it');
 });
 
-test('a question of an agent is answered with its task, which is gone for everybody else', async () => {
+test('a question of an agent is answered through its task, which other callers cannot see', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card }, alice);
@@ -121,7 +121,7 @@ test('a question of an agent is answered with its task, which is gone for everyb
   expect((await stranger.call('agent3_task', { action: 'get', taskHandle })).data.errorCode).toBe('TASK_UNKNOWN');
 });
 
-test('several agents are called at once, and one that is not there fails alone', async () => {
+test('several agents are called in parallel, and an unknown one fails alone', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card }, alice);
@@ -141,7 +141,7 @@ test('several agents are called at once, and one that is not there fails alone',
 
 const perCall = (amount: number): Price => ({ perCall: amount, currency: 'USD' });
 
-test.each(eras)('%s: a model cannot agree to a payment with arguments of its own', async (era) => {
+test.each(eras)('%s: a model cannot agree to a payment with its arguments', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: perCall(0.02) }, alice);
@@ -161,7 +161,7 @@ test.each(eras)('%s: a model cannot agree to a payment with arguments of its own
   expect(messageIds).toEqual([]);
 });
 
-test('a person is asked even if the model gives maxCost, which stays the bound of the call', async () => {
+test('a person is asked even if the model gives maxCost, which still limits the call', async () => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: perCall(0.02) }, alice);
@@ -222,22 +222,19 @@ test.each<[string, Price]>([
   },
 );
 
-test.each(eras)(
-  '%s: the person who is asked says how much an agent that charges by the token may cost',
-  async (era) => {
-    const { card, messageIds } = await startSdkAgent();
-    const agent3 = await open();
-    const { id: agentId } = await agent3.register({ card, price: { perToken: 0.01, currency: 'USD' } }, alice);
-    let most = 0.001;
-    const { call } = await connect({ agent3, era, elicit: () => ({ approve: true, maxCost: most }) });
-    const { data: refused } = await call('agent3_call', { agentId, message: 'hello', metadata: { maxCost: 5 } });
-    expect(refused).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('maxCost $0.001') });
-    expect(messageIds).toEqual([]);
-    most = 1;
-    const { data } = await call('agent3_call', { agentId, message: 'hello' });
-    expect(data).toMatchObject({ success: true, metadata: { tokensUsed: 6, tokensEstimated: true, cost: 0.06 } });
-  },
-);
+test.each(eras)('%s: the person limits the cost of an agent that charges by the token', async (era) => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const { id: agentId } = await agent3.register({ card, price: { perToken: 0.01, currency: 'USD' } }, alice);
+  let most = 0.001;
+  const { call } = await connect({ agent3, era, elicit: () => ({ approve: true, maxCost: most }) });
+  const { data: refused } = await call('agent3_call', { agentId, message: 'hello', metadata: { maxCost: 5 } });
+  expect(refused).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('maxCost $0.001') });
+  expect(messageIds).toEqual([]);
+  most = 1;
+  const { data } = await call('agent3_call', { agentId, message: 'hello' });
+  expect(data).toMatchObject({ success: true, metadata: { tokensUsed: 6, tokensEstimated: true, cost: 0.06 } });
+});
 
 test('a model cannot make a call free by registering its agent with a lower price', async () => {
   const { card, messageIds } = await startSdkAgent();
@@ -278,7 +275,7 @@ test.each<[string, (url: string) => { name: string; url: string }]>([
   expect((await call('agent3_call', { agentId: agent.id, message: 'hi' })).data).toMatchObject({ success: true });
 });
 
-test('a record that was there first has the price its owner registers later, not that of another owner', async () => {
+test('an earlier record gets the price its owner registers later, not that of another owner', async () => {
   const { card } = await startSdkAgent();
   let now = Date.now();
   const agent3 = await open({ now: () => now++ });
@@ -289,7 +286,7 @@ test('a record that was there first has the price its owner registers later, not
   expect((await agent3.select(id)).price).toEqual(perCall(0.02));
 });
 
-test.each(eras)('%s: the question names the files that are sent, and how long the message is', async (era) => {
+test.each(eras)('%s: the question names the files and the length of the message', async (era) => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: perCall(0.02) }, alice);
@@ -309,7 +306,7 @@ test.each(eras)('%s: the question names the files that are sent, and how long th
   ]);
 });
 
-test('the question says how long an agent that charges by the minute may take, and its task ends then', async () => {
+test('the question names the timeout of an agent that charges by the minute, and its task ends then', async () => {
   const { card, canceled } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: { perMinute: 6, currency: 'USD' } }, alice);
@@ -325,7 +322,7 @@ test('the question says how long an agent that charges by the minute may take, a
   ]);
 });
 
-test('the question says how long an agent may take that charges by the minute and by the token', async () => {
+test('the question names the timeout of an agent that charges by the minute and by the token', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const price = { perMinute: 6, perToken: 0.001, currency: 'USD' };
@@ -336,7 +333,7 @@ test('the question says how long an agent may take that charges by the minute an
   expect(questions).toEqual([expect.stringContaining('$6 a minute, $0.001 a token (at most 0.5 s): hello')]);
 });
 
-test.each(eras)('%s: a person is asked before a paid call, and what they say counts', async (era) => {
+test.each(eras)('%s: a person is asked before a paid call, and their answer decides', async (era) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const price = { perCall: 0.02, currency: 'USD' };
@@ -367,31 +364,28 @@ test.each(eras)('%s: a dismissed question is neither approval nor refusal', asyn
   expect(messageIds).toEqual([]);
 });
 
-test.each(eras)(
-  '%s: a yes to one price is none to another: with a higher one the person is asked again',
-  async (era) => {
-    const { card, messageIds } = await startSdkAgent();
-    const agent3 = await open();
-    const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
-    const { id: agentId } = await price(0.01);
-    const questions: string[] = [];
-    const { call } = await connect({
-      agent3,
-      era,
-      elicit: async (question) => {
-        questions.push(question);
-        await price(1_234.5678);
-        return questions.length !== 2;
-      },
-    });
-    const refused = await call('agent3_call', { agentId, message: 'hello' });
-    expect(questions).toEqual([expect.stringContaining('$0.01 a call'), expect.stringContaining('$1,234.5678 a call')]);
-    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('the user declined') });
-    expect(messageIds).toEqual([]);
-    const { data } = await call('agent3_call', { agentId, message: 'hello' });
-    expect(data).toMatchObject({ success: true, metadata: { cost: 1_234.5678 } });
-  },
-);
+test.each(eras)('%s: an approval covers one price: with a higher one the person is asked again', async (era) => {
+  const { card, messageIds } = await startSdkAgent();
+  const agent3 = await open();
+  const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
+  const { id: agentId } = await price(0.01);
+  const questions: string[] = [];
+  const { call } = await connect({
+    agent3,
+    era,
+    elicit: async (question) => {
+      questions.push(question);
+      await price(1_234.5678);
+      return questions.length !== 2;
+    },
+  });
+  const refused = await call('agent3_call', { agentId, message: 'hello' });
+  expect(questions).toEqual([expect.stringContaining('$0.01 a call'), expect.stringContaining('$1,234.5678 a call')]);
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('the user declined') });
+  expect(messageIds).toEqual([]);
+  const { data } = await call('agent3_call', { agentId, message: 'hello' });
+  expect(data).toMatchObject({ success: true, metadata: { cost: 1_234.5678 } });
+});
 
 test.each<[string, Price, Price]>([
   ['more a call', { perCall: 0.01, currency: 'USD' }, { perCall: 500, currency: 'USD' }],
@@ -399,7 +393,7 @@ test.each<[string, Price, Price]>([
   ['by the minute as well', { perCall: 1, currency: 'USD' }, { perCall: 1, perMinute: 9, currency: 'USD' }],
   ['other money', { perCall: 1, currency: 'USD' }, { perCall: 1, currency: 'EUR' }],
   ['money, which it did not', { perCall: 0, currency: 'USD' }, { perCall: 500, currency: 'USD' }],
-])('an agent that wants %s once it was agreed to is not called', async (_case, agreed, raised) => {
+])('an agent that wants %s after the agreement is not called', async (_case, agreed, raised) => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const price = (wanted: Price) => agent3.register({ card, price: wanted }, alice);
@@ -424,7 +418,7 @@ test.each<[string, Price, Price]>([
   expect(results).toMatchObject([{ success: true }, { success: true }]);
 });
 
-test('a reply is not sent for more than was agreed to', async () => {
+test('a reply is not sent for more than the agreed price', async () => {
   const { card, messageIds } = await startSdkAgent();
   const agent3 = await open();
   const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
@@ -445,7 +439,7 @@ test('a reply is not sent for more than was agreed to', async () => {
 });
 
 test.each(['paid', 'always'] as const)(
-  'with confirm "%s" a yes does not lift the bound of whoever calls',
+  'with confirm "%s" an approval does not lift the limits of the caller',
   async (confirm) => {
     const { card, messageIds } = await startSdkAgent();
     const agent3 = await open();
@@ -486,7 +480,7 @@ test('after a restart a person is asked about a reply to an agent that charges',
   expect(questions).toEqual([expect.stringContaining('$1 a call: large')]);
 });
 
-test('what became cheaper than agreed to is called', async () => {
+test('an agent that became cheaper than agreed is called', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const price = (perCall: number) => agent3.register({ card, price: { perCall, currency: 'USD' } }, alice);
@@ -502,7 +496,7 @@ test('what became cheaper than agreed to is called', async () => {
   expect(data).toMatchObject({ success: true, metadata: { cost: 0.01 } });
 });
 
-test('with confirm "always" replies are asked for as well, and with "never" nothing is', async () => {
+test('with confirm "always" replies need consent, too; with "never" nothing does', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
@@ -537,7 +531,7 @@ test('a reply to an agent that charges needs consent like a call, also after a r
   expect((await limited.call('agent3_task', { ...reply, maxCost: 1 })).data).toMatchObject({ success: true });
 });
 
-test('calls that are under way when it is closed are ended and written down', async () => {
+test('closing ends and records the running calls', async () => {
   const asked = Promise.withResolvers<void>();
   const url = await rpcServer(() => asked.resolve());
   const file = join(await temporaryFolder(), 'agent3.db');
@@ -555,7 +549,7 @@ test('calls that are under way when it is closed are ended and written down', as
   expect(total.calls).toBe(1);
 });
 
-test('wrong arguments are refused before anything happens', async () => {
+test('invalid arguments are refused before anything happens', async () => {
   const { call } = await connect({ agent3: await open() });
   const wrong: [string, object][] = [
     ['agent3_search', { query: 'x', limit: 51 }],
@@ -576,7 +570,7 @@ test('wrong arguments are refused before anything happens', async () => {
   });
 });
 
-test('what nobody foresaw is logged and not told', async () => {
+test('unexpected errors are logged, and their details are not returned', async () => {
   const { lines, logger } = keptLog();
   const agent3 = await open();
   const broken = altered(agent3, {

@@ -1,4 +1,4 @@
-// The web page in a real browser: Debian's chromium, driven by playwright-core.
+// The web pages in a real browser: Debian's chromium, driven by playwright-core.
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ afterAll(() => browser.close());
 
 interface Visit {
   page: Page;
-  /** What the browser complained of: refused scripts and styles, missing files, errors. */
+  /** Errors of the browser: refused scripts and styles, missing files, exceptions. */
   complaints: string[];
 }
 
@@ -41,7 +41,7 @@ async function seededHub(): Promise<{ hub: Hub; seeded: Seeded }> {
   return { hub: await startHub({ agent3: await open({ file }) }), seeded };
 }
 
-test('a visitor searches, filters, opens an agent and sees how it did', async () => {
+test('a visitor searches, filters, opens an agent and sees its statistics', async () => {
   const { hub } = await seededHub();
   const { page, complaints } = await visit();
   await page.goto(hub.url);
@@ -80,7 +80,7 @@ test('a visitor searches, filters, opens an agent and sees how it did', async ()
   expect(complaints).toEqual([]);
 });
 
-test('it works without scripts', async () => {
+test('the pages work without scripts', async () => {
   const { hub } = await seededHub();
   const { page } = await visit({ javaScriptEnabled: false });
   await page.goto(`${hub.url}?query=books`);
@@ -89,7 +89,7 @@ test('it works without scripts', async () => {
   expect(await page.getByText('No ratings yet.').count()).toBe(1);
 });
 
-test('what strangers write is text and nothing else', async () => {
+test('third-party content is shown as plain text', async () => {
   const { hub, seeded } = await seededHub();
   const { page, complaints } = await visit();
   const attack = encodeURIComponent('"><script>window.attacked = 1</script>');
@@ -101,7 +101,7 @@ test('what strangers write is text and nothing else', async () => {
   expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
 });
 
-test('health is kept up to date while the page is open', async () => {
+test('the health badge is updated while the page is open', async () => {
   const { card } = await startSdkAgent();
   const agent3 = await open();
   const { id } = await agent3.register({ card }, { id: 'alice' });
@@ -138,7 +138,7 @@ test.each([
   ['light', 1100],
   ['dark', 1100],
   ['light', 360],
-] as const)('%s at %i pixels: nothing sticks out, and all text has enough contrast', async (colorScheme, width) => {
+] as const)('%s at %i pixels: nothing overflows, and all text has enough contrast', async (colorScheme, width) => {
   const { hub, seeded } = await seededHub();
   const { page } = await visit({ colorScheme, viewport: { width, height: 900 } });
   for (const path of ['?minReputation=1', `agents/${seeded.weather}`]) {
@@ -162,7 +162,7 @@ test.each([360, 1100])(
   },
 );
 
-/** Labels that stick out of their chart or lie on another one; runs in the page. */
+/** Labels that overflow their chart or overlap another label; runs in the page. */
 const cutLabels = `[...document.querySelectorAll('svg.chart')].flatMap((chart) => {
   const frame = chart.getBoundingClientRect();
   const labels = [...chart.querySelectorAll('text')].map((label) => ({ text: label.textContent, box: label.getBoundingClientRect() }));
@@ -172,12 +172,12 @@ const cutLabels = `[...document.querySelectorAll('svg.chart')].flatMap((chart) =
   return labels.filter((label) => isOut(label) || touches(label)).map(({ text }) => text);
 })`;
 
-/** The labels of scales on which one occurs twice; runs in the page. */
+/** Scales with duplicate labels; runs in the page. */
 const sameLabels = `[...document.querySelectorAll('svg.chart')]
   .map((chart) => [...chart.querySelectorAll('text')].slice(0, 3).map((label) => label.textContent))
   .filter((labels) => new Set(labels).size < 3)`;
 
-/** Texts whose contrast with what is behind them is less than 4.5 to 1; runs in the page. */
+/** Texts whose contrast with their background is below 4.5:1; runs in the page. */
 const faintTexts = `(() => {
   const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
   const light = ([r, g, b]) => {

@@ -4,9 +4,9 @@ import { cardOf } from '../fixtures/local-server.ts';
 import { alice, altered, ask, keptLog, open, startHub, temporaryFolder, tokens } from '../fixtures/mcp-setup.ts';
 import { seed } from '../fixtures/page-seed.ts';
 
-// What needs no browser; the rest is in page.services.test.ts.
+// The web pages without a browser; page.services.test.ts uses one.
 
-test('pages come with a policy that lets nothing foreign in', async () => {
+test('pages have a content security policy without foreign sources', async () => {
   const hub = await startHub({ agent3: await open() });
   for (const path of ['/', '/agents/nobody', '/nowhere']) {
     const { headers, text } = await ask(hub, path);
@@ -26,7 +26,7 @@ test('pages come with a policy that lets nothing foreign in', async () => {
   }
 });
 
-test('what is not there or asked wrongly is a page with the right status', async () => {
+test('unknown paths and invalid queries give an error page with the right status', async () => {
   const hub = await startHub({ agent3: await open() });
   const cases: [string, number, string][] = [
     ['/agents/nobody', 404, 'There is no agent'],
@@ -41,7 +41,7 @@ test('what is not there or asked wrongly is a page with the right status', async
   }
 });
 
-test('what strangers write is escaped wherever it is shown', async () => {
+test('third-party text is escaped wherever it is shown', async () => {
   const file = join(await temporaryFolder(), 'agent3.db');
   const { hostile } = await seed(file);
   const hub = await startHub({ agent3: await open({ file }) });
@@ -53,7 +53,7 @@ test('what strangers write is escaped wherever it is shown', async () => {
   }
 });
 
-test('an agent that was called once is said to have been', async () => {
+test('an agent with one call is described in the singular', async () => {
   const file = join(await temporaryFolder(), 'agent3.db');
   await seed(file);
   const hub = await startHub({ agent3: await open({ file }) });
@@ -63,7 +63,7 @@ test('an agent that was called once is said to have been', async () => {
   expect(text).not.toContain('of 1 calls');
 });
 
-test('the API is described for people, with a link for programs', async () => {
+test('the API reference page links the OpenAPI description', async () => {
   const hub = await startHub({ agent3: await open() });
   const { text } = await ask(hub, '/');
   const link = /<a href="([^"]+)">API</.exec(text)?.[1] ?? '';
@@ -76,7 +76,7 @@ test('the API is described for people, with a link for programs', async () => {
     expect(described.text).toContain(words);
 });
 
-test('a browser with the token of an owner reads the call log', async () => {
+test('a browser reads the call log with an owner token', async () => {
   const agent3 = await open();
   const { id: agentId } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, alice);
   for (const message of ['one', 'two'])
@@ -96,7 +96,7 @@ test('a browser with the token of an owner reads the call log', async () => {
   expect((await ask(hub, '/calls', { headers: { authorization: `Basic ${other}` } })).text).toContain('No calls.');
 });
 
-test('more agents than fit are one page further', async () => {
+test('a page of agents links the next page', async () => {
   const agent3 = await open();
   for (let number = 0; number < 12; number++)
     await agent3.register({ card: cardOf(`http://127.0.0.1:${number + 1}`, { name: `Echo ${number}` }) }, alice);
@@ -107,14 +107,14 @@ test('more agents than fit are one page further', async () => {
   expect((await ask(hub, next)).text.match(/<h3>/g)).toHaveLength(2);
 });
 
-test('an agent whose card takes long, or cannot be had, is shown without it', async () => {
+test('an agent whose card is slow or unavailable is shown without it', async () => {
   const agent3 = await open();
   const { id } = await agent3.register({ card: cardOf('http://127.0.0.1:1') }, alice);
   const hub = await startHub({ agent3: altered(agent3, { invoke: () => new Promise(() => {}) }) });
   expect((await ask(hub, `/agents/${id}`)).text).toContain('The card is being fetched');
 });
 
-test('a page that fails says no more than that', async () => {
+test('a page that fails shows no details', async () => {
   const { lines, logger } = keptLog();
   const broken = altered(await open(), { health: () => Promise.reject(new Error('row 7')) });
   const hub = await startHub({ agent3: broken, logger });

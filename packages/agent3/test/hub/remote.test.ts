@@ -19,7 +19,7 @@ function remoteTo(url: string, token: string | undefined = tokens.issue('bob')):
   return remote;
 }
 
-test('a hub elsewhere does everything a hub in this process does', async () => {
+test('a remote hub does everything that a local registry does', async () => {
   const { card } = await startSdkAgent();
   const { agent3, remote } = await remoteHub();
   const registration = { card, tags: ['a', 'b'], price: { perCall: 0.01, currency: 'USD' } };
@@ -59,7 +59,7 @@ test('a hub elsewhere does everything a hub in this process does', async () => {
   await expect(remote.select(id)).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
 });
 
-test('an abort here ends the call at the agent', async () => {
+test('an abort of the client cancels the call at the agent', async () => {
   const { card, canceled } = await startSdkAgent();
   const { agent3, remote } = await remoteHub();
   const { id: agentId } = await agent3.register({ card }, alice);
@@ -72,7 +72,7 @@ test('an abort here ends the call at the agent', async () => {
   await expect.poll(() => canceled.length).toBe(1);
 });
 
-test('the MCP tools work with a hub elsewhere, consent and receipts included', async () => {
+test('the MCP tools work with a remote hub, including consent and receipts', async () => {
   const { card } = await startSdkAgent();
   const { agent3, remote } = await remoteHub();
   const { id: agentId } = await agent3.register({ card, price: { perCall: 1, currency: 'USD' } }, alice);
@@ -81,7 +81,7 @@ test('the MCP tools work with a hub elsewhere, consent and receipts included', a
   expect((await call('agent3_feedback', { agentId, rating: 5, feedback: 'fine' })).data.success).toBe(true);
 });
 
-test('a hub that is away, broken or unwilling is named, and the token is not', async () => {
+test('errors of an unavailable, broken or refusing hub name the hub, not the token', async () => {
   const away = remoteTo('http://127.0.0.1:1');
   await expect(away.search({ query: 'x' })).rejects.toThrow(/The hub at 127.0.0.1:1 does not answer/);
   const strange = remoteTo(await serve((_, response) => sendJson(response, { hello: 'world' })));

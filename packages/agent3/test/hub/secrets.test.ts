@@ -1,4 +1,4 @@
-// Secrets are planted wherever Agent3 takes them in, and looked for wherever anything comes out.
+// Gives Agent3 secrets in every input that takes them, and searches all output for them.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -48,7 +48,7 @@ interface Spiteful {
   seen: string[];
 }
 
-/** An agent that says everything it was sent again: in its answer, in errors, and in the headers. */
+/** An agent that echoes everything it was sent: in its answer, in errors and in headers. */
 async function startSpiteful(): Promise<Spiteful> {
   const seen: string[] = [];
   const url = await serve(async (request, response) => {
@@ -69,7 +69,7 @@ async function startSpiteful(): Promise<Spiteful> {
   return { url, seen };
 }
 
-test('no secret comes out anywhere: API, MCP, pages, errors, logs, database', async () => {
+test('no secret appears in the API, MCP, pages, errors, logs or the database', async () => {
   const folder = await temporaryFolder();
   const { lines, logger } = keptLog();
   const agent3 = await open({
@@ -118,7 +118,7 @@ test('no secret comes out anywhere: API, MCP, pages, errors, logs, database', as
       await ask(hub, `/api/agents/${id}/card`),
       await ask(hub, `/agents/${id}`),
     );
-    // wrong in every way a registration can be, with a secret in it
+    // invalid registrations that contain a secret
     const wrong: Registration[] = [
       { ...body, card: { name: 'half' } },
       { ...body, cardUrl: 'http://127.0.0.1:1/' },
@@ -136,7 +136,7 @@ test('no secret comes out anywhere: API, MCP, pages, errors, logs, database', as
   keep(await ask(hub, '/api/calls', { token: forged, body: { agentId: 'x', message: 'x' } }));
   keep(await ask(hub, '/'), await ask(hub, '/api/agents?query=spiteful'), await ask(hub, '/openapi.json'));
   keep(await ask(hub, '/api/statistics'), await ask(hub, '/api/health'), await mcp.call('agent3_health'));
-  // proof that the secrets were used, and sent where they belong
+  // the secrets were sent where they belong
   const sent = spiteful.seen.join('\n');
   const used = planted.flatMap(({ secrets }) => secrets).filter((secret) => sent.includes(secret));
   expect(used).toEqual(expect.arrayContaining(['planted-bearer-token', 'planted-query-key', 'planted-access-token']));
@@ -156,7 +156,7 @@ test('no secret comes out anywhere: API, MCP, pages, errors, logs, database', as
   }
 });
 
-test('long secrets that repeat themselves are found in linear time, whole, in bytes and begun at the end', () => {
+test('long repetitive secrets are found in linear time: whole, in bytes, and cut off at the end', () => {
   const secrets = Array.from({ length: 10 }, (_, number) => `${'a'.repeat(5_000)}${number}${'a'.repeat(4_990)}`);
   const [secret = ''] = secrets;
   const redactor = new Redactor();

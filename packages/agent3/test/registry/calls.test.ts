@@ -24,7 +24,7 @@ async function rate(rating: number, caller: Caller = bob, feedback = 'fine'): Pr
   return (await registry.feedback({ agentId, rating, feedback, receipt }, caller)).reputation;
 }
 
-test('what agents are like is told by the calls that reached them', async () => {
+test('metrics count the calls that reached the agent', async () => {
   for (const responseTime of [100, 900, 300])
     await registry.record(callRecord(agentId, { responseTime, startedAt: now }));
   await registry.record(
@@ -42,7 +42,7 @@ test('a call that is recorded twice counts once and has one receipt', async () =
   expect((await registry.select(agentId)).metrics?.totalCalls).toBe(1);
 });
 
-test('feedback needs the receipt of a call of one’s own to this agent that reached it', async () => {
+test('feedback needs the receipt of one’s own call that reached the agent', async () => {
   const receipt = await registry.record(callRecord(agentId));
   const other = (await registry.register({ card: v1Card({ name: 'Other' }) }, alice)).id;
   const give = (change: object, caller = bob) =>
@@ -76,12 +76,12 @@ test('old ratings count less: half after 180 days', async () => {
   expect(await rate(4, { id: 'b' })).toBeCloseTo((0.5 * 1 + 4) / 1.5, 1);
 });
 
-test('somebody’s second rating of an agent counts half', async () => {
+test('the second rating by the same rater counts half', async () => {
   await rate(1, { id: 'a' });
   expect(await rate(5, { id: 'a' })).toBeCloseTo((1 + 0.5 * 5) / 1.5, 1);
 });
 
-test('what owners say of their own agents counts nowhere, and every call is rated once all the same', async () => {
+test('ratings by owners of their own agents do not count, and each call is still rated once', async () => {
   const found = async () => (await registry.search({ query: 'weather', filters: { minReputation: 1 } })).totalFound;
   for (let times = 0; times < 3; times++) expect(await rate(5, alice)).toBeUndefined();
   expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0, recentReviews: [] });
@@ -98,7 +98,7 @@ test('what owners say of their own agents counts nowhere, and every call is rate
   await expect(registry.feedback(rating, alice)).rejects.toMatchObject({ code: 'ALREADY_RATED' });
 });
 
-test('a rating is shown with the userAgentId of its call, which another one cannot take over', async () => {
+test('a rating is shown with the userAgentId of its call, and a different one is refused', async () => {
   const receipt = await registry.record(callRecord(agentId, { userAgentId: 'my-bot-456' }));
   const rating = { agentId, rating: 4, feedback: 'fine', receipt };
   await expect(registry.feedback({ ...rating, userAgentId: 'other-bot' }, bob)).rejects.toMatchObject({
@@ -109,7 +109,7 @@ test('a rating is shown with the userAgentId of its call, which another one cann
   expect((await registry.select(agentId)).recentReviews).toMatchObject([{ rater: 'bob', userAgentId: 'my-bot-456' }]);
 });
 
-test('a userAgentId weighs by the calls made with it, so a new name adds no weight', async () => {
+test('a userAgentId has the experience of its own calls, so a new name adds no weight', async () => {
   for (let number = 0; number < 3; number++) {
     const { id } = await registry.register({ card: v1Card({ name: `Other ${number}` }) }, alice);
     await registry.record(callRecord(id, { userAgentId: 'old-bot', startedAt: now }));
@@ -119,11 +119,11 @@ test('a userAgentId weighs by the calls made with it, so a new name adds no weig
     return (await registry.feedback({ agentId, rating, feedback: '', receipt }, bob)).reputation;
   };
   expect(await rateAs('old-bot', 5)).toBe(5);
-  // the weights are 1 and 1/4 · 1/2: the second rating of the same caller, by an agent that called one
+  // weights 1 and 1/4 · 1/2: the second rating by the same caller, by an agent with calls to one agent
   expect(await rateAs('new-bot', 1)).toBeCloseTo((5 + 1 / 8) / (1 + 1 / 8), 2);
 });
 
-test('what an agent says of itself, or of another agent of its owner, does not count', async () => {
+test('ratings by an agent of itself or of another agent of its owner do not count', async () => {
   const { id: sibling } = await registry.register({ card: v1Card({ name: 'Sibling' }) }, alice);
   for (const userAgentId of [agentId, sibling]) {
     const receipt = await registry.record(callRecord(agentId, { userAgentId, startedAt: now }));
@@ -133,7 +133,7 @@ test('what an agent says of itself, or of another agent of its owner, does not c
   expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0 });
 });
 
-test('what an agent says of itself does not count even where its owner is alone', async () => {
+test('ratings by an agent of itself do not count even if its owner is the only user', async () => {
   const local = { ...alice, isLocal: true };
   const receipt = await registry.record(
     callRecord(agentId, { caller: alice.id, userAgentId: agentId, startedAt: now }),
@@ -151,7 +151,7 @@ test('an agent shows how often its owner called and rated in its name', async ()
   expect((await registry.select(bot)).asCaller).toEqual({ calls: 1, ratings: 1 });
 });
 
-test('who is alone in a registry of their own rates what they registered', async () => {
+test('the only user of a registry can rate their own agents', async () => {
   expect(await rate(4, { ...alice, isLocal: true })).toBe(4);
   expect(await registry.select(agentId)).toMatchObject({ reputation: 4, totalReviews: 1 });
 });
@@ -160,20 +160,20 @@ test.each<[string, () => Promise<unknown>]>([
   ['registered an agent', () => registry.register({ card: v1Card({ name: 'other' }) }, bob)],
   ['called one', () => registry.record(callRecord(agentId, { caller: 'bob', startedAt: now }))],
   ['called one, by a name that comes before', () => registry.record(callRecord(agentId, { caller: 'al' }))],
-])('who is local is alone no more once somebody else has %s', async (_what, use) => {
+])('the local owner is no longer the only user once someone else has %s', async (_what, use) => {
   await use();
   expect(await rate(5, { ...alice, isLocal: true })).toBeUndefined();
   expect(await registry.select(agentId)).toMatchObject({ totalReviews: 0, recentReviews: [] });
 });
 
-test('a database of before keeps its ratings, but for those of owners', async () => {
+test('an older database keeps its ratings, except those of owners', async () => {
   const file = join(await setup.folder(), 'before.db');
   await makeOldDatabase({ file });
   const migrated = await setup.registry({ file });
   await expectMigrated(migrated);
 });
 
-test('a rater who knows several agents counts more', async () => {
+test('a rater with experience of several agents counts more', async () => {
   for (const name of ['one', 'two', 'three']) {
     const { id } = await registry.register({ card: v1Card({ name }) }, alice);
     await registry.record(callRecord(id, { caller: 'expert' }));
@@ -182,7 +182,7 @@ test('a rater who knows several agents counts more', async () => {
   expect(await rate(5, { id: 'expert' })).toBeCloseTo((0.25 * 1 + 5) / 1.25, 1);
 });
 
-test('who gives an agent no time harms nobody: neither its record nor its ratings', async () => {
+test('calls with too short a timeout affect neither the record nor the ratings of an agent', async () => {
   const timeout = { success: false, errorCode: 'TIMEOUT', responseTime: 1 } as const;
   const receipt = await registry.record(callRecord(agentId, timeout));
   expect((await registry.select(agentId)).metrics).toBeUndefined();
@@ -191,14 +191,14 @@ test('who gives an agent no time harms nobody: neither its record nor its rating
   });
 });
 
-test('calls to agents that are not there make nobody an expert', async () => {
+test('calls to unknown agents add no experience', async () => {
   for (const name of ['x', 'y', 'z'])
     await registry.record(callRecord(name, { caller: 'cheat', success: false, errorCode: 'AGENT_UNKNOWN' }));
   await rate(1, { id: 'novice' });
   expect(await rate(5, { id: 'cheat' })).toBeCloseTo(3, 1);
 });
 
-test('what is spent counts for all registries of one database, and is taken back when it is too much', async () => {
+test('spending counts for all registries of a database, and is rolled back if it exceeds a limit', async () => {
   const twin = await setup.registry({ now: () => now });
   const limits = { perDay: 1, perCallerPerDay: 0.7 };
   const spend = (one: Registry, caller: string, amount: number) =>
@@ -212,7 +212,7 @@ test('what is spent counts for all registries of one database, and is taken back
   expect(await twin.spend({ day: '2026-11-16', caller: 'a', amount: 0.6, limits })).toBeUndefined();
 });
 
-test('reviews are cleaned, bounded, and the newest come first', async () => {
+test('reviews are cleaned, limited in length, and newest first', async () => {
   await rate(3, bob, 'first');
   now += 1_000;
   await rate(4, bob, `second \u001b[31m\u202e${'x'.repeat(5_000)}`);
@@ -238,7 +238,7 @@ async function limited(calls: number, perSeconds: number): Promise<ListedAgent> 
   return agent;
 }
 
-test('an agent is called at most so often in any window, and the wait is told', async () => {
+test('a rate limit holds in every window, and the wait is returned', async () => {
   const agent = await limited(3, 60);
   expect(await registry.admit(agent, 'a')).toBeUndefined();
   now += 20_000;
@@ -250,7 +250,7 @@ test('an agent is called at most so often in any window, and the wait is told', 
   expect(await registry.admit(agent, 'd')).toBe(20);
 });
 
-test('a window longer than its pieces is never exceeded', async () => {
+test('a large window in slots is never exceeded', async () => {
   const agent = await limited(10, 86_400);
   const admitted: number[] = [];
   for (let minute = 0; minute < 3_000; minute += 7) {
@@ -273,7 +273,7 @@ test('a caller is limited over all agents, and a call refused by one limit is no
   expect(await registry.admit(free, 'b')).toBeUndefined();
 });
 
-test('two registries of one file count together', async () => {
+test('two registries of one file share limits', async () => {
   const twin = await setup.registry({ now: () => now });
   const agent = await limited(25, 60);
   const asked = Array.from({ length: 60 }, (_, index) => (index % 2 ? registry : twin).admit(agent, `caller-${index}`));
@@ -336,7 +336,7 @@ test('calls over time, their cost and success, by agent and in total', async () 
   await expect(tooFine).rejects.toMatchObject({ code: 'INPUT_INVALID' });
 });
 
-test('the health of the hub: what is in it, and that its store is gone', async () => {
+test('the health of the hub shows its contents and an unavailable store', async () => {
   await rate(5);
   await registry.search({ query: 'weather' });
   expect(await registry.health()).toMatchObject({

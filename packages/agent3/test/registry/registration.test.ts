@@ -19,7 +19,7 @@ async function cardServer(card = v1Card()): Promise<{ server: CardServer; base: 
   return { server, base, url: `${base}/.well-known/agent-card.json` };
 }
 
-/** A server of one card that answers its next request when it is told to. */
+/** A server of one card whose next answer can be delayed. */
 async function holdingServer(): Promise<{ server: CardServer; url: string; hold(): Promise<() => void> }> {
   const server = new CardServer(v1Card());
   const held = Promise.withResolvers<() => void>();
@@ -37,7 +37,7 @@ async function holdingServer(): Promise<{ server: CardServer; url: string; hold(
   return { server, url: `${base}/card`, hold };
 }
 
-test('an agent is registered by the address of its card and shown with what the card says', async () => {
+test('an agent is registered by the URL of its card and shown with its contents', async () => {
   const { url, base } = await cardServer(v1Card({ provider: { organization: 'Sky Inc', url: 'https://sky.example' } }));
   const details = await registry.register(
     {
@@ -71,7 +71,7 @@ test('an agent is registered by the address of its card and shown with what the 
   expect(await registry.select(details.id)).toEqual(details);
 });
 
-test('a card of A2A 0.3 is kept as it came and read as 1.0', async () => {
+test('a card of A2A 0.3 is stored unchanged and read as 1.0', async () => {
   const card = v03Card();
   const { id, protocols } = await registry.register({ card }, alice);
   expect(protocols).toEqual(['a2a/0.3', 'JSONRPC', 'HTTP+JSON']);
@@ -103,7 +103,7 @@ test.each([
   ],
   ['a name that cannot be seen', v1Card({ name: '\u202e\u200b' }), /name has no visible characters/],
   ['a huge card', v1Card({ description: 'x'.repeat(300_000) }), /larger than 256 KiB/],
-])('a card with %s is refused with what is wrong', async (_what, card, message) => {
+])('a card with %s is refused with the reason', async (_what, card, message) => {
   const refused = registry.register({ card }, alice);
   await expect(refused).rejects.toMatchObject({ code: 'CARD_INVALID', message: expect.stringMatching(message) });
 });
@@ -116,7 +116,7 @@ test.each([
   [{ cardUrl: 'http://a.example/card' }, /must be https \(a\.example\)/],
   [{ card: v1Card(), price: { perCall: -1, currency: 'USD' } }, /price\.perCall/],
   [{ card: v1Card(), rateLimit: { calls: 0, perSeconds: 60 } }, /rateLimit\.calls/],
-])('a registration that makes no sense is refused (%#)', async (registration, message) => {
+])('an invalid registration is refused (%#)', async (registration, message) => {
   const refused = registry.register(registration, alice);
   await expect(refused).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringMatching(message) });
   await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('hush') });
@@ -130,7 +130,7 @@ test('plain http to an interface is refused unless its host is allowed', async (
   await registry.register({ card: at('http://127.0.0.1:9/a2a') }, alice);
 });
 
-test('a card is not taken from plain http by way of a redirect', async () => {
+test('a redirect to plain http is refused', async () => {
   const { server, url } = await cardServer();
   const elsewhere = await cardServer();
   const fetch = setup.fetch({ allowHosts: ['127.0.0.1', 'localhost'], redirects: 'follow' });
@@ -155,7 +155,7 @@ test.each(['?v=2', '?', '?v=2&w=3', '#top'])(
   },
 );
 
-test('other spellings of an address are the same agent', async () => {
+test('other spellings of a URL are the same agent', async () => {
   const { url } = await cardServer();
   const { origin, pathname } = new URL(url);
   const { id } = await registry.register({ cardUrl: url }, alice);
@@ -164,7 +164,7 @@ test('other spellings of an address are the same agent', async () => {
     expect((await registry.register({ cardUrl: `${origin}${path}` }, alice)).id).toBe(id);
 });
 
-test('agents that their server tells apart by a parameter are different', async () => {
+test('agents that their server distinguishes by a parameter are different', async () => {
   const at = (agent: string | null) =>
     v1Card({
       name: `Agent ${agent}`,
@@ -180,7 +180,7 @@ test('agents that their server tells apart by a parameter are different', async 
   expect(await register('agent=1&v=2')).toMatchObject({ id: one.id, cardUrl: `${base}/card?agent=1` });
 });
 
-test('a card that another host answered with belongs to that host', async () => {
+test('a card fetched through a redirect belongs to the target host', async () => {
   const victim = await cardServer();
   const other = await cardServer();
   const following = await setup.registry({ fetch: setup.fetch({ allowHosts: ['127.0.0.1'], redirects: 'follow' }) });
@@ -189,7 +189,7 @@ test('a card that another host answered with belongs to that host', async () => 
   expect(await following.register({ cardUrl: victim.url }, alice)).toMatchObject({ cardUrl: other.url });
 });
 
-test('an agent is taken over by the owner its card names, without what the first one has set', async () => {
+test('an owner named by the card takes the agent over, without the settings of the first owner', async () => {
   const keeping = await setup.registry({ secretKey: 'a passphrase of the tests' });
   const { server, url } = await cardServer();
   const first = await keeping.register(
@@ -214,7 +214,7 @@ test('an agent is taken over by the owner its card names, without what the first
   await expect(keeping.unregister(first.id, { id: 'mallory' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
 });
 
-test('a card that was handed in proves nothing about its owner', async () => {
+test('a card without a URL proves nothing about its owner', async () => {
   const { url } = await cardServer();
   await registry.register({ cardUrl: url }, alice);
   const extensions = [{ uri: 'urn:pocket-agent:agent3:owner:1', params: { owners: ['bob'] } }];
@@ -223,7 +223,7 @@ test('a card that was handed in proves nothing about its owner', async () => {
   expect((await registry.search({ query: '' })).totalFound).toBe(2);
 });
 
-test('a card that cannot be had is refused with the reason, in bounded time', async () => {
+test('an unavailable card is refused with the reason, within the timeout', async () => {
   const patient = await setup.registry({});
   const hasty = await setup.registry({ cardTimeoutMs: 200 });
   const { server, url } = await cardServer();
@@ -250,14 +250,14 @@ test('a card that cannot be had is refused with the reason, in bounded time', as
   await expect(patient.register({ cardUrl: 'http://127.0.0.1:1/card' }, alice)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('a card at a private address is not fetched for a stranger', async () => {
+test('a card at a private address is not fetched', async () => {
   const { url, server } = await cardServer();
   const guarded = await setup.registry({ fetch: setup.fetch({}) });
   await expect(guarded.register({ cardUrl: url }, alice)).rejects.toMatchObject({ code: 'CARD_UNAVAILABLE' });
   expect(server.requests).toHaveLength(0);
 });
 
-test('the same address again updates: what is given changes, the rest stays', async () => {
+test('registering the same URL again changes only the given fields', async () => {
   const { server, url } = await cardServer();
   const first = await registry.register(
     { cardUrl: url, price: { perCall: 1, currency: 'USD' }, tags: ['one'], idempotent: true },
@@ -276,7 +276,7 @@ test('the same address again updates: what is given changes, the rest stays', as
   expect((await registry.search({ query: '' })).totalFound).toBe(1);
 });
 
-test('an agent that is removed and comes back has its record again, whoever brings it', async () => {
+test('an agent that is removed and registered again keeps its record, whoever registers it', async () => {
   const { url } = await cardServer();
   const { id } = await registry.register({ cardUrl: url, price: { perCall: 1, currency: 'USD' } }, alice);
   const rate = async (rating: number, caller: { id: string }) => {
@@ -298,7 +298,7 @@ test('an agent that is removed and comes back has its record again, whoever brin
   expect((await registry.search({ query: 'weather', filters: { minReputation: 2 } })).totalFound).toBe(0);
 });
 
-test('an agent that is brought back at the same moment in two registries of one file is one agent', async () => {
+test('an agent registered again concurrently in two registries of one file is one agent', async () => {
   const { url } = await cardServer();
   const { id } = await registry.register({ cardUrl: url }, alice);
   await registry.record(callRecord(id));
@@ -369,7 +369,7 @@ test.each<[string, (server: CardServer) => void]>([
   },
 );
 
-test('an answer for an agent that another owner has brought back since is not taken', async () => {
+test('a card fetched for a former owner is not stored for the new owner', async () => {
   let now = Date.now();
   const clocked = await setup.registry({ now: () => now });
   const slow = await holdingServer();
@@ -388,7 +388,7 @@ test('an answer for an agent that another owner has brought back since is not ta
   expect(await clocked.select(id)).toEqual(bobs);
 });
 
-test('the check of an agent that is gone is not one of the agent that came since', async () => {
+test('a health check of a removed agent does not affect an agent that took its place', async () => {
   let now = Date.now();
   const clocked = await setup.registry({ now: () => now });
   const slow = await holdingServer();
@@ -406,7 +406,7 @@ test('the check of an agent that is gone is not one of the agent that came since
   expect(await clocked.checkHealth()).toBe(1);
 });
 
-test('who removes an agent that is gone removes nobody else’s in its place', async () => {
+test('removing a removed agent does not remove an agent that took its place', async () => {
   const { id } = await registry.register({ card: v1Card() }, alice);
   await setup.between(
     () => registry.unregister(id, alice),
@@ -421,7 +421,7 @@ test('who removes an agent that is gone removes nobody else’s in its place', a
   expect(await registry.select('of-bob')).toMatchObject({ owner: 'bob' });
 });
 
-test('who removes an agent that somebody else has brought back since is not its owner', async () => {
+test('a former owner cannot remove an agent that another owner registered again', async () => {
   const { id } = await registry.register({ card: v1Card() }, alice);
   const removing = setup.between(
     () => registry.unregister(id, alice),
@@ -431,7 +431,7 @@ test('who removes an agent that somebody else has brought back since is not its 
   expect(await registry.select(id)).toMatchObject({ owner: 'bob' });
 });
 
-test('cards handed in are told apart by owner, address and name', async () => {
+test('cards without a URL are distinguished by owner, address and name', async () => {
   const one = await registry.register({ card: v1Card() }, alice);
   const again = await registry.register({ card: v1Card({ description: 'new' }) }, alice);
   const other = await registry.register({ card: v1Card() }, bob);
@@ -439,7 +439,7 @@ test('cards handed in are told apart by owner, address and name', async () => {
   expect(other.id).not.toBe(one.id);
 });
 
-test('the same agent registered at the same moment in two registries of one file is one agent', async () => {
+test('the same agent registered concurrently in two registries of one file is one agent', async () => {
   const { url } = await cardServer();
   const twin = await setup.registry();
   const [one, two] = await Promise.all([
@@ -450,7 +450,7 @@ test('the same agent registered at the same moment in two registries of one file
   expect((await twin.search({ query: '' })).totalFound).toBe(1);
 });
 
-test('text of strangers is shown without what deceives', async () => {
+test('third-party text is shown without deceptive characters', async () => {
   const details = await registry.register(
     { card: v1Card({ name: 'We\u202eat\u001b[31mher', description: 'a\u200bb' }) },
     alice,
@@ -458,7 +458,7 @@ test('text of strangers is shown without what deceives', async () => {
   expect(details).toMatchObject({ name: 'Weather', description: 'ab' });
 });
 
-test('a fresh card is not asked for again; a stale one is, by its ETag', async () => {
+test('a fresh card is not fetched again; a stale one is, with its ETag', async () => {
   let now = Date.now();
   const clocked = await setup.registry({ now: () => now });
   const { server, url } = await cardServer();
@@ -485,7 +485,7 @@ test('a fresh card is not asked for again; a stale one is, by its ETag', async (
   expect((await clocked.search({ query: 'changed' })).agents[0]?.id).toBe(id);
 });
 
-test('while a card cannot be fetched again the old one is good for a while, and asked for once a minute', async () => {
+test('while a card cannot be fetched, the old one stays in use, and it is retried once a minute', async () => {
   let now = Date.now();
   const clocked = await setup.registry({ now: () => now, maxStaleMs: 3_600_000 });
   const { server, url } = await cardServer();
@@ -508,7 +508,7 @@ test('while a card cannot be fetched again the old one is good for a while, and 
   expect((await clocked.fresh(id))?.card.name).toBe('Back');
 });
 
-test('a card that is as old as it may be is asked for again, whatever its server says', async () => {
+test('a card of the maximum age is fetched again, whatever its server says', async () => {
   let now = Date.now();
   const clocked = await setup.registry({ now: () => now, maxStaleMs: 3_600_000 });
   const { server, url } = await cardServer();
@@ -522,7 +522,7 @@ test('a card that is as old as it may be is asked for again, whatever its server
   expect(server.requests).toHaveLength(2);
 });
 
-test('who gives up waiting for a card leaves the others to it', async () => {
+test('an aborted wait for a card does not affect other callers', async () => {
   let now = Date.now();
   const clocked = await setup.registry({ now: () => now });
   let answer: (() => void) | undefined;
@@ -556,7 +556,7 @@ test('a registry that is closed does not wait for a card', async () => {
   expect(await registering).toBeInstanceOf(Error);
 });
 
-test('agents are checked when they are due: up, down, and by one registry only', async () => {
+test('due agents are checked as up or down, by one registry only', async () => {
   let now = Date.now();
   const options = { now: () => now, healthChecks: false } as const;
   const [one, two] = [await setup.registry(options), await setup.registry(options)];
@@ -581,7 +581,7 @@ test('agents are checked when they are due: up, down, and by one registry only',
   expect((await one.health()).network).toMatchObject({ totalAgents: 2, activeAgents: 0 });
 });
 
-test('an agent that names gRPC first is asked where it speaks http', async () => {
+test('an agent that lists gRPC first is checked at its http interface', async () => {
   const registry = await setup.registry();
   const supportedInterfaces = [
     { url: 'grpc.example:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
@@ -596,7 +596,7 @@ test('an agent that names gRPC first is asked where it speaks http', async () =>
   expect((await registry.select(id)).health).toBe('up');
 });
 
-test('health checks go on by themselves until the registry is closed', async () => {
+test('health checks run periodically until the registry is closed', async () => {
   const { server, url } = await cardServer();
   const busy = await setup.registry({ healthChecks: { intervalMs: 20 } });
   await busy.register({ cardUrl: url }, alice);
@@ -607,7 +607,7 @@ test('health checks go on by themselves until the registry is closed', async () 
   expect(server.requests).toHaveLength(length);
 });
 
-test('an agent that was being asked when the registry was closed is not taken for down, and is asked by the next', async () => {
+test('a check interrupted by closing does not mark the agent as down, and the next registry repeats it', async () => {
   const slow = await holdingServer();
   const { id } = await registry.register({ cardUrl: slow.url }, alice);
   expect(await registry.checkHealth()).toBe(1);
@@ -620,13 +620,13 @@ test('an agent that was being asked when the registry was closed is not taken fo
   expect(await (await setup.registry({ now })).checkHealth()).toBe(1);
 });
 
-test('a round of checks ends, also when agents are due again before it has', async () => {
+test('a round of checks ends even if agents become due again meanwhile', async () => {
   let now = Date.now();
   const concurrency = 1;
   const clocked = await setup.registry({ now: () => now, healthChecks: { intervalMs: 300_000, concurrency } });
   const server = new CardServer(v1Card());
   const base = await setup.serve((request, response) => {
-    if (server.requests.length < 20) now += 400_000; // this long does each of them take
+    if (server.requests.length < 20) now += 400_000; // each check takes this long
     server.listener(request, response);
   });
   for (const name of ['one', 'two', 'three']) await clocked.register({ cardUrl: `${base}/${name}` }, alice);
@@ -634,7 +634,7 @@ test('a round of checks ends, also when agents are due again before it has', asy
   expect(await clocked.checkHealth()).toBe(3);
 });
 
-test('what is past its time goes while an agent keeps the checks waiting', async () => {
+test('expired rows are deleted while a health check waits for an agent', async () => {
   const { url, hold } = await holdingServer();
   await registry.register({ cardUrl: url }, alice);
   const held = hold();

@@ -14,7 +14,7 @@ import {
   Setup,
 } from '../fixtures/registry-setup.ts';
 
-// Hubs side by side on one real PostgreSQL.
+// Several hubs on one real PostgreSQL.
 
 const setup = new Setup();
 let postgres: TestPostgres;
@@ -47,7 +47,7 @@ async function add(name: string, change: CardJson = {}): Promise<string> {
   return (await hub().register({ card: v1Card({ description: 'x', skills: [], name, ...change }) }, alice)).id;
 }
 
-test('hubs that start at once on an empty database share what is registered, and its credentials', async () => {
+test('hubs that start together on an empty database share agents and credentials', async () => {
   const credentials = [{ type: 'bearer', token: 'hush' } as const];
   const { id } = await hub(0).register({ card: v03Card(), credentials, tags: ['one'] }, alice);
   const seen = await hub(1).select(id);
@@ -74,7 +74,7 @@ test('an agent with a very long address is registered, and a second record of th
   expect((await hub().select(id)).price).toEqual(price);
 });
 
-test('one budget holds for all hubs, also when they spend at the same moment', async () => {
+test('a budget is exact across all hubs, even with concurrent spending', async () => {
   const spending = { day: '2026-11-15', amount: 0.25, limits: { perDay: 1, perCallerPerDay: 0.5 } };
   const outcomes = await Promise.all(
     Array.from({ length: 12 }, (_, index) => hub(index).spend({ ...spending, caller: `caller ${index % 3}` })),
@@ -82,7 +82,7 @@ test('one budget holds for all hubs, also when they spend at the same moment', a
   expect(outcomes.filter((exceeded) => exceeded === undefined)).toHaveLength(4);
 });
 
-test('the same card registered everywhere at once is one agent of one owner', async () => {
+test('the same card registered concurrently at all hubs is one agent of one owner', async () => {
   const server = new CardServer(v1Card());
   const cardUrl = `${await setup.serve(server.listener)}/card`;
   const mine = await Promise.all(hubs.map((one) => one.register({ cardUrl }, alice)));
@@ -91,7 +91,7 @@ test('the same card registered everywhere at once is one agent of one owner', as
   expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true);
 });
 
-test('a rate limit is exact over all hubs', async () => {
+test('a rate limit is exact across all hubs', async () => {
   const { id } = await hub().register({ card: v1Card(), rateLimit: { calls: 40, perSeconds: 3_600 } }, alice);
   const agent = await hub().find(id);
   const ask = (index: number) => hub(index).admit(agent as ListedAgent, `caller-${index % 5}`);
@@ -130,7 +130,7 @@ test('calls and ratings of all hubs count together, and every call is rated once
   expect(agents).toMatchObject([{ name: 'Busy', calls: 60 }]);
 });
 
-test('ratings that somebody gives at the same moment weigh as those one after the other', async () => {
+test('concurrent ratings of one rater weigh like successive ones', async () => {
   const id = await add('Praised');
   const rate = async (rater: string, rating: number, index = 0) => {
     const receipt = await hub(index).record(callRecord(id, { caller: rater }));
@@ -143,7 +143,7 @@ test('ratings that somebody gives at the same moment weigh as those one after th
   expect((await critic()).reputation).toBeCloseTo((5 * weight + 1) / (weight + 1), 2);
 });
 
-test('an agent that is removed and brought back everywhere at once is one agent with its record', async () => {
+test('an agent removed and registered again concurrently is one agent with its record', async () => {
   const server = new CardServer(v1Card());
   const cardUrl = `${await setup.serve(server.listener)}/card`;
   const { id } = await hub().register({ cardUrl }, alice);
@@ -161,13 +161,13 @@ test('an agent that is removed and brought back everywhere at once is one agent 
   expect(await hub(1).select(id)).toMatchObject({ reputation: 1, totalReviews: 1, metrics: { totalCalls: 2 } });
 });
 
-test('a database of before keeps its ratings, but for those of owners', async () => {
+test('an older database keeps its ratings, except those of owners', async () => {
   const before = await postgres.createDatabase();
   await makeOldDatabase({ url: before });
   await expectMigrated(await setup.registry({ url: before }));
 });
 
-test('each agent that is due is checked by one hub', async () => {
+test('each due agent is checked by one hub', async () => {
   const server = new CardServer(v1Card());
   const base = await setup.serve(server.listener);
   for (let index = 0; index < 12; index++) await hub().register({ cardUrl: `${base}/${index}` }, alice);
@@ -182,7 +182,7 @@ test('each agent that is due is checked by one hub', async () => {
   });
 });
 
-test('search: words by where they stand, forms, typos, filters, and no query language', async () => {
+test('search: weights by field, word forms, typos, filters, and no query language', async () => {
   const skill = { id: 'x', name: 'x', description: 'x', tags: [] };
   await add('in description', { description: 'can translate' });
   await add('in skill', { skills: [{ ...skill, name: 'translate' }] });
@@ -200,7 +200,7 @@ test('search: words by where they stand, forms, typos, filters, and no query lan
     await hub().search({ query });
 });
 
-test('what an agent means is learnt, and of one that was removed meanwhile nothing', async () => {
+test('vectors are stored for agents, except for one that was removed meanwhile', async () => {
   let remove = () => Promise.resolve();
   const embedder = async (texts: readonly string[]) => {
     if (texts[0]?.startsWith('Gone')) await remove();
@@ -214,7 +214,7 @@ test('what an agent means is learnt, and of one that was removed meanwhile nothi
   await expect(add('Gone')).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
 });
 
-test('many agents are imported, paged through, and found by what is rare in them', async () => {
+test('many agents are imported, paged through, and found by rare words', async () => {
   for (const cards of manyCards(150)) await hub().importCards(cards, alice);
   await add('Zeppelin', { description: wordAt(0) });
   expect((await names(`${wordAt(0)} zeppelin`))[0]).toBe('Zeppelin');
@@ -240,7 +240,7 @@ test('tasks are found by every hub', async () => {
   expect(await hub(0).task('h')).toBeDefined();
 });
 
-test('after the database was away everything goes on', async () => {
+test('everything works again after the database was unavailable', async () => {
   const id = await add('Steady');
   await postgres.restart();
   expect((await hub(0).health()).status).toBe('healthy');

@@ -44,25 +44,25 @@ test('a word in the name counts more than in a tag, a skill, the description or 
   expect(found).toEqual(['translate', 'in tag', 'in skill', 'in description', 'in example']);
 });
 
-test('forms of a word, accents and case do not matter', async () => {
+test('word forms, accents and case do not matter', async () => {
   await add('Café Finder', { description: 'Recommends restaurants' });
   for (const query of ['CAFE', 'café', 'recommending', 'restaurant'])
     expect(await names(query)).toEqual(['Café Finder']);
 });
 
-test('languages without spaces between words are searched by word', async () => {
+test('languages without spaces are searched by word', async () => {
   await add('天気予報エージェント', { description: '東京の天気を教えます' });
   expect(await names('天気')).toHaveLength(1);
   expect(await names('料理')).toHaveLength(0);
 });
 
-test('who has all the words comes before who has one of them in the name', async () => {
+test('agents with all words come before agents with one of them in the name', async () => {
   await add('German German');
   await add('Polyglot', { description: 'Handles contracts. Knows how to translate, and German' });
   expect(await names('translate german')).toEqual(['Polyglot', 'German German']);
 });
 
-test('a misspelt word finds what was meant', async () => {
+test('a misspelt word finds the right agent', async () => {
   await add('Weather Forecast');
   await add('Leather Shop');
   for (const query of ['wether', 'waether', 'weathr', 'forcast', 'foreacst'])
@@ -78,7 +78,7 @@ test('a whole sentence finds the agent it is about', async () => {
   expect(found).toEqual(['Polyglot', 'German Trains']);
 });
 
-test('text that means something to a database is only text', async () => {
+test('database syntax in a query is plain text', async () => {
   await add('Weather');
   const queries = [
     ...[
@@ -106,7 +106,7 @@ test('text that means something to a database is only text', async () => {
   expect(await names('weather')).toEqual(['Weather']);
 });
 
-test('among those that fit alike the better rated, more reliable, quicker and cheaper comes first', async () => {
+test('among equal matches, the better rated, more reliable, faster and cheaper agent comes first', async () => {
   const [plain, good, bad, slow, dear] = [
     await add('Chef one'),
     await add('Chef two'),
@@ -128,7 +128,7 @@ test('among those that fit alike the better rated, more reliable, quicker and ch
   expect(best[0]).toBe(good);
 });
 
-test('one friend with five stars does not beat many who are content', async () => {
+test('a single five-star rating does not beat many good ratings', async () => {
   const [hyped, proven] = [await add('Chef hyped'), await add('Chef proven')];
   await rate(hyped, 5, 'friend');
   for (let rater = 0; rater < 10; rater++) await rate(proven, 4.5, `guest-${rater}`);
@@ -155,7 +155,7 @@ test('filters: reputation, protocol, tags, price, signature', async () => {
   expect(await names('', { ...all, filters: { minReputation: 1 } })).toEqual(['Chef rated']);
 });
 
-test('pages follow each other without a gap, and a cursor belongs to its search', async () => {
+test('pages have no gaps, and a cursor is valid for its search only', async () => {
   for (const [cards] of [[...manyCards(60)]]) await registry.importCards(cards ?? [], alice);
   const seen: string[] = [];
   let cursor: string | undefined;
@@ -171,7 +171,7 @@ test('pages follow each other without a gap, and a cursor belongs to its search'
   await expect(mixed).rejects.toMatchObject({ code: 'INPUT_INVALID' });
 });
 
-test('a search that makes no sense is refused', async () => {
+test('an invalid search is refused', async () => {
   const queries: SearchQuery[] = [
     { query: 'x', limit: 0 },
     { query: 'x', limit: 51 },
@@ -181,7 +181,7 @@ test('a search that makes no sense is refused', async () => {
   for (const query of queries) await expect(registry.search(query)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
 });
 
-test('with an embedding model agents are found by meaning too, and without it by words when it fails', async () => {
+test('with an embedding model agents are found by meaning, and by words alone if it fails', async () => {
   // one dimension is travel, the other cooking
   const sense = (text: string) => [/flight|journey|travel/i.test(text), /cook|recipe|dinner/i.test(text)].map(Number);
   let isBroken = false;
@@ -203,7 +203,7 @@ test('with an embedding model agents are found by meaning too, and without it by
   expect(await names('radar')).toHaveLength(2);
 });
 
-test('what an agent means is not learnt of another that came in its place', async () => {
+test('a vector is not stored for another agent that took its place', async () => {
   const held = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const embedder = async (texts: readonly string[]) => {
@@ -221,11 +221,11 @@ test('what an agent means is not learnt of another that came in its place', asyn
   await registry.unregister(travel?.id ?? '', alice);
   await add('Recipes');
   held.resolve();
-  await adding.catch(() => {}); // it is gone
+  await adding.catch(() => {}); // the agent was removed meanwhile
   expect(await names('journey')).toEqual([]);
 });
 
-test('so many words are kept to correct others by and no more, however often a card has new ones', async () => {
+test('the vocabulary has a maximum size, even if a card keeps adding words', async () => {
   let now = Date.now();
   registry = await setup.registry({ now: () => now, maxWords: 10 });
   const server = new CardServer(v1Card({ name: 'Weather', description: 'Forecasts', skills: [] }));
@@ -241,14 +241,14 @@ test('so many words are kept to correct others by and no more, however often a c
   expect(await names(wordAt(249))).toEqual(['Weather']);
 });
 
-test('a rare word beside a common one finds its agent first, also misspelt', async () => {
+test('a rare word beside a common one finds its agent first, even if misspelt', async () => {
   for (const cards of manyCards(300)) await registry.importCards(cards, alice);
   await add('Zeppelin', { description: wordAt(0) });
   for (const query of [`${wordAt(0)} zeppelin`, `${wordAt(0)} zepelin`])
     expect((await names(query))[0]).toBe('Zeppelin');
 });
 
-test('the local embedding model is two packages, loaded by name, and missing ones are named', async () => {
+test('the local embedding model loads two packages and names missing ones', async () => {
   const modules: Record<string, unknown> = {
     '@lat.md/embed': {
       createEmbedder: async ({ model }: { model: { size: number } }) => ({
@@ -266,7 +266,7 @@ test('the local embedding model is two packages, loaded by name, and missing one
   });
 });
 
-test('with more matching agents than can be ranked, a word that no agent has hides none of them', async () => {
+test('an unknown word hides no agents, even with more matches than can be ranked', async () => {
   for (let number = 0; number < 12; number++)
     await registry.register({ card: v1Card({ name: `Frog ${number}`, description: 'jumps' }) }, alice);
   const { db } = await setup.store();

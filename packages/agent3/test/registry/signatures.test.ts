@@ -53,7 +53,7 @@ async function register(card: CardJson): Promise<boolean> {
   return (await registry.register({ cardUrl: `${base}/card` }, alice)).verified;
 }
 
-test('keys that an open redirect leads to do not verify a card', async () => {
+test('keys behind an open redirect do not verify a card', async () => {
   const mallory = await generateKeyPair('ES256', { extractable: true });
   const theirs = await setup.serve(async (_request, response) => {
     response.end(JSON.stringify({ keys: [await publicKey(mallory, 'one')] }));
@@ -78,7 +78,7 @@ test('a card signed by a key of its own host is verified, and one without a sign
   expect((await registry.search({ query: '', filters: { verified: true } })).totalFound).toBe(0);
 });
 
-test('what RFC 8785 is about does not matter: order, spaces, escapes', async () => {
+test('order, spaces and escapes do not matter (RFC 8785)', async () => {
   const { signatures, ...card } = await signed(
     v1Card({ description: 'ö €  \u{1f600} "x"', extra: { n: 1e21, m: 0.1 } }),
   );
@@ -107,12 +107,12 @@ test.each<[string, (card: CardJson) => CardJson]>([
   expect((await registry.search({ query: '' })).totalFound).toBe(0);
 });
 
-test('a signature by another key under the same name is refused', async () => {
+test('a signature by another key with the same id is refused', async () => {
   const others = await generateKeyPair('ES256');
   await expect(register(await signed(secured, {}, others))).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
 });
 
-test('of many keys with the same id only a few are tried, since each takes the time of the hub', async () => {
+test('only a few of many keys with the same id are tried, because each costs time', async () => {
   const others = await Promise.all([1, 2, 3].map(() => generateKeyPair('ES256', { extractable: true })));
   const [one, two, three] = await Promise.all(others.map((other) => publicKey(other, 'one')));
   const right = await publicKey(keys, 'one');
@@ -122,7 +122,7 @@ test('of many keys with the same id only a few are tried, since each takes the t
   await expect(register(await signed(secured))).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
 });
 
-test('keys from elsewhere, missing keys and unknown ways to sign verify nothing', async () => {
+test('keys of other origins, missing keys and unknown algorithms verify nothing', async () => {
   const elsewhere = new CardServer('');
   elsewhere.files['/keys'] = server.files['/keys'];
   const other = await setup.serve(elsewhere.listener);
@@ -135,12 +135,12 @@ test('keys from elsewhere, missing keys and unknown ways to sign verify nothing'
   expect(await register({ ...secured, signatures: ['nonsense', { protected: '%', signature: 1 }] })).toBe(false);
 });
 
-test('a public key cannot be taken for a secret one', async () => {
+test('a public key is not accepted as an HMAC secret', async () => {
   const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: 'one', jku: `${base}/keys` })).toString('base64url');
   expect(await register({ ...secured, signatures: [{ protected: header, signature: 'AAAA' }] })).toBe(false);
 });
 
-test('a key that was given to the registry counts for every card, also one handed in', async () => {
+test('a configured key counts for every card, even without a URL', async () => {
   const trusting = await setup.registry({ trustedKeys: [await publicKey(keys, 'one')] });
   const card = await signed(v03Card(), { jku: undefined });
   expect((await trusting.register({ card }, alice)).verified).toBe(true);
@@ -155,7 +155,7 @@ test('a card signed by the official SDK is verified', async () => {
     kid: 'one',
     jku: `${base}/keys`,
   });
-  // the typed form loses the schemes, so the SDK is given none
+  // the typed form of the SDK loses security schemes, so this card has none
   const plain = v1Card({ documentationUrl: '', skills: [] });
   const { signatures } = await sign(AgentCard.fromJSON(plain));
   const [first] = signatures;
@@ -164,7 +164,7 @@ test('a card signed by the official SDK is verified', async () => {
   );
 });
 
-test('where leaving out what is empty leaves out how to authenticate, nothing is verified', async () => {
+test('a card is not verified if dropping empty values drops its security fields', async () => {
   const open = v1Card({ securityRequirements: [{ schemes: { login: { list: [] } } }] });
   const { securityRequirements: _left, ...rest } = open;
   const card = await signed(open, {}, keys, canonicalJson(rest));
@@ -172,13 +172,13 @@ test('where leaving out what is empty leaves out how to authenticate, nothing is
   expect(await register(await signed(open))).toBe(true);
 });
 
-test.each(['RS256', 'PS256', 'EdDSA', 'ES512'])('signatures by %s are understood', async (alg) => {
+test.each(['RS256', 'PS256', 'EdDSA', 'ES512'])('signatures with %s are supported', async (alg) => {
   const others = await generateKeyPair(alg, { extractable: true });
   server.files['/keys'] = { keys: [await publicKey(others, 'one')] };
   expect(await register(await signed(secured, { alg }, others))).toBe(true);
 });
 
-test('a card that loses its signature is kept without the mark, a broken one is not taken', async () => {
+test('a card that loses its signature is no longer verified, and one with a broken signature is refused', async () => {
   let now = Date.now();
   registry = await setup.registry({ now: () => now });
   expect(await register(await signed(secured))).toBe(true);

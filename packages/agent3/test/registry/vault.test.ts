@@ -39,7 +39,7 @@ test.each([key(), randomBytes(32).toString('hex'), 'correct horse battery staple
   },
 );
 
-test('no secret is in the files, in what is shown, or in an error', async () => {
+test('no secret is in the files, in responses or in errors', async () => {
   const registry = await setup.registry({ secretKey: key() });
   const { id } = await registry.register({ card: at('a.example'), credentials }, alice);
   const shown = JSON.stringify([
@@ -60,7 +60,7 @@ test('no secret is in the files, in what is shown, or in an error', async () => 
   expect(`${shown} ${String(error)} ${JSON.stringify(error)}`).not.toContain('hush');
 });
 
-test('what a call needs is told, and whether we have it', async () => {
+test('an invocation says what a call needs and whether it is available', async () => {
   const registry = await setup.registry({ secretKey: key() });
   const authentication = async (card: CardJson, given?: Credential[]) => {
     const { id } = await registry.register({ card, ...(given ? { credentials: given } : {}) }, alice);
@@ -100,7 +100,7 @@ test('what a call needs is told, and whether we have it', async () => {
   });
 });
 
-test('without a key credentials are refused with the way out, and nothing is registered', async () => {
+test('without a key, credentials are refused with advice, and nothing is registered', async () => {
   const registry = await setup.registry();
   const refused = registry.register({ card: at('a.example'), credentials }, alice);
   await expect(refused).rejects.toMatchObject({
@@ -111,7 +111,7 @@ test('without a key credentials are refused with the way out, and nothing is reg
   await expect(setup.registry({ secretKey: 'short' })).rejects.toMatchObject({ code: 'SECRET_KEY' });
 });
 
-test('a new key opens what an old one closed, and closes it again', async () => {
+test('a new key re-encrypts what an old key encrypted', async () => {
   const [old, fresh] = [key(), key()];
   const before = await setup.registry({ secretKey: old });
   const { id } = await before.register({ card: at('a.example'), credentials }, alice);
@@ -123,7 +123,7 @@ test('a new key opens what an old one closed, and closes it again', async () => 
   expect(await (await setup.registry({ secretKey: fresh })).credentials(id)).toEqual(credentials);
 });
 
-test('credentials that are taken away while they are closed with a new key do not come back', async () => {
+test('credentials removed during re-encryption do not come back', async () => {
   const [old, fresh] = [key(), key()];
   const before = await setup.registry({ secretKey: old });
   const { id } = await before.register({ card: at('a.example'), credentials }, alice);
@@ -135,7 +135,7 @@ test('credentials that are taken away while they are closed with a new key do no
   expect(await rotating.credentials(id)).toEqual([]);
 });
 
-test('credentials are not for a host the card did not name when they were given', async () => {
+test('credentials are not used for a host the card did not name at registration', async () => {
   let now = Date.now();
   const registry = await setup.registry({ secretKey: key(), now: () => now });
   const server = new CardServer(at('good.example'));
@@ -152,7 +152,7 @@ test('credentials are not for a host the card did not name when they were given'
   expect(await registry.credentials(id)).toEqual(credentials);
 });
 
-test('a login for another host than the one that is called is told as one we do not have', async () => {
+test('credentials for another host are reported as missing', async () => {
   const registry = await setup.registry({ secretKey: key() });
   const base = await setup.serve(new CardServer(at('elsewhere.example')).listener);
   const available = async (given: Credential) => {

@@ -31,7 +31,7 @@ test.each<[string, Partial<BridgeOptions>]>([
   expect(messages).toEqual([]);
 });
 
-test('whoever approves sees what matters, and is waited for no longer than the call may take', async () => {
+test('the approver sees agent, host, price and message, and has until the timeout', async () => {
   const { url } = await startCounter();
   const asked: ApprovalQuestion[] = [];
   const price = { perCall: 0.5, currency: 'USD' };
@@ -47,7 +47,7 @@ test('whoever approves sees what matters, and is waited for no longer than the c
   expect(await never.say('hello', { metadata: { timeout: 30 } })).toMatchObject({ errorCode: 'TIMEOUT' });
 });
 
-test('an agent nobody knows, and a limit of ours', async () => {
+test('an unknown agent and a reached rate limit are reported', async () => {
   const { url, messages } = await startCounter();
   const { bridge, directory, say } = setUp({ card: cardOf(url) });
   expect(await bridge.call({ agentId: 'nobody', message: 'hi' }, me)).toMatchObject({
@@ -59,7 +59,7 @@ test('an agent nobody knows, and a limit of ours', async () => {
   expect(messages).toEqual([]);
 });
 
-test('a directory that fails is told in our words, and ours to look into', async () => {
+test('errors of the directory are logged and replaced by a neutral text', async () => {
   const { url } = await startCounter();
   const { say, directory, logged } = setUp({ card: cardOf(url) });
   const broken = () => Promise.reject(new Error('GET https://cards.example.com/?key=planted failed'));
@@ -77,7 +77,7 @@ test('a directory that fails is told in our words, and ours to look into', async
   expect(JSON.stringify(response)).not.toContain('planted');
 });
 
-test('a budget is kept by all callers together and by each, also with calls at the same time, and anew each day', async () => {
+test('budgets hold in total and per caller, with concurrent calls, and restart each day', async () => {
   const { url, messages } = await startCounter();
   let today = Date.parse('2026-01-01T23:00:00Z');
   const price = { perCall: 0.4, currency: 'USD' };
@@ -94,13 +94,13 @@ test('a budget is kept by all callers together and by each, also with calls at t
 
 test.each<[string, Price, RegExp]>([
   [
-    'by the token, of which nobody knows the number',
+    'by the token, without a known number of tokens',
     { perToken: 100, currency: 'USD' },
     /by the token.* no upper bound/,
   ],
   ['by the token beside the call', { perCall: 0.1, perToken: 1e-9, currency: 'USD' }, /by the token.* no upper bound/],
   ['in money that is not counted', { perCall: 0.1, currency: 'EUR' }, /not in US dollars/],
-])('with a budget an agent that charges %s is not called', async (_case, price, error) => {
+])('with a budget, an agent that charges %s is not called', async (_case, price, error) => {
   const { url, messages } = await startCounter();
   for (const budget of [{ perDay: 1 }, { perCallerPerDay: 1 }]) {
     const { say } = setUp({ card: cardOf(url), price }, { budget });
@@ -111,7 +111,7 @@ test.each<[string, Price, RegExp]>([
   expect((await say('hello')).success).toBe(true);
 });
 
-test('with a budget an agent that charges by the token is called within maxCost, and only its real cost is counted', async () => {
+test('with a budget, an agent that charges by the token is called within maxCost, and its actual cost counts', async () => {
   const { url } = await startCounter();
   const price = { perToken: 0.01, currency: 'USD' };
   const { say, directory } = setUp({ card: cardOf(url), price }, { budget: { perDay: 1 } });
@@ -120,7 +120,7 @@ test('with a budget an agent that charges by the token is called within maxCost,
   for (const spent of directory.spent.values()) expect(spent).toBeCloseTo(0.03);
 });
 
-test('an agent that reports more tokens than were agreed to does not use up the budget', async () => {
+test('an agent that reports more tokens than agreed does not use up the budget', async () => {
   const { url } = await startCounter(() => ({
     message: { messageId: 'm', parts: [{ text: 'hi' }], metadata: { tokensUsed: 1_000_000 } },
   }));
@@ -130,7 +130,7 @@ test('an agent that reports more tokens than were agreed to does not use up the 
   for (const spent of directory.spent.values()) expect(spent).toBeCloseTo(0.5);
 });
 
-test('a budget for one caller goes before that of each', async () => {
+test('a budget for one caller overrides the budget per caller', async () => {
   const { url } = await startCounter();
   const budget = { perCallerPerDay: 1, byCaller: new Map([['alice', 3]]) };
   const { bridge } = setUp({ card: cardOf(url), price: { perCall: 2, currency: 'USD' } }, { budget });
@@ -140,7 +140,7 @@ test('a budget for one caller goes before that of each', async () => {
   expect(await call('alice')).toMatchObject({ errorCode: 'BUDGET', error: expect.stringContaining('$3 per day') });
 });
 
-test('where its cost is limited, no task of an agent that charges by the minute is only started', async () => {
+test('if the cost is limited, mode "start" is refused for an agent that charges by the minute', async () => {
   const { url, messages } = await startCounter();
   const listing = { card: cardOf(url), price: { perMinute: 0.1, currency: 'USD' } };
   const refused = { errorCode: 'BUDGET', error: expect.stringContaining('without mode "start"') };
@@ -154,7 +154,7 @@ test('where its cost is limited, no task of an agent that charges by the minute 
   expect(await free.say('hello', { mode: 'start' })).toMatchObject({ success: true });
 });
 
-test('what was set aside for a call that was never sent is given back', async () => {
+test('the amount reserved for a call that was not sent is released', async () => {
   const price = { perCall: 0.9, currency: 'USD' };
   const { say, directory } = setUp({ card: cardOf('http://127.0.0.1:1'), price }, { budget: { perDay: 1 } });
   expect((await say('hello')).errorCode).toBe('UNREACHABLE');
@@ -171,7 +171,7 @@ test.each<[string, RequestListener, CallErrorCode, boolean]>([
   ['but not an error of A2A', (_request, response) => sendError(response), 'AGENT_ERROR', false],
   ['but not 404', (_request, response) => void response.writeHead(404).end(), 'PROTOCOL', false],
   ['but not 429', (_request, response) => void response.writeHead(429).end(), 'RATE_LIMITED', false],
-])('when an agent may have done paid work, the budget counts it: %s', async (_case, answer, errorCode, isCounted) => {
+])('the budget counts work that the agent may have done: %s', async (_case, answer, errorCode, isCounted) => {
   const url = await serve((request, response) => void request.resume().on('end', () => answer(request, response)));
   const price = { perCall: 0.9, currency: 'USD' };
   const { say, directory } = setUp({ card: cardOf(url), price }, { budget: { perDay: 1 } });
@@ -225,7 +225,7 @@ test.each<[string, Price | undefined, Json, number | undefined]>([
   expect(directory.records[0]?.cost).toBe(cost);
 });
 
-test('the cost by the minute is that of the time it took', async () => {
+test('the cost by the minute is that of the response time', async () => {
   const { url } = await startCounter(() => pause(300, messageOf('hi')));
   const { say } = setUp({ card: cardOf(url), price: { perMinute: 60, currency: 'USD' } });
   const { metadata } = await say('hello');
@@ -299,13 +299,13 @@ test.each<[string, Omit<CallRequest, 'agentId'>, RegExp]>([
   expect(messages).toEqual([]);
 });
 
-test('a call that names no agent is told so', async () => {
+test('a call without an agent id is refused', async () => {
   const { bridge } = setUp({ card: cardOf('http://127.0.0.1:1/', pizza) });
   const response = await bridge.call({ agentId: undefined as unknown as string, message: 'hi' }, me);
   expect(response).toMatchObject({ errorCode: 'INPUT_INVALID', error: expect.stringContaining('agentId is missing') });
 });
 
-test('what fits is sent in the form it has', async () => {
+test('a matching message is sent unchanged', async () => {
   const { url, messages } = await startCounter();
   const { say } = setUp({ card: cardOf(url, pizza) });
   const files = [{ name: 'a.png', mediaType: 'image/png', base64: 'aGk=' }];
@@ -354,7 +354,7 @@ test.each<[string, object, string, object]>([
   expect(messages).toMatchObject([{ parts: [part] }]);
 });
 
-test('an agent that takes text only gets its payload as text', async () => {
+test('an agent that accepts only text gets its payload as text', async () => {
   const { url, messages } = await startCounter();
   const inputSchema = { type: 'object', required: ['order'], properties: { order: { type: 'string' } } };
   const { say } = setUp({ card: cardOf(url, { inputSchema }) });
@@ -373,7 +373,7 @@ test.each<[string, object]>([
     { type: 'object', required: ['a'], properties: { a: { type: 'string', maxLength: 3 } } },
   ],
   ['a list', { type: 'array' }],
-])('plain text to an agent whose schema wants %s is refused with the schema', async (_case, inputSchema) => {
+])('plain text to an agent whose schema requires %s is refused with the schema', async (_case, inputSchema) => {
   const { url, messages } = await startCounter();
   const { say } = setUp({ card: cardOf(url, { inputSchema }) });
   const { errorCode, error } = await say('two of them');
@@ -397,7 +397,7 @@ test.each([
     },
   ],
   ['is somewhere else', { $ref: 'https://example.com/schema.json' }],
-])('a schema that %s checks nothing, harms nothing and is told of', async (_case, inputSchema) => {
+])('a schema that %s is ignored and reported', async (_case, inputSchema) => {
   const { url } = await startCounter();
   const { say, logged } = setUp({ card: cardOf(url, { defaultInputModes: [], inputSchema }) });
   for (const message of ['{}', '[]']) expect((await say(message, { inputMode: 'json' })).success).toBe(true);
@@ -411,7 +411,7 @@ test.each<[string, object, string]>([
     { allOf: Array.from({ length: 500 }, () => ({ uniqueItems: true })) },
     JSON.stringify(Array.from({ length: 3_000 }, (_, index) => ({ index }))),
   ],
-])('a schema with %s does not keep the hub busy', async (_case, inputSchema, message) => {
+])('a schema with %s does not block the hub', async (_case, inputSchema, message) => {
   const { url } = await startCounter();
   const { say, logged } = setUp({ card: cardOf(url, { defaultInputModes: [], inputSchema }) });
   const inputMode = message.startsWith('[') ? 'json' : 'text';
@@ -425,7 +425,7 @@ test.each<[string, object, string]>([
 test.each<[string, (index: number) => { url: string; owner: string }]>([
   ['one owner', (index) => ({ url: `http://127.0.0.${index + 2}/`, owner: 'mallory' })],
   ['one host', () => ({ url: 'http://127.0.0.1:1/', owner: 'local' })],
-])('many slow schemas of %s hold up no check of another', async (_case, listingOf) => {
+])('many slow schemas of %s do not delay checks of others', async (_case, listingOf) => {
   const { url } = await startCounter();
   const { bridge, directory } = setUp();
   const call = (agentId: string, message: string) => bridge.call({ agentId, message }, me);
@@ -442,7 +442,7 @@ test.each<[string, (index: number) => { url: string; owner: string }]>([
   expect(ended).toBeLessThan(3);
 });
 
-test('a value that takes too long to check turns off the check of its schema for a minute only', async () => {
+test('a check that times out disables its schema for one minute only', async () => {
   const { url } = await startCounter();
   let time = Date.now();
   const inputSchema = { type: 'string', pattern: '^(a+)+$' };
@@ -453,7 +453,7 @@ test('a value that takes too long to check turns off the check of its schema for
   expect(await say('b')).toMatchObject({ success: false, errorCode: 'INPUT_INVALID' });
 });
 
-test('the words of a stranger are cleaned, bounded and marked', async () => {
+test('third-party text is cleaned, limited and marked as untrusted', async () => {
   const text = 'a\u001b[31mred\u001b[0m\u202Eb\u200b\u{e0041}c\r\nd\u0000';
   const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`);
   const parts = [
@@ -483,7 +483,7 @@ test('the words of a stranger are cleaned, bounded and marked', async () => {
   expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(2500);
 });
 
-test('more parts than allowed are cut off, and that is said', async () => {
+test('parts beyond the limit are dropped, and the result is marked as truncated', async () => {
   const parts = Array.from({ length: 500 }, (_, index) => ({ text: String(index) }));
   const { url } = await startCounter(() => ({ message: { messageId: 'm', parts } }));
   const { say } = setUp({ card: cardOf(url) }, { limits: { parts: 3 } });
