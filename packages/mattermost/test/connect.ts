@@ -1,8 +1,10 @@
 // Connects the official MCP client in memory to our server and a fake Mattermost, in either protocol version.
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createLog, createMattermostServer, type MattermostConfig, readConfig } from '@pocket-agent/mattermost';
+import { createMattermostServer, type MattermostConfig, readConfig } from '@pocket-agent/mattermost';
+import { onTestFinished } from 'vitest';
 import { type FakeMattermost, type FakeOptions, startFakeMattermost } from './fake/fake-mattermost.ts';
+import { memoryLog } from './resources.ts';
 
 export type Era = '2025' | '2026';
 export const eras: readonly Era[] = ['2025', '2026'];
@@ -52,11 +54,17 @@ export function newClient(era: Era): Client {
   return new Client({ name: 'tests', version: '1' }, era === '2026' ? pinned : {});
 }
 
+/** Closes the connection at the end of the current test. */
+export async function connectForTest(options: ConnectOptions = {}): Promise<Connection> {
+  const connection = await connect(options);
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
 export async function connect(options: ConnectOptions = {}): Promise<Connection> {
   const given = options.fake;
   const fake = given && 'requests' in given ? given : await startFakeMattermost(given);
-  const logLines: string[] = [];
-  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const { log, logLines } = memoryLog();
   const server = createMattermostServer(configFor(fake, options), { log });
   const [near, far] = InMemoryTransport.createLinkedPair();
   const served = serveStdio(server.factory, { transport: far });

@@ -32,38 +32,10 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
   const login = new Login({ oauth, clients, upstream, codes, resource, log });
   const tokens = new TokenEndpoint({ config, pool, log, signal, clients, grants, upstream, codes, resource });
   const check = createTokenCheck(options);
-  // a well-known URL ends with the path of the public URL (RFC 8414, RFC 9728)
   const { origin, pathname } = new URL(resource);
-  const prefix = pathname.replace(/\/mcp$/, '');
   const resourceMetadataUrl = `${origin}${PROTECTED_RESOURCE}${pathname}`;
 
-  const serverMetadata = () => Response.json(metadataOf(issuer));
-  const resourceMetadata = () =>
-    Response.json({
-      resource,
-      authorization_servers: [issuer],
-      bearer_methods_supported: ['header'],
-      resource_name: 'Mattermost',
-    });
-  const routes = new Map<string, Route>([
-    [`GET ${AUTHORIZATION_SERVER}`, serverMetadata],
-    [`GET ${AUTHORIZATION_SERVER}${prefix}`, serverMetadata],
-    [`GET ${PROTECTED_RESOURCE}`, resourceMetadata],
-    [`GET ${PROTECTED_RESOURCE}${pathname}`, resourceMetadata],
-    [`GET ${PROTECTED_RESOURCE}/mcp`, resourceMetadata],
-    ['POST /register', async (request) => noStore(clients.register(await readJson(request)), 201)],
-    ['GET /authorize', (request) => login.authorize(request)],
-    [`POST ${CONSENT_PATH}`, (request) => login.consent(request)],
-    [`GET ${oauth.callbackPath}`, (request) => login.callback(request)],
-    ['POST /token', async (request) => noStore(await tokens.token(request))],
-    [
-      'POST /revoke',
-      async (request) => {
-        await tokens.revoke(request);
-        return noStore({});
-      },
-    ],
-  ]);
+  const routes = oauthRoutes({ oauth, resource, clients, login, tokens });
 
   const verifyAccessToken = async (token: string) => {
     const { accessToken, expiresAt } = grants.read('access', token);
@@ -92,6 +64,41 @@ export function createOAuthGate(oauth: OAuthConfig, options: GateOptions): Gate 
       }
     },
   };
+}
+
+interface Endpoints {
+  oauth: OAuthConfig;
+  resource: string;
+  clients: Clients;
+  login: Login;
+  tokens: TokenEndpoint;
+}
+
+function oauthRoutes({ oauth, resource, clients, login, tokens }: Endpoints): ReadonlyMap<string, Route> {
+  const issuer = oauth.mcpPublicUrl;
+  const serverMetadata = () => Response.json(metadataOf(issuer));
+  const resourceMetadata = () =>
+    Response.json({
+      resource,
+      authorization_servers: [issuer],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Mattermost',
+    });
+  // a well-known URL ends with the path of the public URL (RFC 8414, RFC 9728)
+  const { pathname } = new URL(resource);
+  return new Map<string, Route>([
+    [`GET ${AUTHORIZATION_SERVER}`, serverMetadata],
+    [`GET ${AUTHORIZATION_SERVER}${pathname.replace(/\/mcp$/, '')}`, serverMetadata],
+    [`GET ${PROTECTED_RESOURCE}`, resourceMetadata],
+    [`GET ${PROTECTED_RESOURCE}${pathname}`, resourceMetadata],
+    [`GET ${PROTECTED_RESOURCE}/mcp`, resourceMetadata],
+    ['POST /register', async (request) => noStore(clients.register(await readJson(request)), 201)],
+    ['GET /authorize', (request) => login.authorize(request)],
+    [`POST ${CONSENT_PATH}`, (request) => login.consent(request)],
+    [`GET ${oauth.callbackPath}`, (request) => login.callback(request)],
+    ['POST /token', async (request) => noStore(await tokens.token(request))],
+    ['POST /revoke', async (request) => tokens.revoke(request).then(() => noStore({}))],
+  ]);
 }
 
 function metadataOf(issuer: string) {

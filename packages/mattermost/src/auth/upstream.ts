@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { isString } from '@pocket-agent/kit';
 import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
 import { parseObject } from '../base/json.ts';
-import { readBody } from '../client/api.ts';
+import { readBody } from '../client/body.ts';
 import type { HttpPool } from '../client/http-pool.ts';
 import { readRetryAfter } from '../client/retry.ts';
 import { statusError } from '../client/status-error.ts';

@@ -1,34 +1,24 @@
 // The Mattermost REST API for one account: JSON requests, safe retries, and every failure as a MattermostError.
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
-import { errorText, isMattermostError, MattermostError } from '../base/errors.ts';
+import { isMattermostError } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { MattermostConfig } from '../config/config.ts';
+import { type ApiRequest, loggablePath, toOutgoing } from './api-request.ts';
+import { readBody } from './body.ts';
 import { delay } from './deadline.ts';
-import type { HttpPool, OutgoingRequest } from './http-pool.ts';
-import { path, type Query, withQuery } from './path.ts';
+import type { HttpPool } from './http-pool.ts';
+import { path, type Query } from './path.ts';
 import type { PostListRecord, PostRecord, UserRecord } from './records.ts';
-import {
-  backoff,
-  canRetryFault,
-  canRetryStatus,
-  isCertificateError,
-  isNetworkError,
-  type RetrySafety,
-  readRetryAfter,
-  wasNeverSent,
-} from './retry.ts';
+import { canRetry, isOutcomeUnknown, toMattermostError, unexpectedResponse } from './request-errors.ts';
+import { backoff, readRetryAfter } from './retry.ts';
 import { statusError } from './status-error.ts';
 
 const MAX_JSON_BYTES = 32_000_000;
 const MAX_ERROR_BODY_BYTES = 64_000;
 /** Mattermost remembers a `pending_post_id` for 30 s or until it restarts. A retry after that creates a second post. */
 const DEDUPLICATION_WINDOW_MS = 25_000;
-/** Error id while the first of two identical posts is being stored. */
-const STILL_PENDING = 'api.post.deduplicate_create_post.pending';
 /** How many recent posts are searched for a post that may have been stored. */
 const RECENT_POSTS = 200;
-const MAY_HAVE_TAKEN_EFFECT = ' The change may have been made anyway: check before you repeat it.';
 
 export interface ApiOptions {
   pool: HttpPool;
@@ -56,20 +46,6 @@ interface PostSearch {
   /** Name and value of the prop that identifies the post. */
   prop: string;
   key: string;
-}
-
-interface ApiRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH';
-  path: string;
-  query?: Query | undefined;
-  json?: unknown;
-  /** A file upload instead of JSON. */
-  stream?: { type: string; length: number; open: () => Readable };
-  safety: RetrySafety;
-  /** Mattermost drops duplicates, so any network error may be retried within the deduplication window. */
-  isDeduplicated?: boolean;
-  /** Checks before a retry whether an attempt with an unknown outcome took effect. */
-  find?: () => Promise<unknown>;
 }
 
 export class MattermostApi {
@@ -145,14 +121,14 @@ export class MattermostApi {
   async #object<Shape extends object>(request: ApiRequest): Promise<Shape> {
     const value = await this.#json(request);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Shape;
-    throw unexpected(request, 'is not an object');
+    throw unexpectedResponse(request, 'is not an object');
   }
 
   async #list<Item>(request: ApiRequest): Promise<Item[]> {
     const value = await this.#json(request);
     if (value === null) return []; // Mattermost sometimes sends null for an empty list
     if (Array.isArray(value)) return value;
-    throw unexpected(request, 'is not a list');
+    throw unexpectedResponse(request, 'is not a list');
   }
 
   #json(request: ApiRequest): Promise<unknown> {
@@ -165,7 +141,7 @@ export class MattermostApi {
         return JSON.parse(body.toString('utf8'));
       } catch (error) {
         const type = response.headers['content-type']?.split(';', 1)[0] ?? 'no type';
-        throw unexpected(
+        throw unexpectedResponse(
           request,
           `is not JSON (${type}); check that MATTERMOST_URL is the address of Mattermost`,
           error,
@@ -181,112 +157,37 @@ export class MattermostApi {
     read: (response: IncomingMessage) => Promise<Result>,
     find?: () => Promise<Result | undefined>,
   ): Promise<Result> {
-    const { pool, config, signal, token, onTokenRejected } = this.#options;
-    const outgoing = this.#outgoing(request, timeoutMs);
-    const started = Date.now();
+    const { pool, config, signal, token, log, onTokenRejected } = this.#options;
+    const outgoing = toOutgoing(request, timeoutMs, this.#options);
+    const retryDeadline = Date.now() + DEDUPLICATION_WINDOW_MS;
     let mayHaveTakenEffect = false;
     for (let attempt = 0; ; attempt++) {
-      const isBound = mayHaveTakenEffect && request.isDeduplicated === true;
-      const left = isBound ? started + DEDUPLICATION_WINDOW_MS - Date.now() : timeoutMs;
-      let retryAfterMs: number | undefined;
+      const isTimeBound = () => mayHaveTakenEffect && request.isDeduplicated === true;
+      const sendWithinMs = isTimeBound() ? retryDeadline - Date.now() : timeoutMs;
+      let retryAfterMs = 0;
       try {
-        return await pool.exchange({ ...outgoing, sendWithinMs: left }, async (response) => {
+        return await pool.exchange({ ...outgoing, sendWithinMs }, async (response) => {
           const status = response.statusCode ?? 0;
-          this.#logAnswer(request, status, attempt);
+          log.debug('mattermost_request', { method: request.method, endpoint: loggablePath(request), status, attempt });
           if (status >= 200 && status < 300) return await read(response);
-          retryAfterMs = readRetryAfter(response.headers['retry-after']);
+          const retryAfter = readRetryAfter(response.headers['retry-after']);
+          retryAfterMs = retryAfter ?? 0;
           const body = await readBody(response, MAX_ERROR_BODY_BYTES).catch(() => Buffer.alloc(0));
-          throw statusError({ status, body, location: response.headers.location, retryAfterMs });
+          throw statusError({ status, body, location: response.headers.location, retryAfterMs: retryAfter });
         });
       } catch (error) {
         if (isMattermostError(error, 'AUTHENTICATION_FAILED')) onTokenRejected?.();
         mayHaveTakenEffect ||= request.safety !== 'read' && isOutcomeUnknown(error);
         // add jitter to Retry-After as well, so that clients do not all return at the same moment
-        const wait = (retryAfterMs ?? 0) + backoff(attempt, config.backoffMs);
-        const isLate =
-          mayHaveTakenEffect && request.isDeduplicated && Date.now() + wait > started + DEDUPLICATION_WINDOW_MS;
-        const isLast = attempt >= config.maxRetries || (retryAfterMs ?? 0) > config.longestRetryWaitMs;
-        const told = asMattermostError(error, request, { mayHaveTakenEffect, token, url: config.url });
-        if (isLast || isLate || !canRetry(error, request)) throw told;
+        const wait = retryAfterMs + backoff(attempt, config.backoffMs);
+        const isLate = isTimeBound() && Date.now() + wait > retryDeadline;
+        const isLast = attempt >= config.maxRetries || retryAfterMs > config.longestRetryWaitMs;
+        const reported = toMattermostError(error, { request, mayHaveTakenEffect, token, url: config.url });
+        if (isLast || isLate || !canRetry(error, request)) throw reported;
         await delay(wait, signal);
-        const found = mayHaveTakenEffect ? await find?.().catch(() => Promise.reject(told)) : undefined;
+        const found = mayHaveTakenEffect ? await find?.().catch(() => Promise.reject(reported)) : undefined;
         if (found !== undefined) return found;
       }
     }
   }
-
-  #logAnswer({ method, path }: ApiRequest, status: number, attempt: number): void {
-    this.#options.log.debug('mattermost_request', { method, endpoint: withoutNames(path), status, attempt });
-  }
-
-  #outgoing({ method, path, query, json, stream }: ApiRequest, timeoutMs: number): OutgoingRequest {
-    const { token, signal, config } = this.#options;
-    const headers: Record<string, string> = { accept: 'application/json' };
-    if (token !== undefined) headers.authorization = `Bearer ${token}`;
-    const body = stream?.open ?? (json === undefined ? undefined : Buffer.from(JSON.stringify(json)));
-    if (stream) Object.assign(headers, { 'content-type': stream.type, 'content-length': String(stream.length) });
-    else if (body instanceof Buffer) {
-      Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(body.length) });
-    }
-    return { method, path: `${config.apiPath}${withQuery(path, query)}`, headers, body, timeoutMs, signal };
-  }
-}
-
-/** For the log, which may contain ids but no names. */
-function withoutNames(path: string): string {
-  return path.replace(/\/(name|username)\/[^/]+/g, '/$1/…');
-}
-
-export async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      throw new MattermostError(
-        'TOO_LARGE',
-        `The response of Mattermost is larger than ${maxBytes} bytes; ask for less.`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function unexpected({ method, path }: ApiRequest, what: string, cause?: unknown): MattermostError {
-  return new MattermostError('ANSWER_INVALID', `The response of Mattermost to ${method} ${path} ${what}.`, { cause });
-}
-
-function canRetry(error: unknown, { safety, isDeduplicated = false }: ApiRequest): boolean {
-  if (!isMattermostError(error)) return canRetryFault(error, isDeduplicated ? 'deduplicated' : safety);
-  const isPending = isDeduplicated && error.errorId === STILL_PENDING;
-  return isPending || canRetryStatus(error.status ?? 0, safety);
-}
-
-/** Whether a change may have been made despite this error. */
-function isOutcomeUnknown(error: unknown): boolean {
-  if (isMattermostError(error)) return ['TIMEOUT', 'SERVER_ERROR', 'ANSWER_INVALID'].includes(error.code);
-  return isNetworkError(error) && !isCertificateError(error) && !wasNeverSent(error);
-}
-
-/** Converts to a MattermostError without the token, with a warning if the change may have been made. */
-function asMattermostError(
-  error: unknown,
-  { method, path }: ApiRequest,
-  { mayHaveTakenEffect, token, url }: { mayHaveTakenEffect: boolean; token: string | undefined; url: string },
-): unknown {
-  const hidden = (text: string) => (token === undefined ? text : text.replaceAll(token, '[token]'));
-  const told = (text: string) => hidden(mayHaveTakenEffect ? text + MAY_HAVE_TAKEN_EFFECT : text);
-  if (isMattermostError(error)) {
-    const { code, status, errorId, cause } = error;
-    const message = told(error.message);
-    if (message === error.message) return error;
-    return new MattermostError(code, message, { status, errorId: errorId && hidden(errorId), cause });
-  }
-  if (!isNetworkError(error)) return error;
-  const advice = isCertificateError(error)
-    ? 'Have MATTERMOST_EXTRA_CA_CERTS set to the certificate of its authority.'
-    : 'Try again after a while; if the address is wrong, have MATTERMOST_URL corrected.';
-  const text = `Mattermost could not be reached at ${url} (${method} ${path}): ${errorText(error)}. ${advice}`;
-  return new MattermostError('UNREACHABLE', told(text), { cause: error });
 }

@@ -1,23 +1,9 @@
-// The command mattermost-bot as a process, with the demo model.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from 'vitest';
-import { startFakeMattermost } from '../fake/fake-mattermost.ts';
+import { expect, test } from 'vitest';
 import { defaultSeed } from '../fake/world/seed.ts';
-
-const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../../src/bot/main.ts', import.meta.url))];
-const { NODE_COMPILE_CACHE = '' } = process.env;
-const endings: (() => unknown)[] = [];
-/** Polls until the assertion holds. */
-const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
-
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
+import { fakeForTest, folderForTest, runForTest } from '../resources.ts';
+import { until } from '../until.ts';
 
 interface Started {
   model?: string;
@@ -28,10 +14,8 @@ interface Started {
 
 async function start(args: string[], { model = 'demo', files = {}, access = {} }: Started = {}) {
   const conversations = [...defaultSeed.conversations, ['alice', 'helper']];
-  const fake = await startFakeMattermost({ seed: { conversations } });
-  endings.push(() => fake.close());
-  const folder = await mkdtemp(join(tmpdir(), 'mattermost-bot-'));
-  endings.push(() => rm(folder, { recursive: true }));
+  const fake = await fakeForTest({ seed: { conversations } });
+  const folder = await folderForTest();
   const file = join(folder, 'agent.json');
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
@@ -47,21 +31,7 @@ async function start(args: string[], { model = 'demo', files = {}, access = {} }
   };
   await writeFile(file, JSON.stringify(content));
   const env = { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('helper'), MATTERMOST_BOT_AGENT: file };
-  const child = spawn(process.execPath, [...main, ...args], { env: { NODE_COMPILE_CACHE, ...env }, cwd: folder });
-  let errors = '';
-  let output = '';
-  child.stderr.on('data', (chunk) => {
-    errors += chunk;
-  });
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  const ended = once(child, 'close');
-  endings.push(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  return { fake, file, child, ended, errors: () => errors, output: () => output };
+  return { fake, file, ...runForTest({ file: 'bot/main.ts', args, environment: env, cwd: folder }) };
 }
 
 test('answers with the agent of its file and exits on a signal', async () => {

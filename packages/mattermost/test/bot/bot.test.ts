@@ -3,21 +3,15 @@ import { createLog, type MattermostConfig } from '@pocket-agent/mattermost';
 import { type BotOptions, createMattermostBot } from '@pocket-agent/mattermost/bot';
 import { PocketAgent, PocketError, tool } from 'pocket-agent';
 import { ScriptedModel } from 'pocket-agent/testing';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { configFor } from '../connect.ts';
 import { type FakeMattermost, startFakeMattermost } from '../fake/fake-mattermost.ts';
 import { userOf } from '../fake/test-client.ts';
 import type { Post } from '../fake/world/model.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
 import { storePost } from '../fake/world/store-post.ts';
-
-const endings: (() => Promise<unknown>)[] = [];
-/** Polls until the assertion holds. */
-const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
-
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
+import { fakeForTest, memoryLog } from '../resources.ts';
+import { until } from '../until.ts';
 
 const seed = {
   users: [...defaultSeed.users, { username: 'other-bot', bot: true }, { username: 'helper2' }],
@@ -47,10 +41,9 @@ interface WorldOptions extends Partial<Omit<BotOptions, 'config'>> {
 
 async function world({ model, config = {}, environment = {}, fake: given, ...options }: WorldOptions): Promise<World> {
   const fake = given ?? (await startFakeMattermost({ seed }));
-  if (!given) endings.push(() => fake.close());
+  if (!given) onTestFinished(() => fake.close());
   const before = new Set(fake.world.posts.keys());
-  const logLines: string[] = [];
-  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const { log, logLines } = memoryLog();
   const bot = await createMattermostBot({
     config: configFor(fake, { user: 'helper', environment, config }),
     agent: () => ({ agentConfig: { llmModel: model ?? new ScriptedModel([]) } }),
@@ -58,7 +51,7 @@ async function world({ model, config = {}, environment = {}, fake: given, ...opt
     log,
     ...options,
   });
-  endings.push(() => bot.close());
+  onTestFinished(() => bot.close());
   await until(() => fake.socketCount).toBe(1);
   const helper = fake.user('helper').id;
   const said = () =>
@@ -152,7 +145,7 @@ describe('the bot answers', () => {
 
   test('in a thread from before its restart, with the earlier messages', async () => {
     const fake = await startFakeMattermost({ seed });
-    endings.push(() => fake.close());
+    onTestFinished(() => fake.close());
     const root = fake.say('alice', 'town-square', '@helper my number is 42').id;
     fake.say('helper', 'town-square', 'Noted.', { root });
     const model = new ScriptedModel(['It is 42.']);
@@ -209,7 +202,7 @@ describe('the bot answers', () => {
       editMs: 20,
       log: createLog({ level: 'silent', format: 'json' }),
     });
-    endings.push(() => other.close());
+    onTestFinished(() => other.close());
     await until(() => fake.socketCount).toBe(2);
     const root = fake.say('alice', 'town-square', '@helper @helper2 hello').id;
     const said = () => [...fake.world.posts.values()].flatMap((post) => (post.root_id === root ? post.message : []));
@@ -230,7 +223,7 @@ describe('the bot answers', () => {
 });
 
 describe('an answer', () => {
-  test('grows in one post, shows running tools, and respects editMs', async () => {
+  test('grows in one post and shows running tools', async () => {
     const held = gate('look_it_up');
     const model = new ScriptedModel([{ text: 'Let me look.', toolCalls: [{ name: 'look_it_up' }] }, 'It is blue.']);
     const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
@@ -240,8 +233,20 @@ describe('an answer', () => {
     await until(texts).toEqual(['Let me look.\n\n:hourglass_flowing_sand: `look_it_up` …']);
     held.go();
     await until(texts).toEqual(['Let me look.\n\nIt is blue.']);
+  });
+
+  test('is edited at most once per editMs, and at the end', async () => {
+    const held = gate('look_it_up');
+    const model = new ScriptedModel([{ text: 'Let me look.', toolCalls: [{ name: 'look_it_up' }] }, 'It is blue.']);
+    const agent = () => ({ agentConfig: { llmModel: model }, tools: [held.tool] });
+    const { fake, texts } = await world({ agent, profile: 'none', editMs: 600_000 });
+    fake.say('alice', 'town-square', '@helper which colour?');
+    await held.started;
+    await until(() => texts().length).toBe(1);
+    held.go();
+    await until(texts).toEqual(['Let me look.\n\nIt is blue.']);
     const edits = fake.requests.filter(({ method, path }) => method === 'PUT' && path.endsWith('/patch'));
-    expect(edits.length).toBeLessThanOrEqual(3);
+    expect(edits).toHaveLength(1);
   });
 
   test('shows the typing indicator', async () => {
@@ -437,7 +442,7 @@ describe('an answer', () => {
 
   test('keeps links to this Mattermost server, and all links if every host is allowed', async () => {
     const fake = await startFakeMattermost({ seed });
-    endings.push(() => fake.close());
+    onTestFinished(() => fake.close());
     const links = [`${fake.url}/main/pl/${fake.post('plan').id}`, `${fake.url}/api/v4/image?url=x`];
     const { texts } = await world({ fake, model: new ScriptedModel([links.join(' ')]) });
     fake.say('alice', 'alice,helper', 'Where?');
@@ -505,7 +510,7 @@ describe('an answer', () => {
   test('uses an agent that the caller created unchanged', async () => {
     const model = new ScriptedModel(['Mine.']);
     const agent = new PocketAgent({ agentConfig: { llmModel: model } });
-    endings.push(() => agent.close());
+    onTestFinished(() => agent.close());
     const { fake, texts } = await world({ agent: () => agent.fork() });
     fake.say('alice', 'alice,helper', 'whose?');
     await until(texts).toEqual(['Mine.']);
@@ -667,8 +672,7 @@ test('a single 401 for a valid token does not stop the bot', async () => {
 });
 
 test('a bot with a wrong token does not start', async () => {
-  const fake = await startFakeMattermost({ seed });
-  endings.push(() => fake.close());
+  const fake = await fakeForTest({ seed });
   const config = { ...configFor(fake), token: 'nonsense' };
   const agent = () => ({ agentConfig: { llmModel: 'demo' } });
   const log = createLog({ level: 'silent', format: 'json' });

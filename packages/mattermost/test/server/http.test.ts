@@ -1,10 +1,11 @@
 // The server over HTTP: authentication, sessions, health checks.
 import { request } from 'node:http';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createLog, type MattermostConfig, type RunningServer, startHttp } from '@pocket-agent/mattermost';
-import { afterEach, describe, expect, test } from 'vitest';
+import { type MattermostConfig, type RunningServer, startHttp } from '@pocket-agent/mattermost';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { callTool, configFor, type Era, eras, newClient } from '../connect.ts';
-import { type FakeMattermost, startFakeMattermost } from '../fake/fake-mattermost.ts';
+import type { FakeMattermost } from '../fake/fake-mattermost.ts';
+import { fakeForTest, memoryLog } from '../resources.ts';
 
 const CLIENT_TOKEN = 'a-client-token-of-its-own';
 const base = { MCP_TRANSPORT: 'http', MCP_PORT: '0' };
@@ -15,11 +16,6 @@ const staticMode = {
 };
 const clientMode = { ...base, MATTERMOST_AUTH_MODE: 'client_token' };
 
-const endings: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
 interface Started {
   fake: FakeMattermost;
   server: RunningServer;
@@ -27,12 +23,10 @@ interface Started {
 }
 
 async function start(environment: Record<string, string>, config: Partial<MattermostConfig> = {}): Promise<Started> {
-  const fake = await startFakeMattermost();
-  endings.push(() => fake.close());
-  const logLines: string[] = [];
-  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const fake = await fakeForTest();
+  const { log, logLines } = memoryLog();
   const server = await startHttp(configFor(fake, { environment, config }), { log });
-  endings.push(() => server.close());
+  onTestFinished(() => server.close());
   return { fake, server, logLines };
 }
 
@@ -42,7 +36,7 @@ async function connectTo({ server }: Started, era: Era, token: string) {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   });
   await client.connect(transport);
-  endings.push(() => client.close());
+  onTestFinished(() => client.close());
   return client;
 }
 
@@ -59,8 +53,7 @@ function statusOf(url: string, headers: Record<string, string> = {}, method = 'P
 }
 
 test('an unavailable port is a configuration error', async () => {
-  const fake = await startFakeMattermost();
-  endings.push(() => fake.close());
+  const fake = await fakeForTest();
   const port = Number(new URL(fake.url).port);
   await expect(startHttp(configFor(fake, { environment: staticMode, config: { port } }))).rejects.toMatchObject({
     code: 'CONFIG_INVALID',

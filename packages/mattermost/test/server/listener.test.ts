@@ -3,21 +3,18 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createLog, type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type MattermostConfig, startHttp } from '@pocket-agent/mattermost';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { configFor, connect, type Era, eras, newClient } from '../connect.ts';
-import { type FakeMattermost, type FakeOptions, startFakeMattermost } from '../fake/fake-mattermost.ts';
+import type { FakeMattermost, FakeOptions } from '../fake/fake-mattermost.ts';
 import { selfSigned } from '../fake/self-signed.ts';
 import { userOf } from '../fake/test-client.ts';
+import { fakeForTest, memoryLog } from '../resources.ts';
+import { until } from '../until.ts';
 import { caughtUp, listening, open, uriOf, type Watching, watching } from './watching.ts';
-
-const endings: (() => Promise<unknown>)[] = [];
-/** Polls until the assertion holds. */
-const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
 
 afterEach(async () => {
   vi.useRealTimers();
-  for (const end of endings.splice(0).reverse()) await end();
 });
 
 interface World {
@@ -33,13 +30,11 @@ interface WorldOptions {
 }
 
 async function world({ environment = {}, config = {}, fake: fakeOptions = {} }: WorldOptions = {}): Promise<World> {
-  const fake = await startFakeMattermost(fakeOptions);
-  endings.push(() => fake.close());
+  const fake = await fakeForTest(fakeOptions);
   const base = { MCP_TRANSPORT: 'http', MCP_PORT: '0', MATTERMOST_AUTH_MODE: 'client_token' };
-  const logLines: string[] = [];
-  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const { log, logLines } = memoryLog();
   const server = await startHttp(configFor(fake, { environment: { ...base, ...environment }, config }), { log });
-  endings.push(() => server.close());
+  onTestFinished(() => server.close());
   return { fake, url: server.url, logLines };
 }
 
@@ -47,7 +42,7 @@ async function connectTo({ fake, url }: World, era: Era, user = 'alice'): Promis
   const client = newClient(era);
   const headers = { authorization: `Bearer ${fake.token(user)}` };
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
-  endings.push(() => client.close());
+  onTestFinished(() => client.close());
   return watching(client, era);
 }
 
@@ -322,7 +317,7 @@ describe.each(eras)('a client of the %s protocol', (era) => {
 
 test('a client that subscribes twice is notified once and unsubscribes once', async () => {
   const { client, fake, close } = await connect({ era: '2025' });
-  endings.push(close);
+  onTestFinished(close);
   const watcher = watching(client, '2025');
   const uri = uriOf(fake, 'town-square');
   await watcher.subscribe(uri);

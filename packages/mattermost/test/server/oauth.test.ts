@@ -11,20 +11,14 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { createLog, type RunningServer, readConfig, startHttp } from '@pocket-agent/mattermost';
-import { afterEach, describe, expect, test } from 'vitest';
+import { type RunningServer, readConfig, startHttp } from '@pocket-agent/mattermost';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { callTool, type Era, eras, newClient } from '../connect.ts';
-import { type FakeMattermost, type FakeOptions, startFakeMattermost } from '../fake/fake-mattermost.ts';
+import type { FakeMattermost, FakeOptions } from '../fake/fake-mattermost.ts';
+import { fakeForTest, memoryLog } from '../resources.ts';
+import { until } from '../until.ts';
 
 const CALLBACK = 'http://localhost:7777/callback';
-const opened: { close(): Promise<unknown> }[] = [];
-
-/** Polls until the assertion holds. */
-const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
-
-afterEach(async () => {
-  for (const part of opened.splice(0).reverse()) await part.close();
-});
 
 interface World {
   fake: FakeMattermost;
@@ -43,8 +37,7 @@ async function freePort(): Promise<number> {
 }
 
 async function world(environment: Record<string, string> = {}, fakeOptions: FakeOptions = {}): Promise<World> {
-  const fake = await startFakeMattermost(fakeOptions);
-  opened.push(fake);
+  const fake = await fakeForTest(fakeOptions);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
   const { clientId, clientSecret } = fake.oauthApp;
@@ -59,10 +52,9 @@ async function world(environment: Record<string, string> = {}, fakeOptions: Fake
     MCP_PORT: String(port),
     ...environment,
   });
-  const logLines: string[] = [];
-  const log = createLog({ level: 'debug', format: 'json', write: (line) => logLines.push(line) });
+  const { log, logLines } = memoryLog();
   const server = await startHttp({ ...config, backoffMs: 2 }, { log });
-  opened.push(server);
+  onTestFinished(() => server.close());
   return { fake, server, origin, logLines };
 }
 
@@ -171,7 +163,7 @@ async function logIn({ server, origin }: World, era: Era = '2026'): Promise<{ pe
   const url = new URL(server.url);
   const first = new StreamableHTTPClientTransport(url, { authProvider: person });
   const client = newClient(era);
-  opened.push(client);
+  onTestFinished(() => client.close());
   await expect(client.connect(first)).rejects.toBeInstanceOf(UnauthorizedError);
   expect(person.callback?.searchParams.get('state')).toBe(person.lastState);
   await first.finishAuth(person.callback?.searchParams ?? new URLSearchParams());
@@ -435,7 +427,7 @@ test('a restarted server still accepts clients and logins', async () => {
     MCP_PORT: '0',
   });
   const again = await startHttp(config);
-  opened.push(again);
+  onTestFinished(() => again.close());
   expect((await call(again, tokens.access_token)).status).not.toBe(401);
   const renewal = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id: fields.client_id };
   expect((await token(new URL(again.url).origin, renewal)).status).toBe(200);

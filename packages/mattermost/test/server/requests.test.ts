@@ -1,31 +1,20 @@
 // Requests under faults: what is retried, what is not, and which error the agent gets.
-import { afterEach, expect, test } from 'vitest';
-import { type Connection, type ConnectOptions, connect } from '../connect.ts';
-
-const open: Connection[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((connection) => connection.close()));
-});
-
-async function start(options: ConnectOptions = {}): Promise<Connection> {
-  const connection = await connect(options);
-  open.push(connection);
-  return connection;
-}
+import { expect, test } from 'vitest';
+import { type Connection, connectForTest } from '../connect.ts';
 
 const postCount = ({ fake }: Connection) => fake.world.posts.size;
 const requestsTo = ({ fake }: Connection, path: RegExp, method = 'GET') =>
   fake.requests.filter((request) => request.method === method && path.test(request.path));
 
 test.each([429, 500, 502, 503, 504])('a read is retried after %d', async (status) => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status, times: 3 });
   expect((await connection.call('get_me')).data.username).toBe('alice');
   expect(requestsTo(connection, /users\/me/)).toHaveLength(4);
 });
 
 test.each([400, 403, 404, 408, 501])('a read is not retried after %d', async (status) => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status, times: 3 });
   expect((await connection.call('get_me')).isError).toBe(true);
   expect(requestsTo(connection, /users\/me/)).toHaveLength(1);
@@ -34,32 +23,30 @@ test.each([400, 403, 404, 408, 501])('a read is not retried after %d', async (st
 test.each(['before', 'headers', 'mid-body'] as const)(
   'a read with an interrupted response (%s) is retried',
   async (reset) => {
-    const connection = await start();
+    const connection = await connectForTest();
     connection.fake.fail({ path: /users\/me/, reset, times: 3 });
     expect((await connection.call('get_me')).data.username).toBe('alice');
   },
 );
 
 test('a slow response ends at the deadline, also within its body', async () => {
-  const connection = await start({ config: { timeoutMs: 100 } });
-  connection.fake.fail({ path: /users\/me/, slowBodyMs: 5000 });
-  const started = Date.now();
+  const connection = await connectForTest({ config: { timeoutMs: 100 } });
+  connection.fake.fail({ path: /users\/me/, slowBodyMs: 600_000 });
   const { isError, text } = await connection.call('get_me');
   expect(isError).toBe(true);
   expect(text).toContain('longer than 0.1 s');
-  expect(Date.now() - started).toBeLessThan(4500);
 });
 
 test('Retry-After is respected', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': '1' } });
-  const started = Date.now();
+  const started = performance.now();
   await connection.call('get_me');
-  expect(Date.now() - started).toBeGreaterThan(950);
+  expect(performance.now() - started).toBeGreaterThan(950);
 });
 
 test('a long Retry-After is reported to the agent instead', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': '3600' } });
   const { text } = await connection.call('get_me');
   expect(text).toMatch(/^Rate limit exceeded \(status=429\)\. Wait 3600 seconds/);
@@ -67,7 +54,7 @@ test('a long Retry-After is reported to the agent instead', async () => {
 });
 
 test('Retry-After may be a date; a past date means no wait', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status: 503, headers: { 'Retry-After': 'Wed, 21 Oct 2015 07:28:00 GMT' } });
   connection.fake.fail({ path: /users\/me/, status: 503, headers: { 'Retry-After': 'soon' } });
   expect((await connection.call('get_me')).isError).toBe(false);
@@ -76,11 +63,11 @@ test('Retry-After may be a date; a past date means no wait', async () => {
 test.each(['0', '-5', '1.5', 'Wed, 21 Oct 2015 07:28:00 GMT'])(
   'Retry-After: %s still waits with growing backoff',
   async (header) => {
-    const connection = await start({ config: { backoffMs: 40 } });
+    const connection = await connectForTest({ config: { backoffMs: 40 } });
     connection.fake.fail({ path: /users\/me/, status: 429, headers: { 'Retry-After': header }, times: 3 });
-    const started = Date.now();
+    const started = performance.now();
     expect((await connection.call('get_me')).isError).toBe(false);
-    expect(Date.now() - started).toBeGreaterThan(20 + 40 + 80 - 10);
+    expect(performance.now() - started).toBeGreaterThan(20 + 40 + 80 - 10);
   },
 );
 
@@ -91,7 +78,7 @@ test.each([
   ['broken off in its body', { reset: 'mid-body' }, 1],
   ['lost with the server, which starts again', { restart: true }, 1],
 ] as const)('a post that was stored and then %s is there once', async (_, fault, requests) => {
-  const connection = await start();
+  const connection = await connectForTest();
   const before = postCount(connection);
   connection.fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, times: 2, ...fault });
   const { isError, data } = await connection.call('post_message', {
@@ -105,7 +92,7 @@ test.each([
 });
 
 test('a post that was not stored is retried after a check that ignores posts of other users', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   fake.say('alice', 'off-topic', 'Once');
   fake.fail({ method: 'POST', path: /posts$/, reset: 'before' });
@@ -117,7 +104,7 @@ test('a post that was not stored is retried after a check that ignores posts of 
 });
 
 test('a post is not retried if the check fails', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const before = postCount(connection);
   connection.fake.fail({ method: 'POST', path: /posts$/, restart: true });
   connection.fake.fail({ method: 'GET', path: /channels\/\w+\/posts/, status: 503, times: 4 });
@@ -128,7 +115,7 @@ test('a post is not retried if the check fails', async () => {
 });
 
 test('a post that may be stored is not retried after the deduplication window', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const before = postCount(connection);
   const headers = { 'Retry-After': '28' };
   connection.fake.fail({ method: 'POST', path: /posts$/, afterHandling: true, status: 503, headers });
@@ -139,7 +126,7 @@ test('a post that may be stored is not retried after the deduplication window', 
 });
 
 test('a retried deletion that finds nothing is not blamed on the arguments', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ method: 'DELETE', afterHandling: true, status: 503 });
   const { text } = await connection.call('delete_message', { post_id: connection.fake.post('plan').id });
   expect(requestsTo(connection, /posts/, 'DELETE')).toHaveLength(2);
@@ -147,7 +134,7 @@ test('a retried deletion that finds nothing is not blamed on the arguments', asy
 });
 
 test('a post that Mattermost is still storing is retried', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const body = { id: 'api.post.deduplicate_create_post.pending', message: 'Pending', status_code: 500 };
   connection.fake.fail({ method: 'POST', path: /posts$/, status: 500, body });
   const args = { channel_id: connection.fake.channel('off-topic').id, message: 'Once' };
@@ -155,7 +142,7 @@ test('a post that Mattermost is still storing is retried', async () => {
 });
 
 test('a disabled feature is not reported as a transient error', async () => {
-  const connection = await start({ fake: { version: '6.7' } });
+  const connection = await connectForTest({ fake: { version: '6.7' } });
   const [file_id] = connection.fake.post('notes').file_ids;
   const { text } = await connection.call('get_file_link', { file_id });
   expect(text).toMatch(/^Client error: Public links have been disabled \(status=501/);
@@ -164,14 +151,14 @@ test('a disabled feature is not reported as a transient error', async () => {
 });
 
 test.each(['6.7', '10.11'])('a 403 of %s mentions the id and join_channel', async (version) => {
-  const connection = await start({ fake: { version } });
+  const connection = await connectForTest({ fake: { version } });
   const channel_id = connection.fake.channel('open-door').id;
   const { text } = await connection.call('post_message', { channel_id, message: 'Hello' });
   expect(text).toMatch(/^Client error: .*the id is wrong.*join_channel/);
 });
 
 test('a response may take longer than the keep-alive time', async () => {
-  const connection = await start({ config: { keepAliveMs: 20 } });
+  const connection = await connectForTest({ config: { keepAliveMs: 20 } });
   connection.fake.fail({ path: /users\/me/, delayMs: 200 });
   expect((await connection.call('get_me')).isError).toBe(false);
   expect(requestsTo(connection, /users\/me/)).toHaveLength(1);
@@ -181,7 +168,7 @@ test.each([
   ['a 503', { status: 503 }, 'Server error'],
   ['a reset', { reset: 'before' }, 'could not be reached'],
 ] as const)('creating a channel is not retried after %s, and the agent is told to check', async (_, fault, text) => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ method: 'POST', path: /channels$/, afterHandling: true, ...fault });
   const answer = await connection.call('create_channel', {
     team_id: connection.fake.team('main').id,
@@ -195,20 +182,20 @@ test.each([
 });
 
 test('a rate-limited change is retried, because it was not made', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ method: 'POST', path: /channels$/, status: 429, times: 2 });
   const args = { team_id: connection.fake.team('main').id, name: 'later', display_name: 'Later' };
   expect((await connection.call('create_channel', args)).isError).toBe(false);
 });
 
 test('an outage is reported for reads and changes, and no change is reported as done', async () => {
-  const connection = await start({ config: { maxRetries: 1 } });
+  const connection = await connectForTest({ config: { maxRetries: 1 } });
   await connection.call('get_me');
   const channel_id = connection.fake.channel('off-topic').id;
   await connection.fake.close();
   const read = (await connection.call('get_me')).text;
   expect(read).toContain(`Mattermost could not be reached at ${connection.fake.url} (GET /users/me): `);
-  expect(read).toContain('if the address is wrong, have MATTERMOST_URL corrected.');
+  expect(read).toContain('if the address is wrong, ask for MATTERMOST_URL to be corrected.');
   const { text } = await connection.call('mark_channel_viewed', { channel_id });
   expect(text).toContain('Mattermost could not be reached');
   expect(text).not.toContain('may have been made');
@@ -221,7 +208,7 @@ test.each([
   [400, 'bad', /^Client error: .*status=400/],
   [500, 'server', /^Server error: .*status=500.*Try again after a while/],
 ])('status %d has the documented error text', async (status, _, expected) => {
-  const connection = await start({ config: { maxRetries: 0 } });
+  const connection = await connectForTest({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /users\/me/, status });
   const { isError, text } = await connection.call('get_me');
   expect(isError).toBe(true);
@@ -229,7 +216,7 @@ test.each([
 });
 
 test('a long error message is cut, and an HTML page of a proxy is left out', async () => {
-  const connection = await start({ config: { maxRetries: 0 } });
+  const connection = await connectForTest({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /users\/me/, status: 400, body: { message: 'x'.repeat(50_000) } });
   expect((await connection.call('get_me')).text.length).toBeLessThan(1000);
   connection.fake.fail({ path: /users\/me/, status: 502, body: `<html>${'y'.repeat(50_000)}</html>` });
@@ -242,7 +229,7 @@ test.each([
   ['[]', 'is not an object'],
   ['null', 'is not an object'],
 ])('the response %s is an error that names what to check', async (body, expected) => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status: 200, body });
   const { isError, text } = await connection.call('get_me');
   expect(isError).toBe(true);
@@ -250,7 +237,7 @@ test.each([
 });
 
 test('a redirect is not followed, so the token is not sent elsewhere', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, status: 302, headers: { Location: 'https://elsewhere.example/' } });
   const { text } = await connection.call('get_me');
   expect(text).toContain('redirects to https://elsewhere.example/');
@@ -258,14 +245,14 @@ test('a redirect is not followed, so the token is not sent elsewhere', async () 
 });
 
 test('an expired token is an authentication error', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   expect((await connection.call('get_me')).isError).toBe(false);
   connection.fake.revoke(connection.fake.token('alice'));
   expect((await connection.call('get_me')).text).toMatch(/^Authentication failed/);
 });
 
 test('a token in a response does not reach the agent', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const token = connection.fake.token('alice');
   connection.fake.fail({ path: /users\/me/, status: 400, body: { message: `bad header Bearer ${token}` } });
   const { text } = await connection.call('get_me');
@@ -279,8 +266,8 @@ test('a token in a response does not reach the agent', async () => {
 });
 
 test('200 concurrent calls all succeed within the connection limit', async () => {
-  const connection = await start({ environment: { MATTERMOST_MAX_CONNECTIONS: '7' } });
-  connection.fake.fail({ path: /channels\//, delayMs: 5, times: 1000 });
+  const connection = await connectForTest({ environment: { MATTERMOST_MAX_CONNECTIONS: '7' } });
+  connection.fake.fail({ path: /channels\//, delayMs: 20, times: 1000 });
   const channel_id = connection.fake.channel('town-square').id;
   const answers = await Promise.all(Array.from({ length: 200 }, () => connection.call('get_channel', { channel_id })));
   expect(answers.every(({ data }) => data.id === channel_id)).toBe(true);
@@ -289,9 +276,9 @@ test('200 concurrent calls all succeed within the connection limit', async () =>
 });
 
 test('waiting for a connection times out', async () => {
-  const connection = await start({ config: { maxConnections: 1, timeoutMs: 200 } });
+  const connection = await connectForTest({ config: { maxConnections: 1, timeoutMs: 2000 } });
   const [file_id = ''] = connection.fake.post('notes').file_ids;
-  connection.fake.fail({ path: /files\/\w+$/, slowBodyMs: 3000 });
+  connection.fake.fail({ path: /files\/\w+$/, slowBodyMs: 600_000 });
   const controller = new AbortController();
   const reading = connection.call('get_file_content', { file_id }, { signal: controller.signal });
   reading.catch(() => {});
@@ -306,14 +293,14 @@ test('waiting for a connection times out', async () => {
 });
 
 test('50 calls under heavy rate limiting all succeed in the end', async () => {
-  const connection = await start({ config: { maxRetries: 10 } });
+  const connection = await connectForTest({ config: { maxRetries: 10 } });
   connection.fake.fail({ path: /users\/me/, status: 429, times: 120 });
   const answers = await Promise.all(Array.from({ length: 50 }, () => connection.call('get_me')));
   expect(answers.filter(({ isError }) => isError)).toEqual([]);
 });
 
 test('cancelling a call aborts its request', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /users\/me/, delayMs: 10_000 });
   const controller = new AbortController();
   const call = connection.call('get_me', {}, { signal: controller.signal });
@@ -325,7 +312,7 @@ test('cancelling a call aborts its request', async () => {
 });
 
 test('a call cancelled during a backoff is not retried', async () => {
-  const connection = await start({ config: { backoffMs: 10_000 } });
+  const connection = await connectForTest({ config: { backoffMs: 10_000 } });
   connection.fake.fail({ path: /users\/me$/, status: 503, times: 9 });
   const controller = new AbortController();
   const call = connection.call('get_me', {}, { signal: controller.signal });

@@ -1,65 +1,31 @@
 // The command mcp-server-mattermost as a process on stdio or HTTP: output and exit.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { callTool, eras, newClient } from '../connect.ts';
-import { startFakeMattermost } from '../fake/fake-mattermost.ts';
+import { fakeForTest, folderForTest, runForTest } from '../resources.ts';
 import { listening, open, uriOf, watching } from './watching.ts';
 
 const main = ['-C', 'pocket-agent/source', fileURLToPath(new URL('../../src/main.ts', import.meta.url))];
 const { NODE_COMPILE_CACHE = '' } = process.env;
 
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
-interface Run {
-  child: ChildProcessWithoutNullStreams;
-  output(): string;
-  errors(): string;
-  ended: Promise<[number | null, NodeJS.Signals | null]>;
-}
-
-function run(args: string[], environment: Record<string, string> = {}, cwd = tmpdir()): Run {
-  const child = spawn(process.execPath, [...main, ...args], { env: { NODE_COMPILE_CACHE, ...environment }, cwd });
-  let output = '';
-  let errors = '';
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    errors += chunk;
-  });
-  const ended = once(child, 'close') as Run['ended'];
-  endings.push(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  return { child, output: () => output, errors: () => errors, ended };
-}
+const run = (args: string[], environment: Record<string, string> = {}, cwd = tmpdir()) =>
+  runForTest({ file: 'main.ts', args, environment, cwd });
 
 async function startFake() {
-  const fake = await startFakeMattermost();
-  endings.push(() => fake.close());
+  const fake = await fakeForTest();
   return { fake, environment: { MATTERMOST_URL: fake.url, MATTERMOST_TOKEN: fake.token('alice') } };
-}
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'mattermost-stdio-'));
-  endings.push(() => rm(folder, { recursive: true }));
-  return folder;
 }
 
 test.each(eras)('a client of %s starts it, calls it, watches a channel, and stops it', async (era) => {
   const { fake, environment } = await startFake();
-  const folder = await newFolder();
+  const folder = await folderForTest();
   const transport = new StdioClientTransport({
     // limit file sizes to about 64 kB, to simulate a full disk
     command: 'sh',
@@ -74,7 +40,7 @@ test.each(eras)('a client of %s starts it, calls it, watches a channel, and stop
   });
   const client = newClient(era);
   await client.connect(transport);
-  endings.push(() => client.close());
+  onTestFinished(() => client.close());
   expect((await client.listTools()).tools).toHaveLength(49);
   const channel_id = fake.channel('off-topic').id;
   const post = { channel_id, message: 'Hello from my agent!' };
@@ -136,7 +102,7 @@ test('it exits when its client disconnects', async () => {
 
 test('over HTTP it logs its URL, reads .env, and exits cleanly on SIGTERM', async () => {
   const { environment } = await startFake();
-  const folder = await newFolder();
+  const folder = await folderForTest();
   const secret = 'planted-client-token-42';
   const lines = [
     ...Object.entries(environment),
@@ -188,7 +154,7 @@ test('in a terminal it says that it waits for a client', async () => {
     errors += chunk;
   });
   const ended = once(child, 'close');
-  endings.push(async () => {
+  onTestFinished(async () => {
     child.kill('SIGKILL');
     await ended;
   });

@@ -1,25 +1,19 @@
 // Mattermost with a certificate of a private authority.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { connect } from '../connect.ts';
+import { connectForTest } from '../connect.ts';
 import { selfSigned } from '../fake/self-signed.ts';
+import { folderForTest } from '../resources.ts';
 
 test.each([
-  ['is not trusted by itself, and the way out is named', () => ({}), /certificate.*MATTERMOST_EXTRA_CA_CERTS/],
-  ['is trusted when it is given', (path: string) => ({ MATTERMOST_EXTRA_CA_CERTS: path }), /alice/],
+  ['is not trusted by default, and the error names the setting', () => ({}), /certificate.*MATTERMOST_EXTRA_CA_CERTS/],
+  ['is trusted if it is configured', (path: string) => ({ MATTERMOST_EXTRA_CA_CERTS: path }), /alice/],
   ['is not verified if verification is disabled', () => ({ MATTERMOST_VERIFY_SSL: 'false' }), /alice/],
 ])('a certificate %s', async (_, environmentFor, expected) => {
-  const folder = await mkdtemp(join(tmpdir(), 'mattermost-tls-'));
-  const path = join(folder, 'ca.pem');
+  const path = join(await folderForTest(), 'ca.pem');
   const tls = selfSigned();
   await writeFile(path, tls.cert);
-  const connection = await connect({ fake: { tls }, environment: environmentFor(path) });
-  try {
-    expect((await connection.call('get_me')).text).toMatch(expected);
-  } finally {
-    await connection.close();
-    await rm(folder, { recursive: true });
-  }
+  const connection = await connectForTest({ fake: { tls }, environment: environmentFor(path) });
+  expect((await connection.call('get_me')).text).toMatch(expected);
 });

@@ -1,11 +1,8 @@
 // Helpers for clients that watch channels.
 import type { Client } from '@modelcontextprotocol/client';
-import { expect } from 'vitest';
 import type { Era } from '../connect.ts';
 import type { FakeMattermost } from '../fake/fake-mattermost.ts';
-
-/** Polls until the assertion holds. */
-const until = <Value>(read: () => Value) => expect.poll(read, { interval: 10 });
+import { until } from '../until.ts';
 
 export const uriOf = (fake: FakeMattermost, channel: string) => `mattermost://channel/${fake.channel(channel).id}`;
 

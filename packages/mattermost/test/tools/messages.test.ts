@@ -1,19 +1,8 @@
 // Reading channels and threads completely, and writing messages.
-import { afterEach, expect, test } from 'vitest';
-import { type Connection, type ConnectOptions, connect } from '../connect.ts';
+import { expect, test } from 'vitest';
+import { type Connection, connectForTest } from '../connect.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
 import { storePost } from '../fake/world/store-post.ts';
-
-const open: Connection[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((connection) => connection.close()));
-});
-
-async function start(options: ConnectOptions = {}): Promise<Connection> {
-  const connection = await connect(options);
-  open.push(connection);
-  return connection;
-}
 
 /** All messages, following `next` to the end. */
 async function readAll(connection: Connection, name: string, args: Record<string, unknown>) {
@@ -31,7 +20,7 @@ async function readAll(connection: Connection, name: string, args: Record<string
 }
 
 test('a channel of 10,000 messages is read page by page without gaps or duplicates', async () => {
-  const connection = await start({ fake: { postCount: 10_000 } });
+  const connection = await connectForTest({ fake: { postCount: 10_000 } });
   const pages = await readAll(connection, 'get_channel_messages', {
     channel_id: connection.fake.channel('big').id,
     per_page: 200,
@@ -41,7 +30,7 @@ test('a channel of 10,000 messages is read page by page without gaps or duplicat
 });
 
 test('messages that arrive between two pages cause no duplicates', async () => {
-  const connection = await start({ fake: { postCount: 10 } });
+  const connection = await connectForTest({ fake: { postCount: 10 } });
   const channel_id = connection.fake.channel('big').id;
   const first = await connection.call('get_channel_messages', { channel_id, per_page: 5 });
   connection.fake.say('bob', 'big', 'In between');
@@ -51,7 +40,7 @@ test('messages that arrive between two pages cause no duplicates', async () => {
 });
 
 test('unread messages start with the first one and continue on the next pages', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
   for (let number = 1; number <= 8; number++) fake.say('bob', 'town-square', `New ${number}`);
@@ -67,7 +56,7 @@ test('unread messages start with the first one and continue on the next pages', 
 });
 
 test.each(['10.11', '6.7'])('a thread is read page by page on %s, with its first message once', async (version) => {
-  const connection = await start({ fake: { version } });
+  const connection = await connectForTest({ fake: { version } });
   const { fake } = connection;
   const root = fake.say('alice', 'off-topic', 'Root');
   for (let number = 1; number <= 7; number++) fake.say('bob', 'off-topic', `Reply ${number}`, { root: root.id });
@@ -76,7 +65,7 @@ test.each(['10.11', '6.7'])('a thread is read page by page on %s, with its first
 });
 
 test('threads are listed completely', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   for (let number = 1; number <= 5; number++) {
     const root = fake.say('alice', 'off-topic', `Root ${number}`);
@@ -100,7 +89,7 @@ test.each([
   ['database', 150, { truncated: true, note: expect.stringContaining('narrow') }],
   ['database', 80, { truncated: false }],
 ] as const)('a search by %s with %d hits says whether there is more', async (searchEngine, count, expected) => {
-  const connection = await start({ fake: { searchEngine } });
+  const connection = await connectForTest({ fake: { searchEngine } });
   for (let number = 0; number < count; number++) connection.fake.say('bob', 'off-topic', `needle ${number}`);
   const { data } = await connection.call('search_messages', {
     team_id: connection.fake.team('main').id,
@@ -112,7 +101,7 @@ test.each([
 });
 
 test('a reply to a reply is posted to the root of the thread', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
   const { data } = await connection.call('post_message', {
@@ -124,7 +113,7 @@ test('a reply to a reply is posted to the root of the thread', async () => {
 });
 
 test('a reply to a thread of another channel is refused', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const { isError, text } = await connection.call('post_message', {
     channel_id: fake.channel('off-topic').id,
@@ -137,7 +126,7 @@ test('a reply to a thread of another channel is refused', async () => {
 });
 
 test('a file that Mattermost would drop is refused before posting', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const channel_id = fake.channel('off-topic').id;
   const send = (file_ids: string[]) => connection.call('post_message', { channel_id, message: 'See', file_ids });
@@ -155,7 +144,7 @@ test('a file that Mattermost would drop is refused before posting', async () => 
 });
 
 test('the result names files that Mattermost dropped', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const channel_id = fake.channel('off-topic').id;
   const upload = { channel_id, content_base64: 'YQ==', filename: 'a.txt' };
@@ -167,7 +156,7 @@ test('the result names files that Mattermost dropped', async () => {
 });
 
 test('the result of a long message is cut', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const channel_id = connection.fake.channel('off-topic').id;
   const message = 'x'.repeat(16_383);
   const posted = await connection.call('post_message', { channel_id, message });
@@ -181,14 +170,14 @@ test('the result of a long message is cut', async () => {
 test.each(['from:@bob build', 'FROM: @bob build', 'build -from:@carol'])(
   'a search for %s drops the @ of the name',
   async (terms) => {
-    const connection = await start();
+    const connection = await connectForTest();
     const { data } = await connection.call('search_messages', { team_id: connection.fake.team('main').id, terms });
     expect(data.messages.map(({ id }: { id: string }) => id)).toEqual([connection.fake.post('mention').id]);
   },
 );
 
 test('reading does not move the read marker; posting and marking do, for members', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const channel_id = fake.channel('town-square').id;
   const unread = () => fake.world.member(channel_id, fake.user('alice').id)?.mention_count;
@@ -203,7 +192,7 @@ test('reading does not move the read marker; posting and marking do, for members
 });
 
 test('editing keeps other props, the pin and the files', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const post = fake.say('alice', 'off-topic', 'Before');
   post.props = { from_bot: 'true', attachments: [{ text: 'old' }] };
@@ -219,7 +208,7 @@ test('editing keeps other props, the pin and the files', async () => {
 });
 
 test('a long message is cut in a list, with a note, and complete on its own', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { id } = connection.fake.say('bob', 'off-topic', 'x'.repeat(10_000));
   const { data } = await connection.call('get_channel_messages', {
     channel_id: connection.fake.channel('off-topic').id,
@@ -229,7 +218,7 @@ test('a long message is cut in a list, with a note, and complete on its own', as
 });
 
 test('long messages of a page are cut to a size that clients accept; short ones are not', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   for (let number = 0; number < 100; number++) connection.fake.say('bob', 'off-topic', `${number} ${'x'.repeat(8000)}`);
   connection.fake.say('bob', 'off-topic', 'short');
   const channel_id = connection.fake.channel('off-topic').id;
@@ -240,7 +229,7 @@ test('long messages of a page are cut to a size that clients accept; short ones 
 });
 
 test('attachments count as text of a list and are cut with it; a single message has them complete', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const { fake } = connection;
   const attachments = [
     { title: 'Build', text: 'x'.repeat(8000), fields: [{ title: 'Log', value: 'y'.repeat(8000) }] },
@@ -264,7 +253,7 @@ test('attachments count as text of a list and are cut with it; a single message 
 test('with many unread channels the inbox shows fewer messages of each', async () => {
   const names = Array.from({ length: 50 }, (_, number) => `noise-${number}`);
   const noise = names.map((name) => ({ name, team: 'main', members: ['alice', 'bob'] }));
-  const connection = await start({ fake: { seed: { channels: [...defaultSeed.channels, ...noise] } } });
+  const connection = await connectForTest({ fake: { seed: { channels: [...defaultSeed.channels, ...noise] } } });
   for (const name of names) {
     for (let number = 0; number < 50; number++) connection.fake.say('bob', name, 'x'.repeat(1000));
   }
@@ -281,7 +270,7 @@ test('threads of many teams are cut to the limit, with truncated set', async () 
   const members = ['alice', 'bob'];
   const teams = names.map((name) => ({ name, displayName: name, members }));
   const channels = names.map((team) => ({ name: `${team}-talk`, team, members }));
-  const connection = await start({ fake: { seed: { teams, channels, conversations: [], posts: [] } } });
+  const connection = await connectForTest({ fake: { seed: { teams, channels, conversations: [], posts: [] } } });
   for (const { name } of channels) {
     for (let number = 0; number < 25; number++) {
       const root = connection.fake.say('alice', name, 'x'.repeat(1000)).id;
@@ -296,7 +285,7 @@ test('threads of many teams are cut to the limit, with truncated set', async () 
 });
 
 test('a page of long messages since a time fits into the limit', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const channel_id = connection.fake.channel('off-topic').id;
   const since = Date.now() - 60_000;
   for (let number = 0; number < 300; number++) connection.fake.say('bob', 'off-topic', 'x'.repeat(1000));
@@ -307,14 +296,14 @@ test('a page of long messages since a time fits into the limit', async () => {
 });
 
 test('usernames are fetched once, not for every call', async () => {
-  const connection = await start();
+  const connection = await connectForTest();
   const channel_id = connection.fake.channel('town-square').id;
   for (let time = 0; time < 3; time++) await connection.call('get_channel_messages', { channel_id });
   expect(connection.fake.requests.filter(({ path }) => path.endsWith('/users/ids'))).toHaveLength(1);
 });
 
 test('a failed name lookup does not fail the call', async () => {
-  const connection = await start({ config: { maxRetries: 0 } });
+  const connection = await connectForTest({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /users\/ids/, status: 500, times: 9 });
   const { data } = await connection.call('get_channel_messages', {
     channel_id: connection.fake.channel('town-square').id,
@@ -324,7 +313,7 @@ test('a failed name lookup does not fail the call', async () => {
 });
 
 test('a failed part of the inbox is reported together with the rest', async () => {
-  const connection = await start({ config: { maxRetries: 0 } });
+  const connection = await connectForTest({ config: { maxRetries: 0 } });
   connection.fake.fail({ path: /threads/, status: 500 });
   const { data } = await connection.call('get_unread_inbox');
   expect(data.channels.length).toBeGreaterThan(0);

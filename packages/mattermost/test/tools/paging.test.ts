@@ -1,19 +1,10 @@
 // Following `next` yields every message exactly once for any page size, also within one millisecond.
-import { afterEach, describe, expect, test } from 'vitest';
-import { type Connection, type ConnectOptions, connect } from '../connect.ts';
+import { describe, expect, test } from 'vitest';
+import { type Connection, type ConnectOptions, connectForTest } from '../connect.ts';
 import type { FakeMattermost, FakeOptions } from '../fake/fake-mattermost.ts';
 import type { Post } from '../fake/world/model.ts';
 
-const open: Connection[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((connection) => connection.close()));
-});
-
-async function start(fake: FakeOptions = {}, options: ConnectOptions = {}): Promise<Connection> {
-  const connection = await connect({ ...options, fake });
-  open.push(connection);
-  return connection;
-}
+const start = (fake: FakeOptions = {}, options: ConnectOptions = {}) => connectForTest({ ...options, fake });
 
 /** A deterministic pseudo-random number below `limit`. */
 function randomly(seed: number): (limit: number) => number {
@@ -38,7 +29,7 @@ async function follow(connection: Connection, name: string, args: Record<string,
     if (pages.length > 2000) throw new Error('Too many pages.');
     pages.push(answer.data[list].map((item: Item) => item.id));
     next = answer.data.truncated ? answer.data.next : undefined;
-    if (answer.data.truncated && next === undefined) throw new Error('More was promised, and no way to it.');
+    if (answer.data.truncated && next === undefined) throw new Error('truncated is true without next.');
   }
   return pages;
 }

@@ -1,18 +1,10 @@
 // Access policy: profiles, and access lists of channels and teams, for every way to reach a channel.
-import { afterEach, describe, expect, test } from 'vitest';
-import { type Connection, type ConnectOptions, connect, eras } from '../connect.ts';
+import { describe, expect, test } from 'vitest';
+import { type Connection, type ConnectOptions, connectForTest, eras } from '../connect.ts';
 import { defaultSeed } from '../fake/world/seed.ts';
 
-const open: Connection[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((connection) => connection.close()));
-});
-
-async function start(environment: Record<string, string>, options: ConnectOptions = {}): Promise<Connection> {
-  const connection = await connect({ environment, ...options });
-  open.push(connection);
-  return connection;
-}
+const start = (environment: Record<string, string>, options: ConnectOptions = {}) =>
+  connectForTest({ environment, ...options });
 
 describe.each(eras)('profiles in %s', (era) => {
   test.each([
@@ -319,8 +311,7 @@ test('writing can be restricted further than reading', async () => {
 
 test('a bookmark of another channel cannot be reached through an allowed one', async () => {
   const connection = await start({ MATTERMOST_WRITE_DENY_CHANNELS: 'town-square' });
-  const free = await connect({ fake: connection.fake });
-  open.push(free);
+  const free = await connectForTest({ fake: connection.fake });
   const channel_id = connection.fake.channel('town-square').id;
   const link = { display_name: 'x', bookmark_type: 'link', link_url: 'https://example.com' };
   const { data } = await free.call('create_bookmark', { channel_id, ...link });

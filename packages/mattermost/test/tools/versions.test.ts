@@ -1,13 +1,10 @@
 // Mattermost 6.7 to 11, and responses with missing or new fields.
-import { afterEach, describe, expect, test } from 'vitest';
-import { type Connection, connect } from '../connect.ts';
-
-let connection: Connection;
-afterEach(() => connection.close());
+import { describe, expect, test } from 'vitest';
+import { connectForTest } from '../connect.ts';
 
 describe.each(['6.7', '7.8', '9.5', '10.4', '11.0'])('Mattermost %s', (version) => {
   test('reads, writes and searches', async () => {
-    connection = await connect({ fake: { version } });
+    const connection = await connectForTest({ fake: { version } });
     const { fake } = connection;
     const team_id = fake.team('main').id;
     const channel_id = fake.channel('town-square').id;
@@ -32,7 +29,7 @@ describe.each(['6.7', '7.8', '9.5', '10.4', '11.0'])('Mattermost %s', (version) 
 test.each(['list_bookmarks', 'create_bookmark', 'delete_bookmark'])(
   '%s before 9.5 names the required version',
   async (name) => {
-    connection = await connect({ fake: { version: '9.4' } });
+    const connection = await connectForTest({ fake: { version: '9.4' } });
     const channel_id = connection.fake.channel('town-square').id;
     const more = {
       list_bookmarks: {},
@@ -46,7 +43,7 @@ test.each(['list_bookmarks', 'create_bookmark', 'delete_bookmark'])(
 );
 
 test('a server without bookmarks is reported as such, also with access lists', async () => {
-  connection = await connect({
+  const connection = await connectForTest({
     fake: { version: '9.4' },
     environment: { MATTERMOST_WRITE_DENY_CHANNELS: 'off-topic' },
   });
@@ -56,14 +53,14 @@ test('a server without bookmarks is reported as such, also with access lists', a
 });
 
 test('an unknown bookmark is not reported as an old server', async () => {
-  connection = await connect();
+  const connection = await connectForTest();
   const channel_id = connection.fake.channel('town-square').id;
   const { text } = await connection.call('delete_bookmark', { channel_id, bookmark_id: 'x'.repeat(26) });
   expect(text).toMatch(/^Resource not found/);
 });
 
 test('posts with null or missing fields are read, and full objects keep unknown fields', async () => {
-  connection = await connect();
+  const connection = await connectForTest();
   const post_id = connection.fake.post('hello').id;
   const bare = {
     id: post_id,
@@ -81,7 +78,7 @@ test('posts with null or missing fields are read, and full objects keep unknown 
 });
 
 test('null lists are empty lists', async () => {
-  connection = await connect();
+  const connection = await connectForTest();
   connection.fake.fail({ path: /reactions$/, status: 200, body: 'null' });
   const { data } = await connection.call('get_reactions', { post_id: connection.fake.post('hello').id });
   expect(data).toEqual({ reactions: [] });

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { ToolContext } from '../../account/account.ts';
 import { MattermostError } from '../../base/errors.ts';
-import { readBody } from '../../client/api.ts';
+import { readBody } from '../../client/body.ts';
 import { path } from '../../client/path.ts';
 import type { FileRecord } from '../../client/records.ts';
 import { omitEmpty, truncateText } from '../base/compact.ts';
