@@ -69,7 +69,7 @@ function ownModel({ ledger, model, logger }: ClientOwner): NonNullable<ServerHan
       throw new PocketError('BUDGET_REACHED', `A run answers at most ${MOST_SAMPLES} sampling requests.`);
     const sampled = last.then(async () => {
       await ledger.beforeModelCall(run, own);
-      return sample(own, params, signal, async (answer) => ledger.enter(run, own, answer));
+      return sample(own, params, signal, async (answer) => ledger.record({ run, model: own, answer }));
     });
     samples.set(run.budget, { count: count + 1, last: sampled.catch(() => {}) });
     return sampled.catch((error) => {

@@ -317,7 +317,12 @@ export class PocketAgent<Answer = string> {
       const history = this.#messages;
       const response = await callModel(this.#modelCall(context, model, tools, completion));
       logWarnings(model, response.warnings, this.logger);
-      const usage = await this.#ledger.afterModelCall(context, model, response, this.#messages.length);
+      const usage = await this.#ledger.afterModelCall({
+        run: context,
+        model,
+        answer: response,
+        historyLength: this.#messages.length,
+      });
       await within(signal, hooks.onLlmResponse?.(hookContext, deepCopy(response)));
       const { message: llmMessage, requested } = readAnswer(response, this.#callIds, tools);
       // a conversation that was reset in between does not start again with an answer
@@ -375,7 +380,7 @@ export class PocketAgent<Answer = string> {
         this.emit({ type: 'model_retry', data: retry });
       },
       onRefusal: (leftOut, reason) => this.logger.warn(`The model refused ${leftOut}, so that is left out: ${reason}`),
-      onFailedAnswer: (answer) => this.#ledger.enter(context, model, answer),
+      onFailedAnswer: (answer) => this.#ledger.record({ run: context, model, answer }),
       onDelta: context.streaming ? (type, delta) => this.emit({ type, data: { delta } }) : undefined,
     };
   }

@@ -107,7 +107,7 @@ export class RunQueue {
     while (around?.finished) around = around.parent;
     if (!own) this.#refuseCycle(around);
     const path = own ? own.path : Object.freeze([...(around?.path ?? []), name]);
-    const budget = own?.budget ?? new Budget(name, limits, around?.budget, ledger.lifetime);
+    const budget = own?.budget ?? new Budget({ name, limits, parent: around?.budget, lifetime: ledger.lifetime });
     const inherited = last?.finished ? last.policy.inheritUntil(around?.policy) : undefined;
     const deadline = startDeadline(
       `The run of ${name}`,

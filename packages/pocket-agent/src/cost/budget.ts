@@ -1,4 +1,4 @@
-// One budget for a run and everything in it: a sub-agent spends its own and that of all agents above it.
+// The budget of a run. A sub-agent spends from its own budget and from those of all agents above it.
 import { PocketError } from '@pocket-agent/kit';
 import { addUsage, noUsage, type ToolUsage, totalTokens, type Usage } from './usage.ts';
 
@@ -8,26 +8,34 @@ export interface BudgetLimits {
   maxToolCalls?: number | undefined;
 }
 
-/** What a run came to, with everything that ran inside it. */
+/** What a run used, including its sub-agents. */
 export interface RunTotals {
   usage: Usage;
-  /** By agent, as the path of names from the agent that was called first. */
+  /** By agent: the names from the agent that was called first down to this one, joined by `/`. */
   byAgent: Record<string, Usage>;
   byTool: Record<string, ToolUsage>;
 }
 
-const noLimits: BudgetLimits = {};
+export interface BudgetOptions {
+  /** The agent, for errors. */
+  name: string;
+  limits?: BudgetLimits;
+  /** The budget of the run around this one; its limits apply too. */
+  parent?: Budget | undefined;
+  /** Counts without limits. */
+  lifetime?: Budget | undefined;
+}
 
 export class Budget {
-  // without a prototype: the names in them are whatever a model came up with
+  // without a prototype: models choose the keys
   readonly totals: RunTotals = { usage: noUsage(), byAgent: Object.create(null), byTool: Object.create(null) };
   readonly #limits: BudgetLimits;
   readonly #name: string;
   readonly #parent: Budget | undefined;
   readonly #lifetime: Budget | undefined;
 
-  /** What is spent is entered in `parent` and `lifetime` too; the limits of `parent` hold as well. */
-  constructor(name: string, limits = noLimits, parent?: Budget, lifetime?: Budget) {
+  /** Spending also counts in `parent` and `lifetime`. */
+  constructor({ name, limits = {}, parent, lifetime }: BudgetOptions) {
     this.#name = name;
     this.#limits = limits;
     this.#parent = parent;
@@ -38,7 +46,7 @@ export class Budget {
     return this.#limits.maxCostUsd !== undefined || (this.#parent?.limitsCost ?? false);
   }
 
-  /** Throws when nothing is left for another model call. */
+  /** Throws if nothing is left for another model call. */
   checkModelCall(): void {
     const { maxTokens, maxCostUsd } = this.#limits;
     const { usage } = this.totals;
@@ -47,12 +55,12 @@ export class Budget {
     }
     if (maxCostUsd !== undefined && usage.costUsd === undefined) throw this.#unpriced();
     if (maxCostUsd !== undefined && usage.costUsd !== undefined && usage.costUsd >= maxCostUsd) {
-      this.#refuse('maxCostUsd', `$${maxCostUsd}`, `$${usage.costUsd.toFixed(4)} are spent`);
+      this.#refuse('maxCostUsd', `$${maxCostUsd}`, `$${usage.costUsd.toFixed(4)} is spent`);
     }
     this.#parent?.checkModelCall();
   }
 
-  /** Counts a tool call, here and above, or throws when none is left. */
+  /** Counts a tool call, here and above, or throws if no call is left. */
   takeToolCall(path: string, tool: string): void {
     for (let budget: Budget | undefined = this; budget; budget = budget.#parent) budget.#checkToolCall();
     for (let budget: Budget | undefined = this; budget; budget = budget.#parent) budget.#addToolCall(path, tool);
@@ -76,7 +84,7 @@ export class Budget {
   #checkToolCall(): void {
     const { maxToolCalls } = this.#limits;
     if (maxToolCalls === undefined || this.totals.usage.toolCalls < maxToolCalls) return;
-    this.#refuse('maxToolCalls', `${maxToolCalls} tool calls`, 'all of them are made');
+    this.#refuse('maxToolCalls', `${maxToolCalls} tool calls`, 'all are used');
   }
 
   #addToolCall(path: string, tool: string): void {
@@ -86,11 +94,11 @@ export class Budget {
     if (this.#lifetime) this.#lifetime.#addToolCall(path, tool);
   }
 
-  /** A router tells who answered only after the call: then at the latest a budget in dollars needs the price. */
+  /** Which model answers for a router is known only after the call, and a budget in dollars needs its price. */
   #unpriced(): PocketError {
     return new PocketError(
       'PRICE_UNKNOWN',
-      `${this.#name} cannot keep limits.maxCostUsd: a model that answered has no known price. Give it in prices.`,
+      `${this.#name} cannot keep limits.maxCostUsd: the price of a model that answered is unknown. Set it in prices.`,
       { details: { limit: 'maxCostUsd', totals: structuredClone(this.totals) } },
     );
   }

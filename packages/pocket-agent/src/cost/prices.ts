@@ -1,10 +1,11 @@
-// What a model call costs: own prices first, then the price table of @pydantic/genai-prices. Unknown is not free.
+// What a model call costs: by the given prices, else by the table of @pydantic/genai-prices. An unknown price is not zero.
 import type { LanguageModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { checkValue, isRecord, type OptionRule, OptionSet } from '@pocket-agent/kit';
 import type { PriceCalculationResult } from '@pydantic/genai-prices';
+import { modelName, prefixOf } from '../model/model.ts';
 import { count } from './usage.ts';
 
-/** In USD for a million tokens. */
+/** In USD per million tokens. */
 export interface ModelPrice {
   input: number;
   output: number;
@@ -17,12 +18,9 @@ export interface ModelPrice {
 /** By `provider/model` or by model alone. */
 export type Prices = Readonly<Record<string, ModelPrice>>;
 
-/** Where nobody was given any, which is most often, none are looked for. */
-export const noPrices: Prices = {};
-
-/** Whose models run on one's own machine. */
-const free = ['pocket-agent', 'ollama'];
-const NOTHING: ModelPrice = { input: 0, output: 0 };
+/** Providers whose models run on this machine. */
+const LOCAL_PROVIDERS = ['pocket-agent', 'ollama'];
+const FREE: ModelPrice = { input: 0, output: 0 };
 
 const usd: OptionRule = {
   expected: 'a number, in USD for a million tokens',
@@ -35,7 +33,7 @@ const modelPrice = new OptionSet<ModelPrice>('A price', {
   cacheWrite: usd,
 });
 
-/** A price that is none would make every cost none, and a budget in dollars would never be reached. */
+/** A wrong price would make every cost NaN, and a budget in dollars would never end. */
 export function checkPrices(prices: Prices): void {
   checkValue('prices', prices, {
     expected: 'an object such as { "model": { input: 3, output: 15 } }',
@@ -56,51 +54,47 @@ type Identity = Pick<LanguageModelV4, 'provider' | 'modelId'>;
 type PriceTable = typeof import('@pydantic/genai-prices');
 
 let table: Promise<PriceTable> | undefined;
-/** Models without a price in the table, by provider. */
-const unknown = new Map<string, Set<string>>();
+/** Models without a price in the table. */
+const unlisted = new Set<string>();
 
-/** Undefined when nobody knows the price, or the provider did not say what was used. A promise only to look it up. */
-export function costOf(
+/** Undefined if the price is unknown or the provider did not report the usage. */
+export async function costOf(
   model: Identity,
   usage: LanguageModelV4Usage,
-  own: Prices = noPrices,
-): number | undefined | Promise<number | undefined> {
+  prices: Prices,
+): Promise<number | undefined> {
   const input = count(usage.inputTokens?.total);
   const output = count(usage.outputTokens?.total);
   if (input === undefined || output === undefined) return undefined;
-  // parts of the input, which some providers count beside it
+  // cached tokens are part of the input, but some providers count them separately
   const cached = Math.min(count(usage.inputTokens.cacheRead) ?? 0, input);
   const written = Math.min(count(usage.inputTokens.cacheWrite) ?? 0, input - cached);
-  const price = ownPrice(model, own);
+  const price = givenPrice(model, prices);
   if (price) {
     const { cachedInput = price.input, cacheWrite = price.input } = price;
-    const plain = input - cached - written;
-    return (plain * price.input + cached * cachedInput + written * cacheWrite + output * price.output) / 1e6;
+    const uncached = input - cached - written;
+    return (uncached * price.input + cached * cachedInput + written * cacheWrite + output * price.output) / 1e6;
   }
-  if (unknown.get(model.provider)?.has(model.modelId)) return undefined;
-  return listCost(model, {
+  const found = await lookUp(model, {
     input_tokens: input,
     output_tokens: output,
     cache_read_tokens: cached,
     cache_write_tokens: written,
   });
+  return found?.total_price;
 }
 
-async function listCost(model: Identity, tokens: Record<string, number>): Promise<number | undefined> {
-  const found = await lookUp(model, tokens);
-  if (found) return found.total_price;
-  const models = unknown.get(model.provider) ?? new Set();
-  unknown.set(model.provider, models.add(model.modelId));
-  return undefined;
-}
-
-/** A table that cannot price a call must not cost its answer. */
+/** Null if the price is unknown. A failure of the table must not fail the run. */
 async function lookUp(model: Identity, tokens: Record<string, number>): Promise<PriceCalculationResult> {
+  const name = modelName(model);
+  if (unlisted.has(name)) return null;
+  let found: PriceCalculationResult = null;
   try {
-    return (await priceTable()).calcPrice(tokens, model.modelId, { providerId: providerId(model) });
-  } catch {
-    return null;
-  }
+    table ??= import('@pydantic/genai-prices'); // half a megabyte, so loaded after the first paid call
+    found = (await table).calcPrice(tokens, model.modelId, { providerId: prefixOf(model.provider) });
+  } catch {}
+  if (!found) unlisted.add(name);
+  return found;
 }
 
 /** The price of a model in the table, for calls of ordinary length. */
@@ -110,24 +104,12 @@ export async function listPrice(model: Identity): Promise<ModelPrice | undefined
   return found ? { input: found.input_price * 1_000, output: found.output_price * 1_000 } : undefined;
 }
 
-/** Whether a budget in dollars can be kept with this model. */
-export async function isPriced(model: Identity, own: Prices = noPrices): Promise<boolean> {
-  return ownPrice(model, own) !== undefined || (await listPrice(model)) !== undefined;
+/** True if a budget in dollars can be kept with this model. */
+export async function isPriced(model: Identity, prices: Prices = {}): Promise<boolean> {
+  return givenPrice(model, prices) !== undefined || (await listPrice(model)) !== undefined;
 }
 
-function ownPrice(model: Identity, own: Prices): ModelPrice | undefined {
-  const given = own === noPrices ? undefined : (own[`${providerId(model)}/${model.modelId}`] ?? own[model.modelId]);
-  return given ?? (free.includes(providerId(model)) ? NOTHING : undefined);
-}
-
-/** `anthropic.messages` and `openai.responses` are spoken of as `anthropic` and `openai`. */
-function providerId({ provider }: Identity): string {
-  const end = provider.indexOf('.');
-  return end < 0 ? provider : provider.slice(0, end);
-}
-
-/** Half a megabyte of prices, loaded when the first call has been paid for. */
-function priceTable(): Promise<PriceTable> {
-  table ??= import('@pydantic/genai-prices');
-  return table;
+function givenPrice(model: Identity, prices: Prices): ModelPrice | undefined {
+  const given = prices[modelName(model)] ?? prices[model.modelId];
+  return given ?? (LOCAL_PROVIDERS.includes(prefixOf(model.provider)) ? FREE : undefined);
 }

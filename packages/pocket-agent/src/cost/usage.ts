@@ -1,14 +1,14 @@
-// What a run used: tokens, dollars and calls, added up.
+// Usage: tokens, dollars and calls, and their sums.
 import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 
 export interface Usage {
   inputTokens: number;
-  /** Of the input tokens, those the provider had cached. */
+  /** The part of the input that came from the provider's cache. */
   cachedInputTokens: number;
   outputTokens: number;
-  /** Of the output tokens, those the model thought with. */
+  /** The part of the output that is reasoning. */
   reasoningTokens: number;
-  /** Undefined as soon as one call has no known price: a sum with a hole is no sum. */
+  /** Undefined if the price of any call is unknown. */
   costUsd: number | undefined;
   modelCalls: number;
   toolCalls: number;
@@ -17,7 +17,7 @@ export interface Usage {
 export interface ToolUsage {
   calls: number;
   errors: number;
-  /** What the results of this tool cost as input of the next model call; measured where the provider tells. */
+  /** Input tokens of the next model call that its results caused; estimated if the provider reports no usage. */
   resultTokens: number;
 }
 
@@ -33,7 +33,7 @@ export function noUsage(): Usage {
   };
 }
 
-/** One model call in our terms. What a provider does not tell, or tells wrongly, is taken from `estimate`. */
+/** The usage of one model call. Missing and invalid numbers are estimated. */
 export function callUsage(
   usage: LanguageModelV4Usage,
   costUsd: number | undefined,
@@ -55,7 +55,7 @@ export interface TokenEstimate {
   output: number;
 }
 
-/** A number of tokens that can be one. */
+/** Undefined for an invalid number of tokens. */
 export function count(tokens: number | undefined): number | undefined {
   return tokens !== undefined && Number.isFinite(tokens) && tokens >= 0 ? tokens : undefined;
 }

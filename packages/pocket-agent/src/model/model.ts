@@ -167,7 +167,7 @@ export async function resolveModel(
 }
 
 /** The name as users write it: `anthropic/claude-sonnet-5` for a model of `anthropic.messages`. */
-export function modelName({ provider, modelId }: LanguageModel): string {
+export function modelName({ provider, modelId }: Pick<LanguageModel, 'provider' | 'modelId'>): string {
   return `${prefixOf(provider)}/${modelId}`;
 }
 
